@@ -111,9 +111,10 @@ gpu_tests   := $(if $(filter 1,$(cuda)),$(gpu_names:%=$(B)/gpu/%) $(gpu_small))
 unit_tests  += $(if $(shell command -v $(CXX) 2>/dev/null),$(patsubst %,$(B)/tests/%_emulated,$(gpu_names) $(if $(filter release debug,$(MODE)),$(gpu_wide:%=%_512))))
 
 # What is tried as it is optimized on each push: arithmetic, what ranks run, kernels of whole blocks of threads, and emulated
-# training, which takes sanitizers minutes, so that they try it at night.
+# kernels and training, whose own pages around the device's memory see what it must not touch; sanitizers, which take minutes
+# for them, try them at night.
 optimized   := kernels sums vectors products dense half codes levels wire compressors comm train_records \
-               $(patsubst test_%,%_emulated,$(filter test_train_gpu test_codes_gpu $(gpu_torch),$(gpu_names)) $(gpu_wide:%=%_512))
+               $(patsubst test_%,%_emulated,$(gpu_names) $(gpu_wide:%=%_512))
 optimized   := $(filter $(optimized:%=$(B)/tests/test_%),$(unit_tests))
 
 # Nothing here traps, and with -fno-trapping-math comparisons of floats become vectors; no number changes by it.
@@ -495,6 +496,7 @@ test: ## all of CI's tests; installs what they need
 	@sh tests/run all
 optimized:
 	@echo $(notdir $(optimized))
+sanitized: all $(filter-out %_emulated,$(unit_tests)) $(fuzz_bins) # what sanitizers try on each push
 nightly: ## those, the slow ones, other compilers and builds, ThreadSanitizer, faults: an hour
 	@$(need) $(packages_test) valgrind
 	@$(MAKE) --no-print-directory -j$(JOBS) build-tests
@@ -572,5 +574,5 @@ compdb: ## compile_commands.json for editors
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: golden install publish carry report advise-check build-tests torture fuzz fuzz-merge bare rivals nightly optimized syntax syntax-only bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-network links link-tools reference deviations check-gpu kernel-resources
+.PHONY: golden install publish carry report advise-check build-tests torture fuzz fuzz-merge bare rivals nightly optimized sanitized syntax syntax-only bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-network links link-tools reference deviations check-gpu kernel-resources
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -127,7 +127,7 @@ refused() { # WORDS ARGUMENTS...: a usage mistake, said in one line
 }
 
 @test "a run is resumed with the same plug-in, and begun afresh with another one" {
-    local args=(mine.yaml --method "Top-k k=4" --set epochs=4000) pid
+    local args=(mine.yaml --method "Top-k k=4" --set epochs=1500) pid
     same_after_kill 50 --plugin "$MINE" "${args[@]}"
     mkdir edited
     variant edited/my-topk.so -e 's/64.0 \*/63.0 */'
