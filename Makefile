@@ -1,6 +1,7 @@
 # sparsegrad: one non-recursive Makefile. `make help` lists the targets.
 MODE        ?= release
 WITH_MPI    ?= auto
+WITH_OPENMP ?= 1
 WITH_TORCH  ?= auto
 WITH_CUDA   ?= auto
 DEPS        ?= install
@@ -39,10 +40,11 @@ endif
 CFLAGS      ?=
 LDFLAGS     ?=
 
+openmp      := $(if $(filter 0,$(WITH_OPENMP)),-Wno-unknown-pragmas -Wno-unused-parameter -Wno-unused-variable,-fopenmp)
 include_dirs := $(sort $(wildcard lib/*/)) kernels
-cflags      := -std=c11 -D_GNU_SOURCE -ffp-contract=off -fPIC -fopenmp $(warn) $(opt_$(MODE)) $(checks) \
+cflags      := -std=c11 -D_GNU_SOURCE -DSPARSEGRAD_UNSTABLE -ffp-contract=off -fPIC $(openmp) $(warn) $(opt_$(MODE)) $(checks) \
                $(addprefix -I,$(include_dirs:/=)) -I$(B) $(CFLAGS)
-ldflags     := -fopenmp $(opt_$(MODE)) $(LDFLAGS)
+ldflags     := $(openmp) $(opt_$(MODE)) $(LDFLAGS)
 
 # Features: auto takes what is there, 1 makes absence an error, 0 leaves it out.
 have_mpi    := $(if $(shell command -v mpicc 2>/dev/null),1,0)
@@ -72,7 +74,7 @@ ifeq ($(cuda),1)
 # The runtime is linked statically and looks for the driver when it is first asked: programs start without either.
 cuda_dir    := $(patsubst %/bin/,%,$(dir $(realpath $(shell command -v $(NVCC)))))
 cuda_libs   := $(addprefix -L,$(wildcard $(addprefix $(cuda_dir)/,lib64 lib targets/x86_64-linux/lib))) -lcudart_static -lpthread -ldl -lrt
-nvcc_flags  := -ccbin $(CXX) -std=c++17 -O3 --fmad=false -lineinfo $(NVCC_GENCODE) $(checks) -Xcompiler -fPIC,-Wall,-Wextra,-ffp-contract=off,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics
+nvcc_flags  := -ccbin $(CXX) -std=c++17 -DSPARSEGRAD_UNSTABLE -O3 --fmad=false -lineinfo $(NVCC_GENCODE) $(checks) -Xcompiler -fPIC,-fvisibility=hidden,-Wall,-Wextra,-ffp-contract=off,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics
 endif
 
 # Builds take all cores where -j says nothing else. Figures and benchmarks run one after another.
@@ -82,6 +84,7 @@ MAKEFLAGS   += -j$(JOBS)
 endif
 
 # Sources: the library proper (installed) and the engine (linked into the programs).
+isas        := c $(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),avx2 avx512)
 isa_src     := $(sort $(wildcard kernels/cpu/*_isa.c))
 core_src    := $(sort $(filter-out lib/method/plugin_template.c,$(wildcard lib/core/*.c lib/wire/*.c lib/method/*.c)) $(filter-out $(isa_src),$(wildcard kernels/cpu/*.c)) \
                $(if $(filter 1,$(cuda)),,kernels/cuda/no_cuda.c))
@@ -93,7 +96,7 @@ torch_tests := $(sort $(wildcard $(patsubst %,tests/unit/test_%*.c,tensor $(torc
 test_src    := $(filter-out $(if $(filter 1,$(torch)),,$(torch_tests)),$(sort $(wildcard tests/unit/test_*.c)))
 fuzz_src    := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 unit_tests  := $(test_src:tests/unit/%.c=$(B)/tests/%)
-isa_obj     := $(foreach i,c avx2 avx512,$(isa_src:%.c=$(B)/%.$(i).o))
+isa_obj     := $(foreach i,$(isas),$(isa_src:%.c=$(B)/%.$(i).o))
 cuda_src    := $(sort $(wildcard kernels/cuda/*.cu))
 cuda_obj    := $(if $(filter 1,$(cuda)),$(cuda_src:%.cu=$(B)/%.o))
 core_obj    := $(core_src:%.c=$(B)/%.o) $(isa_obj) $(cuda_obj)
@@ -127,7 +130,7 @@ torch_src   := $(sort $(wildcard lib/tensor/*.cpp) $(torch_task))
 torch_obj   := $(patsubst %,$(B)/%.o,$(basename $(torch_src)))
 # Newer releases refuse to be compiled as less than C++20, and older ones do not know it.
 torch_std   := $(if $(shell grep -ls 202002L $(TORCH_DIR)/include/ATen/ATen.h),c++20,c++17)
-torch_cxx   := -std=$(torch_std) -O2 -g -fPIC -Wall -Wextra -Wmissing-declarations $(checks) $(filter -fsanitize% -fno-sanitize%,$(opt_$(MODE))) \
+torch_cxx   := -std=$(torch_std) -DSPARSEGRAD_UNSTABLE -O2 -g -fPIC -Wall -Wextra -Wmissing-declarations $(checks) $(filter -fsanitize% -fno-sanitize%,$(opt_$(MODE))) \
                $(shell sed -n 's/.*TORCH_CXX_FLAGS "\(.*\)".*/\1/p' $(TORCH_DIR)/share/cmake/Torch/TorchConfig.cmake 2>/dev/null) \
                $(if $(filter-out /usr,$(TORCH_DIR)),-isystem $(TORCH_DIR)/include) -isystem $(TORCH_DIR)/include/torch/csrc/api/include
 # libtorch for CUDA registers itself when it is loaded: nothing refers to it, so the linker is told to keep it. What it needs
@@ -136,7 +139,7 @@ torch_cuda  := $(if $(wildcard $(TORCH_DIR)/lib/libtorch_cuda.so),-Wl$(comma)--n
 torch_libs  := $(if $(filter-out /usr,$(TORCH_DIR)),-L$(TORCH_DIR)/lib -Wl$(comma)--enable-new-dtags$(comma)-rpath$(comma)$(TORCH_DIR)/lib) -ltorch_cpu -lc10 \
                $(if $(torch_cuda),$(torch_cuda) -Wl$(comma)--allow-shlib-undefined)
 
-bin         := $(if $(filter release,$(MODE)),build/bin,$(B)/bin)
+bin         := $(if $(filter build/release,$(B)),build/bin,$(B)/bin)
 built_lib   := $(bin:%/bin=%)/lib
 plugins     := $(if $(filter 1,$(torch)),$(built_lib)/sparsegrad/tasks-torch.so)
 # What sparsebench compares kernels with, where it was built. Sanitizers have nothing to find in it, and take minutes.
@@ -213,7 +216,7 @@ $(B)/version.h: FORCE
 page_script := lib/plot/page.js
 $(B)/page_files.h: lib/plot/page.css $(page_script)
 	@mkdir -p $(@D)
-	@bytes() { echo "static const char $$1[] = {"; shift; sed -e 's/^ *//' -e '/^\/\//d' -e '/^$$/d' "$$@" | LC_ALL=C od -An -v -td1 | sed 's/ *\(-*[0-9][0-9]*\)/\1,/g'; echo '};'; }; \
+	@bytes() { echo "static const unsigned char $$1[] = {"; shift; sed -e 's/^ *//' -e '/^\/\//d' -e '/^$$/d' "$$@" | LC_ALL=C od -An -v -tu1 | sed 's/ *\(-*[0-9][0-9]*\)/\1,/g'; echo '};'; }; \
 	  { bytes page_css lib/plot/page.css; bytes page_js $(page_script); } > $@.new && mv $@.new $@
 $(B)/lib/plot/export_html.o: $(B)/page_files.h
 $(B)/lib/comm/%.o: cflags += $(mpi_cflags)
@@ -227,7 +230,7 @@ $(B)/%_isa.$(1).o: %_isa.c $(B)/flags
 	@mkdir -p $$(@D)
 	$$(call run,CC)$$(CC) $$(cflags) $$(isa_flags_$(1)) -MMD -MP -c -o $$@ $$<
 endef
-$(foreach i,c avx2 avx512,$(eval $(call isa_rule,$(i))))
+$(foreach i,$(isas),$(eval $(call isa_rule,$(i))))
 
 $(B)/%.o: %.cu $(B)/flags
 	@mkdir -p $(@D)
@@ -288,7 +291,7 @@ $(B)/fuzz/%: tests/fuzz/%.c $(B)/libengine.a $(B)/libsparsegrad.a $(B)/flags
 	$(call run,LD)$(CC) $(cflags) $(ldflags) -MMD -MP -MF $@.d -o $@ $< $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
 
 # The emulation: the same sources as C++, with 64 threads a block, so that small vectors have many, and with 512 as on a device.
-emulate     := -std=c++17 -O2 -g -ffp-contract=off -Wall -Wextra -Wno-unknown-pragmas $(checks) $(filter -fsanitize%,$(opt_$(MODE))) \
+emulate     := -std=c++17 -DSPARSEGRAD_UNSTABLE -O2 -g -ffp-contract=off -Wall -Wextra -Wno-unknown-pragmas $(checks) $(filter -fsanitize%,$(opt_$(MODE))) \
                -Itests/emulation $(addprefix -I,$(include_dirs:/=))
 emulated     = $(patsubst %.cu,$(B)/emulation/$(1)/%.o,$(notdir $(cuda_src)) cuda_host_table.cu)
 vpath %.cu kernels/cuda tests/gpu
@@ -323,15 +326,15 @@ $(gpu_names:%=$(B)/gpu/%): $(B)/gpu/%: $(B)/gpu/%.o $(B)/tests/gpu/cuda_host_tab
 	$(call run,LD)$(CC) $(ldflags) -o $@ $(filter %.o,$^) $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
 
 # ---- the library, installed -----------------------------------------------------------------------------------------
-# Both libraries show only what their headers declare: the shared one by a version script, the static one as a single object
-# whose other names are made local. build/MODE/libsparsegrad.a, which programs and tests link, keeps all names.
-api_headers := $(addprefix lib/core/,sg_optimizer.h sg_parameter.h sg_rng.h sg_stats.h sg_status.h) \
+# Both libraries show only what their headers mark (sg_api.h): objects hide all else, and the static library is a single
+# object whose other names are made local. build/MODE/libsparsegrad.a, which programs and tests link, keeps all names.
+api_headers := $(addprefix lib/core/,sg_api.h sg_optimizer.h sg_parameter.h sg_rng.h sg_stats.h sg_status.h sg_unstable.h) \
                $(addprefix lib/wire/,sg_message.h sg_wire.h) \
                $(addprefix lib/method/,sg_compressor.h sg_compressor_plugin.h sg_controller.h sg_drive.h sg_feedback.h sg_flat.h sg_method.h sparsegrad.h) \
                $(addprefix kernels/,sg_cuda.h sg_half.h sg_kernels.h)
-$(B)/api.symbols: $(api_headers)
-	@mkdir -p $(@D); { grep -ohE 'sg_[a-z0-9_]+ ?\(' $^ | tr -d ' ('; \
-	  sed -n 's/^extern const struct [a-z_]* \(.*\);/\1/p' $^ | tr -d ' ' | tr ',' '\n' | sed 's/\[.*//'; } | sort -u > $@
+$(core_obj): cflags += -fvisibility=hidden
+$(B)/api.symbols: $(core_obj)
+	@readelf -Ws $^ | awk '$$5 == "GLOBAL" && $$6 == "DEFAULT" && $$7 != "UND" { print $$8 }' | sort -u > $@
 $(B)/api.map: $(B)/api.symbols
 	@{ echo 'SPARSEGRAD_$(interface) { global:'; sed 's/$$/;/' $<; echo 'local: *; };'; } > $@
 $(shared): $(core_obj) $(B)/api.map
@@ -346,7 +349,7 @@ $(B)/installed/libsparsegrad.a: $(core_obj) $(B)/api.symbols
 	    objcopy --keep-global-symbols=$(B)/api.symbols $$object && ar rcs $@ $$object || exit 1; done
 # What the shared library needs it finds itself; what is linked with the static one must be said. gcc's OpenMP and clang's
 # have names of their own.
-openmp_lib   = -l$(if $(findstring clang,$(shell $(CC) --version)),omp,gomp)
+openmp_lib   = $(if $(filter-out 0,$(WITH_OPENMP)),-l$(if $(findstring clang,$(shell $(CC) --version)),omp,gomp))
 $(B)/sparsegrad.pc: FORCE
 	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$${prefix}/lib' 'includedir=$${prefix}/include/sparsegrad' '' \
 	  'Name: sparsegrad' 'Description: gradient compressors with error feedback' 'Version: $(VERSION)' \
@@ -496,6 +499,7 @@ test: ## all of CI's tests; installs what they need
 	@sh tests/run all
 optimized:
 	@echo $(notdir $(optimized))
+units: all $(unit_tests) # programs and unit tests of a build that the nightly level adds
 sanitized: all $(filter-out %_emulated,$(unit_tests)) $(fuzz_bins) # what sanitizers try on each push
 nightly: ## those, the slow ones, other compilers and builds, ThreadSanitizer, faults: an hour
 	@$(need) $(packages_test) valgrind
@@ -508,7 +512,7 @@ syntax: ## compile all sources with clang, and what MPI changes without it; noth
 SYNTAX      := $(core_src) $(engine_src) $(wildcard cmd/*.c) $(isa_src)
 syntax-only: $(B)/flags $(B)/version.h $(B)/page_files.h
 	@printf '%s\n' $(filter-out $(isa_src),$(SYNTAX)) | xargs -P $(JOBS) -n 40 $(CC) $(cflags) -fsyntax-only
-	@$(if $(filter $(isa_src),$(SYNTAX)),$(foreach i,c avx2 avx512,$(CC) $(cflags) $(isa_flags_$(i)) -fsyntax-only $(isa_src) &&) true)
+	@$(if $(filter $(isa_src),$(SYNTAX)),$(foreach i,$(isas),$(CC) $(cflags) $(isa_flags_$(i)) -fsyntax-only $(isa_src) &&) true)
 TORTURE     ?= 60
 torture: ## kills, faults and hostile input for an hour (TORTURE=minutes SEED=number)
 	@$(need) $(packages_test) valgrind
@@ -574,5 +578,5 @@ compdb: ## compile_commands.json for editors
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: golden install publish carry report advise-check build-tests torture fuzz fuzz-merge bare rivals nightly optimized sanitized syntax syntax-only bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-network links link-tools reference deviations check-gpu kernel-resources
+.PHONY: units golden install publish carry report advise-check build-tests torture fuzz fuzz-merge bare rivals nightly optimized sanitized syntax syntax-only bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-network links link-tools reference deviations check-gpu kernel-resources
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -11,6 +11,8 @@
 #ifndef SG_CUDA_H
 #define SG_CUDA_H
 
+#include "sg_unstable.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,10 +24,10 @@ extern "C" {
 #endif
 
 /* Can kernels run on the current device? If not, `why` [room] gets what is missing and what to do. */
-bool sg_cuda_available(char *why, size_t room);
+SG_UNSTABLE bool sg_cuda_available(char *why, size_t room);
 
 /* What the device said at this thread's last SG_KERNEL_DEVICE. */
-const char *sg_cuda_last_error(void);
+SG_UNSTABLE const char *sg_cuda_last_error(void);
 
 /* The workspace of one layout on the current device: 8 bytes for each element and 8 KiB for each layer. */
 typedef struct sg_cuda sg_cuda;
@@ -33,8 +35,8 @@ typedef struct sg_cuda sg_cuda;
 /* Opens a workspace for at most 2^32 - 2^16 elements, and synchronises. offset [n_layers + 1] is host memory, as in
  * struct sg_select. Launches whose blocks wait for each other get as many as the device holds at once, or fewer: the
  * environment variable SG_CUDA_BLOCKS limits them, and sg_cuda_available refuses a value that is not a number above 0. */
-int sg_cuda_open(sg_cuda **out, size_t n_layers, const size_t *offset);
-void sg_cuda_close(sg_cuda *c); /* the stream must be idle; NULL is fine */
+SG_UNSTABLE int sg_cuda_open(sg_cuda **out, size_t n_layers, const size_t *offset);
+SG_UNSTABLE void sg_cuda_close(sg_cuda *c); /* the stream must be idle; NULL is fine */
 
 /* What a selection found, in device memory. */
 struct sg_cuda_result {
@@ -56,18 +58,20 @@ struct sg_cuda_select {
 };
 
 /* tau [n_layers]. */
-int sg_cuda_select_threshold(sg_cuda *c, void *stream, const struct sg_cuda_select *s, const float *tau);
+SG_UNSTABLE int sg_cuda_select_threshold(sg_cuda *c, void *stream, const struct sg_cuda_select *s, const float *tau);
 
 /* k [n_layers]; guess [n_layers], in and out, or NULL. With guesses that hold it takes one pass over g and e. For
  * layers whose guess does not hold the device decides on about one more pass over e. Without guesses all layers take
  * these two passes. */
-int sg_cuda_select_topk(sg_cuda *c, void *stream, const struct sg_cuda_select *s, const uint32_t *k, float *guess);
+SG_UNSTABLE int sg_cuda_select_topk(sg_cuda *c, void *stream, const struct sg_cuda_select *s, const uint32_t *k,
+                                    float *guess);
 
 /* position [sum of count]; it may be s->index. */
-int sg_cuda_select_positions(sg_cuda *c, void *stream, const struct sg_cuda_select *s, const uint32_t *position);
+SG_UNSTABLE int sg_cuda_select_positions(sg_cuda *c, void *stream, const struct sg_cuda_select *s,
+                                         const uint32_t *position);
 
 /* s->index is not used. */
-int sg_cuda_select_all(sg_cuda *c, void *stream, const struct sg_cuda_select *s);
+SG_UNSTABLE int sg_cuda_select_all(sg_cuda *c, void *stream, const struct sg_cuda_select *s);
 
 /* A message: index and value as in struct sg_entries, *count entries (&result->sent of a selection). */
 struct sg_cuda_entries {
@@ -77,31 +81,34 @@ struct sg_cuda_entries {
 };
 
 /* `scatter_add` of sg_kernels.h: one message, whose indices all differ. */
-int sg_cuda_scatter_add(void *stream, float *dense, const uint32_t *index, const float *value, size_t count);
+SG_UNSTABLE int sg_cuda_scatter_add(void *stream, float *dense, const uint32_t *index, const float *value,
+                                    size_t count);
 
 /* Adds message[0], then message[1], ... into dense [n]. The array `message` [n_messages] is host memory and is read
  * before the call returns. SG_CUDA_MESSAGES messages take one launch. */
 enum { SG_CUDA_MESSAGES = 32 };
-int sg_cuda_scatter_add_messages(void *stream, float *dense, size_t n, const struct sg_cuda_entries *message,
-                                 size_t n_messages);
+SG_UNSTABLE int sg_cuda_scatter_add_messages(void *stream, float *dense, size_t n,
+                                             const struct sg_cuda_entries *message, size_t n_messages);
 
 /* *sum <- the sum of squares of x [n]; n is at most that of the layout. */
-int sg_cuda_sum_squares(sg_cuda *c, void *stream, const float *x, size_t n, double *sum);
+SG_UNSTABLE int sg_cuda_sum_squares(sg_cuda *c, void *stream, const float *x, size_t n, double *sum);
 
 /* *most <- the bits of the largest |x[i]| as a float; 0 for n = 0. All numbers are finite. */
-int sg_cuda_max_abs(void *stream, const float *x, size_t n, uint32_t *most);
+SG_UNSTABLE int sg_cuda_max_abs(void *stream, const float *x, size_t n, uint32_t *most);
 
 /* *sum <- `dot_shifted` of sg_kernels.h; it adds the entries one after another. */
-int sg_cuda_dot_shifted(void *stream, const struct sg_entries *message, const float *x, double weight, double *sum);
+SG_UNSTABLE int sg_cuda_dot_shifted(void *stream, const struct sg_entries *message, const float *x, double weight,
+                                    double *sum);
 
 /* `running_mean`, `encode_half`, `decode_half`, `keep_mask`, `has_optimizer` and `update` of sg_kernels.h. */
-int sg_cuda_running_mean(void *stream, float *mean, const float *x, size_t n, double weight);
-int sg_cuda_encode_half(void *stream, uint16_t *half, const float *value, const uint32_t *index, size_t count,
-                        float *e);
-int sg_cuda_decode_half(void *stream, float *value, const uint16_t *half, size_t count);
-int sg_cuda_keep_mask(void *stream, float *mask, size_t n, const struct sg_draws *draws, uint32_t least, float kept);
-bool sg_cuda_has_optimizer(const char *name);
-int sg_cuda_update(void *stream, const struct sg_update *u);
+SG_UNSTABLE int sg_cuda_running_mean(void *stream, float *mean, const float *x, size_t n, double weight);
+SG_UNSTABLE int sg_cuda_encode_half(void *stream, uint16_t *half, const float *value, const uint32_t *index,
+                                    size_t count, float *e);
+SG_UNSTABLE int sg_cuda_decode_half(void *stream, float *value, const uint16_t *half, size_t count);
+SG_UNSTABLE int sg_cuda_keep_mask(void *stream, float *mask, size_t n, const struct sg_draws *draws, uint32_t least,
+                                  float kept);
+SG_UNSTABLE bool sg_cuda_has_optimizer(const char *name);
+SG_UNSTABLE int sg_cuda_update(void *stream, const struct sg_update *u);
 
 /* ---- a GPU behind the table of sg_kernels.h ----
  *
@@ -120,11 +127,12 @@ struct sg_cuda_facts {
 
 /* Opens GPU `number`. Below 0, the processes of a host take its GPUs in turn by their `local_rank`. If it fails, *out
  * is NULL and `why` [room] gets what is missing and what to do. */
-int sg_cuda_device_open(sg_cuda_device **out, int number, int local_rank, char *why, size_t room);
-void sg_cuda_device_facts(const sg_cuda_device *device, struct sg_cuda_facts *out);
-const char *sg_cuda_device_error(const sg_cuda_device *device); /* the failure in CUDA's words; NULL = there was none */
-void sg_cuda_device_close(sg_cuda_device *device);              /* release its memory before; NULL is fine */
-const struct sg_kernels *sg_cuda_kernels(void);
+SG_UNSTABLE int sg_cuda_device_open(sg_cuda_device **out, int number, int local_rank, char *why, size_t room);
+SG_UNSTABLE void sg_cuda_device_facts(const sg_cuda_device *device, struct sg_cuda_facts *out);
+SG_UNSTABLE const char *
+sg_cuda_device_error(const sg_cuda_device *device);            /* the failure in CUDA's words; NULL = there was none */
+SG_UNSTABLE void sg_cuda_device_close(sg_cuda_device *device); /* release its memory before; NULL is fine */
+SG_UNSTABLE const struct sg_kernels *sg_cuda_kernels(void);
 
 #ifdef __cplusplus
 }

@@ -6,6 +6,8 @@
 #ifndef SG_HALF_H
 #define SG_HALF_H
 
+#include "sg_unstable.h"
+
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

@@ -19,6 +19,8 @@
 #ifndef SG_KERNELS_H
 #define SG_KERNELS_H
 
+#include "sg_unstable.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -230,7 +232,7 @@ struct sg_kernels {
 
 /* The CPU table of that name: "c", "avx2" or "avx512". NULL asks for the one that the environment variable SG_CPU
  * names, else for the best one of this machine. Returns NULL if the name is unknown or the machine lacks it. */
-const struct sg_kernels *sg_kernels_cpu(const char *name);
+SG_UNSTABLE const struct sg_kernels *sg_kernels_cpu(const char *name);
 
 #ifdef __cplusplus
 }

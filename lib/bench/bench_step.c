@@ -34,7 +34,8 @@ sg_status method_job_open(struct job *job, float decay, struct sg_error *err) {
     if (job->compressor->n_params > MOST_PARAMS)
         return sg_fail(err, SG_ERR_UNSUPPORTED, "more than %d parameters", MOST_PARAMS);
     choose_params(param, job);
-    const struct sg_method_config config = {.compressor = job->compressor,
+    const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
+                                            .compressor = job->compressor,
                                             .param = param,
                                             .layout = {layers->count, layers->offset, NULL, layers->rows},
                                             .feedback = {&sg_feedback_gradient, (double)decay, {0}},

@@ -8,6 +8,8 @@
 #ifndef SG_OPTIMIZER_H
 #define SG_OPTIMIZER_H
 
+#include "sg_unstable.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -31,8 +33,8 @@ struct sg_optimizer_ops {
     const char *(*refuses)(const double *param);
 };
 
-const struct sg_optimizer_ops *sg_optimizer_at(size_t i); /* NULL past the end */
-const struct sg_optimizer_ops *sg_optimizer_find(const char *name);
+SG_UNSTABLE const struct sg_optimizer_ops *sg_optimizer_at(size_t i); /* NULL past the end */
+SG_UNSTABLE const struct sg_optimizer_ops *sg_optimizer_find(const char *name);
 
 #ifdef __cplusplus
 }

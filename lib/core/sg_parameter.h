@@ -2,6 +2,8 @@
 #ifndef SG_PARAMETER_H
 #define SG_PARAMETER_H
 
+#include "sg_unstable.h"
+
 #include <stdbool.h>
 
 /* A parameter: a number, or one word of a list. */

@@ -5,6 +5,8 @@
 #ifndef SG_RNG_H
 #define SG_RNG_H
 
+#include "sg_unstable.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,33 +41,33 @@ typedef struct sg_rng {
 } sg_rng;
 
 /* Opens a stream at its start. worker < 2^24, purpose < 2^8, any step. */
-sg_rng sg_rng_open(uint64_t seed, enum sg_rng_purpose purpose, uint32_t worker, uint64_t step);
+SG_UNSTABLE sg_rng sg_rng_open(uint64_t seed, enum sg_rng_purpose purpose, uint32_t worker, uint64_t step);
 
-uint32_t sg_rng_u32(sg_rng *r);
+SG_UNSTABLE uint32_t sg_rng_u32(sg_rng *r);
 
-uint64_t sg_rng_u64(sg_rng *r);
+SG_UNSTABLE uint64_t sg_rng_u64(sg_rng *r);
 
 /* How many 32-bit draws of its stream, modulo 2^34, have been made. */
-uint64_t sg_rng_position(const sg_rng *r);
+SG_UNSTABLE uint64_t sg_rng_position(const sg_rng *r);
 
 /* Does what `count` calls of sg_rng_u32 do to r. */
-void sg_rng_skip(sg_rng *r, uint64_t count);
+SG_UNSTABLE void sg_rng_skip(sg_rng *r, uint64_t count);
 
 /* Uniform on {0, ..., bound-1}, without bias; bound >= 1. */
-uint64_t sg_rng_below(sg_rng *r, uint64_t bound);
+SG_UNSTABLE uint64_t sg_rng_below(sg_rng *r, uint64_t bound);
 
 /* Uniform on [0, 1): a multiple of 2^-53. */
-double sg_rng_uniform(sg_rng *r);
+SG_UNSTABLE double sg_rng_uniform(sg_rng *r);
 
 /* A standard normal number (Box-Muller: one value from two uniforms). */
-double sg_rng_normal(sg_rng *r);
+SG_UNSTABLE double sg_rng_normal(sg_rng *r);
 
 /* Writes a random permutation of 0..n-1 into out [n] (Fisher-Yates); n < 2^32. */
-void sg_rng_permutation(sg_rng *r, uint32_t *out, size_t n);
+SG_UNSTABLE void sg_rng_permutation(sg_rng *r, uint32_t *out, size_t n);
 
 /* Writes k distinct values of {0..n-1} into out [k], ascending. Each subset is equally likely. k <= n < 2^32; the time
  * is O(k log k). */
-void sg_rng_subset(sg_rng *r, uint32_t *out, size_t k, size_t n);
+SG_UNSTABLE void sg_rng_subset(sg_rng *r, uint32_t *out, size_t k, size_t n);
 
 /* A permutation of 0..n-1 whose elements are computed one by one. It serves where n is too large for a table, or where
  * every step needs a new one. It is a Feistel network over pairs (row, column) with columns * rows >= n, applied again
@@ -76,9 +78,9 @@ struct sg_shuffle {
     uint32_t rows, columns;
     uint32_t key[SG_SHUFFLE_ROUNDS];
 };
-struct sg_shuffle sg_shuffle_open(uint64_t seed, enum sg_rng_purpose purpose, uint32_t worker, uint64_t step,
-                                  uint64_t n);
-uint64_t sg_shuffle_at(const struct sg_shuffle *s, uint64_t i); /* i < n */
+SG_UNSTABLE struct sg_shuffle sg_shuffle_open(uint64_t seed, enum sg_rng_purpose purpose, uint32_t worker,
+                                              uint64_t step, uint64_t n);
+SG_UNSTABLE uint64_t sg_shuffle_at(const struct sg_shuffle *s, uint64_t i); /* i < n */
 
 #ifdef __cplusplus
 }

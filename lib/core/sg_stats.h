@@ -2,6 +2,8 @@
 #ifndef SG_STATS_H
 #define SG_STATS_H
 
+#include "sg_unstable.h"
+
 #include <math.h>
 #include <stddef.h>
 
@@ -26,27 +28,27 @@ static inline double sg_sum_total(const struct sg_sum *s) {
 }
 
 /* The compensated sum of x [n] in index order. */
-double sg_stats_sum(const double *x, size_t n);
+SG_UNSTABLE double sg_stats_sum(const double *x, size_t n);
 
 /* Arithmetic mean; NaN for n = 0. */
-double sg_stats_mean(const double *x, size_t n);
+SG_UNSTABLE double sg_stats_mean(const double *x, size_t n);
 
 /* The sample standard deviation with divisor n - 1, in two passes. It is 0 for n = 1 and NaN for n = 0. */
-double sg_stats_stddev(const double *x, size_t n);
+SG_UNSTABLE double sg_stats_stddev(const double *x, size_t n);
 
 /* The quantile q in [0, 1], interpolated linearly between order statistics at q (n - 1) (Hyndman-Fan type 7, NumPy's
  * default). Sorts x [n] in place. NaN for n = 0 and if any x is NaN. */
-double sg_stats_quantile(double *x, size_t n, double q);
+SG_UNSTABLE double sg_stats_quantile(double *x, size_t n, double q);
 
 /* The quantile 0.5. Sorts x in place. */
-double sg_stats_median(double *x, size_t n);
+SG_UNSTABLE double sg_stats_median(double *x, size_t n);
 
 /* The median absolute deviation from the median, not scaled. Overwrites x. */
-double sg_stats_mad(double *x, size_t n);
+SG_UNSTABLE double sg_stats_mad(double *x, size_t n);
 
 /* The quantile 0.975 of Student's distribution with this many degrees of freedom, to 4 digits: a mean of n normal numbers
  * lies within so many of its standard errors, with n - 1, in 95 of 100 cases. NaN for 0. */
-double sg_stats_student(size_t freedom);
+SG_UNSTABLE double sg_stats_student(size_t freedom);
 
 #ifdef __cplusplus
 }

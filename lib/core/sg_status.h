@@ -7,6 +7,8 @@
 #ifndef SG_STATUS_H
 #define SG_STATUS_H
 
+#include "sg_api.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -40,19 +42,19 @@ struct sg_error {
 };
 
 /* The short lower-case name of a status, e.g. "out of memory"; never NULL. */
-const char *sg_status_str(sg_status status);
+SG_API const char *sg_status_str(sg_status status);
 
 /* Fills *err and returns `status`, so that callers write `return sg_fail(err, SG_ERR_IO, "…")`. */
-sg_status sg_fail(struct sg_error *err, sg_status status, const char *format, ...) SG_PRINTF(3, 4);
+SG_API sg_status sg_fail(struct sg_error *err, sg_status status, const char *format, ...) SG_PRINTF(3, 4);
 
 /* The same; appends ": " and strerror(errno). */
-sg_status sg_fail_errno(struct sg_error *err, sg_status status, const char *format, ...) SG_PRINTF(3, 4);
+SG_API sg_status sg_fail_errno(struct sg_error *err, sg_status status, const char *format, ...) SG_PRINTF(3, 4);
 
 /* Fails with SG_ERR_MEMORY; `what` names what there was no memory for. */
-sg_status sg_fail_memory(struct sg_error *err, const char *what);
+SG_API sg_status sg_fail_memory(struct sg_error *err, const char *what);
 
 /* Puts text in front of the message in *err (for "reading X: …") and returns its status. */
-sg_status sg_prefix(struct sg_error *err, const char *format, ...) SG_PRINTF(2, 3);
+SG_API sg_status sg_prefix(struct sg_error *err, const char *format, ...) SG_PRINTF(2, 3);
 
 /* A sequence of calls that ends at the first failure: SG_DO(status, call) assigns the call's status, and makes no call
  * when `status` is a failure already. The call is not evaluated then. */

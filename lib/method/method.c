@@ -9,6 +9,13 @@
 
 static sg_status check_config(const struct sg_method_config *config, struct sg_error *err) {
     const struct sg_layout *layout = &config->layout;
+    if (config->size != sizeof *config)
+        return sg_fail(
+            err, SG_ERR_ARGUMENT,
+            "the method's config has %zu bytes here and says %zu: set config.size to its sizeof, and compile "
+            "with this version's headers",
+            sizeof *config, config->size);
+    SG_ASSERT(config->compressor != NULL && config->exec.threads >= 1);
     if (layout->n_layers == 0 || layout->offset[0] != 0)
         return sg_fail(err, SG_ERR_ARGUMENT, "a layout has at least one layer and starts at 0");
     for (size_t l = 0; l < layout->n_layers; l++) {
@@ -238,7 +245,6 @@ static sg_status open_workers(sg_method *m, struct sg_error *err) {
 
 sg_status sg_method_open(sg_method **out, const struct sg_method_config *config, struct sg_error *err) {
     const struct sg_layout *layout = &config->layout;
-    SG_ASSERT(config->compressor != NULL && config->exec.threads >= 1);
     *out = NULL;
     sg_status status = check_config(config, err);
     if (status != SG_OK)

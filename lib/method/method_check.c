@@ -187,5 +187,6 @@ sg_status sg_method_check(const struct sg_method_config *config, size_t d, struc
 
 sg_status sg_compressor_check(const struct sg_compressor_ops *ops, const double *param, size_t d,
                               struct sg_error *err) {
-    return sg_method_check(&(struct sg_method_config){.compressor = ops, .param = param}, d, err);
+    return sg_method_check(
+        &(struct sg_method_config){.size = sizeof(struct sg_method_config), .compressor = ops, .param = param}, d, err);
 }

@@ -225,8 +225,12 @@ sg_status sg_method_read_text(struct sg_method_config *config, double room[SG_TE
 sg_status sg_method_open_text(sg_method **out, const char *text, const struct sg_layout *layout, size_t workers,
                               size_t first, size_t count, struct sg_error *err) {
     double room[SG_TEXT_NUMBERS];
-    struct sg_method_config config = {
-        .layout = *layout, .workers = workers, .first = first, .count = count, .exec = {.threads = 1}};
+    struct sg_method_config config = {.size = sizeof(struct sg_method_config),
+                                      .layout = *layout,
+                                      .workers = workers,
+                                      .first = first,
+                                      .count = count,
+                                      .exec = {.threads = 1}};
     *out = NULL;
     if (workers < count || first > workers - count)
         return sg_fail(err, SG_ERR_ARGUMENT, "workers %zu .. %zu are not among %zu", first, first + count, workers);

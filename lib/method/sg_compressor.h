@@ -12,11 +12,14 @@
 #ifndef SG_COMPRESSOR_H
 #define SG_COMPRESSOR_H
 
+#include "sg_unstable.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "sg_feedback.h"
+#include "sg_flat.h"
 #include "sg_kernels.h"
 #include "sg_message.h"
 #include "sg_parameter.h"
@@ -25,16 +28,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* How the flat parameter vector is cut into layers. */
-struct sg_layout {
-    size_t n_layers;
-    const size_t *offset;    /* [n_layers + 1] ascending, from offset[0] = 0 to offset[n_layers] = d */
-    const char *const *name; /* [n_layers] for messages; NULL = layers have no names */
-    /* [n_layers] how many rows a layer has as a matrix that is stored row by row (for a tensor its first dimension); 1
-     * = a plain vector. NULL = all layers are plain vectors. */
-    const size_t *rows;
-};
 
 /* Parts of a vector: elements begin .. end-1 of each, ascending and without overlap. */
 struct sg_range {
@@ -180,23 +173,24 @@ struct sg_compressor_ops {
 
 /* The i-th compressor of the table; NULL past the end. The compressor of that name, or of that other spelling;
  * NULL if it is unknown. */
-const struct sg_compressor_ops *sg_compressor_at(size_t i);
-const struct sg_compressor_ops *sg_compressor_find(const char *name);
+SG_UNSTABLE const struct sg_compressor_ops *sg_compressor_at(size_t i);
+SG_UNSTABLE const struct sg_compressor_ops *sg_compressor_find(const char *name);
 
 /* Adds a compressor behind the table's others. It must stay where it is, and no other thread may use the table meanwhile.
  * SG_ERR_ARGUMENT: one of its names is taken, or it lacks something. */
-SG_CHECKED sg_status sg_compressor_add(const struct sg_compressor_ops *ops, struct sg_error *err);
+SG_UNSTABLE SG_CHECKED sg_status sg_compressor_add(const struct sg_compressor_ops *ops, struct sg_error *err);
 
 /* enum sg_trait of the compressor with these parameters, presets filled in. */
-unsigned sg_compressor_traits(const struct sg_compressor_ops *ops, const double *param);
+SG_UNSTABLE unsigned sg_compressor_traits(const struct sg_compressor_ops *ops, const double *param);
 
 /* param [n_params] <- values that every compressor can run with: presets, `density` for a share of the elements, and
  * `threshold`, or the nearest number in range, for what else has no preset. */
-void sg_compressor_example(const struct sg_compressor_ops *ops, double density, double threshold, double *param);
+SG_UNSTABLE void sg_compressor_example(const struct sg_compressor_ops *ops, double density, double threshold,
+                                       double *param);
 
 /* Checks parameters: ranges, combinations, k against d (0 = not known yet). Recipes use it before there is a task. */
-SG_CHECKED sg_status sg_compressor_check(const struct sg_compressor_ops *ops, const double *param, size_t d,
-                                         struct sg_error *err);
+SG_UNSTABLE SG_CHECKED sg_status sg_compressor_check(const struct sg_compressor_ops *ops, const double *param, size_t d,
+                                                     struct sg_error *err);
 
 #ifdef __cplusplus
 }

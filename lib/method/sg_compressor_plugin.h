@@ -18,6 +18,10 @@
 #ifndef SG_COMPRESSOR_PLUGIN_H
 #define SG_COMPRESSOR_PLUGIN_H
 
+#ifndef SPARSEGRAD_UNSTABLE /* a plug-in is compiled for one version */
+#define SPARSEGRAD_UNSTABLE
+#endif
+
 #include "sparsegrad.h"
 
 #ifdef __cplusplus

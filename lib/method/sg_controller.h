@@ -7,6 +7,8 @@
 #ifndef SG_CONTROLLER_H
 #define SG_CONTROLLER_H
 
+#include "sg_unstable.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -101,8 +103,8 @@ struct sg_controller_ops {
 };
 
 /* The i-th controller of the table; NULL past the end. The controller of that name; NULL if it is unknown. */
-const struct sg_controller_ops *sg_controller_at(size_t i);
-const struct sg_controller_ops *sg_controller_find(const char *name);
+SG_UNSTABLE const struct sg_controller_ops *sg_controller_at(size_t i);
+SG_UNSTABLE const struct sg_controller_ops *sg_controller_find(const char *name);
 
 #ifdef __cplusplus
 }

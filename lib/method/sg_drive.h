@@ -6,6 +6,7 @@
 #ifndef SG_DRIVE_H
 #define SG_DRIVE_H
 
+#include "sg_unstable.h"
 #include "sg_method.h"
 
 #ifdef __cplusplus
@@ -41,7 +42,8 @@ struct sg_drive {
 };
 
 /* Plays step `step` at learning rate gamma. Returns what the hook that failed returned. */
-SG_CHECKED sg_status sg_method_drive(const struct sg_drive *drive, uint64_t step, double gamma, struct sg_error *err);
+SG_UNSTABLE SG_CHECKED sg_status sg_method_drive(const struct sg_drive *drive, uint64_t step, double gamma,
+                                                 struct sg_error *err);
 
 /* A step of workers that all live in this process, in host memory: those of part[0], then those of part[1], ... */
 struct sg_play {
@@ -66,7 +68,8 @@ struct sg_play {
 
 /* SG_ERR_UNSUPPORTED: the method hears the messages of all workers, and some of them are not in this play. Then *sum is
  * that of the messages of the first round. Other failures are those of sg_method_send and `sent`. */
-SG_CHECKED sg_status sg_method_play(struct sg_play *play, uint64_t step, double gamma, struct sg_error *err);
+SG_UNSTABLE SG_CHECKED sg_status sg_method_play(struct sg_play *play, uint64_t step, double gamma,
+                                                struct sg_error *err);
 
 #ifdef __cplusplus
 }

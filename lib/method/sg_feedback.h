@@ -11,6 +11,8 @@
 #ifndef SG_FEEDBACK_H
 #define SG_FEEDBACK_H
 
+#include "sg_unstable.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -49,7 +51,7 @@ struct sg_feedback_rule {
     bool in_updates;
     bool follows_rate; /* is the old residual multiplied by (gamma of the last step) / gamma, too? */
     bool scaled;       /* does what `before` returns have the factor c already? */
-    bool on_gpu; /* do its hooks leave all work on vectors to the kernels? */
+    bool on_gpu;       /* do its hooks leave all work on vectors to the kernels? */
     size_t worker_vectors, common_vectors;
     /* Vectors of a worker behind its others that hold nothing from step to step, so that checkpoints lack them; with the
      * others <= SG_FEEDBACK_VECTORS. */
@@ -88,15 +90,15 @@ struct sg_feedback {
     double param[SG_FEEDBACK_PARAMS]; /* [rule->n_params] */
 };
 
-extern const struct sg_feedback_rule sg_feedback_update, sg_feedback_gradient, sg_feedback_none;
+SG_UNSTABLE extern const struct sg_feedback_rule sg_feedback_update, sg_feedback_gradient, sg_feedback_none;
 
 /* The i-th rule of the table; NULL past the end. The rule of that name; NULL if it is unknown. */
-const struct sg_feedback_rule *sg_feedback_at(size_t i);
-const struct sg_feedback_rule *sg_feedback_find(const char *name);
+SG_UNSTABLE const struct sg_feedback_rule *sg_feedback_at(size_t i);
+SG_UNSTABLE const struct sg_feedback_rule *sg_feedback_find(const char *name);
 
 /* Adds a rule behind the table's others. It must stay where it is, and no other thread may use the table meanwhile.
  * SG_ERR_ARGUMENT: its name is taken, or it lacks something. */
-SG_CHECKED sg_status sg_feedback_add(const struct sg_feedback_rule *rule, struct sg_error *err);
+SG_UNSTABLE SG_CHECKED sg_status sg_feedback_add(const struct sg_feedback_rule *rule, struct sg_error *err);
 
 #ifdef __cplusplus
 }

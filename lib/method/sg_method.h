@@ -27,6 +27,7 @@
 #ifndef SG_METHOD_H
 #define SG_METHOD_H
 
+#include "sg_unstable.h"
 #include "sg_compressor.h"
 #include "sg_controller.h"
 
@@ -34,9 +35,8 @@
 extern "C" {
 #endif
 
-typedef struct sg_method sg_method;
-
 struct sg_method_config {
+    size_t size; /* sizeof(struct sg_method_config), so that the library knows headers of another version */
     const struct sg_compressor_ops *compressor;
     const double *param; /* [compressor->n_params] NaN = not given, so the preset is used */
     /* NULL = the one that the compressor's parameters ask for, if they ask for one. */
@@ -63,38 +63,45 @@ struct sg_method_config {
 /* Checks the parts of a config and their parameters, as far as that is possible before a run: compressor, controller,
  * feedback rule (here it may be NULL) and code. d = 0: it is not known yet. A message about a controller or a code
  * begins with the key of the recipe's method that is wrong: "controller.high: …", "values: …". */
-SG_CHECKED sg_status sg_method_check(const struct sg_method_config *config, size_t d, struct sg_error *err);
+SG_UNSTABLE SG_CHECKED sg_status sg_method_check(const struct sg_method_config *config, size_t d, struct sg_error *err);
+
+/* The same of a method that is written as a text (sg_flat.h). */
+enum { SG_TEXT_NUMBERS = 48 };
+/* Reads a text into the fields of a config that it is about, and leaves the others as they are. config->param and its
+ * like then point into room, which must live until the method is open. SG_ERR_ARGUMENT names the word that is wrong, and
+ * the nearest one that is right; then config is undefined. */
+SG_UNSTABLE SG_CHECKED sg_status sg_method_read_text(struct sg_method_config *config, double room[SG_TEXT_NUMBERS],
+                                                     const char *text, struct sg_error *err);
 
 /* Copies what it needs of the config. It reserves 8 to 10 bytes an element for a message; on a host, pages that are
  * never written cost no memory. SG_ERR_ARGUMENT: the layout or a parameter is wrong. SG_ERR_UNSUPPORTED: the compressor
  * does not run on a GPU. *out is NULL on failure. */
-SG_CHECKED sg_status sg_method_open(sg_method **out, const struct sg_method_config *config, struct sg_error *err);
-void sg_method_close(sg_method *m); /* NULL is fine */
+SG_UNSTABLE SG_CHECKED sg_status sg_method_open(sg_method **out, const struct sg_method_config *config,
+                                                struct sg_error *err);
 
 /* Must all ranks know worker 0's squares before this step? The answer is the same on every rank. */
-bool sg_method_leads(const sg_method *m, uint64_t step, double gamma);
+SG_UNSTABLE bool sg_method_leads(const sg_method *m, uint64_t step, double gamma);
 /* Called on worker 0's rank: square [n_layers] <- what the controller asks for; g [d] is the gradient of this step. */
-void sg_method_lead(sg_method *m, const float *g, double *square);
+SG_UNSTABLE void sg_method_lead(sg_method *m, const float *g, double *square);
 /* Begins a step. gamma is its learning rate. `step` counts from 0 and names the random streams. square [n_layers] is
  * needed if sg_method_leads says so; else it must be NULL. */
-void sg_method_begin(sg_method *m, uint64_t step, double gamma, const double *square);
+SG_UNSTABLE void sg_method_begin(sg_method *m, uint64_t step, double gamma, const double *square);
 
 /* How many messages a worker sends at the step that was begun, and how long the vectors of a round are. Both are the
  * same on every rank; the lengths change only with the knob. */
-unsigned sg_method_rounds(const sg_method *m);
-size_t sg_method_length(const sg_method *m, unsigned round);
+SG_UNSTABLE unsigned sg_method_rounds(const sg_method *m);
+SG_UNSTABLE size_t sg_method_length(const sg_method *m, unsigned round);
 /* Is anything sent at the step that was begun? If not, there is one round without an exchange: sg_method_send is called
  * for every worker, whose message is empty; sg_method_receive and sg_method_keep are not called, sg_method_end gets no
  * sum, and x stays as it is. The answer is the same on every rank. */
-bool sg_method_sends(const sg_method *m);
+SG_UNSTABLE bool sg_method_sends(const sg_method *m);
 /* Is the last message of this step made of p? Not where nothing is sent, nor where the residual is sent after p. */
-bool sg_method_sends_input(const sg_method *m);
+SG_UNSTABLE bool sg_method_sends_input(const sg_method *m);
 
-/* Have workers parameters of their own? Then the gradient of a worker is taken at x less its sg_method_offset [d], which
- * is in the kernels' memory and valid until its next send; NULL = at x itself. e is the worker's residual. x is what all
- * share: the optimizer moves it, and ranks, evaluations and checkpoints have it. */
-bool sg_method_is_local(const sg_method *m);
-const float *sg_method_offset(const sg_method *m, size_t worker, float *e);
+/* Where workers have parameters of their own (sg_method_is_local), the gradient of a worker is taken at x less its
+ * sg_method_offset [d], which is in the kernels' memory and valid until its next send; NULL = at x itself. e is the worker's
+ * residual. x is what all share: the optimizer moves it, and ranks, evaluations and checkpoints have it. */
+SG_UNSTABLE const float *sg_method_offset(const sg_method *m, size_t worker, float *e);
 
 /* Makes a worker's message. Round 0 forms p, makes C(p) and keeps the rest in e. Later rounds send more of the same p.
  *   worker   its number among all workers; it is one of this rank
@@ -106,73 +113,63 @@ const float *sg_method_offset(const sg_method *m, size_t worker, float *e);
  * SG_ERR_ARGUMENT: gamma is not a positive float. SG_ERR_NONFINITE names worker, step and layer; then e is undefined
  * and the run must stop. SG_ERR_MEMORY, and SG_ERR_UNSUPPORTED if the device failed. The bits are the same for every
  * kernel table and number of threads. */
-SG_CHECKED sg_status sg_method_send(sg_method *m, size_t worker, unsigned round, const float *g, float *e,
-                                    const struct sg_ranges *touched, struct sg_message *out, struct sg_error *err);
+SG_UNSTABLE SG_CHECKED sg_status sg_method_send(sg_method *m, size_t worker, unsigned round, const float *g, float *e,
+                                                const struct sg_ranges *touched, struct sg_message *out,
+                                                struct sg_error *err);
 /* The numbers of the worker's last message as floats [count] in the kernels' memory, valid as long as the message. */
-const float *sg_method_values(sg_method *m, size_t worker, const struct sg_message *message);
+SG_UNSTABLE const float *sg_method_values(sg_method *m, size_t worker, const struct sg_message *message);
 /* What the worker must tell the others after its send: one number, 0 for most methods. */
-double sg_method_note(const sg_method *m, size_t worker);
+SG_UNSTABLE double sg_method_note(const sg_method *m, size_t worker);
 /* What the worker's compressor was given in round 0, [d]. NULL if the method was opened without `inputs`, or if the last
  * send came after sg_method_keep_inputs(m, false). sg_method_keep_inputs needs a method that was opened with `inputs`. */
-const float *sg_method_input(const sg_method *m, size_t worker);
-void sg_method_keep_inputs(sg_method *m, bool keep);
+SG_UNSTABLE const float *sg_method_input(const sg_method *m, size_t worker);
+SG_UNSTABLE void sg_method_keep_inputs(sg_method *m, bool keep);
 /* Must every rank know the messages of single workers? Then sg_method_hear is called before each sg_method_receive.
  * messages [workers of all ranks] are borrowed until the next send, or the end of sg_method_keep. */
-bool sg_method_hears(const sg_method *m);
-void sg_method_hear(sg_method *m, const struct sg_message *messages);
+SG_UNSTABLE bool sg_method_hears(const sg_method *m);
+SG_UNSTABLE void sg_method_hear(sg_method *m, const struct sg_message *messages);
 /* Called after the exchange of a round. The first sg_method_length numbers of sum [d] are the sum of the messages, and
  * become what the next round needs. After the last round, sum [d] is the sum over workers. */
-void sg_method_receive(sg_method *m, unsigned round, float *sum);
+SG_UNSTABLE void sg_method_receive(sg_method *m, unsigned round, float *sum);
 /* The message of a second compression, which that call made of the sum for all workers together, whoever sends it;
  * without data, for it only counts. NULL = there is none. It is valid until the next receive. */
-const struct sg_message *sg_method_again(const sg_method *m);
+SG_UNSTABLE const struct sg_message *sg_method_again(const sg_method *m);
 /* Are residuals complete only after the last sg_method_receive of this step? Then sg_method_keep completes that of each
  * worker, with the sum as that call left it. Else, as at a step that sends nothing, sg_method_keep does nothing. */
-bool sg_method_keeps_late(const sg_method *m);
-void sg_method_keep(sg_method *m, size_t worker, float *e, const float *sum);
+SG_UNSTABLE bool sg_method_keeps_late(const sg_method *m);
+SG_UNSTABLE void sg_method_keep(sg_method *m, size_t worker, float *e, const float *sum);
 /* lost [d] <- p - C(p) of a worker, whatever the feedback rule; sg_method_input must have p. Called between the last
  * sg_method_receive and sg_method_keep, with the sum as that call left it and the worker's last message, which must still be
  * valid. Where the workers' vectors have no message each, C(p) is what the compressor counts as arrived. It changes
  * nothing that later steps see. */
-void sg_method_lost(sg_method *m, size_t worker, const struct sg_message *message, const float *sum, float *lost);
+SG_UNSTABLE void sg_method_lost(sg_method *m, size_t worker, const struct sg_message *message, const float *sum,
+                                float *lost);
 /* true: right after sg_method_send, p is the decoded message plus the residual. false for compressors of several rounds,
  * and for feedback rules that keep something else in the residual. */
-bool sg_method_splits(const sg_method *m);
+SG_UNSTABLE bool sg_method_splits(const sg_method *m);
 /* Called after the step. sum [d] becomes what the optimizer is given; NULL if the caller has no use for it. In `spent`,
  * `largest` is the largest note of all workers. */
-void sg_method_end(sg_method *m, float *sum, const struct sg_spent *spent);
+SG_UNSTABLE void sg_method_end(sg_method *m, float *sum, const struct sg_spent *spent);
 
 /* The threshold of the last step on the gradient's scale. INFINITY: the step was meant to send nothing. NaN: there is
  * none, because the method has none, because no step was taken yet, or because it was the last step of a budget, which
  * sends each worker's largest entries. */
-double sg_method_threshold(const sg_method *m);
+SG_UNSTABLE double sg_method_threshold(const sg_method *m);
 /* How many entries a worker is to send over the whole run, on average; NaN = the method has no such budget. */
-double sg_method_budget(const sg_method *m);
+SG_UNSTABLE double sg_method_budget(const sg_method *m);
 /* [n_layers] 1 = the layer is in the mode that sends more (ACCORDION: critical). NULL = there are no modes. */
-const double *sg_method_modes(const sg_method *m);
+SG_UNSTABLE const double *sg_method_modes(const sg_method *m);
 /* What 1 on the gradient's scale is in p at this step: gamma if feedback works in updates, else 1. */
-double sg_method_unit(const sg_method *m);
+SG_UNSTABLE double sg_method_unit(const sg_method *m);
 /* enum sg_trait of what is sent. A code that rounds a selector's values takes away SG_TRAIT_UNBIASED, because codes do not
  * declare it. */
-unsigned sg_method_traits(const sg_method *m);
+SG_UNSTABLE unsigned sg_method_traits(const sg_method *m);
 /* The most that the compressor declares to lose at this step: of |p - C(p)|^2 in a layer with |p|^2 = square, with
  * SG_TRAIT_RANDOM in the mean over draws. NaN = it declares nothing, or the method does more than the compressor: it
  * rounds values, or takes entries back to stay within a budget. */
-double sg_method_allowed(const sg_method *m, size_t layer, double square);
-/* Has every worker a residual? If not, e is NULL in all calls. */
-bool sg_method_has_residuals(const sg_method *m);
+SG_UNSTABLE double sg_method_allowed(const sg_method *m, size_t layer, double square);
 /* Are the residuals always zero, so that none need exist? */
-bool sg_method_is_exact(const sg_method *m);
-
-/* What a checkpoint needs beside the residuals: `common` once for all workers, the same on every rank, and `worker` for
- * each worker. Every rank can ask for the size of every worker; only the rank of a worker saves and loads it. Sizes do
- * not change while the method is open. Memory is the host's. */
-size_t sg_method_common_bytes(const sg_method *m);
-void sg_method_common_save(const sg_method *m, void *out);
-void sg_method_common_load(sg_method *m, const void *in);
-size_t sg_method_worker_bytes(const sg_method *m, size_t worker);
-void sg_method_worker_save(const sg_method *m, size_t worker, void *out);
-void sg_method_worker_load(sg_method *m, size_t worker, const void *in);
+SG_UNSTABLE bool sg_method_is_exact(const sg_method *m);
 
 #ifdef __cplusplus
 }

@@ -21,7 +21,8 @@ static double bits_of(const struct sg_compressor_ops *ops, float *g, float *sum)
     if (ops->n_params > PARAMS)
         return NAN;
     sg_compressor_example(ops, 0.01, 2, param);
-    const struct sg_method_config config = {.compressor = ops,
+    const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
+                                            .compressor = ops,
                                             .param = param,
                                             .layout = {1, offset, NULL, rows},
                                             .feedback = {&sg_feedback_none, 1, {0}},

@@ -291,7 +291,7 @@ static void check_task_key(struct sg_check *c, const struct sg_node *root, const
 /* The parts of a run's method against each other, as far as parameters are literal numbers: one that is an expression is
  * only known once the task is open. */
 static void check_parts(struct sg_check *c, const struct sg_node *run, const struct sg_node *from) {
-    struct sg_method_config method = {0};
+    struct sg_method_config method = {.size = sizeof(struct sg_method_config)};
     double room[SG_METHOD_NUMBERS];
     const struct sg_node *at;
     struct sg_error err;

@@ -5,7 +5,6 @@
  * results do not depend on threads or ranks. Every worker keeps its own batch-norm statistics and evaluates its part of
  * the test set with them. */
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +13,7 @@
 #include "sg_images.h"
 #include "sg_json.h"
 #include "sg_task.h"
+#include "sg_threads.h"
 #include "task_evaluate_workers.h"
 #include "task_data.h"
 

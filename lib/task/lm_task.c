@@ -6,7 +6,6 @@
  * its gradient; an epoch begins with zeros. The test text is read the same way. A gradient runs on one thread and
  * workers run in parallel, as in cnn_task.c. */
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +13,7 @@
 #include "sg_debug.h"
 #include "sg_json.h"
 #include "sg_task.h"
+#include "sg_threads.h"
 #include "task_evaluate_workers.h"
 #include "sg_tokens.h"
 #include "task_data.h"

@@ -3,7 +3,6 @@
  * x is double, because gamma is as small as 3e-8 and suboptimalities down to 1e-12 of f are recorded. Gradients,
  * residuals and messages are float as in every other task, because they scale with the distance from the optimum. */
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +13,7 @@
 #include "sg_optimum.h"
 #include "sg_rng.h"
 #include "sg_task.h"
+#include "sg_threads.h"
 #include "task_data.h"
 
 enum { QUEUE = 64, METRICS = 4 };

@@ -4,7 +4,6 @@
  * results do not depend on threads or ranks. Every worker evaluates its part of the users. On a GPU workers take turns,
  * and gradients are those of whole tables. */
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +12,7 @@
 #include "sg_json.h"
 #include "sg_ratings.h"
 #include "sg_task.h"
+#include "sg_threads.h"
 #include "task_evaluate_workers.h"
 #include "task_data.h"
 

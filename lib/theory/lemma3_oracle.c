@@ -74,6 +74,7 @@ static sg_status open_method(struct oracle_state *k, struct replayed_method *s, 
     const struct sg_node *at;
     double room[SG_METHOD_NUMBERS];
     struct sg_method_config config = {
+        .size = sizeof(struct sg_method_config),
         .layout = {.n_layers = model ? 1 : r->n_layers, .offset = model ? k->whole : r->offset},
         .seed = cell->seed,
         .count = r->workers,

@@ -96,6 +96,7 @@ static sg_status cut_pieces(struct train *t, struct sg_error *err) {
 
 sg_status train_open_method(sg_method **out, const struct train *t, size_t count, struct sg_error *err) {
     struct sg_method_config config = t->config;
+    config.size = sizeof config;
     config.seed = t->options->cell->seed;
     config.workers = t->workers;
     config.first = t->first;

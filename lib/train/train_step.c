@@ -1,11 +1,11 @@
 /* train_step.c: one step of Algorithm 1: gradients, messages, exchange, mean, optimizer. */
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 #include "sg_clock.h"
 #include "sg_debug.h"
 #include "sg_drive.h"
+#include "sg_threads.h"
 #include "train_state.h"
 
 static const double PARALLEL_FLOPS = 1e5; /* below this work per step a second thread costs more than it gives */

@@ -146,7 +146,8 @@ static sg_status configure(struct replay *r, const struct advise_candidate *c, s
     size_t n;
     struct sg_constant *constant = constants_of(&c->outcome->run, &n);
     r->whole[1] = a->d;
-    r->config = (struct sg_method_config){.layout = {.n_layers = model ? 1 : f->n_layers,
+    r->config = (struct sg_method_config){.size = sizeof(struct sg_method_config),
+                                          .layout = {.n_layers = model ? 1 : f->n_layers,
                                                      .offset = model ? r->whole : f->offset,
                                                      .name = model ? NULL : f->name,
                                                      .rows = model ? NULL : f->rows},

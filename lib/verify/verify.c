@@ -95,6 +95,7 @@ static sg_status open_method(sg_method **out, const struct verify_run *run, size
     static const char *const name[VERIFY_CUTS] = {"conv", "empty", "norm", "head"};
     const size_t rows[VERIFY_CUTS] = {run->rows, run->rows, run->rows, run->rows};
     const struct sg_method_config config = {
+        .size = sizeof(struct sg_method_config),
         .compressor = run->ops,
         .param = run->param,
         .layout = {run->cut ? VERIFY_CUTS : 1, run->offset, name, run->rows > 0 ? rows : NULL},

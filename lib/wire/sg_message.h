@@ -9,6 +9,8 @@
 #ifndef SG_MESSAGE_H
 #define SG_MESSAGE_H
 
+#include "sg_unstable.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -93,27 +95,27 @@ struct sg_code {
                         const struct sg_exec *exec);
 };
 
-extern const struct sg_code sg_code_fp32, sg_code_fp16, sg_code_levels;
-extern const struct sg_code sg_code_signs, sg_code_signs_rms, sg_code_signs_fixed, sg_code_two_means;
-extern const struct sg_code sg_code_bf16, sg_code_natural, sg_code_natural_8, sg_code_grid, sg_code_8bit,
+SG_UNSTABLE extern const struct sg_code sg_code_fp32, sg_code_fp16, sg_code_levels;
+SG_UNSTABLE extern const struct sg_code sg_code_signs, sg_code_signs_rms, sg_code_signs_fixed, sg_code_two_means;
+SG_UNSTABLE extern const struct sg_code sg_code_bf16, sg_code_natural, sg_code_natural_8, sg_code_grid, sg_code_8bit,
     sg_code_dithering, sg_code_int_block, sg_code_minmax, sg_code_eden, sg_code_quantile, sg_code_inceptionn;
-extern const struct sg_code sg_code_least, sg_code_factors, sg_code_lookup;
+SG_UNSTABLE extern const struct sg_code sg_code_least, sg_code_factors, sg_code_lookup;
 /* The parameters of codes, for the compressors that write every element in one. */
-extern const struct sg_parameter sg_code_levels_params[4];
-extern const struct sg_parameter sg_code_grid_params[3], sg_code_dithering_params[3], sg_code_int_block_params[3],
-    sg_code_minmax_params[3], sg_code_eden_params[3], sg_code_quantile_params[1], sg_code_inceptionn_params[2],
-    sg_code_8bit_params[1];
+SG_UNSTABLE extern const struct sg_parameter sg_code_levels_params[4];
+SG_UNSTABLE extern const struct sg_parameter sg_code_grid_params[3], sg_code_dithering_params[3],
+    sg_code_int_block_params[3], sg_code_minmax_params[3], sg_code_eden_params[3], sg_code_quantile_params[1],
+    sg_code_inceptionn_params[2], sg_code_8bit_params[1];
 
 /* The i-th code of the table; NULL past the end. The code of that number in messages, or of that name; NULL = none. */
-const struct sg_code *sg_code_at(size_t i);
-const struct sg_code *sg_code_of(unsigned number);
-const struct sg_code *sg_code_find(const char *name);
+SG_UNSTABLE const struct sg_code *sg_code_at(size_t i);
+SG_UNSTABLE const struct sg_code *sg_code_of(unsigned number);
+SG_UNSTABLE const struct sg_code *sg_code_find(const char *name);
 
 /* Adds a code behind the table's others. It must stay where it is, and no other thread may use the table meanwhile. Its number
  * is one of those that the table itself never takes. SG_ERR_ARGUMENT: its name or its number is taken, or it lacks
  * something. */
 enum { SG_CODE_ADDED_FIRST = 192, SG_CODE_ADDED_LAST = 254 };
-SG_CHECKED sg_status sg_code_add(const struct sg_code *code, struct sg_error *err);
+SG_UNSTABLE SG_CHECKED sg_status sg_code_add(const struct sg_code *code, struct sg_error *err);
 
 /* One layer of a message in the code `factors`. As a matrix of count / rows columns it is the sum of `rank` products: value
  * holds the columns of these, one after another, and then their rows. With rows = 0 value holds the numbers [count]. No
@@ -124,7 +126,7 @@ struct sg_factors {
 };
 /* Writes all layers into data, which has room for most_bytes of sg_code_factors: a layer's factors are no more numbers
  * than the layer. Returns the bytes; *bits <- 32 a float, and 8 for the rank of a matrix. */
-size_t sg_factors_encode(void *data, const struct sg_factors *part, size_t parts, double *bits);
+SG_UNSTABLE size_t sg_factors_encode(void *data, const struct sg_factors *part, size_t parts, double *bits);
 
 /* How many numbers are decoded at a time: they stay in the first-level cache. */
 enum { SG_MESSAGE_PIECE = 2048 };
@@ -132,25 +134,25 @@ enum { SG_MESSAGE_PIECE = 2048 };
 /* The written numbers as floats [count]. Returns the message's own data if its code is fp32, else `room` [count], into
  * which they are decoded. Message and room lie in the memory of the kernels. On a GPU the code must be one
  * that runs there. */
-const float *sg_message_values(const struct sg_message *m, float *room, const struct sg_kernels *kernels,
-                               const struct sg_exec *exec);
+SG_UNSTABLE const float *sg_message_values(const struct sg_message *m, float *room, const struct sg_kernels *kernels,
+                                           const struct sg_exec *exec);
 
 /* Does with every written number what the sink says (sg_kernels.h), whose index is the message's, or NULL if the numbers
  * only move. Message and sink lie in the memory of the kernels. On a GPU the code must be one that runs there. */
-void sg_message_read(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
-                     const struct sg_exec *exec);
+SG_UNSTABLE void sg_message_read(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
+                                 const struct sg_exec *exec);
 
 /* Does the code run on a GPU? */
-bool sg_code_on_gpu(const struct sg_code *code);
+SG_UNSTABLE bool sg_code_on_gpu(const struct sg_code *code);
 
 /* to [n] += weight * message, element after element. The weight 1 adds to the sum over workers; -1 leaves in a residual
  * what the message lacks. Message and `to` lie in host memory. */
-void sg_message_add(float *to, const struct sg_message *m, float weight, const struct sg_exec *exec);
+SG_UNSTABLE void sg_message_add(float *to, const struct sg_message *m, float weight, const struct sg_exec *exec);
 
 /* to [n] += messages[0], then messages[1], ...; each message stands for n numbers. The messages lie in host memory,
  * `to` in that of the kernels. The bits are those of one message after another, for any number of threads. */
-void sg_message_add_all(float *to, size_t n, const struct sg_message *messages, size_t count,
-                        const struct sg_kernels *kernels, const struct sg_exec *exec);
+SG_UNSTABLE void sg_message_add_all(float *to, size_t n, const struct sg_message *messages, size_t count,
+                                    const struct sg_kernels *kernels, const struct sg_exec *exec);
 
 #ifdef __cplusplus
 }

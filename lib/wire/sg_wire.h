@@ -16,6 +16,8 @@
 #ifndef SG_WIRE_H
 #define SG_WIRE_H
 
+#include "sg_unstable.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -50,8 +52,8 @@ struct sg_wire_encoding {
 };
 
 /* The i-th encoding of the table; NULL past the end. The encoding of that name; NULL if it is unknown. */
-const struct sg_wire_encoding *sg_wire_at(size_t i);
-const struct sg_wire_encoding *sg_wire_find(const char *name);
+SG_UNSTABLE const struct sg_wire_encoding *sg_wire_at(size_t i);
+SG_UNSTABLE const struct sg_wire_encoding *sg_wire_find(const char *name);
 
 /* How messages travel. */
 struct sg_wire_format {
@@ -72,20 +74,20 @@ struct sg_wire_plan {
 /* Chooses the parameter, and the encoding if it is NULL (auto), and computes all sizes, in O(count). It does not read
  * the message's numbers. SG_ERR_ARGUMENT: n is too large, positions do not ascend or are not below n, or the bytes are
  * not those of the code. */
-SG_CHECKED sg_status sg_wire_plan(struct sg_wire_plan *out, const struct sg_wire_encoding *encoding,
-                                  const struct sg_message *message, struct sg_error *err);
+SG_UNSTABLE SG_CHECKED sg_status sg_wire_plan(struct sg_wire_plan *out, const struct sg_wire_encoding *encoding,
+                                              const struct sg_message *message, struct sg_error *err);
 
 /* Plans to write the numbers in fewer bits, by how often each level occurs, if the code has levels, nobody adds the
  * messages up on their way, and this one then takes fewer bytes. It reads the numbers. */
-void sg_wire_shorten(struct sg_wire_plan *plan);
+SG_UNSTABLE void sg_wire_shorten(struct sg_wire_plan *plan);
 
 /* No message of this n, count and bytes of numbers takes more bytes, under any encoding. */
-uint64_t sg_wire_bound(uint64_t n, size_t count, size_t data_bytes);
+SG_UNSTABLE uint64_t sg_wire_bound(uint64_t n, size_t count, size_t data_bytes);
 
 /* Writes plan->bytes bytes into out. SG_ERR_ARGUMENT: the capacity is too small. SG_ERR_NONFINITE: a number is NaN or
  * Inf, and out is undefined. */
-SG_CHECKED sg_status sg_wire_encode(uint8_t *out, size_t capacity, const struct sg_wire_plan *plan,
-                                    struct sg_error *err);
+SG_UNSTABLE SG_CHECKED sg_status sg_wire_encode(uint8_t *out, size_t capacity, const struct sg_wire_plan *plan,
+                                                struct sg_error *err);
 
 /* What an encoded message says about itself. */
 struct sg_wire_header {
@@ -103,14 +105,15 @@ struct sg_wire_header {
 
 /* Reads the header of the message that starts at in [available]. SG_ERR_FORMAT: there is none, or not all of the
  * message is there. */
-SG_CHECKED sg_status sg_wire_peek(struct sg_wire_header *out, const uint8_t *in, size_t available,
-                                  struct sg_error *err);
+SG_UNSTABLE SG_CHECKED sg_status sg_wire_peek(struct sg_wire_header *out, const uint8_t *in, size_t available,
+                                              struct sg_error *err);
 
 /* Decodes in [header->bytes], whose header was read. *out then has index [header->count], which may be NULL if count is
  * n, and data [header->data_bytes]; both are the caller's. Its bits are 0 and its layer_count is NULL. SG_ERR_FORMAT:
  * the bytes are no such message, and index and data are undefined. Any bytes are safe. */
-SG_CHECKED sg_status sg_wire_decode(struct sg_message *out, uint32_t *index, void *data,
-                                    const struct sg_wire_header *header, const uint8_t *in, struct sg_error *err);
+SG_UNSTABLE SG_CHECKED sg_status sg_wire_decode(struct sg_message *out, uint32_t *index, void *data,
+                                                const struct sg_wire_header *header, const uint8_t *in,
+                                                struct sg_error *err);
 
 #ifdef __cplusplus
 }

@@ -3,7 +3,7 @@
 load common
 
 compile() { # PROGRAM, then options of the compiler; the source is $BATS_TEST_TMPDIR/small.c
-    gcc -std=c11 -D_GNU_SOURCE -O1 -Wall -Wextra -Werror -I"$ROOT/lib/core" -o "$BATS_TEST_TMPDIR/$1" "${@:2}" \
+    gcc -std=c11 -D_GNU_SOURCE -DSPARSEGRAD_UNSTABLE -O1 -Wall -Wextra -Werror -I"$ROOT/lib/core" -o "$BATS_TEST_TMPDIR/$1" "${@:2}" \
         "$BATS_TEST_TMPDIR/small.c" -lm
 }
 

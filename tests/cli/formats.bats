@@ -98,7 +98,7 @@ int main(int argc, char **argv) {
     return ferror(stdout) != 0;
 }
 C
-    gcc -std=c11 -Wall -Wextra -Werror -I"$ROOT/lib/core" -I"$ROOT/lib/wire" -I"$ROOT/kernels" -fopenmp -o write write.c \
+    gcc -std=c11 -DSPARSEGRAD_UNSTABLE -Wall -Wextra -Werror -I"$ROOT/lib/core" -I"$ROOT/lib/wire" -I"$ROOT/kernels" -fopenmp -o write write.c \
         "$ROOT/build/release/libsparsegrad.a" -lm
     local set
     for set in "1 0" "7 6" "40 0 1 2 39" "1000 3 4 5 64 65 700 999" "4294967296 0 127 128 16511 16512 3000000000 4294967295" \

@@ -18,6 +18,42 @@ reference() { # builds ./reference
     gcc -std=c11 -Wall -Wextra -Werror -o reference "$ROOT/tests/cli/library_reference.c" $(pkg-config --cflags --libs sparsegrad) -lm
 }
 
+@test "what is stable needs no macro, what is not needs one, and a config of another version is refused" {
+    local include=$INSTALLED/usr/include/sparsegrad flags
+    flags=$(pkg-config --cflags sparsegrad)
+    [ "$(grep -ohE '^SG_API ' "$include"/*.h | wc -l)" -le 30 ] # about 25: who adds one promises it for years
+    for header in "$include"/*.h; do
+        case ${header##*/} in
+        sg_api.h | sg_status.h | sg_flat.h | sparsegrad.h | sg_compressor_plugin.h) # this one defines it, for each plug-in is built for one version
+            # shellcheck disable=SC2086
+            gcc -std=c11 -Wall -Wextra -Werror -fsyntax-only -x c $flags "$header"
+            ! grep -q '^SG_UNSTABLE ' "$header" || [[ $header == *_plugin.h ]]
+            ;;
+        *)
+            # shellcheck disable=SC2086
+            run -1 gcc -std=c11 -fsyntax-only -x c $flags "$header"
+            [[ $output == *"may change with any version of sparsegrad: #define SPARSEGRAD_UNSTABLE before it, or use sg_flat.h"* ]]
+            ! grep -q '^SG_API ' "$header"
+            ;;
+        esac
+    done
+    cat >older.c <<'C'
+#define SPARSEGRAD_UNSTABLE
+#include <sparsegrad.h>
+#include <stdio.h>
+int main(void) {
+    sg_method *m;
+    struct sg_error err;
+    struct sg_method_config config = {.size = sizeof config - 8};
+    return sg_method_open(&m, &config, &err) == SG_OK ? 0 : (puts(err.msg), 1);
+}
+C
+    # shellcheck disable=SC2046
+    gcc -std=c11 older.c -o older $(pkg-config --cflags --libs sparsegrad)
+    run -1 ./older
+    [[ $output == *"compile with this version's headers"* ]]
+}
+
 @test "the man page's example, as C and as C++, prints what the page says" {
     sed -n '/^\.EX/,/^\.EE/{/^\.E/d;s/\\-/-/g;p}' "$INSTALLED/usr/share/man/man3/sparsegrad.3" >example.c
     [ "$(wc -l <example.c)" -gt 20 ]

@@ -6,6 +6,7 @@
  * gradients: float32 [STEPS][WORKERS][d]. out: for each step the number of its rounds in 8 bytes; for each round and
  * each worker the message as a trainer sends it, behind its length in 8 bytes; and the sum [d]. At the end the residuals
  * [WORKERS][d]. */
+#define SPARSEGRAD_UNSTABLE
 #include <sg_wire.h>
 #include <sparsegrad.h>
 #include <stdio.h>
@@ -48,7 +49,10 @@ int main(int argc, char **argv) {
     }
     const size_t d = offset[layers];
     double room[SG_TEXT_NUMBERS];
-    struct sg_method_config config = {.layout = {layers, offset, NULL, rows}, .count = workers, .exec = {.threads = 2}};
+    struct sg_method_config config = {.size = sizeof(struct sg_method_config),
+                                      .layout = {layers, offset, NULL, rows},
+                                      .count = workers,
+                                      .exec = {.threads = 2}};
     sg_method *m;
     must(sg_method_read_text(&config, room, argv[3], &err));
     must(sg_method_open(&m, &config, &err));

@@ -75,7 +75,7 @@ includes() {
         file { print >file }' "$ROOT/lib/README.md"
     [ "$(echo ./*.c)" = "./code_fixed.c ./compress_first.c ./compress_mean.c ./control_late.c ./feedback_first.c ./quadratic_task.c ./second.c" ]
     # shellcheck disable=SC2046
-    gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wno-missing-field-initializers -Wmissing-prototypes -Werror -fsyntax-only \
+    gcc -std=c11 -D_GNU_SOURCE -DSPARSEGRAD_UNSTABLE -Wall -Wextra -Wno-missing-field-initializers -Wmissing-prototypes -Werror -fsyntax-only \
         $(cd "$ROOT" && find lib kernels -type d | sed "s|^|-I$ROOT/|") ./*.c
 }
 
@@ -92,9 +92,9 @@ includes() {
     flags=$(cd "$ROOT" && find lib kernels -type d | sed "s|^|-I$ROOT/|" | tr '\n' ' ')
     for header in $(sources | grep -E '^(lib/[a-z]+|kernels)/sg_.*\.h$|^lib/method/sparsegrad\.h$'); do
         # shellcheck disable=SC2086
-        gcc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only -x c $flags "$ROOT/$header"
+        gcc -std=c11 -D_GNU_SOURCE -DSPARSEGRAD_UNSTABLE -Wall -Wextra -Werror -fsyntax-only -x c $flags "$ROOT/$header"
         # shellcheck disable=SC2086
-        g++ -Wall -Wextra -Werror -fsyntax-only -x c++ $flags "$ROOT/$header"
+        g++ -DSPARSEGRAD_UNSTABLE -Wall -Wextra -Werror -fsyntax-only -x c++ $flags "$ROOT/$header"
     done
 }
 
@@ -228,6 +228,7 @@ identities() { # of the tasks, of a copy of the tree
     local root=$BATS_TEST_TMPDIR/root
     make -s -C "$ROOT" install PREFIX=/usr DESTDIR="$root" >/dev/null
     cat >"$BATS_TEST_TMPDIR/user.c" <<'C'
+#define SPARSEGRAD_UNSTABLE
 #include <math.h>
 #include <sg_wire.h>
 #include <sparsegrad.h>
@@ -241,7 +242,7 @@ int main(void) {
     struct sg_error err;
     struct sg_message m;
     sg_method *method;
-    struct sg_method_config config = {.compressor = sg_compressor_find("topk"), .param = param, .layout = {1, offset},
+    struct sg_method_config config = {.size = sizeof config, .compressor = sg_compressor_find("topk"), .param = param, .layout = {1, offset},
                                       .feedback = {&sg_feedback_gradient, 1}, .count = 1, .exec = {.threads = 1}};
     if (sg_method_open(&method, &config, &err) != SG_OK)
         return puts(err.msg), 1;

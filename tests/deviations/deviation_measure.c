@@ -148,7 +148,8 @@ sg_status deviation_measure(struct deviation_measure *out, const char *setting, 
         return x == NULL ? sg_fail_memory(err, "an example")
                          : sg_fail(err, SG_ERR_ARGUMENT, "1 to %d workers", WORKERS);
     }
-    x->config = (struct sg_method_config){.layout = {LAYERS, offset, NULL, rows},
+    x->config = (struct sg_method_config){.size = sizeof(struct sg_method_config),
+                                          .layout = {LAYERS, offset, NULL, rows},
                                           .feedback = {&sg_feedback_gradient, 1, {0}},
                                           .seed = 1,
                                           .count = workers,

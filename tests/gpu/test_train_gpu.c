@@ -172,7 +172,8 @@ static void test_compressor_without(void) {
     ops.traits &= ~(unsigned)SG_TRAIT_GPU;
     if (sg_cuda_device_open(&device, 0, 0, why, sizeof why) != SG_KERNEL_OK)
         return;
-    const struct sg_method_config config = {.compressor = &ops,
+    const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
+                                            .compressor = &ops,
                                             .param = param,
                                             .layout = {LAYERS, offset, NULL, NULL},
                                             .feedback = {.rule = sg_feedback_find("none")},

@@ -95,7 +95,8 @@ static void read_setting(struct setting *s, int argc, char **argv) {
     s->workers = 2;
     s->steps = 2;
     s->gamma = 1;
-    s->config = (struct sg_method_config){.compressor = ops,
+    s->config = (struct sg_method_config){.size = sizeof(struct sg_method_config),
+                                          .compressor = ops,
                                           .feedback = {.rule = &sg_feedback_gradient, .decay = 1},
                                           .seed = SEED,
                                           .steps_per_epoch = 1,

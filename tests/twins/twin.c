@@ -51,7 +51,8 @@ static void qsgd(void) {
                 sg_rng r = sg_rng_open(1, SG_RNG_TEST, 0, step);
                 struct sg_message m;
                 sg_method *method;
-                const struct sg_method_config config = {.compressor = sg_compressor_find("qsgd"),
+                const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
+                                                        .compressor = sg_compressor_find("qsgd"),
                                                         .param = settings[s],
                                                         .layout = {.n_layers = LAYERS, .offset = cuts[c]},
                                                         .feedback = {.rule = &sg_feedback_gradient, .decay = 1},
@@ -142,7 +143,8 @@ static void powersgd(double rank, double local, double quirk) {
     enum { D = 12 * 20 + 7 + 30 * 9 };
     static float g[WORKERS][D], e[WORKERS][D], sum[D];
     const double param[] = {rank, NAN, local, quirk};
-    const struct sg_method_config config = {.compressor = sg_compressor_find("powersgd"),
+    const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
+                                            .compressor = sg_compressor_find("powersgd"),
                                             .param = param,
                                             .layout = {LAYERS, offset, NULL, rows},
                                             .feedback = {.rule = &sg_feedback_gradient, .decay = 1},

@@ -113,7 +113,8 @@ static void test_codes(void) {
     struct sg_wire_plan plan;
     struct sg_wire_header header;
     sg_method *method;
-    const struct sg_method_config config = {.compressor = sg_compressor_find("mine"),
+    const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
+                                            .compressor = sg_compressor_find("mine"),
                                             .param = param,
                                             .layout = {1, offset, NULL, NULL},
                                             .code = &mine,

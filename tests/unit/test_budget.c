@@ -104,7 +104,8 @@ static const size_t offset[] = {0, 100, D};
 static sg_method *opened_as(const struct sg_feedback_rule *form, double lambda, double budget, uint64_t steps,
                             size_t workers, struct sg_error *err) {
     const double param[] = {lambda, budget, NAN};
-    const struct sg_method_config config = {.compressor = sg_compressor_find("hard-threshold"),
+    const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
+                                            .compressor = sg_compressor_find("hard-threshold"),
                                             .param = param,
                                             .layout = {2, offset, NULL, NULL},
                                             .feedback = {form, 1, {0}},
@@ -291,7 +292,8 @@ static void bits(const char *name, double share) {
     double param[SG_METHOD_PARAMS], sent = 0, first = 0;
     for (size_t i = 0; i < ops->n_params; i++)
         param[i] = NAN;
-    struct sg_method_config config = {.compressor = ops,
+    struct sg_method_config config = {.size = sizeof(struct sg_method_config),
+                                      .compressor = ops,
                                       .param = param,
                                       .controller = sg_controller_find("budget"),
                                       .controller_param = (const double[]){share, 1},

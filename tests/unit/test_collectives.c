@@ -29,7 +29,8 @@ enum { SETTINGS = sizeof settings / sizeof *settings };
 static sg_method *opened(const struct setting *s, const char *rule, size_t workers, size_t first, size_t count,
                          int threads) {
     struct sg_error err;
-    const struct sg_method_config config = {.compressor = sg_compressor_find(s->compressor),
+    const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
+                                            .compressor = sg_compressor_find(s->compressor),
                                             .param = s->param,
                                             .layout = {LAYERS, offset, NULL, NULL},
                                             .feedback = {sg_feedback_find(rule), 1, {NAN, NAN, NAN, NAN}},
@@ -156,7 +157,8 @@ static void test_transform(void) {
     static const size_t whole[] = {0, 8};
     for (int sign = 0; sign < 2; sign++) {
         const double param[] = {2, NAN, sign};
-        const struct sg_method_config config = {.compressor = sg_compressor_find("demo"),
+        const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
+                                                .compressor = sg_compressor_find("demo"),
                                                 .param = param,
                                                 .layout = {1, whole, NULL, NULL},
                                                 .feedback = {&sg_feedback_gradient, 0.999, {0}},
@@ -176,7 +178,8 @@ static void test_transform(void) {
            "demo, sign %d: 2 coefficients of 8 (off by %.2g)", sign, off);
         sg_method_close(m);
     }
-    const struct sg_method_config config = {.compressor = sg_compressor_find("demo"),
+    const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
+                                            .compressor = sg_compressor_find("demo"),
                                             .layout = {1, whole, NULL, NULL},
                                             .feedback = {&sg_feedback_update, 1, {0}},
                                             .count = 1,

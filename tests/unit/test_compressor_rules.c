@@ -25,7 +25,8 @@ static sg_method *open_with(const char *compressor, struct sg_layout layout, con
                             struct setting a, struct setting b) {
     double param[8];
     sg_method *c;
-    struct sg_method_config config = {.compressor = sg_compressor_find(compressor),
+    struct sg_method_config config = {.size = sizeof(struct sg_method_config),
+                                      .compressor = sg_compressor_find(compressor),
                                       .param = param,
                                       .layout = layout,
                                       .feedback = {form, 1, {0}},

@@ -15,7 +15,8 @@ static const size_t offset[] = {0, 100, D};
 
 static sg_method *opened(const struct sg_feedback *feedback, const struct sg_code *code, struct sg_error *err) {
     const double param[] = {K, NAN};
-    const struct sg_method_config config = {.compressor = sg_compressor_find("topk"),
+    const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
+                                            .compressor = sg_compressor_find("topk"),
                                             .param = param,
                                             .layout = {2, offset, NULL, NULL},
                                             .feedback = *feedback,
@@ -207,7 +208,8 @@ static void test_golden(void) {
     static const float g[GOLDEN] = {3, 2, 1};
     for (size_t c = 0; c < sizeof golden / sizeof *golden; c++) {
         const double param[] = {1, NAN};
-        struct sg_method_config config = {.compressor = sg_compressor_find("topk"),
+        struct sg_method_config config = {.size = sizeof(struct sg_method_config),
+                                          .compressor = sg_compressor_find("topk"),
                                           .param = param,
                                           .layout = {1, whole, NULL, NULL},
                                           .feedback = {sg_feedback_find(golden[c].name), 1, {0}},

@@ -91,7 +91,7 @@ static void test_low_rank(void) {
 
 static void test_texts(void) {
     double room[SG_TEXT_NUMBERS];
-    struct sg_method_config c = {.seed = 5};
+    struct sg_method_config c = {.size = sizeof(struct sg_method_config), .seed = 5};
     ok(sg_method_read_text(&c, room, "topk density=0.001 | levels levels=15", &err) == SG_OK &&
            c.compressor == sg_compressor_find("topk") && isnan(c.param[0]) && c.param[1] == 0.001 &&
            c.code == &sg_code_levels && c.code_param[0] == 15 && c.controller == NULL && c.seed == 5 &&

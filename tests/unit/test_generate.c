@@ -1,10 +1,10 @@
 /* test_generate.c: generated matrices: their bytes on any number of threads, and how like gisette gisette-like is. */
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 #include "sg_logreg.h"
 #include "sg_matrix.h"
+#include "sg_threads.h"
 #include "tap.h"
 
 static struct sg_error err;

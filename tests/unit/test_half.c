@@ -89,7 +89,8 @@ static void test_round(void) {
 static sg_method *opened(const char *name, double parameter, const struct sg_code *code) {
     static const size_t offset[] = {0, N / 3, N};
     const double param[8] = {parameter, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
-    const struct sg_method_config config = {.compressor = sg_compressor_find(name),
+    const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
+                                            .compressor = sg_compressor_find(name),
                                             .param = param,
                                             .layout = {2, offset, NULL, NULL},
                                             .feedback = {&sg_feedback_update, 1, {0}},

@@ -1,11 +1,11 @@
 /* cifar-like: the same bytes everywhere, and classes that are textures rather than places. */
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sg_file.h"
 #include "sg_images.h"
+#include "sg_threads.h"
 #include "tap.h"
 
 static struct sg_error err;

@@ -1,6 +1,5 @@
 /* CIFAR files: what is read, what is refused, and where a set comes from. */
 #include <math.h>
-#include <omp.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "sg_file.h"
 #include "sg_images.h"
 #include "sg_json.h"
+#include "sg_threads.h"
 #include "tap.h"
 #include "temporary.h"
 

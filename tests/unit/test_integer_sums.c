@@ -23,7 +23,8 @@ struct setting {
 
 static sg_method *open_part(const struct setting *s, size_t first, size_t count, int threads) {
     sg_method *m = NULL;
-    const struct sg_method_config config = {.compressor = sg_compressor_find(s->name),
+    const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
+                                            .compressor = sg_compressor_find(s->name),
                                             .param = s->param,
                                             .layout = {LAYERS, offset, NULL, NULL},
                                             .feedback = {s->rule, 1, {0}},

@@ -107,7 +107,8 @@ static void draw(float *g, uint64_t t) {
 }
 
 static sg_method *opened(const char *compressor, const double *param, const double *controller_param) {
-    const struct sg_method_config config = {.compressor = sg_compressor_find(compressor),
+    const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
+                                            .compressor = sg_compressor_find(compressor),
                                             .param = param,
                                             .controller = controller_param ? greco : NULL,
                                             .controller_param = controller_param,

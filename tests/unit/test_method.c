@@ -15,7 +15,8 @@ static struct sg_error err;
 
 static sg_method *opened(const char *compressor, const double *param, const char *controller,
                          const double *controller_param) {
-    const struct sg_method_config config = {.compressor = sg_compressor_find(compressor),
+    const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
+                                            .compressor = sg_compressor_find(compressor),
                                             .param = param,
                                             .controller = controller ? sg_controller_find(controller) : NULL,
                                             .controller_param = controller_param,

@@ -45,7 +45,8 @@ static struct promise promise_of(const struct sg_compressor_ops *ops, int turn) 
 
 static sg_method *open_promise(const struct promise *p, const struct sg_feedback_rule *rule) {
     sg_method *m = NULL;
-    const struct sg_method_config config = {.compressor = p->ops,
+    const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
+                                            .compressor = p->ops,
                                             .param = p->param,
                                             .layout = {3, offset, NULL, NULL},
                                             .feedback = {rule, 1, {0}},
@@ -126,7 +127,8 @@ static void test_step_unit(void) {
 static void test_budget(void) {
     enum { STEPS = 400 };
     const double param[] = {NAN, NAN, NAN}, total[] = {0.05 * N * STEPS, 0};
-    const struct sg_method_config config = {.compressor = sg_compressor_find("grid"),
+    const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
+                                            .compressor = sg_compressor_find("grid"),
                                             .param = param,
                                             .controller = sg_controller_find("budget"),
                                             .controller_param = total,

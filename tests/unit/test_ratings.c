@@ -1,6 +1,5 @@
 /* Ratings: what is read, what is refused, who is left after the split, and the examples of training and testing. */
 #include <math.h>
-#include <omp.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 
 #include "sg_json.h"
 #include "sg_ratings.h"
+#include "sg_threads.h"
 #include "tap.h"
 #include "temporary.h"
 

@@ -34,7 +34,7 @@ static void test_words(void) {
     struct sg_cell *cells = NULL;
     const struct sg_node *at;
     double room[SG_METHOD_NUMBERS];
-    struct sg_method_config config = {0};
+    struct sg_method_config config = {.size = sizeof(struct sg_method_config)};
     size_t n = 0;
     const bool fine =
         parse_set(&recipe, DGC "quirk: [none, tf]}\n  - {name: B, compressor: dgc, k: 2}\n", NULL, 0, &err) == SG_OK &&
@@ -166,7 +166,7 @@ static void test_cells(const struct sg_cell *cells, size_t n) {
 
 static void test_numbers(const struct sg_cell *cells, size_t n) {
     const struct sg_constant constants[] = {{"L", 4}, {"gamma", 0.25}};
-    struct sg_method_config config = {.seed = 77};
+    struct sg_method_config config = {.size = sizeof(struct sg_method_config), .seed = 77};
     double room[SG_METHOD_NUMBERS];
     const struct sg_node *at;
     struct sg_error err;

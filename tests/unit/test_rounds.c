@@ -28,7 +28,8 @@ static sg_method *open_part(const struct run *run, size_t first, size_t count, i
     double param[8] = {run->rank, NAN, run->local};
     for (size_t i = 0; i < ops->n_params && strcmp(run->compressor, "powersgd") != 0; i++)
         param[i] = strcmp(ops->params[i].name, "k") == 0 ? 9 : ops->params[i].preset;
-    const struct sg_method_config config = {.compressor = ops,
+    const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
+                                            .compressor = ops,
                                             .param = param,
                                             .controller = run->controller,
                                             .controller_param = run->controller_param,
@@ -184,7 +185,8 @@ static void test_refusals(void) {
     const double param[] = {2, NAN, NAN, NAN}, high[] = {30, NAN, NAN, NAN};
     struct sg_error err = {.msg = ""};
     sg_method *m;
-    struct sg_method_config config = {.compressor = sg_compressor_find("powersgd"),
+    struct sg_method_config config = {.size = sizeof(struct sg_method_config),
+                                      .compressor = sg_compressor_find("powersgd"),
                                       .param = param,
                                       .layout = {LAYERS, offset, NULL, NULL},
                                       .feedback = {&sg_feedback_none, 1, {0}},

@@ -18,7 +18,8 @@ static const struct sg_kernels *kernels; /* NULL = the best ones */
 
 static sg_method *opened(const char *name, const double *param, const struct sg_feedback_rule *rule, size_t workers) {
     static struct sg_error err;
-    const struct sg_method_config config = {.compressor = sg_compressor_find(name),
+    const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
+                                            .compressor = sg_compressor_find(name),
                                             .param = param,
                                             .layout = {1, whole, NULL, NULL},
                                             .feedback = {rule, 1, {NAN, NAN, NAN, NAN}},

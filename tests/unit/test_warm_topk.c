@@ -81,7 +81,8 @@ static void test_hits(const struct sg_matrix *a, double l2, const double *start,
     memcpy(x, start, sizeof x);
     memset(worker, 0, sizeof worker);
     for (uint32_t w = 0; w < WORKERS; w++) {
-        const struct sg_method_config config = {.compressor = sg_compressor_find("topk"),
+        const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
+                                                .compressor = sg_compressor_find("topk"),
                                                 .param = param,
                                                 .layout = {.n_layers = 1, .offset = offset},
                                                 .feedback = {&sg_feedback_update, 1, {0}},

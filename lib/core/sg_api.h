@@ -1,0 +1,16 @@
+/* sg_api.h: marks what libsparsegrad exports. What is not marked is not visible outside it. */
+#ifndef SG_API_H
+#define SG_API_H
+
+#if defined(__GNUC__)
+#define SG_EXPORTED __attribute__((visibility("default")))
+#else
+#define SG_EXPORTED
+#endif
+
+/* Stable: within a major version it keeps its meaning, its arguments and its layout. */
+#define SG_API SG_EXPORTED
+/* For plug-ins, and for programs that are compiled anew with every version: any of them may change it. */
+#define SG_UNSTABLE SG_EXPORTED
+
+#endif

@@ -1,0 +1,10 @@
+/* sg_unstable.h: included by the headers that any new version may change, so that nobody depends on them unawares. */
+#ifndef SG_UNSTABLE_H
+#define SG_UNSTABLE_H
+
+#ifndef SPARSEGRAD_UNSTABLE
+#error "this header may change with any version of sparsegrad: #define SPARSEGRAD_UNSTABLE before it, or use sg_flat.h"
+#endif
+#include "sg_api.h"
+
+#endif
