@@ -212,22 +212,8 @@ static enum sg_output_format choose_format(void) {
     return opt.table || person ? SG_OUTPUT_TABLE : SG_OUTPUT_SERIES;
 }
 
-/* A finished run that is to be left as it is was made from the data that would be read now, if these are here, and on the
- * device that is asked for. */
-static sg_status check_finished(const void *arg, const struct sg_run *run, struct sg_error *err) {
-    const struct sg_cell *cell = arg;
-    char then[SG_DATASET_IDENTITY], now[SG_DATASET_IDENTITY];
-    cJSON *dataset;
-    sg_status status = sg_task_dataset(&dataset, &cell->resolved, opt.data_dir, err);
-    sg_dataset_identity(then, sg_json_get(run->header, "dataset"));
-    if (status == SG_OK && dataset && strcmp(sg_dataset_identity(now, dataset), then) != 0)
-        status = sg_fail(err, SG_ERR_MISMATCH, "%s was made from other data (%s; now it would read %s)", opt.output,
-                         then, now);
-    cJSON_Delete(dataset);
-    const char *other = opt.device ? sg_run_other_device(run, opt.device) : NULL;
-    return status == SG_OK && other
-               ? sg_fail(err, SG_ERR_MISMATCH, "%s ran on %s and not on %s", opt.output, other, opt.device)
-               : status;
+static sg_status identify_data(cJSON **dataset, const void *cell, struct sg_error *err) {
+    return sg_task_dataset(dataset, &((const struct sg_cell *)cell)->resolved, opt.data_dir, err);
 }
 
 /* What the options ask for, the same on every rank. */
@@ -246,18 +232,18 @@ static sg_status plan_output(struct sg_output *o, const struct sg_cell *cell, st
     static char identity[SG_CELL_IDENTITY]; /* the plan keeps a pointer to it */
     return sg_output_plan(
         o,
-        &(struct sg_output_options){.format = choose_format(),
-                                    .path = opt.output,
-                                    .standard = stdout,
-                                    .checkpoint = opt.checkpoint,
-                                    .recording = opt.record_inputs ? opt.record_inputs : opt.record_gradients,
-                                    .cell_key = cell->key,
-                                    .identity = sg_cell_identity(identity, cell),
-                                    .check = check_finished,
-                                    .check_arg = cell,
-                                    .resume = opt.resume,
-                                    .force = opt.force,
-                                    .columns = columns > 0 ? columns : 80},
+        &(struct sg_output_options){
+            .format = choose_format(),
+            .path = opt.output,
+            .standard = stdout,
+            .checkpoint = opt.checkpoint,
+            .recording = opt.record_inputs ? opt.record_inputs : opt.record_gradients,
+            .wanted = {.cell_key = cell->key, .identity = sg_cell_identity(identity, cell), .device = opt.device},
+            .identify = identify_data,
+            .identify_arg = cell,
+            .resume = opt.resume,
+            .force = opt.force,
+            .columns = columns > 0 ? columns : 80},
         err);
 }
 

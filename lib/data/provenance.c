@@ -24,12 +24,3 @@ void sg_provenance_free(struct sg_provenance *p) {
     free(p->path);
     *p = (struct sg_provenance){0};
 }
-
-/* Generated data are named by their generator, because hashing them would mean to make them. The generator's revision
- * is part of the program's identity, and how much was asked for is part of the cell's key. */
-char *sg_dataset_identity(char out[SG_DATASET_IDENTITY], const cJSON *dataset) {
-    const char *source = sg_json_string(dataset, "source", "");
-    snprintf(out, SG_DATASET_IDENTITY, "%.15s %.64s", source,
-             sg_json_string(dataset, strcmp(source, "generated") == 0 ? "generator" : "sha256", ""));
-    return out;
-}

@@ -40,11 +40,6 @@ struct sg_provenance {
 cJSON *sg_provenance_json(const struct sg_provenance *p);
 void sg_provenance_free(struct sg_provenance *p);
 
-/* What identifies data, made from the "dataset" of a result's header: "file" and the SHA-256, or "generated" and the
- * generator. Equal texts mean that a cell of the same program gets the same data. Returns out. */
-enum { SG_DATASET_IDENTITY = 88 };
-char *sg_dataset_identity(char out[SG_DATASET_IDENTITY], const cJSON *dataset);
-
 struct sg_matrix;
 
 struct sg_dataset_request {

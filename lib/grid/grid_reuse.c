@@ -13,7 +13,7 @@
 #include "sg_text.h"
 #include "sg_train.h"
 
-enum { KEY_PREFIX = 12, DATA_TEXT = 160 }; /* digits of a cell's key in its file's name */
+enum { KEY_PREFIX = 12 }; /* digits of a cell's key in its file's name */
 
 /* A label as part of a file name: a blank becomes '_', what is not plain becomes %XX. Different labels stay different.
  */
@@ -38,80 +38,34 @@ static char *cell_path(const struct sg_cell *cell, const char *folder) {
                      cell->key);
 }
 
-static char *data_text(char out[DATA_TEXT], const cJSON *dataset) {
-    const char *sha256 = sg_json_string(dataset, "sha256", "");
-    if (strcmp(sg_json_string(dataset, "source", ""), "generated") == 0)
-        snprintf(out, DATA_TEXT, "%.63s, generated%s%.12s", sg_json_string(dataset, "generator", "?"),
-                 *sha256 ? ", SHA-256 " : "", sha256);
-    else
-        snprintf(out, DATA_TEXT, "%.63s, SHA-256 %.12s", sg_json_string(dataset, "name", "?"),
-                 *sha256 ? sha256 : "unknown");
-    return out;
-}
-
-/* What a finished cell must have to be reused. */
-struct wanted {
-    bool any_version;     /* of the program and of plug-ins */
-    const cJSON *dataset; /* NULL = the data are not here, and any will do */
-    const char *device;   /* NULL = any will do */
-};
-
-/* May a finished cell with this header be reused by the program of `identity` (NULL = of any version) if `dataset`
- * would be read now (NULL = the data are not here, and any will do)? */
-static enum sg_cell_stale stale_of(const cJSON *header, const char *identity, const cJSON *dataset) {
-    char now[SG_DATASET_IDENTITY], then[SG_DATASET_IDENTITY];
-    if (identity && strcmp(sg_json_string(header, "program.identity", ""), identity) != 0)
-        return SG_STALE_VERSION;
-    sg_dataset_identity(now, dataset);
-    sg_dataset_identity(then, sg_json_get(header, "dataset"));
-    return dataset && strcmp(now, then) != 0 ? SG_STALE_DATA : SG_STALE_NOT;
-}
-
-/* Remembers why a series is not reused (`why` may be SG_STALE_NOT), and what it has instead. */
-static void set_stale(struct sg_cell_outcome *outcome, enum sg_cell_stale why, const char *has) {
-    free(outcome->stale_of);
-    outcome->stale = why;
-    outcome->stale_of = why == SG_STALE_NOT ? NULL : strdup(has);
-}
-
 /* If this is the cell's finished series, it is reused and the path is taken over. */
 static bool take_finished(struct sg_cell_outcome *outcome, const struct sg_cell *cell, char *take_path,
-                          const struct wanted *wanted) {
+                          struct sg_run_wanted wanted, bool any_version) {
     struct sg_error unfit;
-    struct sg_run run;
-    char data[DATA_TEXT], identity[SG_CELL_IDENTITY];
-    const sg_status readable = sg_run_read_finished(&run, take_path, cell->key, NULL, &unfit);
-    if (readable == SG_ERR_FORMAT)
-        set_stale(outcome, SG_STALE_DAMAGED, take_path);
-    if (readable != SG_OK)
+    struct sg_run_unlike unlike;
+    char identity[SG_CELL_IDENTITY];
+    wanted.cell_key = cell->key;
+    wanted.identity = any_version ? NULL : sg_cell_identity(identity, cell);
+    const bool taken = sg_run_read_finished(&outcome->run, take_path, &wanted, &unlike, &unfit) == SG_OK;
+    if (taken || (unlike.part != SG_RUN_WHOLE && unlike.part != SG_RUN_RECIPE))
+        outcome->unlike = unlike;
+    if (!taken)
         return false;
-    sg_cell_identity(identity, cell);
-    const char *other_device = wanted->device ? sg_run_other_device(&run, wanted->device) : NULL;
-    enum sg_cell_stale stale = stale_of(run.header, wanted->any_version ? NULL : identity, wanted->dataset);
-    stale = stale == SG_STALE_NOT && other_device ? SG_STALE_DEVICE : stale;
-    set_stale(outcome, stale,
-              stale == SG_STALE_VERSION  ? sg_json_string(run.header, "program.identity", "?")
-              : stale == SG_STALE_DEVICE ? other_device
-                                         : data_text(data, sg_json_get(run.header, "dataset")));
-    if (stale != SG_STALE_NOT) {
-        sg_run_free(&run);
-        return false;
-    }
     if (take_path != outcome->path)
         free(outcome->path);
     outcome->path = take_path;
-    outcome->run = run;
     outcome->state = SG_CELL_REUSED;
-    outcome->unchecked = !wanted->dataset;
-    outcome->on_gpu = !wanted->device && sg_run_other_device(&run, "cpu");
+    outcome->unchecked = !wanted.dataset;
+    outcome->on_gpu = !wanted.device && sg_run_other_device(&outcome->run, "cpu");
     outcome->done = 1;
     return true;
 }
 
 /* Looks for the same run under another label. */
 static sg_status find_by_key(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
-                             const char *folder_path, const struct wanted *wanted, struct sg_error *err) {
-    DIR *folder = opendir(folder_path);
+                             const struct sg_grid_options *o, const struct sg_run_wanted *wanted,
+                             struct sg_error *err) {
+    DIR *folder = opendir(o->folder);
     for (struct dirent *entry; folder && (entry = readdir(folder));)
         for (size_t i = 0; i < count; i++) {
             char ending[64], *path;
@@ -121,11 +75,11 @@ static sg_status find_by_key(struct sg_cell_outcome *outcomes, const struct sg_c
             if (outcomes[i].state != SG_CELL_WAITING || length < tail ||
                 strcmp(entry->d_name + length - tail, ending) != 0)
                 continue;
-            if (asprintf(&path, "%s/%s", folder_path, entry->d_name) < 0) {
+            if (asprintf(&path, "%s/%s", o->folder, entry->d_name) < 0) {
                 closedir(folder);
                 return sg_fail_memory(err, "a path");
             }
-            if (!take_finished(&outcomes[i], &cells[i], path, wanted))
+            if (!take_finished(&outcomes[i], &cells[i], path, *wanted, o->any_version))
                 free(path);
         }
     if (folder)
@@ -148,7 +102,7 @@ static sg_status find_checkpoint(struct sg_cell_outcome *o, const struct sg_cell
 }
 
 static sg_status look(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
-                      const struct sg_grid_options *o, const struct wanted *wanted, struct sg_error *err) {
+                      const struct sg_grid_options *o, const struct sg_run_wanted *wanted, struct sg_error *err) {
     size_t missing = 0;
     for (size_t i = 0; i < count; i++) {
         outcomes[i].path = cell_path(&cells[i], o->folder);
@@ -157,11 +111,11 @@ static sg_status look(struct sg_cell_outcome *outcomes, const struct sg_cell *ce
         struct stat info;
         outcomes[i].file = stat(outcomes[i].path, &info) == 0 ? info.st_ino : 0;
         const bool there = !o->fresh && outcomes[i].file != 0;
-        missing += !there || !take_finished(&outcomes[i], &cells[i], outcomes[i].path, wanted);
+        missing += !there || !take_finished(&outcomes[i], &cells[i], outcomes[i].path, *wanted, o->any_version);
     }
     if (missing == 0 || o->fresh)
         return SG_OK;
-    sg_status status = find_by_key(outcomes, cells, count, o->folder, wanted, err);
+    sg_status status = find_by_key(outcomes, cells, count, o, wanted, err);
     for (size_t i = 0; i < count && status == SG_OK; i++)
         if (outcomes[i].state == SG_CELL_WAITING)
             status = find_checkpoint(&outcomes[i], &cells[i], wanted->dataset, err);
@@ -172,7 +126,7 @@ sg_status sg_grid_look(struct sg_cell_outcome *outcomes, const struct sg_cell *c
                        const struct sg_grid_options *o, struct sg_error *err) {
     cJSON *dataset = NULL;
     sg_status status = count > 0 && !o->fresh ? sg_task_dataset(&dataset, &cells[0].resolved, o->data_dir, err) : SG_OK;
-    const struct wanted wanted = {o->any_version, dataset, o->device};
+    const struct sg_run_wanted wanted = {.dataset = dataset, .device = o->device};
     SG_DO(status, look(outcomes, cells, count, o, &wanted, err));
     cJSON_Delete(dataset);
     return status;
@@ -192,7 +146,7 @@ static bool same_data(const cJSON *a, const cJSON *b) {
 sg_status sg_grid_same_data(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count,
                             struct sg_error *err) {
     const cJSON *first = NULL;
-    char one[DATA_TEXT], other[DATA_TEXT];
+    char one[160], other[160];
     size_t of = 0;
     for (size_t i = 0; i < count; i++) {
         const cJSON *dataset = sg_json_get(outcomes[i].run.header, "dataset");
@@ -205,8 +159,8 @@ sg_status sg_grid_same_data(const struct sg_cell *cells, const struct sg_cell_ou
                            "cells of different data have no means: %s, seed %" PRIu64 " (%.200s) read %s, "
                            "but %s, seed %" PRIu64 " (%.200s) read %s: run them with --fresh, or remove "
                            "the files of one",
-                           cells[of].label, cells[of].seed, outcomes[of].path, data_text(one, first), cells[i].label,
-                           cells[i].seed, outcomes[i].path, data_text(other, dataset));
+                           cells[of].label, cells[of].seed, outcomes[of].path, sg_run_data_text(one, first),
+                           cells[i].label, cells[i].seed, outcomes[i].path, sg_run_data_text(other, dataset));
     }
     return SG_OK;
 }
@@ -227,7 +181,6 @@ void sg_grid_outcomes_free(struct sg_cell_outcome *outcomes, size_t count) {
     for (size_t i = 0; i < count; i++) {
         free(outcomes[i].path);
         free(outcomes[i].message);
-        free(outcomes[i].stale_of);
         sg_run_free(&outcomes[i].run);
     }
 }

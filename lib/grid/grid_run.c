@@ -212,8 +212,10 @@ static void conclude(struct pool *p, struct slot *s) {
     o->elapsed_s = sg_clock_s() - s->started_s;
     o->state = SG_CELL_FAILED;
     if ((code == 0 || code == 1) && now != 0 && now != s->before &&
-        sg_run_read_finished(&o->run, o->path, p->cells[s->cell].key, sg_cell_identity(identity, &p->cells[s->cell]),
-                             &err) == SG_OK) {
+        sg_run_read_finished(&o->run, o->path,
+                             &(struct sg_run_wanted){.cell_key = p->cells[s->cell].key,
+                                                     .identity = sg_cell_identity(identity, &p->cells[s->cell])},
+                             NULL, &err) == SG_OK) {
         bool diverged = strcmp(sg_json_string(o->run.end, "status", ""), "diverged") == 0;
         o->state = diverged ? SG_CELL_DIVERGED : SG_CELL_DONE;
         o->done = 1;

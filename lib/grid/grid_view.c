@@ -52,14 +52,28 @@ static void tell_finished(struct sg_grid_view *v, const struct sg_cell *cell, co
     }
 }
 
-/* How many finished cells are stale for this reason. `of` receives what made them, each once, cut to fit. */
-static size_t count_stale(char *of, size_t size, const struct sg_cell_outcome *outcomes, size_t count,
-                          enum sg_cell_stale why) {
+#define AGAIN                                                                                                          \
+    { ", so it is run again", ", so they are run again" }
+/* Why finished cells run again, as said of one and of several. */
+static const struct {
+    const char *verb[2], *what, *then[2];
+} unlike_text[SG_RUN_PARTS] = {
+    [SG_RUN_PROGRAM] = {{"was made", "were made"},
+                        "by another version of the program",
+                        {": --any-version takes it", ": --any-version takes them"}},
+    [SG_RUN_DATA] = {{"was made", "were made"}, "from other data than are here now", AGAIN},
+    [SG_RUN_DEVICE] = {{"ran", "ran"}, "on another device than --device names", AGAIN},
+    [SG_RUN_BYTES] = {{"is", "are"}, "damaged", AGAIN},
+};
+
+/* How many finished cells are unlike in this part. `of` receives what made them, each once, cut to fit. */
+static size_t count_unlike(char *of, size_t size, const struct sg_cell_outcome *outcomes, size_t count,
+                           enum sg_run_part part) {
     size_t n = 0, at = 0;
     of[0] = '\0';
     for (size_t i = 0; i < count; i++) {
-        const char *text = outcomes[i].stale_of ? outcomes[i].stale_of : "?";
-        if (outcomes[i].stale != why)
+        const char *text = outcomes[i].unlike.has;
+        if (outcomes[i].unlike.part != part)
             continue;
         n++;
         if (!strstr(of, text) && at < size)
@@ -83,18 +97,11 @@ void sg_grid_view_found(const struct sg_cell_outcome *outcomes, size_t count) {
     if (on_gpu > 0)
         sg_log_note("%zu finished cell%s on a GPU and %s reused all the same: --device cpu runs %s again", on_gpu,
                     on_gpu == 1 ? " ran" : "s ran", on_gpu == 1 ? "is" : "are", on_gpu == 1 ? "it" : "them");
-    if ((n = count_stale(of, sizeof of, outcomes, count, SG_STALE_VERSION)) > 0)
-        sg_log_note("%zu finished cell%s by another version of the program (%s): --any-version takes %s", n,
-                    n == 1 ? " was made" : "s were made", of, n == 1 ? "it" : "them");
-    if ((n = count_stale(of, sizeof of, outcomes, count, SG_STALE_DATA)) > 0)
-        sg_log_note("%zu finished cell%s from other data than are here now (%s), so %s run again", n,
-                    n == 1 ? " was made" : "s were made", of, n == 1 ? "it is" : "they are");
-    if ((n = count_stale(of, sizeof of, outcomes, count, SG_STALE_DEVICE)) > 0)
-        sg_log_note("%zu finished cell%s on another device than --device names (%s), so %s run again", n,
-                    n == 1 ? " ran" : "s ran", of, n == 1 ? "it is" : "they are");
-    if ((n = count_stale(of, sizeof of, outcomes, count, SG_STALE_DAMAGED)) > 0)
-        sg_log_warning("%zu finished cell%s damaged (%s), so %s run again", n, n == 1 ? " is" : "s are", of,
-                       n == 1 ? "it is" : "they are");
+    for (enum sg_run_part p = SG_RUN_PROGRAM; p < SG_RUN_PARTS; p++)
+        if ((n = count_unlike(of, sizeof of, outcomes, count, p)) > 0)
+            (p == SG_RUN_BYTES ? sg_log_warning : sg_log_note)("%zu finished cell%s %s %s (%s)%s", n, n == 1 ? "" : "s",
+                                                               unlike_text[p].verb[n > 1], unlike_text[p].what, of,
+                                                               unlike_text[p].then[n > 1]);
 }
 
 /* Says once that only cells of other processes are left. */

@@ -27,27 +27,15 @@ enum sg_cell_state {
     SG_CELL_FAILED    /* there is no series */
 };
 
-/* Why is a finished series with the key of a cell not reused? */
-enum sg_cell_stale {
-    SG_STALE_NOT,
-    SG_STALE_VERSION, /* another version of the program made it */
-    SG_STALE_DATA,    /* it was made from other data than a run would read now */
-    SG_STALE_DEVICE,  /* it ran on another kind of device than is asked for */
-    SG_STALE_DAMAGED  /* what lies in the cell's place cannot be read, or its bytes do not have its checksum */
-};
-
 struct sg_cell_outcome {
     enum sg_cell_state state;
-    enum sg_cell_stale stale; /* WAITING: why a finished series is not reused; of several, the last looked at */
-    /* What that series has: its program identity, its data as "own.libsvm, SHA-256 0123456789ab", its devices, or its path;
-     * else NULL. */
-    char *stale_of;
-    bool resumable; /* WAITING: a stopped run can go on from its checkpoint */
-    bool unchecked; /* REUSED: its data are not here, so they were not compared */
-    bool on_gpu;    /* REUSED: it ran on a GPU, and no device was asked for */
-    bool elsewhere; /* WAITING: another sparsebench runs it */
-    char *path;     /* the series' file */
-    ino_t file;     /* the inode that had this path when the cell was looked at; 0 = none */
+    struct sg_run_unlike unlike; /* WAITING: why a finished series is not reused; of several, the last looked at */
+    bool resumable;              /* WAITING: a stopped run can go on from its checkpoint */
+    bool unchecked;              /* REUSED: its data are not here, so they were not compared */
+    bool on_gpu;                 /* REUSED: it ran on a GPU, and no device was asked for */
+    bool elsewhere;              /* WAITING: another sparsebench runs it */
+    char *path;                  /* the series' file */
+    ino_t file;                  /* the inode that had this path when the cell was looked at; 0 = none */
     /* FAILED: the reason and the last lines of standard error. DIVERGED: why. DONE: the last lines of standard error.
      * Else NULL. */
     char *message;
@@ -123,7 +111,7 @@ void sg_grid_unlock_cell(int lock, const struct sg_cell *cell);
 size_t sg_grid_count_others(const char *folder, const struct sg_cell_outcome *outcomes, size_t count);
 
 /* Finds what is finished: outcomes [count], which the caller has zeroed, get the path, and for finished cells state
- * REUSED and the series. Of other cells it tells what there is (stale, resumable). It touches no file. All cells must
+ * REUSED and the series. Of other cells it tells what there is (unlike, resumable). It touches no file. All cells must
  * read the same data, as those of one recipe do. Errors are those of sg_dataset_identify, but missing data are no
  * error. */
 SG_CHECKED sg_status sg_grid_look(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,

@@ -90,7 +90,7 @@ static void remove_leftovers(const struct sg_output *o) {
     if (is_empty(part)) {
         remove_parts(o);
     } else if (sg_run_read(&run, o->part, &none) == SG_OK) {
-        if (strcmp(sg_json_string(run.header, "cell_key", ""), o->options.cell_key) == 0)
+        if (strcmp(sg_json_string(run.header, "cell_key", ""), o->options.wanted.cell_key) == 0)
             remove_parts(o);
         sg_run_free(&run);
     }
@@ -98,12 +98,12 @@ static void remove_leftovers(const struct sg_output *o) {
 }
 
 static sg_status read_finished(struct sg_run *out, const struct sg_output_options *p, struct sg_error *err) {
-    struct sg_run run;
-    sg_status status = sg_run_read_finished(&run, p->path, p->cell_key, p->identity, err);
-    if (status == SG_OK && p->check && (status = p->check(p->check_arg, &run, err)) != SG_OK)
-        sg_run_free(&run);
-    else if (status == SG_OK)
-        *out = run;
+    struct sg_run_wanted wanted = p->wanted;
+    cJSON *dataset = NULL;
+    sg_status status = p->identify ? p->identify(&dataset, p->identify_arg, err) : SG_OK;
+    wanted.dataset = dataset;
+    SG_DO(status, sg_run_read_finished(out, p->path, &wanted, NULL, err));
+    cJSON_Delete(dataset);
     return status;
 }
 

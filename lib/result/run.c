@@ -253,31 +253,6 @@ sg_status sg_run_read(struct sg_run *out, const char *path, struct sg_error *err
     return status;
 }
 
-sg_status sg_run_read_finished(struct sg_run *out, const char *path, const char *cell_key, const char *identity,
-                               struct sg_error *err) {
-    SG_ASSERT(cell_key != NULL);
-    struct sg_run run;
-    sg_status status = sg_run_read(&run, path, err);
-    if (status != SG_OK)
-        return status;
-    const char *end = sg_json_string(run.end, "status", "");
-    const char *program = sg_json_string(run.header, "program.identity", "unknown");
-    if (run.damaged)
-        status = sg_fail(err, SG_ERR_FORMAT, "%s is damaged: its bytes do not have the checksum in it", path);
-    else if (strcmp(end, "ok") != 0 && strcmp(end, "diverged") != 0)
-        status = sg_fail(err, SG_ERR_FORMAT, "%s is not a finished series", path);
-    else if (strcmp(sg_json_string(run.header, "cell_key", ""), cell_key) != 0)
-        status = sg_fail(err, SG_ERR_MISMATCH, "%s is the series of another recipe, method or seed", path);
-    else if (identity && strcmp(program, identity) != 0)
-        status =
-            sg_fail(err, SG_ERR_MISMATCH, "%s was written by another build (%s, this is %s)", path, program, identity);
-    if (status == SG_OK)
-        *out = run;
-    else
-        sg_run_free(&run);
-    return status;
-}
-
 void sg_run_free(struct sg_run *run) {
     cJSON_Delete(run->header);
     cJSON_Delete(run->run);

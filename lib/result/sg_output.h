@@ -19,11 +19,11 @@ struct sg_output_options {
     FILE *standard;         /* stdout */
     const char *checkpoint; /* NULL = PATH.ckpt */
     const char *recording;  /* where the run writes a recording too, or NULL */
-    const char *cell_key;
-    const char *identity; /* of this program, sg_version_identity */
-    /* When --resume meets a finished run: may it stay as it is? Called with check_arg; NULL = always. */
-    sg_status (*check)(const void *check_arg, const struct sg_run *run, struct sg_error *err);
-    const void *check_arg;
+    struct sg_run_wanted
+        wanted; /* of a finished run that --resume leaves as it is; its dataset comes from `identify` */
+    /* *dataset <- what the run would read now, NULL = it is not here; called with identify_arg; NULL = any data will do */
+    sg_status (*identify)(cJSON **dataset, const void *identify_arg, struct sg_error *err);
+    const void *identify_arg;
     bool resume, force;
     int columns; /* width of a table */
 };

@@ -62,12 +62,39 @@ struct sg_run {
 SG_CHECKED sg_status sg_run_read(struct sg_run *out, const char *path, struct sg_error *err);
 SG_CHECKED sg_status sg_run_parse(struct sg_run *out, const char *text, size_t length, const char *name,
                                   struct sg_error *err);
-/* The same for a run that ended by itself ("ok" or "diverged"), has this cell key and was written by the program of
- * this identity (NULL = any). SG_ERR_FORMAT: it is damaged or did not end so. SG_ERR_MISMATCH: key or identity are others.
- */
-SG_CHECKED sg_status sg_run_read_finished(struct sg_run *out, const char *path, const char *cell_key,
-                                          const char *identity, struct sg_error *err);
 void sg_run_free(struct sg_run *run); /* zeroes it */
+
+/* What decides whether a finished series is the one that a run would write now. */
+struct sg_run_wanted {
+    const char *cell_key;
+    const char *identity; /* of the program and its plug-ins; NULL = of any version */
+    const cJSON *dataset; /* the header's "dataset" as it would be now; NULL = the data are not here, and any will do */
+    const char *device;   /* only its kind counts (cpu, cuda); NULL = any */
+};
+enum sg_run_part {
+    SG_RUN_WHOLE,
+    SG_RUN_RECIPE,
+    SG_RUN_PROGRAM,
+    SG_RUN_DATA,
+    SG_RUN_DEVICE,
+    SG_RUN_BYTES,
+    SG_RUN_PARTS
+};
+struct sg_run_unlike {
+    enum sg_run_part part; /* the first that is not as wanted; WHOLE = none, or there is no series */
+    char has[160];         /* what the series has there: an identity, data as sg_run_data_text, a device, or its path */
+};
+/* Reads a run that ended by itself ("ok" or "diverged") and is as wanted. SG_ERR_FORMAT: it is damaged or did not end so.
+ * SG_ERR_MISMATCH: another part differs. *unlike, if not NULL, says which in any case. */
+SG_CHECKED sg_status sg_run_read_finished(struct sg_run *out, const char *path, const struct sg_run_wanted *wanted,
+                                          struct sg_run_unlike *unlike, struct sg_error *err);
+
+/* What identifies data, made from the "dataset" of a result's header: "file" and the SHA-256, or "generated" and the
+ * generator. Equal texts mean that a cell of the same program gets the same data. Returns out. */
+enum { SG_DATASET_IDENTITY = 88 };
+char *sg_dataset_identity(char out[SG_DATASET_IDENTITY], const cJSON *dataset);
+/* Data for people: "own.libsvm, SHA-256 0123456789ab". Returns out. */
+char *sg_run_data_text(char out[160], const cJSON *dataset);
 
 /* The lines of the records `run` and `end`, the former with the checksum; `before` is the hash of all lines before them.
  * NULL = no memory. */

@@ -11,6 +11,7 @@
 #include "sg_file.h"
 #include "sg_json.h"
 #include "sg_plugins.h"
+#include "sg_result.h"
 #include "train_state.h"
 
 /* In all formats the key and the identity are at the same place, and the hash is at the end. */

@@ -8,6 +8,7 @@
 #include "sg_json.h"
 #include "sg_plugins.h"
 #include "sg_version.h"
+#include "sg_result.h"
 #include "train_state.h"
 
 enum { CELL, PROGRAM, DATA, DEVICE, FACTS, FACT_CHARS = 160 };

@@ -347,7 +347,8 @@ static void test_seal(const char *folder) {
         const size_t at = bit / 8;
         all[at] = (char)(all[at] ^ 1 << bit % 8); /* the last one is not of the file */
         const bool written = sg_file_replace(path, all, length, &err) == SG_OK;
-        const bool accepted = written && sg_run_read_finished(&run, path, "k", NULL, &err) == SG_OK;
+        const bool accepted =
+            written && sg_run_read_finished(&run, path, &(struct sg_run_wanted){.cell_key = "k"}, NULL, &err) == SG_OK;
         all[at] = (char)(all[at] ^ 1 << bit % 8);
         const bool named = at >= name && at < name + 11, quote = at == name + 11 + 64;
         wrong += !written || (accepted && at != length && !named && !quote) || (at == length && !accepted);
