@@ -491,7 +491,7 @@ fuzz_bins   := $(fuzz_src:tests/fuzz/%.c=$(B)/fuzz/%)
 link_tools  := $(B)/links/report $(if $(filter 1,$(mpi)),$(B)/links/measure)
 installed   := $(B)/installed/libsparsegrad.a $(B)/sparse-recipe.5 $(man_pages) $(B)/deviations # made before the tests that look at them run beside others
 build-tests: all $(rivals) $(unit_tests) $(gpu_tests) $(fuzz_bins) $(installed) $(link_tools)
-check: all $(rivals) $(unit_tests) $(installed) $(link_tools) ## after each change: unit tests, then program tests
+check: all $(rivals) $(unit_tests) $(installed) $(link_tools) ## after each change: unit tests, then what programs are for
 	@sh tests/run quick
 test: ## all of CI's tests; installs what they need
 	@$(need) $(packages_test)
@@ -571,7 +571,9 @@ deviations: $(B)/deviations ## regenerate results/DEVIATIONS.md
 golden: all ## renew what the programs are to print: transcripts of mistakes, text formats of figures
 	@sh tests/golden/plot/update
 	@for f in tests/golden/cli/*.txt; do tests/golden/cli/transcript $$f > $$f.new && mv $$f.new $$f; done
-lint: ## formatting and static analysis
+lint: all $(installed) ## formatting, the tree, documents, man pages; all sources with clang
+	@$(need) $(packages_test) clang-format
+	@sh tests/run lint
 	@clang-format --dry-run -Werror $(shell find cmd lib kernels tests -name '*.[ch]' -o -name '*.cu' -o -name '*.cuh')
 compdb: ## compile_commands.json for editors
 	bear --output build/compile_commands.json -- $(MAKE) -B all

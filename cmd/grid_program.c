@@ -44,12 +44,12 @@ void warn_of_plugins(void) {
 int begin_program(const struct sg_program *program, int argc, char **argv, const char **operand, size_t most,
                   size_t *n_operands) {
     struct sg_error err;
-    bool speaker;
+    bool reports;
     sg_app_start(program->name);
     const int code = sg_options_parse(program, argc, argv, operand, most, n_operands);
     if (code != SG_PARSE_RUN)
         return code;
-    const sg_status alone = sg_grid_alone(&speaker, &err);
+    const sg_status alone = sg_grid_refuse_launcher(&reports, &err);
     const bool runs = alone == SG_OK || cell_opt.help_recipe;
     sg_app_expect_finish();
     if (runs &&
@@ -63,9 +63,9 @@ int begin_program(const struct sg_program *program, int argc, char **argv, const
     }
     if (runs)
         return SG_PARSE_RUN;
-    if (speaker)
+    if (reports)
         sg_log_error("%s", err.msg);
-    return speaker ? SG_EXIT_USAGE : SG_EXIT_OK;
+    return reports ? SG_EXIT_USAGE : SG_EXIT_OK;
 }
 
 int read_recipe(struct sg_recipe *out, const char *path) {

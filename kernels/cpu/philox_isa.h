@@ -15,7 +15,7 @@ static inline philox_lanes philox_product(philox_lanes a, philox_lanes b) {
     return (philox_lanes)_mm512_mul_epu32((__m512i)a, (__m512i)b);
 }
 static const philox_lanes philox_counts = {0, 1, 2, 3, 4, 5, 6, 7};
-#define PHILOX_FIRST 0, 8, 1, 9, 2, 10, 3, 11
+#define PHILOX_FIRST  0, 8, 1, 9, 2, 10, 3, 11
 #define PHILOX_SECOND 4, 12, 5, 13, 6, 14, 7, 15
 #else
 enum { PHILOX_BLOCKS = 4 };
@@ -24,7 +24,7 @@ static inline philox_lanes philox_product(philox_lanes a, philox_lanes b) {
     return (philox_lanes)_mm256_mul_epu32((__m256i)a, (__m256i)b);
 }
 static const philox_lanes philox_counts = {0, 1, 2, 3};
-#define PHILOX_FIRST 0, 4, 1, 5
+#define PHILOX_FIRST  0, 4, 1, 5
 #define PHILOX_SECOND 2, 6, 3, 7
 #endif
 

@@ -65,7 +65,7 @@ static int state_of(const sg_cuda_device *d) {
     return d->error == cudaSuccess ? SG_KERNEL_OK : SG_KERNEL_DEVICE;
 }
 
-/* Everything begun is done: hands over what came back. After a failure nothing is. */
+/* Copies what came back to its places, after the stream was waited for; after a failure it copies nothing. */
 static int hand_over(sg_cuda_device *d) {
     for (size_t i = 0; i < d->n_arrivals && d->error == cudaSuccess; i++)
         memcpy(d->arrival[i].to, d->arrival[i].from, d->arrival[i].bytes);
@@ -107,11 +107,11 @@ void table_get_later(const struct sg_exec *exec, void *host, const void *from, s
     sg_cuda_device *d = device_of(exec);
     if (d->n_arrivals == MOST_ARRIVALS)
         (void)table_wait_for_all(d);
-    char *arrives = table_place(d, bytes);
-    if (arrives == NULL)
+    char *host_in = table_place(d, bytes);
+    if (host_in == NULL)
         return;
-    check(d, cudaMemcpyAsync(arrives, from, bytes, cudaMemcpyDeviceToHost, STREAM));
-    d->arrival[d->n_arrivals++] = {host, arrives, bytes};
+    check(d, cudaMemcpyAsync(host_in, from, bytes, cudaMemcpyDeviceToHost, STREAM));
+    d->arrival[d->n_arrivals++] = {host, host_in, bytes};
 }
 
 /* ---- memory ---------------------------------------------------------------------------------------------------- */
@@ -149,11 +149,11 @@ void table_put(const struct sg_exec *exec, void *to, const void *host, size_t by
         check(d, cudaMemcpy(to, host, bytes, cudaMemcpyHostToDevice));
         return;
     }
-    char *leaves = table_place(d, bytes);
-    if (leaves == NULL)
+    char *host_out = table_place(d, bytes);
+    if (host_out == NULL)
         return;
-    memcpy(leaves, host, bytes);
-    check(d, cudaMemcpyAsync(to, leaves, bytes, cudaMemcpyHostToDevice, STREAM));
+    memcpy(host_out, host, bytes);
+    check(d, cudaMemcpyAsync(to, host_out, bytes, cudaMemcpyHostToDevice, STREAM));
 }
 
 int table_get(const struct sg_exec *exec, void *host, const void *from, size_t bytes) {

@@ -36,8 +36,8 @@ struct sg_option {
     const char *choices;
     double min, max;
     const char *help; /* lower case, no full stop */
-    const char
-        *bare;   /* of a string: what it is where only --name is given, and its value needs "="; NULL = it needs one */
+    /* Of a string: what it is where only --name is given; a value then needs "=". NULL = it always needs a value. */
+    const char *bare;
     bool hidden; /* not shown in --help (test hooks) */
 };
 

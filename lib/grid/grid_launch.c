@@ -9,7 +9,7 @@
 #include "sg_file.h"
 #include "sg_grid.h"
 
-sg_status sg_grid_alone(bool *speaker, struct sg_error *err) {
+sg_status sg_grid_refuse_launcher(bool *reports, struct sg_error *err) {
     /* Of Slurm's variables only those of a step tell that srun started this process: a batch script has the others too.
      */
     static const char *const size[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
@@ -17,7 +17,7 @@ sg_status sg_grid_alone(bool *speaker, struct sg_error *err) {
     for (size_t i = 0; i < sizeof size / sizeof *size && !text; i++)
         text = getenv(size[i]);
     const int ranks = text ? atoi(text) : 1;
-    *speaker = sg_comm_launch_rank() <= 0;
+    *reports = sg_comm_launch_rank() <= 0;
     return ranks <= 1
                ? SG_OK
                : sg_fail(err, SG_ERR_ARGUMENT,

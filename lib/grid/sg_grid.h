@@ -67,9 +67,9 @@ struct sg_grid_options {
 };
 
 /* A launcher must not start this program several times, because it starts processes of its own: SG_ERR_ARGUMENT says to
- * use --launcher. Only the process with *speaker says it. The others must end quietly with success, because a launcher
- * kills all processes when one fails, perhaps before the message is out. */
-SG_CHECKED sg_status sg_grid_alone(bool *speaker, struct sg_error *err);
+ * use --launcher. *reports: this process prints the error. The others must exit with 0, because a launcher kills all
+ * processes when one fails, perhaps before the message is printed. */
+SG_CHECKED sg_status sg_grid_refuse_launcher(bool *reports, struct sg_error *err);
 
 /* The signal that makes a launcher's processes stop and write their checkpoints. srun kills them at once when it gets
  * SIGTERM, but passes SIGUSR1 on. NULL: no launcher. */

@@ -60,7 +60,7 @@ struct sg_method {
      * the step's first messages [d]. */
     double *reset_knob;
     float *zeros, *first_sum;
-    struct sg_message again; /* what the last sg_method_receive compressed once more */
+    struct sg_message again;    /* what the last sg_method_receive compressed once more */
     bool stepped;               /* was a step begun? */
     struct method_bytes *bytes; /* room for messages as bytes */
 };

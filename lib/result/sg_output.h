@@ -15,12 +15,11 @@ enum sg_output_format { SG_OUTPUT_SERIES, SG_OUTPUT_JSON, SG_OUTPUT_TABLE };
 
 struct sg_output_options {
     enum sg_output_format format;
-    const char *path;       /* the result; NULL = write to `standard` */
-    FILE *standard;         /* stdout */
-    const char *checkpoint; /* NULL = PATH.ckpt */
-    const char *recording;  /* where the run writes a recording too, or NULL */
-    struct sg_run_wanted
-        wanted; /* of a finished run that --resume leaves as it is; its dataset comes from `identify` */
+    const char *path;            /* the result; NULL = write to `standard` */
+    FILE *standard;              /* stdout */
+    const char *checkpoint;      /* NULL = PATH.ckpt */
+    const char *recording;       /* where the run writes a recording too, or NULL */
+    struct sg_run_wanted wanted; /* of a finished run that --resume leaves as it is; `identify` gives its dataset */
     /* *dataset <- what the run would read now, NULL = it is not here; called with identify_arg; NULL = any data will do */
     sg_status (*identify)(cJSON **dataset, const void *identify_arg, struct sg_error *err);
     const void *identify_arg;

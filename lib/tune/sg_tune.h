@@ -15,15 +15,13 @@
 struct sg_tune {
     /* Set by the caller. */
     const struct sg_recipe *recipe;
-    struct sg_grid_options
-        /* recipe_path is a file; `set` is the user's --set; `changed` is called for each set of trials. */
-        grid;
-    const char *metric;     /* --metric; NULL = the first series of the recipe that its task measures */
-    double tolerance;       /* --tolerance; NaN = the action's own */
-    bool padded;            /* match-density: a step counts as its largest message, not as the mean over workers */
-    const char *budgets;    /* match-bytes: shares of what no compression sends, with commas between them */
-    const char *recording;  /* oracle: the path of the recording */
-    const char *rule;       /* rule: "simple" or "estimated" */
+    struct sg_grid_options grid; /* recipe_path is a file; `set` has the user's --set; `changed` serves every trial */
+    const char *metric;          /* --metric; NULL = the first series of the recipe that its task measures */
+    double tolerance;            /* --tolerance; NaN = the action's own */
+    bool padded;                 /* match-density: a step counts as its largest message, not as the mean over workers */
+    const char *budgets;         /* match-bytes: shares of what no compression sends, with commas between them */
+    const char *recording;       /* oracle: the path of the recording */
+    const char *rule;            /* rule: "simple" or "estimated" */
     size_t points, repeats; /* rule: at how many points the pilot is measured, and how often each worker draws there */
     const char *bandwidths; /* when: of the networks, Gbit/s, ascending, with commas between; NULL = 0.1 to 100 */
     const char *clusters;   /* when: their numbers of workers, likewise; NULL = 4 to 256 */

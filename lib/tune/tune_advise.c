@@ -83,7 +83,7 @@ static sg_status run_candidates(struct advise *a, struct sg_error *err) {
     for (size_t i = 0; i < a->n; i++) {
         struct advise_candidate *c = &a->candidate[i];
         *c = (struct advise_candidate){
-            .cell = &a->trials.cells[i], .outcome = &a->trials.outcomes[i], .error = NAN, .least = NAN};
+            .cell = &a->trials.cells[i], .outcome = &a->trials.outcomes[i], .error = NAN, .error_over_least = NAN};
         c->baseline = a->baseline == a->n && strcmp(c->cell->name, advise_baseline(a)) == 0;
         if (c->baseline)
             a->baseline = i;

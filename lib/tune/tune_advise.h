@@ -33,18 +33,19 @@ struct advise_candidate {
     bool baseline;           /* the one without compression that others are compared with */
     double bytes;            /* that a worker sends at a step, mean over workers and steps */
     double error;            /* sum of |p - C(p)|^2 over the sum of |g|^2, on the gradient's scale */
-    double least;            /* the first sum over the least that as many bits of entries allow; NaN = that is 0 */
+    double error_over_least; /* the first sum over the least that as many bits of entries allow; NaN = that is 0 */
     double encode_s, add_s;  /* of a worker's message, measured here; of adding one message to the sum */
     double coding_s;         /* both, of a step on the network */
-    double step_s, compute_s,
-        exposed_s;  /* modelled: the step; of it forward and backward pass; waiting for exchanges */
-    double speedup; /* step_s of the baseline over its own */
+    double step_s;           /* modelled, of a step: all of it */
+    double compute_s;        /* its forward and backward pass */
+    double exposed_s;        /* its waiting for exchanges */
+    double speedup;          /* step_s of the baseline over its own */
     bool caution[ADVISE_CAUTIONS];
     size_t starved, layers; /* that sent nothing, of how many; 0 = not known */
-    double uneven,
-        longest; /* standard deviation over mean of the entries of steps; the longest message over the mean */
-    bool within; /* the tolerance */
-    size_t rank; /* in the list, from 1; 0 = it is not in it */
+    double uneven;          /* standard deviation over mean of the entries of steps */
+    double longest;         /* the longest message over the mean */
+    bool within;            /* the tolerance */
+    size_t rank;            /* in the list, from 1; 0 = it is not in it */
 };
 
 struct advise {

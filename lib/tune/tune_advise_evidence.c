@@ -35,7 +35,7 @@ static cJSON *candidate_json(const struct advise *a, const struct advise_candida
     put_number(out, c, "bytes", c->bytes);
     put_number(out, c, "share", c->bytes / (4 * (double)a->d));
     put_number(out, c, "error", c->error);
-    put_number(out, c, "error_over_least", c->least);
+    put_number(out, c, "error_over_least", c->error_over_least);
     put_number(out, c, "encode_s", c->encode_s);
     put_number(out, c, "add_s", c->add_s);
     put_number(out, c, "coding_s", c->coding_s);

@@ -115,7 +115,7 @@ static sg_status two_passes(struct replay *r, struct advise_candidate *c, double
     SG_DO(status, pass(r, gamma, m, sg_magnitudes_refine, err));
     if (status == SG_OK) {
         const double least = sg_magnitudes_rank(m, 0).lost;
-        c->least = least > 0 ? r->lost_square / least : NAN;
+        c->error_over_least = least > 0 ? r->lost_square / least : NAN;
         c->encode_s = sg_stats_median(r->encode_s, r->timed);
         c->add_s = sg_stats_median(r->add_s, r->timed);
         c->error = r->lost_square / r->own_square / (r->config.feedback.rule->in_updates ? gamma * gamma : 1);

@@ -94,8 +94,8 @@ char *advise_answer(const struct advise *a) {
         put_place(out, a);
         fprintf(out, ", it sends %.3g %% of the bytes, and its error is %.2g of |g|^2",
                 100 * best->bytes / dense_bytes(a), best->error);
-        if (isfinite(best->least))
-            fprintf(out, ", %.2g times the least for its bits", best->least);
+        if (isfinite(best->error_over_least))
+            fprintf(out, ", %.2g times the least for its bits", best->error_over_least);
     } else if (best) {
         fputs("Compression does not pay here: ", out);
         put_place(out, a);
@@ -210,7 +210,7 @@ static void add_row(sg_table *t, const struct advise *a, const struct advise_can
     sg_table_number(t, "%.5g", c->bytes);
     sg_table_number(t, "%.4g", 100 * c->bytes / dense_bytes(a));
     sg_table_number(t, "%.3g", c->error);
-    sg_table_number(t, "%.3g", isfinite(c->least) ? c->least : NAN);
+    sg_table_number(t, "%.3g", isfinite(c->error_over_least) ? c->error_over_least : NAN);
     sg_table_number(t, "%.4g", 1e3 * c->coding_s);
     sg_table_number(t, "%.4g", 1e3 * c->step_s);
     sg_table_number(t, "%.4g", c->speedup);

@@ -132,7 +132,7 @@ static sg_status measure(struct deviation_measure *out, struct example *x, size_
     out->error /= n;
     out->systematic = systematic(x, out->error, n);
     out->bias /= n;
-    out->bias_off = sqrt(fmax(0, squares / n - out->bias * out->bias) / n);
+    out->bias_stderr = sqrt(fmax(0, squares / n - out->bias * out->bias) / n);
     out->bits /= n;
     out->sent /= n;
     SG_DO(status, run_sequence(&out->lost, x, err));

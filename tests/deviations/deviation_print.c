@@ -51,8 +51,8 @@ static void print_pair(FILE *out, double published, double released) {
 
 static void print_bias(FILE *out, const struct deviation_measure *m) {
     fprintf(out, "%.2g", visible(m->bias));
-    if (m->bias_off > 1e-7) /* below, it is rounding */
-        fprintf(out, " ± %.1g", m->bias_off);
+    if (m->bias_stderr > 1e-7) /* below, it is rounding */
+        fprintf(out, " ± %.1g", m->bias_stderr);
 }
 
 static void print_lost(FILE *out, double lost) {

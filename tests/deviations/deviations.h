@@ -38,12 +38,12 @@ const struct deviation_left_out *deviation_left_out_at(size_t i);
 /* Over the steps of the example, at each of which every worker compresses the same gradient with an empty residual: p is
  * the mean gradient, C the mean of what was sent. */
 struct deviation_measure {
-    double error;          /* mean of |C - p|^2 / |p|^2 */
-    double systematic;     /* the same of the mean of C over the steps, without what is left of its draws */
-    double bias, bias_off; /* mean of <C - p, p> / |p|^2, and the standard error of that mean */
-    double bits, sent;     /* by element of a worker; numbers of a worker in a step */
-    /* After 100 steps with residuals and gradients that share outer products: |x| / |sum of g|, x what of that sum is
-     * neither sent nor in a residual; NaN for a compressor that is not meant for residuals. */
+    double error;             /* mean of |C - p|^2 / |p|^2 */
+    double systematic;        /* the same of the mean of C over the steps, without what is left of its draws */
+    double bias, bias_stderr; /* mean of <C - p, p> / |p|^2, and the standard error of that mean */
+    double bits, sent;        /* by element of a worker; numbers of a worker in a step */
+    /* The share of the gradients that is neither sent nor kept after 100 steps with residuals and gradients that share
+     * outer products: its norm over that of their sum. NaN for a compressor that is not meant for residuals. */
     double lost;
 };
 /* SG_ERR_ARGUMENT: there is no such compressor or parameter. */

@@ -22,7 +22,8 @@ static int begin(int argc, char **argv, char **environment) {
     return own_main(argc, argv, environment);
 }
 
-typedef int start_fn(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void), void (*)(void), void *);
+typedef int start_fn(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void), void (*)(void),
+                     void *);
 
 int __libc_start_main(int (*main)(int, char **, char **), int argc, char **argv, void (*init)(void), void (*fini)(void),
                       void (*end)(void), void *stack) {

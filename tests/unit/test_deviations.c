@@ -16,7 +16,7 @@ static bool shows(const struct deviation *d, const struct deviation_measure *a, 
     case DEVIATION_LESS_ERROR:
         return b->error < 0.99 * a->error;
     case DEVIATION_BIAS:
-        return fabs(b->bias) > 5 * b->bias_off && fabs(a->bias) < 5 * a->bias_off &&
+        return fabs(b->bias) > 5 * b->bias_stderr && fabs(a->bias) < 5 * a->bias_stderr &&
                b->systematic > fmax(0.005, 10 * a->systematic);
     case DEVIATION_FEWER_BITS:
         return b->bits < 0.99 * a->bits;
