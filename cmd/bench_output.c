@@ -155,10 +155,11 @@ sg_status put_page(const char *path, const cJSON *result, struct sg_error *err) 
 
 void report_reach(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count) {
     char text[SG_REACH_CHARS];
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        const char *status = sg_grid_status(&outcomes[i]);
         sg_log_note("%s, seed %" PRIu64 ": %s", cells[i].label, cells[i].seed,
-                    sg_grid_unfinished(&outcomes[i]) ? sg_grid_reach_text(text, &cells[i], &outcomes[i])
-                                                     : sg_grid_status(&outcomes[i]));
+                    sg_status_is_open(status) ? sg_grid_reach_text(text, &cells[i], &outcomes[i]) : status);
+    }
 }
 
 /* Says of a run that went from one machine to another where it was. */

@@ -1,9 +1,10 @@
 /* grid_claims.c: judges the claims of a recipe at every seed. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "sg_grid.h"
+#include "grid_private.h"
 #include "sg_text.h"
 
 /* What is computed on one side of a claim. */
@@ -49,12 +50,20 @@ static struct claim read_claim(const struct sg_node *node) {
     return c;
 }
 
-static double evaluate(const struct term *t, const struct sg_cell *cells, const struct sg_cell_outcome *outcomes,
-                       size_t count, uint64_t seed, char why[SG_WHY_CHARS + 128]) {
+/* The label of a claim; NULL = its cells are not among those of the grid. */
+static const struct sg_frame_label *find_label(const struct grid_frame *g, const char *label) {
+    for (size_t l = 0; l < g->frame.n_labels; l++)
+        if (strcmp(g->frame.label[l].label, label) == 0)
+            return &g->frame.label[l];
+    return NULL;
+}
+
+static double evaluate(const struct term *t, const struct grid_frame *g, uint64_t seed, char why[SG_WHY_CHARS + 128]) {
+    const struct sg_frame_label *label = find_label(g, t->of);
     char reason[SG_WHY_CHARS];
-    for (size_t i = 0; i < count; i++)
-        if (cells[i].seed == seed && strcmp(cells[i].label, t->of) == 0) {
-            double x = sg_grid_value(&outcomes[i], t->metric, t->at, reason);
+    for (size_t i = 0; i < label->n_seeds; i++)
+        if (g->cells[grid_first_cell(g, label) + i].seed == seed) {
+            const double x = sg_frame_value(&label->seed[i], t->metric, t->at, reason);
             if (*reason)
                 snprintf(why, SG_WHY_CHARS + 128, "%s, seed %llu: %s", t->of, (unsigned long long)seed, reason);
             return x;
@@ -65,11 +74,10 @@ static double evaluate(const struct term *t, const struct sg_cell *cells, const 
 
 /* Judges one seed of a claim and adds it to `seeds`. Two infinities cannot be compared: both sides were never reached.
  */
-static void weigh(cJSON *seeds, struct tally *tally, const struct claim *c, const struct sg_cell *cells,
-                  const struct sg_cell_outcome *outcomes, size_t count, uint64_t seed) {
-    char note[SG_WHY_CHARS + 128] = "";
-    double value = evaluate(&c->value, cells, outcomes, count, seed, note);
-    double other = c->constant_bound ? NAN : evaluate(&c->other, cells, outcomes, count, seed, note);
+static void weigh(cJSON *seeds, struct tally *tally, const struct claim *c, const struct grid_frame *g, uint64_t seed) {
+    char note[SG_WHY_CHARS + 128] = "", seed_text[24];
+    double value = evaluate(&c->value, g, seed, note);
+    double other = c->constant_bound ? NAN : evaluate(&c->other, g, seed, note);
     double bound = c->constant_bound ? c->plus : c->times * other + c->plus;
     bool unknown = isnan(value) || isnan(bound) || (isinf(value) && isinf(bound));
     tally->seeds++;
@@ -77,30 +85,24 @@ static void weigh(cJSON *seeds, struct tally *tally, const struct claim *c, cons
     tally->holds += !unknown && (c->at_least ? value >= bound : value <= bound);
     if (unknown && !*tally->reason)
         snprintf(tally->reason, sizeof tally->reason, "%s", note);
-    cJSON *entry = cJSON_CreateObject();
-    sg_json_set_u64(entry, "seed", seed);
-    sg_json_set_number(entry, "value", value);
-    sg_json_set_number(entry, "other", other);
-    sg_json_set_number(entry, "bound", bound);
-    sg_json_set_number(entry, "ratio", value / bound);
-    sg_json_set_string(entry, "note", *note ? note : NULL);
-    sg_json_push(seeds, entry);
+    snprintf(seed_text, sizeof seed_text, "%" PRIu64, seed);
+    sg_json_push(seeds, SG_OBJECT(SG_TEXT("seed", seed_text), SG_NUMBER("value", value), SG_NUMBER("other", other),
+                                  SG_NUMBER("bound", bound), SG_NUMBER("ratio", value / bound),
+                                  SG_TEXT("note", *note ? note : NULL)));
 }
 
-static bool asked_for(const char *label, const struct sg_cell *cells, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(cells[i].label, label) == 0)
-            return true;
+/* Says in `out` of the first run of a label that is open how far it came; false = none is. */
+static bool tell_open(char *out, size_t size, const struct grid_frame *g, const struct sg_frame_label *label) {
+    char reach[SG_REACH_CHARS];
+    for (size_t i = 0; i < label->n_seeds; i++) {
+        const size_t cell = grid_first_cell(g, label) + i;
+        if (!sg_status_is_open(label->seed[i].status))
+            continue;
+        snprintf(out, size, "not yet: %.64s, seed %" PRIu64 ": %s", label->label, g->cells[cell].seed,
+                 sg_grid_reach_text(reach, &g->cells[cell], &g->outcomes[cell]));
+        return true;
+    }
     return false;
-}
-
-/* The first cell of a label that is not finished; NULL = all are. */
-static const struct sg_cell *unfinished(const char *label, const struct sg_cell *cells,
-                                        const struct sg_cell_outcome *outcomes, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(cells[i].label, label) == 0 && sg_grid_unfinished(&outcomes[i]))
-            return &cells[i];
-    return NULL;
 }
 
 static const char *verdict(struct tally *t) {
@@ -116,61 +118,49 @@ static const char *verdict(struct tally *t) {
     return t->holds > 0 ? "undecided" : "fails";
 }
 
-/* {"metric","at","of"} of a term, added to `out`; null where there is none. */
+/* Adds {"metric","at","of"} of a term to `out`; null where there is none. */
 static void set_term(cJSON *out, const struct term *t) {
     char metric[64];
-    sg_json_set_string(out, "metric", t->metric ? sg_snake(metric, sizeof metric, t->metric) : NULL);
-    sg_json_set(out, "at", t->at ? sg_node_json(t->at) : NULL);
-    sg_json_set_string(out, "of", t->of);
+    SG_SET(out, SG_TEXT("metric", t->metric ? sg_snake(metric, sizeof metric, t->metric) : NULL),
+           SG_VALUE("at", t->at ? sg_node_json(t->at) : NULL), SG_TEXT("of", t->of));
 }
 
 /* What the bound is made of, so that a reader can compute it again from the `other` of each seed. */
 static cJSON *bound_json(const struct claim *c) {
     cJSON *out = cJSON_CreateObject();
     set_term(out, &c->other);
-    sg_json_set_number(out, "times", c->constant_bound ? NAN : c->times);
-    sg_json_set_number(out, "plus", c->plus);
-    return out;
+    return SG_SET(out, SG_NUMBER("times", c->constant_bound ? NAN : c->times), SG_NUMBER("plus", c->plus));
 }
 
-static cJSON *claim_json(const struct sg_node *node, const struct sg_cell *cells,
-                         const struct sg_cell_outcome *outcomes, size_t count) {
+static cJSON *claim_json(const struct sg_node *node, const struct grid_frame *g) {
     struct claim c = read_claim(node);
     struct tally tally = {0};
-    char reach[SG_REACH_CHARS];
     cJSON *seeds = cJSON_CreateArray(), *out = cJSON_CreateObject();
-    const char *missing = !asked_for(c.value.of, cells, count)                        ? c.value.of
-                          : !c.constant_bound && !asked_for(c.other.of, cells, count) ? c.other.of
-                                                                                      : NULL;
-    const struct sg_cell *open = unfinished(c.value.of, cells, outcomes, count);
-    if (!open && !c.constant_bound)
-        open = unfinished(c.other.of, cells, outcomes, count);
-    for (size_t i = 0; i < count && !missing && !open; i++)
-        if (strcmp(cells[i].label, c.value.of) == 0)
-            weigh(seeds, &tally, &c, cells, outcomes, count, cells[i].seed);
-    const char *word = missing || open ? SG_NOT_JUDGED : verdict(&tally);
-    if (missing)
-        snprintf(tally.reason, sizeof tally.reason, "%.64s was not asked for", missing);
-    else if (open)
-        snprintf(tally.reason, sizeof tally.reason, "not yet: %.64s, seed %llu: %s", open->label,
-                 (unsigned long long)open->seed, sg_grid_reach_text(reach, open, &outcomes[open - cells]));
-    sg_json_set_string(out, "text", sg_node_string(node, "text", NULL));
-    sg_json_set_bool(out, "descriptive", sg_node_bool(node, "descriptive", false));
-    sg_json_set_string(out, "note", sg_node_string(node, "note", NULL));
-    sg_json_set_string(out, "verdict", word);
+    const char *of[] = {c.value.of, c.constant_bound ? c.value.of : c.other.of}, *word = NULL;
+    const struct sg_frame_label *label[] = {find_label(g, of[0]), find_label(g, of[1])};
+    for (size_t i = 0; i < 2 && !word; i++)
+        if (!label[i]) {
+            snprintf(tally.reason, sizeof tally.reason, "%.64s was not asked for", of[i]);
+            word = SG_NOT_JUDGED;
+        }
+    for (size_t i = 0; i < 2 && !word; i++)
+        if (tell_open(tally.reason, sizeof tally.reason, g, label[i]))
+            word = SG_NOT_JUDGED;
+    for (size_t i = 0; !word && i < label[0]->n_seeds; i++)
+        weigh(seeds, &tally, &c, g, g->cells[grid_first_cell(g, label[0]) + i].seed);
+    word = word ? word : verdict(&tally);
+    SG_SET(out, SG_TEXT("text", sg_node_string(node, "text", NULL)),
+           SG_BOOL("descriptive", sg_node_bool(node, "descriptive", false)),
+           SG_TEXT("note", sg_node_string(node, "note", NULL)), SG_TEXT("verdict", word));
     set_term(out, &c.value);
-    sg_json_set_string(out, "sense", c.at_least ? "at-least" : "at-most");
-    sg_json_set(out, "bound", bound_json(&c));
-    sg_json_set_string(out, "reason", *tally.reason ? tally.reason : NULL);
-    sg_json_set(out, "seeds", seeds);
-    return out;
+    return SG_SET(out, SG_TEXT("sense", c.at_least ? "at-least" : "at-most"), SG_VALUE("bound", bound_json(&c)),
+                  SG_TEXT("reason", *tally.reason ? tally.reason : NULL), SG_VALUE("seeds", seeds));
 }
 
-cJSON *sg_grid_claims(const struct sg_recipe *recipe, const struct sg_cell *cells,
-                      const struct sg_cell_outcome *outcomes, size_t count) {
-    const struct sg_node *claims = sg_node_get(&recipe->root, "claims");
+cJSON *grid_claims_json(const struct grid_frame *g) {
+    const struct sg_node *claims = sg_node_get(&g->recipe->root, "claims");
     cJSON *out = cJSON_CreateArray();
     for (size_t i = 0; claims && i < claims->count; i++)
-        sg_json_push(out, claim_json(&claims->child[i], cells, outcomes, count));
+        sg_json_push(out, claim_json(&claims->child[i], g));
     return out;
 }

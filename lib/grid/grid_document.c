@@ -1,4 +1,6 @@
 /* grid_document.c: makes the whole result of a grid as one JSON document, and the plan of a grid that is not run. */
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "grid_private.h"
@@ -28,24 +30,26 @@ static const char *worst_status(const struct sg_cell_outcome *outcomes, size_t c
 cJSON *sg_grid_document(cJSON *take_program, cJSON *take_run, const struct sg_recipe *recipe,
                         const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count,
                         size_t most) {
-    cJSON *out = cJSON_CreateObject();
-    sg_json_set_string(out, "schema", SG_SCHEMA_BENCH);
-    sg_json_set_string(out, "status", worst_status(outcomes, count));
-    sg_json_set(out, "program", take_program);
-    sg_json_set(out, "run", take_run);
-    sg_json_set(out, "recipe", sg_recipe_json(recipe));
-    sg_json_set(out, "dataset", first_copy(outcomes, count, true, "dataset"));
-    sg_json_set(out, "identities", sg_grid_identities(outcomes, count));
-    sg_json_set(out, "host", sg_result_host());
-    sg_json_set(out, "libraries", first_copy(outcomes, count, false, "libraries"));
-    sg_json_set(out, "units", first_copy(outcomes, count, true, "units"));
-    sg_json_set(out, "network", grid_network_json(recipe));
-    const struct grid_traffic traffic = grid_traffic(cells, outcomes, count);
-    sg_json_set(out, "traffic", grid_traffic_json(&traffic));
-    sg_json_set(out, "results", sg_grid_results(recipe, cells, outcomes, count, most));
-    sg_json_set(out, "claims", sg_grid_claims(recipe, cells, outcomes, count));
-    sg_json_set(out, "plots", sg_grid_plots(recipe, cells, outcomes, count));
-    sg_json_set(out, "summary", grid_summary_json(recipe, cells, outcomes, count));
+    struct grid_frame g;
+    if (!grid_frame_open(&g, recipe, cells, outcomes, count)) {
+        sg_json_lost();
+        cJSON_Delete(take_program);
+        cJSON_Delete(take_run);
+        return NULL;
+    }
+    const struct grid_traffic t = grid_traffic(&g.frame);
+    cJSON *traffic = t.baseline ? SG_OBJECT(SG_TEXT("column", t.column), SG_TEXT("baseline", t.baseline)) : NULL;
+    cJSON *out = SG_OBJECT(
+        SG_TEXT("schema", SG_SCHEMA_BENCH), SG_TEXT("status", worst_status(outcomes, count)),
+        SG_VALUE("program", take_program), SG_VALUE("run", take_run), SG_VALUE("recipe", sg_recipe_json(recipe)),
+        SG_VALUE("dataset", first_copy(outcomes, count, true, "dataset")),
+        SG_VALUE("identities", sg_grid_identities(outcomes, count)), SG_VALUE("host", sg_result_host()),
+        SG_VALUE("libraries", first_copy(outcomes, count, false, "libraries")),
+        SG_VALUE("units", first_copy(outcomes, count, true, "units")), SG_VALUE("network", grid_network_json(recipe)),
+        SG_VALUE("traffic", traffic), SG_VALUE("results", grid_results_json(&g, &t, most)),
+        SG_VALUE("claims", grid_claims_json(&g)), SG_VALUE("plots", grid_plots_json(&g)),
+        SG_VALUE("summary", grid_summary_json(&g, &t)));
+    grid_frame_close(&g);
     return out;
 }
 
@@ -68,18 +72,13 @@ cJSON *sg_grid_plan(cJSON *take_program, const struct sg_recipe *recipe, const s
                     const struct sg_cell_outcome *outcomes, size_t count) {
     cJSON *out = cJSON_CreateObject(), *list = cJSON_CreateArray();
     for (size_t i = 0; i < count; i++) {
-        cJSON *cell = cJSON_CreateObject();
-        sg_json_set_string(cell, "label", cells[i].label);
-        sg_json_set_u64(cell, "seed", cells[i].seed);
-        sg_json_set_string(cell, "action", sg_grid_action(&outcomes[i]));
-        sg_json_set_string(cell, "file", outcomes[i].path);
-        sg_json_set_string(cell, "cell_key", cells[i].key);
-        sg_json_set(cell, "resolved", sg_node_json(&cells[i].resolved));
-        sg_json_push(list, cell);
+        char seed[24];
+        snprintf(seed, sizeof seed, "%" PRIu64, cells[i].seed);
+        sg_json_push(list, SG_OBJECT(SG_TEXT("label", cells[i].label), SG_TEXT("seed", seed),
+                                     SG_TEXT("action", sg_grid_action(&outcomes[i])), SG_TEXT("file", outcomes[i].path),
+                                     SG_TEXT("cell_key", cells[i].key),
+                                     SG_VALUE("resolved", sg_node_json(&cells[i].resolved))));
     }
-    sg_json_set_string(out, "schema", "sparsebench-plan/1");
-    sg_json_set(out, "program", take_program);
-    sg_json_set(out, "recipe", sg_recipe_json(recipe));
-    sg_json_set(out, "cells", list);
-    return out;
+    return SG_SET(out, SG_TEXT("schema", "sparsebench-plan/1"), SG_VALUE("program", take_program),
+                  SG_VALUE("recipe", sg_recipe_json(recipe)), SG_VALUE("cells", list));
 }

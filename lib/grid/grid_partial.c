@@ -30,18 +30,10 @@ size_t sg_grid_finished(const cJSON *result) {
     const cJSON *method, *cell;
     size_t n = 0;
     cJSON_ArrayForEach(method, sg_json_get(result, "results")) {
-        cJSON_ArrayForEach(cell, sg_json_get(method, "cells")) {
-            const char *status = sg_json_string(cell, "status", "");
-            n += strcmp(status, "ok") == 0 || strcmp(status, "diverged") == 0;
-        }
+        cJSON_ArrayForEach(cell, sg_json_get(method, "cells")) n +=
+            sg_status_is_finished(sg_json_string(cell, "status", ""));
     }
     return n;
-}
-
-/* A result is whole if every cell came to its end, even a diverged one. */
-static bool is_whole(const cJSON *result) {
-    const char *status = sg_json_string(result, "status", "");
-    return strcmp(status, "ok") == 0 || strcmp(status, "diverged") == 0;
 }
 
 bool sg_grid_is_partial(const char *path, const struct sg_recipe *recipe, const struct sg_grid_command *command) {
@@ -51,7 +43,8 @@ bool sg_grid_is_partial(const char *path, const struct sg_recipe *recipe, const 
         return false;
     const cJSON *run = sg_json_get(then, "run");
     const bool ours = strcmp(sg_json_string(then, "schema", ""), SG_SCHEMA_BENCH) == 0 && !sg_json_get(then, "kind") &&
-                      cJSON_IsArray(sg_json_get(then, "results")) && !is_whole(then);
+                      cJSON_IsArray(sg_json_get(then, "results")) &&
+                      !sg_status_is_finished(sg_json_string(then, "status", ""));
     const bool same = strcmp(sg_json_string(then, "recipe.sha256", ""), recipe->sha256) == 0 &&
                       same_list(sg_json_get(run, "set"), command->set) &&
                       same_list(sg_json_get(run, "methods"), command->methods) &&

@@ -2,11 +2,25 @@
 #ifndef GRID_PRIVATE_H
 #define GRID_PRIVATE_H
 
+#include "sg_frame.h"
 #include "sg_grid.h"
 
-/* sg_grid_value of a cell that may be unfinished: of what it has recorded so far. */
-double grid_value_so_far(const struct sg_cell_outcome *outcome, const char *metric, const struct sg_node *at,
-                         char why[SG_WHY_CHARS]);
+/* What the parts of a result are made of: the cells, and the same as a frame of labels and seeds. */
+struct grid_frame {
+    const struct sg_recipe *recipe;
+    const struct sg_cell *cells; /* [count]; those of a label are neighbours */
+    const struct sg_cell_outcome *outcomes;
+    size_t count;
+    struct sg_frame_seed *seed; /* [count] of each cell */
+    struct sg_frame frame;
+};
+
+/* Opens the frame of these cells, without columns. False: no memory, then *out is closed. */
+bool grid_frame_open(struct grid_frame *out, const struct sg_recipe *recipe, const struct sg_cell *cells,
+                     const struct sg_cell_outcome *outcomes, size_t count);
+void grid_frame_close(struct grid_frame *g);
+/* The place of a label's first cell among all. */
+size_t grid_first_cell(const struct grid_frame *g, const struct sg_frame_label *label);
 
 /* How far a cell came, and how far it is to go; NaN = not known. */
 struct grid_reach {
@@ -15,27 +29,27 @@ struct grid_reach {
 struct grid_reach grid_reach(const struct sg_cell *cell, const struct sg_cell_outcome *outcome);
 
 /* What the first baseline that recorded its traffic sent: bytes_sent, else bits, else bits_values. Of several baselines, a
- * cell is compared with the one that has its swept values, if there is one. */
+ * label is compared with the one that has its swept values, if there is one. */
 struct grid_traffic {
     const char *column, *baseline; /* NULL = there is no baseline, or its traffic is not known */
     double sent;                   /* mean over the seeds, at the end */
-    const struct sg_cell *cells;   /* [count], all of them */
-    const struct sg_cell_outcome *outcomes;
-    size_t count;
+    const struct sg_frame *frame;
 };
-struct grid_traffic grid_traffic(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count);
+struct grid_traffic grid_traffic(const struct sg_frame *frame);
 
-/* How many times less the label of cells[0] sent in all; NaN for a baseline, and where it is not known. */
-double grid_times_less(const struct grid_traffic *traffic, const struct sg_cell *cells,
-                       const struct sg_cell_outcome *outcomes, size_t count);
+/* How many times less the label sent in all; NaN for a baseline, and where it is not known. */
+double grid_times_less(const struct grid_traffic *traffic, const struct sg_frame_label *label);
 
-/* "traffic": null|{"column","baseline"}, what "times_less" of the results is about. */
-cJSON *grid_traffic_json(const struct grid_traffic *traffic);
+/* ---- parts of a result; NULL = no memory ---- */
 
-/* "summary": {"text","reason","baseline","metric","at","better","within","value","std",
- *   "methods":null|[{"label","value","std","ratio","reaches","times_less"}]}; reason says why there is no text. NULL = no memory. */
-cJSON *grid_summary_json(const struct sg_recipe *recipe, const struct sg_cell *cells,
-                         const struct sg_cell_outcome *outcomes, size_t count);
+/* "results", with series of at most `most` points (0 = all). It fills the frame's columns. */
+cJSON *grid_results_json(struct grid_frame *g, const struct grid_traffic *traffic, size_t most);
+cJSON *grid_claims_json(const struct grid_frame *g);
+cJSON *grid_plots_json(const struct grid_frame *g);
+
+/* "summary": {"text","reason","baseline","metric","at","better","within","value","start","std",
+ *   "methods":null|[{"label","value","std","ratio","reaches","times_less"}]}; reason says why there is no text. */
+cJSON *grid_summary_json(const struct grid_frame *g, const struct grid_traffic *traffic);
 
 /* "network": null, or that of the recipe's section (sg_grid_network.h). Where the recipe's workers are a list and each run
  * has a network of its own workers, "workers" is null, and "nodes" unless the section has them. */

@@ -393,3 +393,8 @@ const char *sg_grid_status(const struct sg_cell_outcome *o) {
     }
     return o->message ? "interrupted" : "not_run";
 }
+
+double sg_grid_value(const struct sg_cell_outcome *o, const char *metric, const struct sg_node *at,
+                     char why[SG_WHY_CHARS]) {
+    return sg_frame_value(&(struct sg_frame_seed){sg_grid_status(o), &o->run}, metric, at, why);
+}

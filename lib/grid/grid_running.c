@@ -15,10 +15,6 @@ static bool is_series(const struct sg_run *run) {
     return run->header && step && run->n_points > 0;
 }
 
-bool sg_grid_unfinished(const struct sg_cell_outcome *o) {
-    return o->state == SG_CELL_RUNNING || o->state == SG_CELL_WAITING;
-}
-
 /* A cell that was stopped now has a message; one that was stopped before can be resumed. */
 static bool has_begun(const struct sg_cell_outcome *o) {
     return o->state == SG_CELL_WAITING && (o->message || o->resumable);

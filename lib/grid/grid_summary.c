@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "grid_private.h"
-#include "sg_stats.h"
 #include "sg_task.h"
 #include "sg_text.h"
 
@@ -14,57 +13,51 @@ static const double WITHIN = 0.05; /* as a share of the baseline's value */
 
 enum { TEXT = 160 };
 
-/* The number of cells of the first label; cells of one label are neighbours. */
-static size_t label_cells(const struct sg_cell *cells, size_t count) {
-    size_t n = 0;
-    while (n < count && strcmp(cells[n].label, cells[0].label) == 0)
-        n++;
-    return n;
-}
-
-/* Mean over the seeds of a label; NaN unless every seed has a finite value. */
-static double label_mean(const struct sg_cell_outcome *outcomes, size_t n, const char *metric,
-                         const struct sg_node *at) {
+/* The sum over the seeds of a label, added up in their order as all published summaries have it; NaN unless every seed
+ * has a finite value. */
+static double label_sum(const struct sg_frame_label *label, const char *metric, const struct sg_node *at, double from,
+                        int power) {
     char why[SG_WHY_CHARS];
     double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += sg_grid_value(&outcomes[i], metric, at, why);
-    return isfinite(sum) && n > 0 ? sum / (double)n : NAN;
+    for (size_t i = 0; i < label->n_seeds; i++)
+        sum += pow(sg_frame_value(&label->seed[i], metric, at, why) - from, power);
+    return isfinite(sum) && label->n_seeds > 0 ? sum : NAN;
 }
 
-/* Mean over the seeds of a label before the first step; NaN unless every seed has a value there. */
-static double label_start(const struct sg_cell_outcome *outcomes, size_t n, const char *metric) {
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        const struct sg_run *run = &outcomes[i].run;
-        const double *step = sg_run_series(run, "step"), *value = sg_run_series(run, metric);
-        sum += step && value && run->n_points > 0 && step[0] == 0 ? value[0] : NAN;
-    }
-    return isfinite(sum) && n > 0 ? sum / (double)n : NAN;
+static double label_mean(const struct sg_frame_label *label, const char *metric, const struct sg_node *at) {
+    return label_sum(label, metric, at, 0, 1) / (double)label->n_seeds;
 }
 
 /* The sample standard deviation of the same values about their mean; 0 for one seed. */
-static double label_std(const struct sg_cell_outcome *outcomes, size_t n, const char *metric, const struct sg_node *at,
-                        double mean) {
-    char why[SG_WHY_CHARS];
+static double label_std(const struct sg_frame_label *label, const char *metric, const struct sg_node *at, double mean) {
+    const double sum = label_sum(label, metric, at, mean, 2);
+    return label->n_seeds > 1 || isnan(mean) ? sqrt(sum / (double)(label->n_seeds - 1)) : 0;
+}
+
+/* The mean before the first step. */
+static double label_start(const struct sg_frame_label *label, const char *metric) {
     double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        sum += pow(sg_grid_value(&outcomes[i], metric, at, why) - mean, 2);
-    return n > 1 || isnan(mean) ? sqrt(sum / (double)(n - 1)) : 0;
+    for (size_t i = 0; i < label->n_seeds; i++) {
+        const struct sg_run *run = label->seed[i].run;
+        const double *step = sg_run_series(run, "step"), *value = sg_run_series(run, metric);
+        sum += step && value && run->n_points > 0 && step[0] == 0 ? value[0] : NAN;
+    }
+    return isfinite(sum) && label->n_seeds > 0 ? sum / (double)label->n_seeds : NAN;
 }
 
 /* ---- traffic ---- */
 
-struct grid_traffic grid_traffic(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count) {
+struct grid_traffic grid_traffic(const struct sg_frame *frame) {
     static const char *const column[] = {"bytes_sent", "bits", "bits_values"};
-    struct grid_traffic t = {.sent = NAN, .cells = cells, .outcomes = outcomes, .count = count};
-    for (size_t i = 0, n; i < count && !t.baseline; i += n) {
-        n = label_cells(cells + i, count - i);
-        for (size_t c = 0; cells[i].baseline && c < sizeof column / sizeof *column && !t.baseline; c++) {
-            t.sent = label_mean(outcomes + i, n, column[c], NULL);
+    struct grid_traffic t = {.sent = NAN, .frame = frame};
+    for (size_t l = 0; l < frame->n_labels; l++) {
+        const struct sg_frame_label *label = &frame->label[l];
+        for (size_t c = 0; label->baseline && c < sizeof column / sizeof *column; c++) {
+            t.sent = label_mean(label, column[c], NULL);
             if (t.sent > 0) {
                 t.column = column[c];
-                t.baseline = cells[i].swept.count > 0 ? cells[i].name : cells[i].label;
+                t.baseline = label->swept->count > 0 ? label->method : label->label;
+                return t;
             }
         }
     }
@@ -81,31 +74,19 @@ static bool same_swept(const struct sg_node *a, const struct sg_node *b) {
     return same;
 }
 
-/* What the baseline of this cell sent. */
-static double baseline_sent(const struct grid_traffic *t, const struct sg_cell *cell) {
-    for (size_t i = 0, n; i < t->count && cell->swept.count > 0; i += n) {
-        n = label_cells(t->cells + i, t->count - i);
-        if (t->cells[i].baseline && same_swept(&t->cells[i].swept, &cell->swept))
-            return label_mean(t->outcomes + i, n, t->column, NULL);
-    }
-    return t->sent;
-}
-
-double grid_times_less(const struct grid_traffic *t, const struct sg_cell *cells,
-                       const struct sg_cell_outcome *outcomes, size_t count) {
-    if (!t->baseline || cells[0].baseline)
+double grid_times_less(const struct grid_traffic *t, const struct sg_frame_label *label) {
+    if (!t->baseline || label->baseline)
         return NAN;
-    double sent = label_mean(outcomes, label_cells(cells, count), t->column, NULL);
-    return sent > 0 ? baseline_sent(t, cells) / sent : NAN;
-}
-
-cJSON *grid_traffic_json(const struct grid_traffic *t) {
-    if (!t->baseline)
-        return NULL;
-    cJSON *out = cJSON_CreateObject();
-    sg_json_set_string(out, "column", t->column);
-    sg_json_set_string(out, "baseline", t->baseline);
-    return out;
+    double of_baseline = t->sent;
+    const double sent = label_mean(label, t->column, NULL);
+    for (size_t l = 0; label->swept->count > 0 && l < t->frame->n_labels; l++) {
+        const struct sg_frame_label *other = &t->frame->label[l];
+        if (other->baseline && same_swept(other->swept, label->swept)) {
+            of_baseline = label_mean(other, t->column, NULL);
+            break;
+        }
+    }
+    return sent > 0 ? of_baseline / sent : NAN;
 }
 
 /* ---- quality ---- */
@@ -155,7 +136,6 @@ struct method {
 
 struct comparison {
     struct quality quality;
-    struct grid_traffic traffic;
     const char *baseline;
     double base, base_std; /* the baseline's, mean and deviation */
     double start;          /* the baseline's before its first step, NaN = not recorded */
@@ -172,17 +152,10 @@ static cJSON *methods_json(const struct comparison *c) {
     cJSON *out = cJSON_CreateArray();
     for (size_t i = 0; i < c->n; i++) {
         const struct method *m = &c->method[i];
-        cJSON *entry = cJSON_CreateObject();
-        sg_json_set_string(entry, "label", m->label);
-        sg_json_set_number(entry, "value", m->value);
-        sg_json_set_number(entry, "std", m->std);
-        sg_json_set_number(entry, "ratio", m->value / c->base);
-        if (isnan(m->value))
-            sg_json_set(entry, "reaches", NULL);
-        else
-            sg_json_set_bool(entry, "reaches", m->reaches);
-        sg_json_set_number(entry, "times_less", m->times_less);
-        sg_json_push(out, entry);
+        sg_json_push(out, SG_OBJECT(SG_TEXT("label", m->label), SG_NUMBER("value", m->value), SG_NUMBER("std", m->std),
+                                    SG_NUMBER("ratio", m->value / c->base),
+                                    SG_VALUE("reaches", isnan(m->value) ? NULL : cJSON_CreateBool(m->reaches)),
+                                    SG_NUMBER("times_less", m->times_less)));
     }
     return out;
 }
@@ -331,62 +304,57 @@ static char *sentence(const struct comparison *c) {
 /* ---- all of it ---- */
 
 /* Begins the comparison. Returns why there is nothing to compare, or NULL. */
-static const char *begin(struct comparison *c, const struct sg_recipe *recipe, const struct sg_cell *cells,
-                         const struct sg_cell_outcome *outcomes, size_t count) {
-    size_t baselines = 0, unfinished = 0;
-    for (size_t i = 0; i < count; i++)
-        unfinished += sg_grid_unfinished(&outcomes[i]);
-    c->quality = choose_quality(recipe);
-    c->traffic = grid_traffic(cells, outcomes, count);
-    for (size_t i = 0, n; i < count; i += n) {
-        n = label_cells(cells + i, count - i);
-        baselines += cells[i].baseline;
-        c->n += !cells[i].baseline;
-        if (cells[i].baseline && c->quality.metric) {
-            c->baseline = cells[i].label;
-            c->base = label_mean(outcomes + i, n, c->quality.metric->name, c->quality.at);
-            c->start = label_start(outcomes + i, n, c->quality.metric->name);
-            c->base_std = label_std(outcomes + i, n, c->quality.metric->name, c->quality.at, c->base);
+static const char *begin(struct comparison *c, const struct grid_frame *g) {
+    size_t baselines = 0;
+    bool open = false;
+    c->quality = choose_quality(g->recipe);
+    for (size_t i = 0; i < g->count; i++)
+        open = open || sg_status_is_open(g->seed[i].status);
+    for (size_t l = 0; l < g->frame.n_labels; l++) {
+        const struct sg_frame_label *label = &g->frame.label[l];
+        baselines += label->baseline;
+        c->n += !label->baseline;
+        if (label->baseline && c->quality.metric) {
+            c->baseline = label->label;
+            c->base = label_mean(label, c->quality.metric->name, c->quality.at);
+            c->start = label_start(label, c->quality.metric->name);
+            c->base_std = label_std(label, c->quality.metric->name, c->quality.at, c->base);
         }
     }
     return baselines == 0       ? "no method is a baseline to compare with"
            : baselines > 1      ? "there are several baselines to compare with"
            : !c->quality.metric ? "neither a claim nor a plot is about the quality of a model"
-           : unfinished > 0     ? "not all cells are finished"
+           : open               ? "not all cells are finished"
            : isnan(c->base)     ? "the baseline has no value at every seed"
            : c->n == 0          ? "there is no method beside the baseline"
                                 : NULL;
 }
 
-cJSON *grid_summary_json(const struct sg_recipe *recipe, const struct sg_cell *cells,
-                         const struct sg_cell_outcome *outcomes, size_t count) {
+cJSON *grid_summary_json(const struct grid_frame *g, const struct grid_traffic *traffic) {
     struct comparison c = {.base = NAN, .start = NAN};
-    const char *reason = begin(&c, recipe, cells, outcomes, count);
+    const char *reason = begin(&c, g);
     const struct sg_metric *metric = c.quality.metric;
     size_t k = 0;
     c.method = calloc(c.n + 1, sizeof *c.method);
-    for (size_t i = 0, n; c.method && !reason && i < count; i += n) {
-        n = label_cells(cells + i, count - i);
-        if (cells[i].baseline)
+    for (size_t l = 0; c.method && !reason && l < g->frame.n_labels; l++) {
+        const struct sg_frame_label *label = &g->frame.label[l];
+        if (label->baseline)
             continue;
-        const double value = label_mean(outcomes + i, n, metric->name, c.quality.at);
-        c.method[k++] = (struct method){
-            cells[i].label, value, label_std(outcomes + i, n, metric->name, c.quality.at, value),
-            grid_times_less(&c.traffic, cells + i, outcomes + i, count - i), !isnan(value) && reaches(&c, value)};
+        const double value = label_mean(label, metric->name, c.quality.at);
+        c.method[k++] = (struct method){label->label, value, label_std(label, metric->name, c.quality.at, value),
+                                        grid_times_less(traffic, label), !isnan(value) && reaches(&c, value)};
     }
     char *text = c.method && !reason ? sentence(&c) : NULL;
-    cJSON *out = cJSON_CreateObject();
-    sg_json_set_string(out, "text", text);
-    sg_json_set_string(out, "reason", reason);
-    sg_json_set_string(out, "baseline", reason ? NULL : c.baseline);
-    sg_json_set_string(out, "metric", metric ? metric->name : NULL);
-    sg_json_set(out, "at", c.quality.at ? sg_node_json(c.quality.at) : NULL);
-    sg_json_set_string(out, "better", !metric ? NULL : metric->higher ? "higher" : "lower");
-    sg_json_set_number(out, "within", WITHIN);
-    sg_json_set_number(out, "value", reason ? NAN : c.base);
-    sg_json_set_number(out, "start", reason ? NAN : c.start);
-    sg_json_set_number(out, "std", reason ? NAN : c.base_std);
-    sg_json_set(out, "methods", reason ? NULL : methods_json(&c));
+    cJSON *out =
+        SG_OBJECT(SG_TEXT("text", text), SG_TEXT("reason", reason), SG_TEXT("baseline", reason ? NULL : c.baseline),
+                  SG_TEXT("metric", metric ? metric->name : NULL),
+                  SG_VALUE("at", c.quality.at ? sg_node_json(c.quality.at) : NULL),
+                  SG_TEXT("better", !metric          ? NULL
+                                    : metric->higher ? "higher"
+                                                     : "lower"),
+                  SG_NUMBER("within", WITHIN), SG_NUMBER("value", reason ? NAN : c.base),
+                  SG_NUMBER("start", reason ? NAN : c.start), SG_NUMBER("std", reason ? NAN : c.base_std),
+                  SG_VALUE("methods", reason ? NULL : methods_json(&c)));
     free(text);
     free(c.method);
     return out;

@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "sg_frame.h"
 #include "sg_options.h"
 #include "sg_recipe.h"
 #include "sg_result.h"
@@ -146,9 +147,6 @@ cJSON *sg_grid_identities(const struct sg_cell_outcome *outcomes, size_t count);
  * document of an unfinished grid. */
 void sg_grid_read_unfinished(struct sg_cell_outcome *outcomes, size_t count);
 
-/* Is there no end of the cell yet, good or bad? */
-bool sg_grid_unfinished(const struct sg_cell_outcome *outcome);
-
 /* How far a cell came whose series was read: "step 1200 of 7200 (epoch 50 of 300)", "not begun"; returns out. */
 enum { SG_REACH_CHARS = 96 };
 char *sg_grid_reach_text(char out[SG_REACH_CHARS], const struct sg_cell *cell, const struct sg_cell_outcome *outcome);
@@ -176,48 +174,36 @@ char *sg_grid_overview(const struct sg_cell *cells, const struct sg_cell_outcome
 SG_CHECKED sg_status sg_grid_network(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
                                      const struct sg_recipe *recipe, struct sg_error *err);
 
-/* The series or constant `metric` of a finished cell, reduced as `at` says; at NULL = the last record. The rules are in
- * results/DEFINITIONS.md. NaN: there is no such number. +inf: `at` has a `when` that never comes true. In both cases `why`
- * gives the reason; else it is "". */
-enum { SG_WHY_CHARS = 200 };
+/* sg_frame_value of a cell: the series or constant `metric` of one that ended well, reduced as `at` says. */
 double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, const struct sg_node *at,
                      char why[SG_WHY_CHARS]);
-
-/* "results": one object per label. NULL = no memory.
- *   {"label","method","compressor","baseline","parameters":{…},"constants":{…},"times_less","seeds":["1"],
- *    "cells":[{"seed","status","message","file","elapsed_s","steps","planned_steps","epochs","planned_epochs","devices",
- *              "reused"}],
- *    "series":{"step":[…],"epoch":[…],"<column>":{"mean":[…],"std":[…],"n":[…]}},
- *    "final":{"<column>":{"mean","std","n","values":[…]}}}
- * Where keys outside of the compressor's parameters are lists, "swept":{"workers":8,"learning_rate":0.1} behind
- * "parameters" has this label's values of them. A cell whose end record has "warnings" has them, too. Series are thinned
- * to at most `most` points (0 = all). Cells that are not
- * finished add what they recorded to the series; to finals only where no cell of the label is finished. The last point is kept, and so are points with evaluations as long as there is
- * room. Finals and claims use every record. Columns of which the recipe, which may be NULL, draws quartiles over the
- * seeds also have "q1", "median" and "q3". Formulas are in results/DEFINITIONS.md. */
-cJSON *sg_grid_results(const struct sg_recipe *recipe, const struct sg_cell *cells,
-                       const struct sg_cell_outcome *outcomes, size_t count, size_t most);
 
 /* The verdict on a claim of which a method is not among the cells. */
 #define SG_NOT_JUDGED "not judged"
 
-/* "claims": [{"text","descriptive","note","verdict","metric","at","of","sense","bound":{"metric","at","of","times","plus"},
+/* The whole result, of schema sparsebench/1. Takes over `program` and `run`. "status" is the worst of its cells': ok,
+ * diverged, failed, interrupted (also for cells not run). NULL = no memory.
+ *
+ * "results": one object per label.
+ *   {"label","method","compressor","baseline","parameters":{…},"constants":{…},"times_less","seeds":["1"],
+ *    "cells":[{"seed","status","message","file","elapsed_s","steps","planned_steps","epochs","planned_epochs","devices",
+ *              "reused"}],
+ *    "series":{…},"final":{…}} with the numbers of the label (sg_frame.h)
+ * Where keys outside of the compressor's parameters are lists, "swept":{"workers":8,"learning_rate":0.1} behind
+ * "parameters" has this label's values of them. A cell whose end record has "warnings" has them, too. Series are thinned
+ * to at most `most` points (0 = all). Cells that are not finished add what they recorded to the series; to finals only
+ * where no cell of the label is finished. Finals and claims use every record. Columns of which the recipe draws quartiles
+ * over the seeds have them.
+ *
+ * "claims": [{"text","descriptive","note","verdict","metric","at","of","sense","bound":{"metric","at","of","times","plus"},
  *             "reason","seeds":[{"seed","value","other","bound","ratio","note"}]}].
  * The bound of a seed is times x other + plus; a bound that is a number is `plus`, and the others are null.
  * The verdict is "holds" if the claim is true at every seed, "fails" if at none, and else "undecided", also if a value
  * is missing. It is SG_NOT_JUDGED if one of the claim's methods is not among the cells, or has a cell that is not
- * finished yet. `reason` says why it is not "holds"; `note` says what is odd about a seed. NULL = no memory. */
-cJSON *sg_grid_claims(const struct sg_recipe *recipe, const struct sg_cell *cells,
-                      const struct sg_cell_outcome *outcomes, size_t count);
-
-/* "plots": [{"x","y","log","title","kind","x_range","y_range","methods","x_at","y_at","points"}], with names in
- * snake_case. `points` is null unless kind is "points": [{"label","x":{"mean","std","n","values"},"y":{…}}]. NULL = no
- * memory. */
-cJSON *sg_grid_plots(const struct sg_recipe *recipe, const struct sg_cell *cells,
-                     const struct sg_cell_outcome *outcomes, size_t count);
-
-/* The whole result, of schema sparsebench/1. Takes over `program` and `run`. "status" is the worst of its cells': ok,
- * diverged, failed, interrupted (also for cells not run). NULL = no memory. */
+ * finished yet. `reason` says why it is not "holds"; `note` says what is odd about a seed.
+ *
+ * "plots": [{"x","y","log","title","kind","x_range","y_range","methods","x_at","y_at","points"}], with names in
+ * snake_case. `points` is null for curves; else it is [{"label","x":{"mean","std","n","values"},"y":{…}}]. */
 cJSON *sg_grid_document(cJSON *take_program, cJSON *take_run, const struct sg_recipe *recipe,
                         const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count, size_t most);
 

@@ -88,6 +88,14 @@ static cJSON *reread(cJSON *built) {
     return out;
 }
 
+/* A part of the result of the first n cells, with series of at most `most` points (0 = all). */
+static cJSON *part_of_result(const char *key, size_t n, size_t most) {
+    cJSON *document = reread(sg_grid_document(NULL, NULL, &recipe, cells, outcomes, n, most));
+    cJSON *part = cJSON_DetachItemFromObjectCaseSensitive(document, key);
+    cJSON_Delete(document);
+    return part;
+}
+
 static double element(const cJSON *array, const char *path, int i) {
     const cJSON *item = cJSON_GetArrayItem(sg_json_get(array, path), i);
     return cJSON_IsNumber(item) ? item->valuedouble : NAN;
@@ -97,7 +105,7 @@ static double element(const cJSON *array, const char *path, int i) {
 
 static void test_aggregates(void) {
     all_runs();
-    cJSON *results = reread(sg_grid_results(NULL, cells, outcomes, count, 0));
+    cJSON *results = part_of_result("results", count, 0);
     ok(cJSON_GetArraySize(results) == 2, "one entry a label");
     const cJSON *a = cJSON_GetArrayItem(results, 0), *b = cJSON_GetArrayItem(results, 1);
     ok(strcmp(sg_json_string(a, "label", ""), "A") == 0 && sg_json_bool(a, "baseline", false), "A is the baseline");
@@ -130,7 +138,7 @@ static void test_aggregates(void) {
 
 static void test_thinning(void) {
     all_runs();
-    cJSON *results = reread(sg_grid_results(NULL, cells, outcomes, count, 4));
+    cJSON *results = part_of_result("results", count, 4);
     const cJSON *a = cJSON_GetArrayItem(results, 0);
     /* POINTS = 10 points, every third: 10, 40, 70 and the last. */
     ok(cJSON_GetArraySize(sg_json_get(a, "series.step")) == 4 && element(a, "series.step", 1) == 40 &&
@@ -147,7 +155,7 @@ static void test_thinning_evaluations(void) {
         for (size_t c = 0; c < outcomes[i].run.n_series; c++)
             for (size_t p = 0; p < POINTS && strcmp(outcomes[i].run.series[c].name, "suboptimality") == 0; p++)
                 outcomes[i].run.series[c].value[p] = p == 1 || p == 6 ? 7 : NAN;
-    cJSON *results = reread(sg_grid_results(NULL, cells, outcomes, count, 5));
+    cJSON *results = part_of_result("results", count, 5);
     const cJSON *a = cJSON_GetArrayItem(results, 0);
     static const double kept[] = {10, 20, 60, 70, 100};
     bool right = cJSON_GetArraySize(sg_json_get(a, "series.step")) == 5;
@@ -157,7 +165,7 @@ static void test_thinning_evaluations(void) {
            element(a, "series.suboptimality.n", 3) == SEEDS && sg_json_number(a, "final.suboptimality.mean", 0) == 7,
        "evaluations are thinned last");
     cJSON_Delete(results);
-    results = reread(sg_grid_results(NULL, cells, outcomes, count, 2));
+    results = part_of_result("results", count, 2);
     a = cJSON_GetArrayItem(results, 0);
     ok(cJSON_GetArraySize(sg_json_get(a, "series.step")) == 2 && element(a, "series.step", 0) == 20,
        "but thinned they are");
@@ -170,7 +178,7 @@ static void test_incomplete(void) {
     sg_run_free(&outcomes[2].run); /* A, seed 3 */
     outcomes[2].state = SG_CELL_FAILED;
     outcomes[2].message = strdup("exit status 1\nno memory");
-    cJSON *results = reread(sg_grid_results(NULL, cells, outcomes, count, 0));
+    cJSON *results = part_of_result("results", count, 0);
     const cJSON *a = cJSON_GetArrayItem(results, 0);
     ok(element(a, "series.error_norm.n", 3) == 2 && element(a, "series.error_norm.mean", 3) == 6,
        "two seeds have point 4: (1 + 2) 4 / 2");
@@ -194,7 +202,7 @@ static void test_incomplete(void) {
         sg_run_free(&outcomes[i].run);
         outcomes[i].state = SG_CELL_WAITING;
     }
-    results = reread(sg_grid_results(NULL, cells, outcomes, count, 0));
+    results = part_of_result("results", count, 0);
     a = cJSON_GetArrayItem(results, 0);
     ok(cJSON_GetArraySize(sg_json_get(a, "series.step")) == 0 && cJSON_IsNull(sg_json_get(a, "constants")) &&
            strcmp(sg_json_string(cJSON_GetArrayItem(sg_json_get(a, "cells"), 0), "status", ""), "not_run") == 0,
@@ -209,7 +217,7 @@ static void test_odd_step(void) {
     for (size_t c = 0; c < outcomes[1].run.n_series; c++)
         if (strcmp(outcomes[1].run.series[c].name, "step") == 0)
             outcomes[1].run.series[c].value[2] = 27;
-    cJSON *results = reread(sg_grid_results(NULL, cells, outcomes, count, 0));
+    cJSON *results = part_of_result("results", count, 0);
     const cJSON *a = cJSON_GetArrayItem(results, 0);
     ok(cJSON_GetArraySize(sg_json_get(a, "series.step")) == POINTS + 1 && element(a, "series.step", 2) == 27 &&
            element(a, "series.error_norm.n", 2) == 1 && element(a, "series.error_norm.mean", 2) == 6 &&
@@ -225,7 +233,7 @@ static cJSON *claim(const char *body) {
     char text[1024];
     snprintf(text, sizeof text, "claims:\n  - {text: a claim, %s}\n", body);
     read_recipe(text);
-    cJSON *claims = reread(sg_grid_claims(&recipe, cells, outcomes, count));
+    cJSON *claims = part_of_result("claims", count, 0);
     cJSON *first = cJSON_DetachItemFromArray(claims, 0);
     cJSON_Delete(claims);
     return first;
@@ -350,14 +358,14 @@ static void test_missing(void) {
        "a metric that the run lacks");
     cJSON_Delete(c);
     read_recipe("claims:\n  - {text: x, metric: error-norm, of: B, at-most: {times: 9, of: A}}\n");
-    cJSON *part = reread(sg_grid_claims(&recipe, cells, outcomes, SEEDS)); /* only the cells of A were asked for */
+    cJSON *part = part_of_result("claims", SEEDS, 0); /* only the cells of A were asked for */
     const cJSON *first = cJSON_GetArrayItem(part, 0);
     ok(strcmp(sg_json_string(first, "verdict", ""), SG_NOT_JUDGED) == 0 &&
            strcmp(sg_json_string(first, "reason", ""), "B was not asked for") == 0,
        "a claim about a method that was not asked for is not judged");
     cJSON_Delete(part);
     read_recipe("claims:\n  - {text: x, metric: error-norm, of: A, at-most: {times: 9, of: B}}\n");
-    part = reread(sg_grid_claims(&recipe, cells, outcomes, SEEDS));
+    part = part_of_result("claims", SEEDS, 0);
     first = cJSON_GetArrayItem(part, 0);
     ok(strcmp(sg_json_string(first, "verdict", ""), SG_NOT_JUDGED) == 0 &&
            cJSON_GetArraySize(sg_json_get(first, "seeds")) == 0,
@@ -381,7 +389,7 @@ static void test_quartiles(void) {
         char text[128];
         snprintf(text, sizeof text, "plots:\n  - %s\n", table[i].plot);
         read_recipe(text);
-        cJSON *results = reread(sg_grid_results(&recipe, cells, outcomes, count, 0));
+        cJSON *results = part_of_result("results", count, 0);
         const cJSON *a = cJSON_GetArrayItem(results, 0);
         const bool right = element(a, "series.error_norm.q1", 3) == 6 &&
                            element(a, "series.error_norm.median", 3) == 8 &&
@@ -395,7 +403,7 @@ static void test_plots(void) {
     all_runs();
     read_recipe("plots:\n  - {x: epoch, y: error-norm, log: y, y-range: [0.5, 20], methods: [A]}\n"
                 "  - {x: step, y: error-norm, kind: points, y-at: {max: true}}\n");
-    cJSON *plots = reread(sg_grid_plots(&recipe, cells, outcomes, count));
+    cJSON *plots = part_of_result("plots", count, 0);
     const cJSON *curves = cJSON_GetArrayItem(plots, 0), *points = cJSON_GetArrayItem(plots, 1);
     ok(strcmp(sg_json_string(curves, "y", ""), "error_norm") == 0 && element(curves, "y_range", 1) == 20 &&
            cJSON_IsNull(sg_json_get(curves, "x_range")) && cJSON_IsNull(sg_json_get(curves, "points")),

@@ -1,13 +1,23 @@
-/* grid_reduce.c: reduces a series to one number, as a recipe's `at` says: its last, best, mean, first below … */
-#include "grid_private.h"
-
+/* frame_value.c: reduces a series to one number, as a recipe's `at` says: its last, best, mean, first below … */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_frame.h"
 #include "sg_stats.h"
 #include "sg_text.h"
+
+double sg_last_number(const double *x, size_t n) {
+    while (n > 0 && isnan(x[n - 1]))
+        n--;
+    return n > 0 ? x[n - 1] : NAN;
+}
+
+double sg_run_last(const struct sg_run *run, const char *column) {
+    const double *x = sg_run_series(run, column);
+    return x ? sg_last_number(x, run->n_points) : NAN;
+}
 
 static double maximum(const double *x, size_t n) {
     double m = x[0];
@@ -88,7 +98,7 @@ static double statistic(double *x, size_t n, const struct sg_node *at) {
         return sg_stats_mean(x, n);
     if (at && sg_node_bool(at, "sum", false))
         return sg_stats_sum(x, n);
-    return x[n - 1];
+    return sg_last_number(x, n);
 }
 
 /* Records without a value do not count: before the first step, for example, there is no density. */
@@ -114,18 +124,17 @@ static double reduce(const struct sg_run *run, const double *x, const struct sg_
     return isnan(step) ? over_records(run, x, at) : at_place(run, x, "step", step, why);
 }
 
-double grid_value_so_far(const struct sg_cell_outcome *outcome, const char *metric, const struct sg_node *at,
-                         char why[SG_WHY_CHARS]) {
+double sg_run_value(const struct sg_run *run, const char *metric, const struct sg_node *at, char why[SG_WHY_CHARS]) {
     char name[64], constant[96];
     why[0] = '\0';
     sg_snake(name, sizeof name, metric);
-    const double *x = sg_run_series(&outcome->run, name);
+    const double *x = sg_run_series(run, name);
     double value = NAN;
-    if (x && outcome->run.n_points > 0) {
-        value = reduce(&outcome->run, x, at, why);
+    if (x && run->n_points > 0) {
+        value = reduce(run, x, at, why);
     } else {
         snprintf(constant, sizeof constant, "constants.%s", name);
-        value = sg_json_number(outcome->run.header, constant, NAN);
+        value = sg_json_number(run->header, constant, NAN);
         if (isnan(value))
             snprintf(why, SG_WHY_CHARS, "%s was not recorded", name);
     }
@@ -134,11 +143,18 @@ double grid_value_so_far(const struct sg_cell_outcome *outcome, const char *metr
     return value;
 }
 
-double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, const struct sg_node *at,
-                     char why[SG_WHY_CHARS]) {
-    const char *status = sg_grid_status(outcome);
-    if (strcmp(status, "ok") == 0)
-        return grid_value_so_far(outcome, metric, at, why);
-    snprintf(why, SG_WHY_CHARS, "%s", strcmp(status, "not_run") == 0 ? "not run" : status);
+bool sg_status_is_finished(const char *status) {
+    return strcmp(status, "ok") == 0 || strcmp(status, "diverged") == 0;
+}
+
+bool sg_status_is_open(const char *status) {
+    return strcmp(status, "interrupted") == 0 || strcmp(status, "not_run") == 0 || strcmp(status, "running") == 0;
+}
+
+double sg_frame_value(const struct sg_frame_seed *seed, const char *metric, const struct sg_node *at,
+                      char why[SG_WHY_CHARS]) {
+    if (strcmp(seed->status, "ok") == 0)
+        return sg_run_value(seed->run, metric, at, why);
+    snprintf(why, SG_WHY_CHARS, "%s", strcmp(seed->status, "not_run") == 0 ? "not run" : seed->status);
     return NAN;
 }

@@ -1,0 +1,113 @@
+/* sg_frame.h: a result in numbers: labels x seeds x columns.
+ *
+ * A grid makes a frame of its runs, and figures, tables and comparisons read one back from a result's JSON. What a run
+ * has of a column (sg_run_value), what the seeds of a label have together (sg_frame_spread), and how both are written
+ * and read, is decided here and nowhere else. The formulas are in results/DEFINITIONS.md. */
+#ifndef SG_FRAME_H
+#define SG_FRAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sg_node.h"
+#include "sg_result.h"
+
+/* ---- one run ---- */
+
+/* The last number in x [n]; NaN if there is none. */
+double sg_last_number(const double *x, size_t n);
+/* That of a run's column; NaN also if there is no such column. */
+double sg_run_last(const struct sg_run *run, const char *column);
+
+/* The series or constant `metric` of a run, reduced as `at` says; at NULL = the last number. NaN: there is no such
+ * number. +inf: `at` has a `when` that never comes true. In both cases `why` gives the reason; else it is "". */
+enum { SG_WHY_CHARS = 200 };
+double sg_run_value(const struct sg_run *run, const char *metric, const struct sg_node *at, char why[SG_WHY_CHARS]);
+
+/* The status of a run as results spell it: "ok", "diverged", "failed", "interrupted", "not_run", "running". A run is
+ * finished if it came to its own end, good or bad, and open if it has no end yet. */
+bool sg_status_is_finished(const char *status);
+bool sg_status_is_open(const char *status);
+
+/* ---- the seeds of a label ---- */
+
+enum sg_statistic { SG_MEAN, SG_STD, SG_COUNT, SG_Q1, SG_MEDIAN, SG_Q3, SG_STATISTICS };
+
+/* The statistics of those of value [n] that are numbers; value is reordered. */
+void sg_spread(double out[SG_STATISTICS], double *value, size_t n);
+
+/* A run of a label. */
+struct sg_frame_seed {
+    const char *status;
+    const struct sg_run *run; /* its header is NULL if nothing was read */
+};
+
+/* One column of one label. */
+struct sg_frame_column {
+    const char *name;
+    bool in_series, in_final;
+    size_t n_points;
+    double *curve[SG_STATISTICS]; /* [n_points] at each point; NULL = not there. An axis has SG_MEAN alone */
+    double final[SG_STATISTICS];  /* where the runs ended; NaN = not known */
+    size_t n_values;
+    double *value; /* [n_values] the final one of each seed; NULL = not known */
+};
+
+struct sg_frame_label {
+    const char *label, *method, *compressor; /* compressor NULL = not known */
+    bool baseline;
+    size_t n_seeds, n_columns;
+    struct sg_frame_column *column;   /* [n_columns] */
+    const struct sg_frame_seed *seed; /* [n_seeds]; NULL = read from JSON */
+    const struct sg_node *swept;      /* of runs: the values that the label has of the recipe's lists; NULL = none */
+    const cJSON *json;                /* what it was read from, an item of "results"; NULL = of runs */
+};
+
+struct sg_frame {
+    size_t n_labels;
+    struct sg_frame_label *label; /* [n_labels] */
+};
+
+/* Frees all columns and the labels, and zeroes the frame. */
+void sg_frame_free(struct sg_frame *frame);
+
+/* The value of a seed. NaN with a reason: also if the run is not "ok". */
+double sg_frame_value(const struct sg_frame_seed *seed, const char *metric, const struct sg_node *at,
+                      char why[SG_WHY_CHARS]);
+
+/* value [n_seeds] <- what `at` makes of a metric at each seed, or the label's value if `metric` is a list of the recipe;
+ * an expression of the learning rate is the run's gamma. Unfinished runs have a value only if no run is finished.
+ * The statistics are those of the seeds that have one. False: no memory. */
+bool sg_frame_spread(double out[SG_STATISTICS], double *value, const struct sg_frame_label *label, const char *metric,
+                     const struct sg_node *at);
+
+/* Fills in the columns of a label of runs: those of its first run, or step and epoch without a point. Points are the
+ * steps of all its runs, thinned to at most `most` (0 = all): the last is kept, and so are points with evaluations as
+ * long as there is room. Finals use every record. Quartiles are kept of columns of which `quartiles` says so. False: no
+ * memory. */
+bool sg_frame_fill(struct sg_frame_label *label, size_t most, bool (*quartiles)(const void *arg, const char *column),
+                   const void *arg);
+
+/* ---- JSON ---- */
+
+/* Sets the members of one of "results" that hold its numbers:
+ *   "series":{"step":[…],"epoch":[…],"<column>":{"mean":[…],"std":[…],"n":[…]}}, also "q1","median","q3" if kept,
+ *   "final":{"<column>":{"mean","std","n","values":[…]}} */
+void sg_frame_put(cJSON *result, const struct sg_frame_label *label);
+/* {"mean","std","n","values":[…]} */
+cJSON *sg_frame_spread_json(const double statistic[SG_STATISTICS], const double *value, size_t n);
+
+/* Reads "results" back, also those whose columns are plain arrays and whose finals are plain numbers. Names are borrowed
+ * from them. Deviations of a single seed are left out. SG_ERR_FORMAT: a result without a label, series or finals that are
+ * no objects, or statistics of different lengths. `name` begins messages. */
+SG_CHECKED sg_status sg_frame_read(struct sg_frame *out, const cJSON *results, const char *name, struct sg_error *err);
+/* Reads what sg_frame_spread_json wrote, or a plain number; NULL gives NaNs. */
+void sg_frame_read_spread(double out[SG_STATISTICS], const cJSON *spread, size_t n_seeds);
+/* The numbers of a JSON array, NaN for what is none; malloc'ed, NULL = no memory. */
+double *sg_frame_numbers(const cJSON *array);
+/* A member of an object by a name of results or of recipes, '-' and '_' alike; NULL = none. */
+const cJSON *sg_frame_member(const cJSON *object, const char *name);
+/* The same of a label's columns. */
+const struct sg_frame_column *sg_frame_column(const struct sg_frame_label *label, const char *name);
+
+#endif
