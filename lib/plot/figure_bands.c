@@ -54,17 +54,12 @@ static bool smooth_curve(const struct sg_panel *panel, struct sg_curve *curve, s
 
 /* ---- bands ---- */
 
-/* The median in the place of the mean, with the quartiles as band. A result of an earlier version has none. */
-static bool take_quartiles(struct sg_curve *curve, const cJSON *column, bool *taken) {
-    static const char *const name[] = {"median", "q1", "q3"};
-    for (size_t q = 0; q < 3; q++)
-        if (cJSON_GetArraySize(sg_json_get(column, name[q])) != (int)curve->n)
-            return true;
+/* The median in the place of the mean, with the quartiles as band. */
+static bool take_quartiles(struct sg_curve *curve, const struct sg_frame_column *column) {
     free(curve->y);
-    curve->y = sg_reading_numbers(sg_json_get(column, "median"), curve->n);
-    curve->low = sg_reading_numbers(sg_json_get(column, "q1"), curve->n);
-    curve->high = sg_reading_numbers(sg_json_get(column, "q3"), curve->n);
-    *taken = true;
+    curve->y = sg_reading_copy(column->curve[SG_MEDIAN], curve->n);
+    curve->low = sg_reading_copy(column->curve[SG_Q1], curve->n);
+    curve->high = sg_reading_copy(column->curve[SG_Q3], curve->n);
     return curve->y && curve->low && curve->high;
 }
 
@@ -84,16 +79,17 @@ static void drop_unknown(struct sg_curve *curve) {
 }
 
 bool sg_reading_band(struct sg_reading *r, const struct sg_panel *panel, struct sg_curve *curve, const cJSON *plot,
-                     const cJSON *column) {
+                     const struct sg_frame_column *column) {
     const char *band = sg_json_string(plot, "band", "auto");
     const double window = sg_json_number(plot, "smooth", 1);
-    bool quartiles = false, fine = true;
     if (!r->select->recorded && curve->y_std && strcmp(band, "none") == 0) {
         free(curve->y_std);
         curve->y_std = NULL;
     }
-    if (!r->select->recorded && curve->y_std && wants_quartiles(panel, band))
-        fine = take_quartiles(curve, column, &quartiles);
+    /* A result of an earlier version has no quartiles. */
+    const bool quartiles = !r->select->recorded && curve->y_std && wants_quartiles(panel, band) &&
+                           column->curve[SG_MEDIAN] && column->curve[SG_Q1] && column->curve[SG_Q3];
+    bool fine = !quartiles || take_quartiles(curve, column);
     if (fine)
         drop_unknown(curve);
     if (fine && !r->select->recorded && window >= 2 && window <= 1e6) {
@@ -118,7 +114,7 @@ static void put_where(FILE *out, const struct sg_reading *r, const char *letters
 }
 
 char *sg_reading_footnote(const struct sg_reading *r) {
-    const int seeds = sg_plot_seeds(r->document);
+    const int seeds = sg_plot_seeds(&r->frame);
     char *text = NULL, over[32] = " over seeds";
     const char *before = "";
     size_t size;

@@ -6,7 +6,7 @@
 #include "figure_private.h"
 #include "sg_debug.h"
 
-/* Inserts a point so that x ascends. The arrays have room for as many points as there are results. */
+/* Inserts a point so that x ascends. The arrays have room for as many points as there are labels. */
 static void insert_point(struct sg_curve *curve, double x, double y, double std, const char *label) {
     SG_ASSERT(curve->n == 0 || curve->point != NULL);
     size_t i = curve->n++;
@@ -22,34 +22,32 @@ static void insert_point(struct sg_curve *curve, double x, double y, double std,
     curve->point[i] = label;
 }
 
-void sg_reading_find_point(const cJSON *points, const cJSON *result, const struct sg_panel *panel, double *x, double *y,
-                           double *std) {
-    const cJSON *point = sg_plot_point(points, result);
-    double unused;
+void sg_reading_find_point(const cJSON *points, const struct sg_frame_label *label, const struct sg_panel *panel,
+                           double *x, double *y, double *std) {
+    const cJSON *point = sg_plot_point(points, label->label), *swept = sg_plot_swept(label, panel->x.name);
+    double at[SG_STATISTICS], value[SG_STATISTICS];
     if (point) {
-        *x = sg_json_number(point, "x.mean", NAN);
-        *y = sg_json_number(point, "y.mean", NAN);
-        *std = cJSON_GetArraySize(sg_json_get(result, "seeds")) > 1 ? sg_json_number(point, "y.std", NAN) : NAN;
-        return;
+        sg_frame_read_spread(at, sg_json_get(point, "x"), label->n_seeds);
+        sg_frame_read_spread(value, sg_json_get(point, "y"), label->n_seeds);
+    } else {
+        sg_plot_final(at, label, panel->x.name);
+        sg_plot_final(value, label, panel->y.name);
+        at[SG_MEAN] = swept ? sg_json_number(swept, "", NAN) : at[SG_MEAN];
     }
-    const cJSON *swept = sg_plot_swept(result, panel->x.name);
-    if (swept)
-        *x = sg_json_number(swept, "", NAN);
-    else
-        sg_plot_final(result, panel->x.name, x, &unused);
-    sg_plot_final(result, panel->y.name, y, std);
+    *x = at[SG_MEAN];
+    *y = value[SG_MEAN];
+    *std = value[SG_STD];
 }
 
-/* The line that a result's point lies on, malloc'ed; NULL = no memory. Over a key of which the recipe lists values it
+/* The line that a label's point lies on, malloc'ed; NULL = no memory. Over a key of which the recipe lists values it
  * joins the labels that differ in that key alone. Over a constant, say the label skew of the data, a method has one line
  * over the variants of it that its name lists behind a comma: "Top-k" of "Top-k, sorted". In other panels a method is a
  * line over its parameters. */
-static char *line_name(const struct sg_reading *r, const struct sg_panel *panel, const cJSON *result) {
-    const char *label = sg_json_string(result, "label", "");
-    if (sg_plot_swept(result, panel->x.name))
-        return sg_plot_label_without(label, panel->x.name);
-    const char *name = sg_plot_is_baseline(result) ? label : sg_json_string(result, "method", label);
-    const bool joins = !sg_plot_is_recorded(r->document, panel->x.name);
+static char *line_name(const struct sg_reading *r, const struct sg_panel *panel, const struct sg_frame_label *label) {
+    if (sg_plot_swept(label, panel->x.name))
+        return sg_plot_label_without(label->label, panel->x.name);
+    const char *name = label->baseline ? label->label : label->method;
+    const bool joins = !sg_plot_is_recorded(&r->frame, panel->x.name);
     return strndup(name, joins ? strcspn(name, ",") : strlen(name));
 }
 
@@ -63,35 +61,33 @@ static struct sg_curve *find_curve(const struct sg_reading *r, const struct sg_p
     return NULL;
 }
 
-bool sg_reading_point(struct sg_reading *r, struct sg_panel *panel, const cJSON *result, const cJSON *points,
-                      size_t capacity) {
-    const char *label = sg_json_string(result, "label", "");
-    const bool baseline = sg_plot_is_baseline(result);
+bool sg_reading_make_points(struct sg_reading *r, struct sg_curve *curve, size_t n) {
+    curve->x = malloc(n * sizeof *curve->x);
+    curve->y = malloc(n * sizeof *curve->y);
+    curve->y_std = malloc(n * sizeof *curve->y_std);
+    curve->point = malloc(n * sizeof *curve->point);
+    return (curve->x && curve->y && curve->y_std && curve->point) || sg_reading_failed(r);
+}
+
+bool sg_reading_point(struct sg_reading *r, struct sg_panel *panel, const struct sg_frame_label *label,
+                      const cJSON *points) {
     double x, y, std;
-    sg_reading_find_point(points, result, panel, &x, &y, &std);
-    if (isnan(y) || (isnan(x) && (!baseline || sg_plot_swept(result, panel->x.name)))) {
-        sg_plot_note(&r->figure->notes, "'%.80s' has no final '%.60s' and is left out", label,
+    sg_reading_find_point(points, label, panel, &x, &y, &std);
+    if (isnan(y) || (isnan(x) && (!label->baseline || sg_plot_swept(label, panel->x.name)))) {
+        sg_plot_note(&r->figure->notes, "'%.80s' has no final '%.60s' and is left out", label->label,
                      isnan(y) ? panel->y.name : panel->x.name);
         return true;
     }
-    char *name = line_name(r, panel, result);
+    char *name = line_name(r, panel, label);
     if (!name)
         return sg_reading_failed(r);
-    struct sg_curve *curve = find_curve(r, panel, name, baseline);
-    const bool known = curve != NULL, added = known || sg_reading_add(r, panel, name, result, &curve);
+    struct sg_curve *curve = find_curve(r, panel, name, label->baseline);
+    const bool known = curve != NULL, added = known || sg_reading_add(r, panel, name, label, &curve);
     free(name);
-    if (!added)
+    if (!added || (!known && !sg_reading_make_points(r, curve, r->frame.n_labels)))
         return false;
-    if (!known) {
-        curve->x = malloc(capacity * sizeof *curve->x);
-        curve->y = malloc(capacity * sizeof *curve->y);
-        curve->y_std = malloc(capacity * sizeof *curve->y_std);
-        curve->point = malloc(capacity * sizeof *curve->point);
-        if (!curve->x || !curve->y || !curve->y_std || !curve->point)
-            return sg_reading_failed(r);
-    }
-    SG_ASSERT(curve->n < capacity);
-    insert_point(curve, x, y, std, label);
+    SG_ASSERT(curve->n < r->frame.n_labels);
+    insert_point(curve, x, y, std, label->label);
     r->bars |= std > 0;
     return true;
 }

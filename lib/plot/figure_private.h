@@ -7,9 +7,10 @@
 struct sg_reading {
     struct sg_figure *figure;
     const cJSON *document;
+    struct sg_frame frame; /* its numbers */
     const struct sg_plot_select *select;
     struct sg_error *err;
-    bool *shown; /* of each result: is it in some panel? */
+    bool *shown; /* of each label: is it in some panel? */
     bool bands, log_bands, bars, seeds, ranked;
     char quartiles[SG_PLOT_MAX_PANELS + 1]; /* letters of the panels with quartiles, */
     char smoothed[SG_PLOT_MAX_PANELS + 1];  /* and of those whose curves are smoothed */
@@ -18,26 +19,28 @@ struct sg_reading {
 
 /* These return false when they failed, with r->err. */
 bool sg_reading_failed(const struct sg_reading *r); /* no memory */
-/* Appends a curve that has the legend's entry `label`, which it copies, of this result. */
-bool sg_reading_add(struct sg_reading *r, struct sg_panel *panel, const char *label, const cJSON *result,
+/* Appends a curve of this label that has the legend's entry `name`, which it copies. */
+bool sg_reading_add(struct sg_reading *r, struct sg_panel *panel, const char *name, const struct sg_frame_label *label,
                     struct sg_curve **out);
-/* Reads the band of a curve as the plot asks for, and smooths the curve. `column` is that of its y. */
+/* Reads y and band of a curve as the plot asks for from its column, and smooths the curve. */
 bool sg_reading_band(struct sg_reading *r, const struct sg_panel *panel, struct sg_curve *curve, const cJSON *plot,
-                     const cJSON *column);
+                     const struct sg_frame_column *column);
 /* "mean over 3 seeds; bands: ±1 standard deviation", "" = no band; malloc'ed, NULL = no memory. */
 char *sg_reading_footnote(const struct sg_reading *r);
 void sg_axis_free(struct sg_axis *axis); /* its texts */
-/* The first n numbers of a JSON array; NULL = no memory. */
-double *sg_reading_numbers(const cJSON *array, size_t n);
-/* Adds a result to a panel of points. `points` of the plot may be NULL; there are `capacity` results. */
-bool sg_reading_point(struct sg_reading *r, struct sg_panel *panel, const cJSON *result, const cJSON *points,
-                      size_t capacity);
+/* A copy of x [n]; NULL = no memory. */
+double *sg_reading_copy(const double *x, size_t n);
+/* Adds a label to a panel of points. `points` of the plot may be NULL. */
+bool sg_reading_point(struct sg_reading *r, struct sg_panel *panel, const struct sg_frame_label *label,
+                      const cJSON *points);
 /* The point that the document gives for a label (`plots[].points`), else its final values. */
-void sg_reading_find_point(const cJSON *points, const cJSON *result, const struct sg_panel *panel, double *x, double *y,
-                           double *std);
-/* Adds a result to a ranking if the plot's range of x holds it, or it is a baseline. `points` may be NULL. */
-bool sg_reading_ranked(struct sg_reading *r, struct sg_panel *panel, const cJSON *result, const cJSON *plot,
-                       const cJSON *points);
+void sg_reading_find_point(const cJSON *points, const struct sg_frame_label *label, const struct sg_panel *panel,
+                           double *x, double *y, double *std);
+/* Allocates a curve of points for up to n of them. */
+bool sg_reading_make_points(struct sg_reading *r, struct sg_curve *curve, size_t n);
+/* Adds a label to a ranking if the plot's range of x holds it, or it is a baseline. `points` may be NULL. */
+bool sg_reading_ranked(struct sg_reading *r, struct sg_panel *panel, const struct sg_frame_label *label,
+                       const cJSON *plot, const cJSON *points);
 /* Sorts and names the rows, and turns the panel unless data are exported. */
 bool sg_reading_end_ranking(const struct sg_reading *r, struct sg_panel *panel);
 /* Makes level lines of those baselines that have no place of their own on the x axis. */

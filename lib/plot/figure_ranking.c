@@ -15,47 +15,39 @@ bool sg_plot_is_within(const cJSON *range, double x) {
 }
 
 /* The values of the seeds that the point of a plot has, or those of the run's end. */
-static bool read_seeds(struct sg_curve *curve, const cJSON *point, const cJSON *result, const char *column) {
-    const cJSON *values = point ? sg_json_get(point, "y.values")
-                                : sg_json_get(sg_plot_column(sg_json_get(result, "final"), column), "values");
-    const size_t n = (size_t)cJSON_GetArraySize(values);
+static bool read_seeds(struct sg_curve *curve, const cJSON *point, const struct sg_frame_column *column) {
+    const cJSON *values = sg_json_get(point, "y.values");
+    const size_t n = point ? (size_t)cJSON_GetArraySize(values) : column ? column->n_values : 0;
     if (n < 2)
         return true;
-    curve->seed = sg_reading_numbers(values, n);
+    curve->seed = point ? sg_frame_numbers(values) : sg_reading_copy(column->value, n);
     curve->n_seeds = n;
     return curve->seed != NULL;
 }
 
 /* One row: a method that has a single label here goes by its name, which sg_reading_end_ranking decides. */
-bool sg_reading_ranked(struct sg_reading *r, struct sg_panel *panel, const cJSON *result, const cJSON *plot,
-                       const cJSON *points) {
-    const char *label = sg_json_string(result, "label", "");
-    const bool baseline = sg_plot_is_baseline(result);
+bool sg_reading_ranked(struct sg_reading *r, struct sg_panel *panel, const struct sg_frame_label *label,
+                       const cJSON *plot, const cJSON *points) {
     double x, y, std;
-    sg_reading_find_point(points, result, panel, &x, &y, &std);
-    if (!baseline && !sg_plot_is_within(sg_json_get(plot, "x_range"), x))
+    sg_reading_find_point(points, label, panel, &x, &y, &std);
+    if (!label->baseline && !sg_plot_is_within(sg_json_get(plot, "x_range"), x))
         return true;
     if (isnan(y)) {
-        sg_plot_note(&r->figure->notes, "'%.80s' has no final '%.60s' and is left out", label, panel->y.name);
+        sg_plot_note(&r->figure->notes, "'%.80s' has no final '%.60s' and is left out", label->label, panel->y.name);
         return true;
     }
     struct sg_curve *curve;
-    if (!sg_reading_add(r, panel, sg_json_string(result, "method", label), result, &curve))
+    if (!sg_reading_add(r, panel, label->method, label, &curve) || !sg_reading_make_points(r, curve, 1))
         return false;
-    curve->x = malloc(sizeof *curve->x);
-    curve->y = malloc(sizeof *curve->y);
-    curve->y_std = malloc(sizeof *curve->y_std);
-    curve->point = malloc(sizeof *curve->point);
-    if (!curve->x || !curve->y || !curve->y_std || !curve->point ||
-        !read_seeds(curve, sg_plot_point(points, result), result, panel->y.name))
+    if (!read_seeds(curve, sg_plot_point(points, label->label), sg_frame_column(label, panel->y.name)))
         return sg_reading_failed(r);
     curve->n = 1;
     *curve->x = x;
     *curve->y = y;
     *curve->y_std = std;
-    *curve->point = label;
-    curve->level = baseline;
-    r->ranked |= baseline;
+    *curve->point = label->label;
+    curve->level = label->baseline;
+    r->ranked |= label->baseline;
     r->bars |= std > 0;
     r->seeds |= curve->n_seeds > 0;
     return true;

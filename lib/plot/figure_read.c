@@ -15,12 +15,11 @@ bool sg_reading_failed(const struct sg_reading *r) {
 }
 
 /* Finds or adds the entry of a panel's curve. In a panel of points it stands for a whole method. */
-static bool find_legend(struct sg_reading *r, const struct sg_panel *panel, const char *label, const cJSON *result,
-                        size_t *out) {
+static bool find_legend(struct sg_reading *r, const struct sg_panel *panel, const char *name,
+                        const struct sg_frame_label *label, size_t *out) {
     struct sg_figure *f = r->figure;
-    const bool baseline = sg_plot_is_baseline(result);
     for (size_t i = 0; i < f->n_legend; i++)
-        if (f->legend[i].baseline == baseline && strcmp(f->legend[i].label, label) == 0) {
+        if (f->legend[i].baseline == label->baseline && strcmp(f->legend[i].label, name) == 0) {
             *out = i;
             return true;
         }
@@ -28,19 +27,18 @@ static bool find_legend(struct sg_reading *r, const struct sg_panel *panel, cons
     if (!larger)
         return sg_reading_failed(r);
     f->legend = larger;
-    char *copy = strdup(label);
+    char *copy = strdup(name);
     if (!copy)
         return sg_reading_failed(r);
-    f->legend[f->n_legend] =
-        (struct sg_legend){.label = copy,
-                           .method = panel->points || panel->ranking ? copy : sg_json_string(result, "method", copy),
-                           .compressor = sg_json_string(result, "compressor", ""),
-                           .baseline = baseline};
+    f->legend[f->n_legend] = (struct sg_legend){.label = copy,
+                                                .method = panel->points || panel->ranking ? copy : label->method,
+                                                .compressor = label->compressor ? label->compressor : "",
+                                                .baseline = label->baseline};
     *out = f->n_legend++;
     return true;
 }
 
-bool sg_reading_add(struct sg_reading *r, struct sg_panel *panel, const char *label, const cJSON *result,
+bool sg_reading_add(struct sg_reading *r, struct sg_panel *panel, const char *name, const struct sg_frame_label *label,
                     struct sg_curve **out) {
     struct sg_curve *larger = realloc(panel->curve, (panel->n_curves + 1) * sizeof *larger);
     if (!larger)
@@ -48,63 +46,50 @@ bool sg_reading_add(struct sg_reading *r, struct sg_panel *panel, const char *la
     panel->curve = larger;
     *out = &larger[panel->n_curves];
     **out = (struct sg_curve){0};
-    if (!find_legend(r, panel, label, result, &(*out)->legend))
+    if (!find_legend(r, panel, name, label, &(*out)->legend))
         return false;
     panel->n_curves++;
     return true;
 }
 
-double *sg_reading_numbers(const cJSON *array, size_t n) {
-    double *out = malloc((n ? n : 1) * sizeof *out);
-    const cJSON *item = array ? array->child : NULL;
-    for (size_t i = 0; out && i < n; i++, item = item->next)
-        out[i] = sg_json_number(item, "", NAN);
-    return out;
+double *sg_reading_copy(const double *x, size_t n) {
+    double *out = malloc((n + 1) * sizeof *out);
+    return out ? memcpy(out, x, n * sizeof *out) : NULL;
 }
 
-/* A column is a plain array (step, epoch, a single run) or {"mean", "std"} over seeds. */
-static const cJSON *means(const cJSON *column) {
-    return cJSON_IsArray(column) ? column : sg_json_get(column, "mean");
-}
-
-static bool read_curve(struct sg_reading *r, struct sg_panel *panel, const cJSON *result, const cJSON *plot) {
-    const char *label = sg_json_string(result, "label", "");
-    const cJSON *series = sg_json_get(result, "series");
-    const cJSON *x = means(sg_plot_column(series, panel->x.name)), *column = sg_plot_column(series, panel->y.name);
-    const cJSON *y = means(column), *std = sg_json_get(column, "std");
-    if (!cJSON_IsArray(x) || !cJSON_IsArray(y)) {
-        sg_plot_note(&r->figure->notes, "'%.80s' has no series '%.60s' and is left out", label,
-                     cJSON_IsArray(x) ? panel->y.name : panel->x.name);
+static bool read_curve(struct sg_reading *r, struct sg_panel *panel, const struct sg_frame_label *label,
+                       const cJSON *plot) {
+    const struct sg_frame_column *x = sg_frame_column(label, panel->x.name), *y = sg_frame_column(label, panel->y.name);
+    const bool has_x = x && x->curve[SG_MEAN], has_y = y && y->curve[SG_MEAN];
+    if (!has_x || !has_y) {
+        sg_plot_note(&r->figure->notes, "'%.80s' has no series '%.60s' and is left out", label->label,
+                     has_x ? panel->y.name : panel->x.name);
         return true;
     }
-    size_t n = (size_t)cJSON_GetArraySize(x);
-    bool band = cJSON_IsArray(std) && cJSON_GetArraySize(sg_json_get(result, "seeds")) > 1;
-    if ((size_t)cJSON_GetArraySize(y) != n || (band && (size_t)cJSON_GetArraySize(std) != n)) {
+    if (x->n_points != y->n_points) {
         sg_fail(r->err, SG_ERR_FORMAT, "series '%.60s' and '%.60s' of '%.80s' differ in length", panel->x.name,
-                panel->y.name, label);
+                panel->y.name, label->label);
         return false;
     }
     struct sg_curve *curve;
-    if (!sg_reading_add(r, panel, label, result, &curve))
+    const bool band = y->curve[SG_STD] != NULL;
+    if (!sg_reading_add(r, panel, label->label, label, &curve))
         return false;
-    curve->n = n;
-    curve->x = sg_reading_numbers(x, n);
-    curve->y = sg_reading_numbers(y, n);
-    curve->y_std = band ? sg_reading_numbers(std, n) : NULL;
+    curve->n = x->n_points;
+    curve->x = sg_reading_copy(x->curve[SG_MEAN], curve->n);
+    curve->y = sg_reading_copy(y->curve[SG_MEAN], curve->n);
+    curve->y_std = band ? sg_reading_copy(y->curve[SG_STD], curve->n) : NULL;
     if (!curve->x || !curve->y || (band && !curve->y_std))
         return sg_reading_failed(r);
-    return sg_reading_band(r, panel, curve, plot, column);
+    return sg_reading_band(r, panel, curve, plot, y);
 }
 
-static bool listed(const cJSON *methods, const cJSON *result) {
-    if (!cJSON_IsArray(methods))
-        return true;
+static bool listed(const cJSON *methods, const struct sg_frame_label *label) {
     const cJSON *item;
-    cJSON_ArrayForEach(item,
-                       methods) if (cJSON_IsString(item) &&
-                                    (strcmp(item->valuestring, sg_json_string(result, "label", "")) == 0 ||
-                                     strcmp(item->valuestring, sg_json_string(result, "method", "")) == 0)) return true;
-    return false;
+    cJSON_ArrayForEach(item, methods) if (cJSON_IsString(item) &&
+                                          (strcmp(item->valuestring, label->label) == 0 ||
+                                           strcmp(item->valuestring, label->method) == 0)) return true;
+    return !cJSON_IsArray(methods);
 }
 
 static void count_hidden(struct sg_reading *r, const struct sg_panel *panel) {
@@ -124,12 +109,12 @@ static void read_range(struct sg_axis *axis, const cJSON *range) {
 }
 
 /* Is this axis logarithmic in some plot of the document? For columns chosen on the command line. */
-static bool usually_log(const cJSON *document, const char *side, const char *column) {
+static bool usually_log(const struct sg_reading *r, const char *side, const char *column) {
     const cJSON *plot;
-    cJSON_ArrayForEach(plot, sg_json_get(document, "plots")) {
+    cJSON_ArrayForEach(plot, sg_json_get(r->document, "plots")) {
         const char *name = sg_json_string(plot, side, NULL), *resolved;
         struct sg_error ignored;
-        if (name && sg_plot_resolve(&resolved, document, name, &ignored) == SG_OK && resolved == column &&
+        if (name && sg_plot_resolve(&resolved, &r->frame, name, &ignored) == SG_OK && resolved == column &&
             strchr(sg_json_string(plot, "log", ""), side[0]))
             return true;
     }
@@ -143,12 +128,12 @@ static bool read_axis(struct sg_reading *r, struct sg_axis *axis, const cJSON *p
     const char *name = chosen ? chosen : planned, *wanted = NULL;
     struct sg_error ignored;
     if (is_x && !name) /* a run without plots is drawn over epochs if it has any */
-        name = sg_plot_resolve(&axis->name, r->document, "epoch", &ignored) == SG_OK ? "epoch" : "step";
-    if (sg_plot_resolve(&axis->name, r->document, name, r->err) != SG_OK)
+        name = sg_plot_resolve(&axis->name, &r->frame, "epoch", &ignored) == SG_OK ? "epoch" : "step";
+    if (sg_plot_resolve(&axis->name, &r->frame, name, r->err) != SG_OK)
         return false;
-    *as_planned = planned && sg_plot_resolve(&wanted, r->document, planned, &ignored) == SG_OK && wanted == axis->name;
+    *as_planned = planned && sg_plot_resolve(&wanted, &r->frame, planned, &ignored) == SG_OK && wanted == axis->name;
     const char *log = r->select->log ? r->select->log : *as_planned ? sg_json_string(plot, "log", "") : NULL;
-    axis->log = log ? strcmp(log, "none") != 0 && strchr(log, side[0]) : usually_log(r->document, side, axis->name);
+    axis->log = log ? strcmp(log, "none") != 0 && strchr(log, side[0]) : usually_log(r, side, axis->name);
     read_range(axis, *as_planned ? sg_json_get(plot, is_x ? "x_range" : "y_range") : NULL);
     return sg_plot_label(&axis->label, &axis->latex, &axis->words, r->document, axis->name, r->err) == SG_OK;
 }
@@ -200,25 +185,23 @@ static bool read_panel(struct sg_reading *r, const cJSON *plot) {
     if (panel->ranking)
         read_range(&panel->x, NULL); /* a range that chooses the rows */
     if (!same_x)
-        panel->points = !sg_plot_is_recorded(r->document, panel->x.name);
+        panel->points = !sg_plot_is_recorded(&r->frame, panel->x.name);
     if ((r->select->x || r->select->y) && is_repeated(f, panel)) {
         free_panel(panel);
         f->n_panels--;
         return true;
     }
-    const cJSON *results = sg_json_get(r->document, "results"), *result;
-    size_t count = (size_t)cJSON_GetArraySize(results);
     const cJSON *points = same_x && same_y ? sg_json_get(plot, "points") : NULL;
-    size_t at = 0;
-    cJSON_ArrayForEach(result, results) {
-        const size_t curves = panel->n_curves, i = at++;
-        if (!listed(sg_json_get(plot, "methods"), result))
+    for (size_t l = 0; l < r->frame.n_labels; l++) {
+        const struct sg_frame_label *label = &r->frame.label[l];
+        const size_t curves = panel->n_curves;
+        if (!listed(sg_json_get(plot, "methods"), label))
             continue;
-        if (panel->ranking  ? !sg_reading_ranked(r, panel, result, plot, points)
-            : panel->points ? !sg_reading_point(r, panel, result, points, count)
-                            : !read_curve(r, panel, result, same_x && same_y ? plot : NULL))
+        if (panel->ranking  ? !sg_reading_ranked(r, panel, label, plot, points)
+            : panel->points ? !sg_reading_point(r, panel, label, points)
+                            : !read_curve(r, panel, label, same_x && same_y ? plot : NULL))
             return false;
-        r->shown[i] |= !panel->ranking || panel->n_curves > curves;
+        r->shown[l] |= !panel->ranking || panel->n_curves > curves;
     }
     if (panel->ranking && !sg_reading_end_ranking(r, panel))
         return false;
@@ -234,7 +217,7 @@ static bool read_panels(struct sg_reading *r) {
     size_t n = (size_t)cJSON_GetArraySize(plots), only = r->select->panel;
     if (n == 0 && !r->select->y) {
         const char *none;
-        return sg_plot_resolve(&none, r->document, NULL, r->err) == SG_OK;
+        return sg_plot_resolve(&none, &r->frame, NULL, r->err) == SG_OK;
     }
     if (only > (n ? n : 1)) {
         sg_fail(r->err, SG_ERR_ARGUMENT, "--panel=%zu: the result has %zu plot%s", only, n, n == 1 ? "" : "s");
@@ -260,16 +243,13 @@ static bool read_panels(struct sg_reading *r) {
 
 /* How many methods the result has, or how many of them the figure shows. */
 static size_t count_methods(const struct sg_reading *r, bool shown) {
-    const cJSON *results = sg_json_get(r->document, "results"), *result, *other;
-    size_t n = 0, i = 0;
-    cJSON_ArrayForEach(result, results) {
-        bool is_new = !shown || r->shown[i];
-        size_t k = 0;
-        for (other = results->child; is_new && other != result; other = other->next, k++)
-            is_new = (shown && !r->shown[k]) ||
-                     strcmp(sg_json_string(other, "method", ""), sg_json_string(result, "method", "")) != 0;
+    const struct sg_frame_label *label = r->frame.label;
+    size_t n = 0;
+    for (size_t l = 0; l < r->frame.n_labels; l++) {
+        bool is_new = !shown || r->shown[l];
+        for (size_t k = 0; is_new && k < l; k++)
+            is_new = (shown && !r->shown[k]) || strcmp(label[k].method, label[l].method) != 0;
         n += is_new;
-        i++;
     }
     return n;
 }
@@ -286,11 +266,11 @@ static bool is_quality(const char *column) {
 /* Does a figure that compares methods in the task's own measure lack a run without compression? */
 static bool lacks_baseline(const struct sg_reading *r) {
     const struct sg_figure *f = r->figure;
-    const cJSON *result;
     bool shown = false;
-    cJSON_ArrayForEach(result, sg_json_get(r->document, "results")) {
-        const char *compressor = sg_json_string(result, "compressor", "none"); /* older results do not say */
-        if (sg_plot_is_baseline(result) || strcmp(compressor, "none") == 0)
+    for (size_t l = 0; l < r->frame.n_labels; l++) {
+        const struct sg_frame_label *label = &r->frame.label[l];
+        const bool none = !label->compressor || strcmp(label->compressor, "none") == 0; /* older results do not say */
+        if (label->baseline || none)
             return false;
     }
     for (size_t p = 0; p < f->n_panels; p++)
@@ -329,21 +309,25 @@ sg_status sg_figure_read(struct sg_figure *out, const cJSON *document, const str
                          struct sg_error *err) {
     struct sg_figure figure = {.width = select->width, .height = select->height};
     struct sg_reading r = {.figure = &figure, .document = document, .select = select, .err = err};
-    const size_t count = (size_t)cJSON_GetArraySize(sg_json_get(document, "results"));
-    r.shown = calloc(count ? count : 1, sizeof *r.shown);
-    if (!r.shown)
-        return sg_fail_memory(err, "the figure");
+    sg_status status = sg_frame_read(&r.frame, sg_json_get(document, "results"), "the figure", err);
+    if (status != SG_OK)
+        return status;
+    r.shown = calloc(r.frame.n_labels + 1, sizeof *r.shown);
     sg_plot_note_status(&figure.notes, document);
-    if (!read_panels(&r) || !read_texts(&r) || sg_plot_choose_names(&figure, err) != SG_OK ||
-        sg_plot_choose_styles(&figure, err) != SG_OK) {
-        sg_figure_free(&figure);
-        free(r.shown);
-        return err->status;
-    }
+    if (!r.shown)
+        status = sg_fail_memory(err, "the figure");
+    else if (!read_panels(&r) || !read_texts(&r))
+        status = err->status;
+    SG_DO(status, sg_plot_choose_names(&figure, err));
+    SG_DO(status, sg_plot_choose_styles(&figure, err));
     SG_ASSERT(figure.n_panels <= SG_PLOT_MAX_PANELS);
     free(r.shown);
-    *out = figure;
-    return SG_OK;
+    sg_frame_free(&r.frame);
+    if (status == SG_OK)
+        *out = figure;
+    else
+        sg_figure_free(&figure);
+    return status;
 }
 
 void sg_figure_free(struct sg_figure *figure) {

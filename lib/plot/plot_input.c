@@ -59,11 +59,6 @@ static sg_status as_results(cJSON *document, const char *name, struct sg_error *
     return SG_OK;
 }
 
-/* Is it an object of columns, or absent? */
-static bool is_map(const cJSON *item) {
-    return !item || cJSON_IsNull(item) || cJSON_IsObject(item);
-}
-
 static sg_status check(cJSON *document, const char *name, struct sg_error *err) {
     const char *schema = sg_json_string(document, "schema", NULL);
     if (!schema)
@@ -78,19 +73,15 @@ static sg_status check(cJSON *document, const char *name, struct sg_error *err) 
     sg_status status = sg_schema_check(schema, SG_SCHEMA_BENCH, name, err);
     if (status != SG_OK)
         return status;
-    const cJSON *results = sg_json_get(document, "results"), *result;
-    if (!cJSON_IsArray(results))
+    struct sg_frame frame;
+    if (!cJSON_IsArray(sg_json_get(document, "results")))
         return sg_fail(err, SG_ERR_FORMAT, "%s: no \"results\"", name);
-    const bool kernels = sg_plot_is_kernels(document);
-    cJSON_ArrayForEach(result, results) {
-        if (kernels)
-            continue; /* a row of another kind, without label and series */
-        if (!sg_json_string(result, "label", NULL))
-            return sg_fail(err, SG_ERR_FORMAT, "%s: a result without \"label\"", name);
-        if (!is_map(sg_json_get(result, "series")) || !is_map(sg_json_get(result, "final")))
-            return sg_fail(err, SG_ERR_FORMAT, "%s: \"series\" and \"final\" of a result must be objects", name);
-    }
-    return SG_OK;
+    if (sg_plot_is_kernels(document)) /* rows of another kind, without label and series */
+        return SG_OK;
+    status = sg_frame_read(&frame, sg_json_get(document, "results"), name, err);
+    if (status == SG_OK)
+        sg_frame_free(&frame);
+    return status;
 }
 
 /* Has the text a line that begins with the first key of a recipe? */

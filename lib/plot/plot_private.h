@@ -2,6 +2,7 @@
 #ifndef SG_PLOT_PRIVATE_H
 #define SG_PLOT_PRIVATE_H
 
+#include "sg_frame.h"
 #include "sg_json.h"
 #include "sg_plot.h"
 
@@ -25,22 +26,20 @@ char *sg_plot_source(const cJSON *document);
  * also passed through = no memory. */
 char *sg_plot_add_unfinished(char *take_footnote, const cJSON *document);
 /* Number of seeds when all labels have the same, else 0. */
-int sg_plot_seeds(const cJSON *document);
+int sg_plot_seeds(const struct sg_frame *frame);
 /* Notes about unfinished results. */
 void sg_plot_note_status(struct sg_plot_notes *notes, const cJSON *document);
 
-/* The column of this name in "series" or "final", '-' and '_' alike; NULL if absent. */
-const cJSON *sg_plot_column(const cJSON *object, const char *name);
-/* The document's own spelling of a column, looked up in all results; SG_ERR_ARGUMENT with the list if unknown. */
-SG_CHECKED sg_status sg_plot_resolve(const char **out, const cJSON *document, const char *name, struct sg_error *err);
+/* The result's own spelling of a column, a list of the recipe or a constant, looked up in all labels; SG_ERR_ARGUMENT
+ * with the list of columns if it is unknown. Equal names are the same pointer. */
+SG_CHECKED sg_status sg_plot_resolve(const char **out, const struct sg_frame *frame, const char *name,
+                                     struct sg_error *err);
 /* Is this what `kind: kernels` measured? It has times of kernels instead of labels, series and plots. */
 bool sg_plot_is_kernels(const cJSON *document);
-/* Does some result have it as a column? If not, it is a constant, over which plots of points may be drawn. */
-bool sg_plot_is_recorded(const cJSON *document, const char *name);
-/* Final mean and standard deviation of a column (NaN = none); the last value of the series when there is no "final". */
-void sg_plot_final(const cJSON *result, const char *column, double *mean, double *std);
-/* Is this label one without compression? */
-bool sg_plot_is_baseline(const cJSON *result);
+/* Does some label have it as a column? If not, it is a constant, over which plots of points may be drawn. */
+bool sg_plot_is_recorded(const struct sg_frame *frame, const char *name);
+/* The final statistics of a column; all NaN if the label has no such column. */
+void sg_plot_final(double out[SG_STATISTICS], const struct sg_frame_label *label, const char *column);
 
 /* Axis title of a column with its unit: plain text, TeX, and what comes before its formula. malloc'ed. */
 SG_CHECKED sg_status sg_plot_label(char **plain, char **latex, char **words, const cJSON *document, const char *column,
@@ -52,15 +51,15 @@ char *sg_plot_heading(const cJSON *document, const char *column, const char **fo
 /* "×10⁻³". Returns out. */
 enum { SG_POWER_CHARS = 64 };
 const char *sg_plot_power(char out[SG_POWER_CHARS], int exponent);
-/* The value that a result has of a list of the recipe; NULL = there is no such list. */
-const cJSON *sg_plot_swept(const cJSON *result, const char *name);
+/* The value that a label has of a list of the recipe; NULL = there is no such list. */
+const cJSON *sg_plot_swept(const struct sg_frame_label *label, const char *name);
 /* The label without the words " workers=8" of such a list: what cells that differ in it alone have in common. malloc'ed,
  * NULL = no memory. */
 char *sg_plot_label_without(const char *label, const char *name);
 /* Does a range of a plot, [from, to] or null, hold x? */
 bool sg_plot_is_within(const cJSON *range, double x);
 /* What plots[].points of the document have for a label: {"label","x","y"}; NULL = nothing. */
-const cJSON *sg_plot_point(const cJSON *points, const cJSON *result);
+const cJSON *sg_plot_point(const cJSON *points, const char *label);
 
 /* -- tables --------------------------------------------------------------------------------------------------- */
 

@@ -19,6 +19,8 @@ struct source {
 };
 
 struct choice {
+    const cJSON *document;
+    struct sg_frame frame; /* its numbers */
     struct source source[MAX_METRICS];
     size_t n;
 };
@@ -41,15 +43,20 @@ static bool is_clock(const char *name) {
     return strcmp(name, "step") == 0 || strcmp(name, "epoch") == 0;
 }
 
+/* What the points of a source have for a label. */
+static void read_point(double out[SG_STATISTICS], const struct source *s, const struct sg_frame_label *label) {
+    sg_frame_read_spread(out, sg_json_get(sg_plot_point(s->points, label->label), s->axis), label->n_seeds);
+}
+
 /* Are the points something else than where the runs ended? */
-static bool is_elsewhere(const cJSON *document, const struct source *s) {
-    const cJSON *result;
+static bool is_elsewhere(const struct choice *c, const struct source *s) {
+    double shown[SG_STATISTICS], final[SG_STATISTICS];
     if (s->at)
         return cJSON_IsObject(s->at) && !sg_json_bool(s->at, "final", false);
-    cJSON_ArrayForEach(result, sg_json_get(document, "results")) {
-        double mean, std, shown = sg_json_number(sg_json_get(sg_plot_point(s->points, result), s->axis), "mean", NAN);
-        sg_plot_final(result, s->name, &mean, &std);
-        if (!isnan(shown) && shown != mean)
+    for (size_t l = 0; l < c->frame.n_labels; l++) {
+        read_point(shown, s, &c->frame.label[l]);
+        sg_plot_final(final, &c->frame.label[l], s->name);
+        if (!isnan(shown[SG_MEAN]) && shown[SG_MEAN] != final[SG_MEAN])
             return true;
     }
     return false;
@@ -57,7 +64,7 @@ static bool is_elsewhere(const cJSON *document, const struct source *s) {
 
 /* Chooses the columns of a plot's axes, y first. A column that no run recorded is left out with a note, because the
  * grid may have been stopped before its first cell was finished. */
-static void choose_plot(struct choice *c, const cJSON *document, const cJSON *plot, struct sg_plot_notes *notes) {
+static void choose_plot(struct choice *c, const cJSON *plot, struct sg_plot_notes *notes) {
     static const char *const axis[][2] = {{"y", "y_at"}, {"x", "x_at"}};
     for (size_t a = 0; a < 2; a++) {
         const char *name = sg_json_string(plot, axis[a][0], NULL);
@@ -65,35 +72,32 @@ static void choose_plot(struct choice *c, const cJSON *document, const cJSON *pl
         struct sg_error unknown;
         if (!name || is_clock(name))
             continue;
-        if (sg_plot_resolve(&s.name, document, name, &unknown) != SG_OK)
+        if (sg_plot_resolve(&s.name, &c->frame, name, &unknown) != SG_OK)
             sg_plot_note(notes, "'%.60s' was not recorded and is left out", name);
-        else if (sg_plot_is_recorded(document, s.name)) {
+        else if (sg_plot_is_recorded(&c->frame, s.name)) {
             s.points = sg_json_get(plot, "points");
-            if (!cJSON_IsArray(s.points) || !is_elsewhere(document, &s))
+            if (!cJSON_IsArray(s.points) || !is_elsewhere(c, &s))
                 s.points = NULL;
             add(c, &s);
         }
     }
 }
 
-/* Who asks for a network asks for its times, whatever the recipe draws. */
-static void add_modelled(struct choice *c, const cJSON *document) {
-    static const char *const modelled[] = {"time", "exposed_time"};
-    for (size_t i = 0; sg_json_string(document, "network.model", NULL) && i < 2; i++) {
-        struct source s = {0};
-        struct sg_error unknown;
-        if (sg_plot_resolve(&s.name, document, modelled[i], &unknown) == SG_OK)
-            add(c, &s);
-    }
+/* Adds the final values of a column, if there is one of this name. */
+static void add_final(struct choice *c, const char *name) {
+    struct source s = {0};
+    struct sg_error unknown;
+    if (sg_plot_resolve(&s.name, &c->frame, name, &unknown) == SG_OK)
+        add(c, &s);
 }
 
 /* The sentence that ends a table compares values of its own. Where they are not those of another column, they get one. */
-static void add_compared(struct choice *c, const cJSON *document) {
-    const cJSON *found = sg_json_get(document, "summary");
+static void add_compared(struct choice *c) {
+    const cJSON *found = sg_json_get(c->document, "summary");
     struct source s = {.at = sg_json_get(found, "at"), .found = found};
     struct sg_error unknown;
     if (!sg_json_string(found, "text", NULL) || !cJSON_IsObject(s.at) || sg_json_bool(s.at, "final", false) ||
-        sg_plot_resolve(&s.name, document, sg_json_string(found, "metric", ""), &unknown) != SG_OK)
+        sg_plot_resolve(&s.name, &c->frame, sg_json_string(found, "metric", ""), &unknown) != SG_OK)
         return;
     for (size_t i = 0; i < c->n; i++)
         if (c->source[i].points && c->source[i].name == s.name && cJSON_Compare(c->source[i].at, s.at, true))
@@ -101,57 +105,53 @@ static void add_compared(struct choice *c, const cJSON *document) {
     add(c, &s);
 }
 
-/* Chooses the columns that the document itself says, each about the plot of its number. */
-static void choose_told(struct choice *c, const cJSON *document, const cJSON *columns, size_t panel) {
-    const cJSON *column;
+/* Chooses the columns of the plots, and of who asked for a network its times, whatever is drawn. */
+static void choose_plots(struct choice *c, const struct sg_plot_select *select, struct sg_plot_notes *notes) {
+    const cJSON *plot;
     size_t number = 0;
-    cJSON_ArrayForEach(column, columns) {
-        struct source s = {0};
-        struct sg_error unknown;
-        number++;
-        if ((panel == 0 || panel == number) && cJSON_IsString(column) &&
-            sg_plot_resolve(&s.name, document, column->valuestring, &unknown) == SG_OK)
-            add(c, &s);
+    cJSON_ArrayForEach(plot, sg_json_get(c->document, "plots")) if (++number == select->panel || select->panel == 0)
+        choose_plot(c, plot, notes);
+    if (select->panel == 0)
+        add_compared(c);
+    if (sg_json_string(c->document, "network.model", NULL)) {
+        add_final(c, "time");
+        add_final(c, "exposed_time");
     }
 }
 
-static sg_status choose_metrics(struct choice *c, const cJSON *document, const struct sg_plot_select *select,
-                                struct sg_plot_notes *notes, struct sg_error *err) {
+/* Chooses the columns that the document itself says, each about the plot of its number. */
+static void choose_told(struct choice *c, const cJSON *columns, size_t panel) {
+    const cJSON *column;
+    size_t number = 0;
+    cJSON_ArrayForEach(column, columns) if ((++number == panel || panel == 0) && cJSON_IsString(column))
+        add_final(c, column->valuestring);
+}
+
+static sg_status choose_metrics(struct choice *c, const struct sg_plot_select *select, struct sg_plot_notes *notes,
+                                struct sg_error *err) {
+    const cJSON *told = sg_json_get(c->document, "table.columns");
+    const size_t n = (size_t)cJSON_GetArraySize(sg_json_get(c->document, "plots"));
     struct source chosen = {0};
     if (select->y) {
-        sg_status status = sg_plot_resolve(&chosen.name, document, select->y, err);
-        if (status == SG_OK && sg_plot_is_recorded(document, chosen.name))
+        sg_status status = sg_plot_resolve(&chosen.name, &c->frame, select->y, err);
+        if (status == SG_OK && sg_plot_is_recorded(&c->frame, chosen.name))
             add(c, &chosen);
         return status;
     }
-    const cJSON *plots = sg_json_get(document, "plots"), *plot, *result, *item;
-    size_t n = (size_t)cJSON_GetArraySize(plots), number = 0;
     if (select->panel > (n ? n : 1))
         return sg_fail(err, SG_ERR_ARGUMENT, "--panel=%zu: the result has %zu plot%s", select->panel, n,
                        n == 1 ? "" : "s");
-    if (sg_json_get(document, "table.columns")) {
-        choose_told(c, document, sg_json_get(document, "table.columns"), select->panel);
-        return SG_OK;
-    }
-    cJSON_ArrayForEach(plot, plots) {
-        number++;
-        if (select->panel == 0 || select->panel == number)
-            choose_plot(c, document, plot, notes);
-    }
-    if (n > 0) {
-        if (select->panel == 0)
-            add_compared(c, document);
-        add_modelled(c, document);
-        return SG_OK;
-    }
-    cJSON_ArrayForEach(result, sg_json_get(document, "results"))
-        cJSON_ArrayForEach(item, sg_json_get(result, "series")) if (c->n < MAX_METRICS && !is_clock(item->string)) {
-        struct source s = {0};
-        sg_status status = sg_plot_resolve(&s.name, document, item->string, err);
-        if (status != SG_OK)
-            return status;
-        add(c, &s);
-    }
+    if (told)
+        choose_told(c, told, select->panel);
+    else if (n > 0)
+        choose_plots(c, select, notes);
+    else
+        for (size_t l = 0; l < c->frame.n_labels; l++)
+            for (size_t i = 0; i < c->frame.label[l].n_columns && c->n < MAX_METRICS; i++) {
+                const struct sg_frame_column *column = &c->frame.label[l].column[i];
+                if (column->in_series && !is_clock(column->name))
+                    add_final(c, column->name);
+            }
     return SG_OK;
 }
 
@@ -200,15 +200,20 @@ static const cJSON *compared(const cJSON *found, const char *label) {
     return NULL;
 }
 
-static void read_number(struct sg_summary_row *row, size_t m, const cJSON *result, const struct source *source) {
-    if (!source->points && !source->found) {
-        sg_plot_final(result, source->name, &row->mean[m], &row->std[m]);
-        return;
+static void read_number(struct sg_summary_row *row, size_t m, const struct sg_frame_label *label,
+                        const struct source *source) {
+    double value[SG_STATISTICS];
+    if (source->points)
+        read_point(value, source, label);
+    else
+        sg_plot_final(value, label, source->name);
+    row->mean[m] = value[SG_MEAN];
+    row->std[m] = value[SG_STD];
+    if (source->found) {
+        const cJSON *entry = compared(source->found, label->label);
+        row->mean[m] = sg_json_number(entry, "value", NAN);
+        row->std[m] = label->n_seeds > 1 ? sg_json_number(entry, "std", NAN) : NAN;
     }
-    const cJSON *value = source->found ? compared(source->found, row->label)
-                                       : sg_json_get(sg_plot_point(source->points, result), source->axis);
-    row->mean[m] = sg_json_number(value, source->found ? "value" : "mean", NAN);
-    row->std[m] = cJSON_GetArraySize(sg_json_get(result, "seeds")) > 1 ? sg_json_number(value, "std", NAN) : NAN;
 }
 
 /* Reads the last column: how many times less each method sent than the baseline, if the result says so. */
@@ -228,23 +233,22 @@ static sg_status read_traffic(struct sg_summary *s, const cJSON *document, struc
     return s->traffic && m->heading ? SG_OK : sg_fail_memory(err, "the table");
 }
 
-static sg_status read_rows(struct sg_summary *s, const cJSON *document, const struct choice *choice,
-                           struct sg_error *err) {
-    const cJSON *results = sg_json_get(document, "results"), *result;
-    s->row = calloc((size_t)cJSON_GetArraySize(results) + 1, sizeof *s->row);
+static sg_status read_rows(struct sg_summary *s, const struct choice *choice, struct sg_error *err) {
+    s->row = calloc(choice->frame.n_labels + 1, sizeof *s->row);
     if (!s->row)
         return sg_fail_memory(err, "the table");
-    cJSON_ArrayForEach(result, results) {
+    for (size_t l = 0; l < choice->frame.n_labels; l++) {
+        const struct sg_frame_label *label = &choice->frame.label[l];
         struct sg_summary_row *row = &s->row[s->n_rows++];
-        row->label = sg_json_string(result, "label", "");
+        row->label = label->label;
         row->mean = calloc(s->n_metrics + 1, sizeof *row->mean);
         row->std = calloc(s->n_metrics + 1, sizeof *row->std);
         if (!row->mean || !row->std)
             return sg_fail_memory(err, "the table");
         for (size_t m = 0; m < choice->n; m++)
-            read_number(row, m, result, &choice->source[m]);
+            read_number(row, m, label, &choice->source[m]);
         if (s->n_metrics > choice->n) {
-            row->mean[choice->n] = sg_json_number(result, "times_less", NAN);
+            row->mean[choice->n] = sg_json_number(label->json, "times_less", NAN);
             row->std[choice->n] = NAN;
         }
     }
@@ -285,7 +289,8 @@ static sg_status read_claims(struct sg_summary *s, const cJSON *document, struct
 /* ---- order ---- */
 
 /* Chooses the metric of the summary, taken where the summary does if it can; else the first that the task evaluates. */
-static void choose_quality(struct sg_summary *s, const cJSON *document, const struct choice *choice) {
+static void choose_quality(struct sg_summary *s, const struct choice *choice) {
+    const cJSON *document = choice->document;
     const struct sg_task_kind *kind = sg_task_kind_find(sg_json_string(document, "recipe.resolved.task.kind", ""));
     const char *name = sg_json_string(document, "summary.metric", NULL);
     const cJSON *at = sg_json_get(document, "summary.at");
@@ -345,40 +350,49 @@ static sg_status sort_rows(struct sg_summary *s, const char *sort, struct sg_err
     return SG_OK;
 }
 
+/* The texts around the table. */
+static sg_status read_texts(struct sg_summary *s, const struct choice *choice, const struct sg_plot_select *select,
+                            struct sg_error *err) {
+    const cJSON *document = choice->document;
+    const int seeds = sg_plot_seeds(&choice->frame);
+    const char *told = select->y ? NULL : sg_json_string(document, "table.footnote", NULL);
+    s->title = sg_plot_title(document, select->title);
+    s->source = sg_plot_source(document);
+    s->finding = sg_json_string(document, "summary.text", NULL);
+    s->footnote = told ? strdup(told)
+                  : seeds > 1
+                      ? sg_format("Final values, mean ± standard deviation over %d seeds", seeds)
+                      : strdup(seeds ? "Final values, one seed" : "Final values, mean ± standard deviation over seeds");
+    s->footnote = sg_plot_add_unfinished(s->footnote, document);
+    return s->title && s->source && s->footnote ? SG_OK : sg_fail_memory(err, "the table");
+}
+
+static sg_status read_metrics(struct sg_summary *s, const struct choice *choice, bool traffic, struct sg_error *err) {
+    sg_status status = SG_OK;
+    s->metric = calloc(choice->n + 2, sizeof *s->metric);
+    if (!s->metric)
+        return sg_fail_memory(err, "the table");
+    for (; s->n_metrics < choice->n && status == SG_OK; s->n_metrics++)
+        status = read_metric(&s->metric[s->n_metrics], choice->document, &choice->source[s->n_metrics], err);
+    return status == SG_OK && traffic ? read_traffic(s, choice->document, err) : status;
+}
+
 sg_status sg_summary_read(struct sg_summary *out, const cJSON *document, const struct sg_plot_select *select,
                           struct sg_error *err) {
     struct sg_summary s = {.seeds = select->seeds, .color = select->color, .columns = select->columns};
-    struct choice choice = {.n = 0};
-    int seeds = sg_plot_seeds(document);
+    struct choice choice = {.document = document};
     sg_plot_note_status(&s.notes, document);
-    sg_status status = choose_metrics(&choice, document, select, &s.notes, err);
-    if (status != SG_OK)
-        return status;
-    s.title = sg_plot_title(document, select->title);
-    s.source = sg_plot_source(document);
-    s.finding = sg_json_string(document, "summary.text", NULL);
-    const char *told = select->y ? NULL : sg_json_string(document, "table.footnote", NULL);
-    s.footnote = told ? strdup(told)
-                 : seeds > 1
-                     ? sg_format("Final values, mean ± standard deviation over %d seeds", seeds)
-                     : strdup(seeds ? "Final values, one seed" : "Final values, mean ± standard deviation over seeds");
-    s.footnote = sg_plot_add_unfinished(s.footnote, document);
-    s.metric = calloc(choice.n + 2, sizeof *s.metric);
-    if (!s.title || !s.source || !s.footnote || !s.metric) {
-        status = sg_fail_memory(err, "the table");
-        goto out;
-    }
-    for (; s.n_metrics < choice.n && status == SG_OK; s.n_metrics++)
-        status = read_metric(&s.metric[s.n_metrics], document, &choice.source[s.n_metrics], err);
-    if (status == SG_OK && !select->y)
-        status = read_traffic(&s, document, err);
-    SG_DO(status, read_rows(&s, document, &choice, err));
+    sg_status status = sg_frame_read(&choice.frame, sg_json_get(document, "results"), "the table", err);
+    SG_DO(status, choose_metrics(&choice, select, &s.notes, err));
+    SG_DO(status, read_texts(&s, &choice, select, err));
+    SG_DO(status, read_metrics(&s, &choice, !select->y, err));
+    SG_DO(status, read_rows(&s, &choice, err));
     SG_DO(status, read_claims(&s, document, err));
     if (status == SG_OK) {
-        choose_quality(&s, document, &choice);
+        choose_quality(&s, &choice);
         status = sort_rows(&s, select->sort, err);
     }
-out:
+    sg_frame_free(&choice.frame);
     if (status == SG_OK)
         *out = s;
     else

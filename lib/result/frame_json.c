@@ -38,23 +38,22 @@ void sg_frame_put(cJSON *result, const struct sg_frame_label *label) {
 
 /* ---- in ---- */
 
-/* Recipes write error-norm, results error_norm. */
-static bool same_name(const char *a, const char *b) {
-    for (; *a && *b; a++, b++)
-        if ((*a == '-' ? '_' : *a) != (*b == '-' ? '_' : *b))
+bool sg_same_name(const char *a, size_t length, const char *b) {
+    for (size_t i = 0; i < length; i++)
+        if ((a[i] == '-' ? '_' : a[i]) != (b[i] == '-' ? '_' : b[i])) /* also where b ends early */
             return false;
-    return *a == *b;
+    return b[length] == '\0';
 }
 
 const cJSON *sg_frame_member(const cJSON *object, const char *name) {
     const cJSON *item;
-    cJSON_ArrayForEach(item, object) if (item->string && same_name(item->string, name)) return item;
+    cJSON_ArrayForEach(item, object) if (item->string && sg_same_name(name, strlen(name), item->string)) return item;
     return NULL;
 }
 
 const struct sg_frame_column *sg_frame_column(const struct sg_frame_label *label, const char *name) {
     for (size_t c = 0; c < label->n_columns; c++)
-        if (same_name(label->column[c].name, name))
+        if (sg_same_name(name, strlen(name), label->column[c].name))
             return &label->column[c];
     return NULL;
 }
