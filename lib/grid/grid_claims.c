@@ -50,16 +50,8 @@ static struct claim read_claim(const struct sg_node *node) {
     return c;
 }
 
-/* The label of a claim; NULL = its cells are not among those of the grid. */
-static const struct sg_frame_label *find_label(const struct grid_frame *g, const char *label) {
-    for (size_t l = 0; l < g->frame.n_labels; l++)
-        if (strcmp(g->frame.label[l].label, label) == 0)
-            return &g->frame.label[l];
-    return NULL;
-}
-
 static double evaluate(const struct term *t, const struct grid_frame *g, uint64_t seed, char why[SG_WHY_CHARS + 128]) {
-    const struct sg_frame_label *label = find_label(g, t->of);
+    const struct sg_frame_label *label = sg_frame_label(&g->frame, t->of);
     char reason[SG_WHY_CHARS];
     for (size_t i = 0; i < label->n_seeds; i++)
         if (g->cells[grid_first_cell(g, label) + i].seed == seed) {
@@ -137,7 +129,7 @@ static cJSON *claim_json(const struct sg_node *node, const struct grid_frame *g)
     struct tally tally = {0};
     cJSON *seeds = cJSON_CreateArray(), *out = cJSON_CreateObject();
     const char *of[] = {c.value.of, c.constant_bound ? c.value.of : c.other.of}, *word = NULL;
-    const struct sg_frame_label *label[] = {find_label(g, of[0]), find_label(g, of[1])};
+    const struct sg_frame_label *label[] = {sg_frame_label(&g->frame, of[0]), sg_frame_label(&g->frame, of[1])};
     for (size_t i = 0; i < 2 && !word; i++)
         if (!label[i]) {
             snprintf(tally.reason, sizeof tally.reason, "%.64s was not asked for", of[i]);

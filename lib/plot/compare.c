@@ -12,8 +12,6 @@
 #include "sg_table.h"
 #include "sg_text.h"
 
-enum { MOST_SEEDS = 4096 };
-
 static const char *const words[] = {[SG_SAME] = "same",
                                     [SG_WITHIN_NOISE] = "within noise",
                                     [SG_BEYOND_NOISE] = "beyond noise",
@@ -34,11 +32,8 @@ static const char *short_text(const cJSON *value, char out[48]) {
 
 static void push_setting(cJSON *list, const char *path, const cJSON *a, const cJSON *b) {
     char one[48], other[48];
-    cJSON *entry = cJSON_CreateObject();
-    sg_json_set_string(entry, "key", path);
-    sg_json_set_string(entry, "a", short_text(a, one));
-    sg_json_set_string(entry, "b", short_text(b, other));
-    sg_json_push(list, entry);
+    sg_json_push(list,
+                 SG_OBJECT(SG_TEXT("key", path), SG_TEXT("a", short_text(a, one)), SG_TEXT("b", short_text(b, other))));
 }
 
 static const cJSON *find(const cJSON *list, const char *key, const char *name) {
@@ -90,20 +85,16 @@ static void compare_settings(cJSON *list, const char *path, const cJSON *a, cons
 
 /* ---- values ---- */
 
-static size_t seed_of(const cJSON *result, const char *seed) {
+/* The value of a seed, by its name; NaN = there is none. */
+static double value_of(const struct sg_frame_label *label, const struct sg_frame_column *column, const cJSON *seed) {
     const cJSON *item;
     size_t i = 0;
-    cJSON_ArrayForEach(item, sg_json_get(result, "seeds")) {
-        if (cJSON_IsString(item) && strcmp(item->valuestring, seed) == 0)
-            return i;
+    cJSON_ArrayForEach(item, sg_json_get(label->json, "seeds")) {
+        if (i < column->n_values && cJSON_IsString(item) && strcmp(item->valuestring, seed->valuestring) == 0)
+            return column->value[i];
         i++;
     }
-    return SIZE_MAX;
-}
-
-static double value_at(const cJSON *values, size_t i) {
-    const cJSON *item = i < MOST_SEEDS ? cJSON_GetArrayItem(values, (int)i) : NULL;
-    return cJSON_IsNumber(item) ? item->valuedouble : NAN;
+    return NAN;
 }
 
 struct sg_comparison sg_compare_pairs(const double *a, const double *b, size_t n) {
@@ -127,52 +118,53 @@ struct sg_comparison sg_compare_pairs(const double *a, const double *b, size_t n
     return c;
 }
 
-static void push_column(cJSON *list, const char *label, const char *column, const struct sg_comparison *c) {
-    cJSON *row = cJSON_CreateObject();
-    sg_json_set_string(row, "label", label);
-    sg_json_set_string(row, "series", column);
-    sg_json_set_number(row, "a", c->a);
-    sg_json_set_number(row, "b", c->b);
-    sg_json_set_number(row, "difference", c->difference);
-    sg_json_set_number(row, "half_width", c->half);
-    sg_json_set_number(row, "seeds", (double)c->pairs);
-    sg_json_set_string(row, "verdict", sg_difference_word(c->verdict));
-    sg_json_push(list, row);
-}
-
-/* Appends every column that both results of this label have, with the seeds that both have. */
-static void compare_label(cJSON *list, const cJSON *a, const cJSON *b, double *room) {
-    const cJSON *column, *seed;
-    cJSON_ArrayForEach(column, sg_json_get(a, "final")) {
-        const cJSON *other = sg_json_get(sg_json_get(b, "final"), column->string);
-        const cJSON *mine = sg_json_get(column, "values"), *theirs = sg_json_get(other, "values");
-        double *x = room, *y = room + MOST_SEEDS;
-        size_t i = 0, n = 0;
-        if (!theirs || strcmp(column->string, "step") == 0 || strcmp(column->string, "epoch") == 0)
+/* Appends every column that both have of a label, with the seeds that both have; room [2][seeds of the first]. */
+static void compare_label(cJSON *list, const struct sg_frame_label *a, const struct sg_frame_label *b, double *room) {
+    for (size_t i = 0; i < a->n_columns; i++) {
+        const struct sg_frame_column *mine = &a->column[i], *theirs = sg_frame_column(b, mine->name);
+        const cJSON *seed;
+        double *x = room, *y = room + a->n_seeds;
+        size_t n = 0;
+        if (!mine->value || !theirs || !theirs->value || strcmp(mine->name, "step") == 0 ||
+            strcmp(mine->name, "epoch") == 0)
             continue;
-        cJSON_ArrayForEach(seed, sg_json_get(a, "seeds")) {
-            if (i == MOST_SEEDS)
-                break;
-            x[n] = value_at(mine, i++);
-            y[n] = cJSON_IsString(seed) ? value_at(theirs, seed_of(b, seed->valuestring)) : NAN;
+        cJSON_ArrayForEach(seed, sg_json_get(a->json, "seeds")) {
+            if (!cJSON_IsString(seed))
+                continue;
+            x[n] = value_of(a, mine, seed);
+            y[n] = value_of(b, theirs, seed);
             n += isfinite(x[n]) && isfinite(y[n]);
         }
-        if (n > 0) {
-            const struct sg_comparison c = sg_compare_pairs(x, y, n);
-            push_column(list, sg_json_string(a, "label", "?"), column->string, &c);
-        }
+        if (n == 0)
+            continue;
+        const struct sg_comparison c = sg_compare_pairs(x, y, n);
+        sg_json_push(list, SG_OBJECT(SG_TEXT("label", a->label), SG_TEXT("series", mine->name), SG_NUMBER("a", c.a),
+                                     SG_NUMBER("b", c.b), SG_NUMBER("difference", c.difference),
+                                     SG_NUMBER("half_width", c.half), SG_NUMBER("seeds", c.pairs),
+                                     SG_TEXT("verdict", sg_difference_word(c.verdict))));
     }
+}
+
+/* Compares the labels that both have; false = no memory. */
+static bool compare_labels(cJSON *list, const struct sg_frame *a, const struct sg_frame *b) {
+    for (size_t l = 0; l < a->n_labels; l++) {
+        const struct sg_frame_label *mine = &a->label[l], *same = sg_frame_label(b, mine->label);
+        double *room = same ? malloc((2 * mine->n_seeds + 1) * sizeof *room) : NULL;
+        if (same && !room)
+            return false;
+        if (same)
+            compare_label(list, mine, same, room);
+        free(room);
+    }
+    return true;
 }
 
 /* The labels of `a` that `b` lacks. */
-static cJSON *labels_without(const cJSON *a, const cJSON *b) {
+static cJSON *labels_without(const struct sg_frame *a, const struct sg_frame *b) {
     cJSON *out = cJSON_CreateArray();
-    const cJSON *result;
-    cJSON_ArrayForEach(result, a) {
-        const char *label = sg_json_string(result, "label", "?");
-        if (!find(b, "label", label))
-            sg_json_push_string(out, label);
-    }
+    for (size_t l = 0; l < a->n_labels; l++)
+        if (!sg_frame_label(b, a->label[l].label))
+            sg_json_push_string(out, a->label[l].label);
     return out;
 }
 
@@ -182,13 +174,8 @@ static cJSON *compare_claims(const cJSON *a, const cJSON *b) {
     cJSON_ArrayForEach(claim, a) {
         const char *text = sg_json_string(claim, "text", "?"), *was = sg_json_string(claim, "verdict", "?");
         const char *is = sg_json_string(find(b, "text", text), "verdict", NULL);
-        if (!is || strcmp(was, is) == 0)
-            continue;
-        cJSON *entry = cJSON_CreateObject();
-        sg_json_set_string(entry, "text", text);
-        sg_json_set_string(entry, "a", was);
-        sg_json_set_string(entry, "b", is);
-        sg_json_push(out, entry);
+        if (is && strcmp(was, is) != 0)
+            sg_json_push(out, SG_OBJECT(SG_TEXT("text", text), SG_TEXT("a", was), SG_TEXT("b", is)));
     }
     return out;
 }
@@ -196,28 +183,25 @@ static cJSON *compare_claims(const cJSON *a, const cJSON *b) {
 sg_status sg_compare(cJSON **out, const cJSON *a, const cJSON *b, struct sg_error *err) {
     if (sg_plot_is_kernels(a) || sg_plot_is_kernels(b))
         return sg_fail(err, SG_ERR_ARGUMENT, "times of kernels have no seeds, and are not compared");
-    double *room = malloc(2 * MOST_SEEDS * sizeof *room);
-    if (room == NULL)
-        return sg_fail_memory(err, "the comparison");
-    cJSON *document = cJSON_CreateObject(), *settings = cJSON_CreateArray(), *columns = cJSON_CreateArray();
-    const cJSON *one = sg_json_get(a, "results"), *other = sg_json_get(b, "results"), *result;
-    compare_settings(settings, "", sg_json_get(a, "recipe.resolved"), sg_json_get(b, "recipe.resolved"));
-    compare_settings(settings, "dataset", sg_json_get(a, "dataset"), sg_json_get(b, "dataset"));
-    compare_settings(settings, "program", sg_json_get(a, "identities"), sg_json_get(b, "identities"));
-    cJSON_ArrayForEach(result, one) {
-        const cJSON *same = find(other, "label", sg_json_string(result, "label", "?"));
-        if (same)
-            compare_label(columns, result, same, room);
+    struct sg_frame one = {0}, other = {0};
+    sg_status status = sg_frame_read(&one, sg_json_get(a, "results"), "the first result", err);
+    SG_DO(status, sg_frame_read(&other, sg_json_get(b, "results"), "the second result", err));
+    if (status == SG_OK) {
+        cJSON *settings = cJSON_CreateArray(), *columns = cJSON_CreateArray();
+        compare_settings(settings, "", sg_json_get(a, "recipe.resolved"), sg_json_get(b, "recipe.resolved"));
+        compare_settings(settings, "dataset", sg_json_get(a, "dataset"), sg_json_get(b, "dataset"));
+        compare_settings(settings, "program", sg_json_get(a, "identities"), sg_json_get(b, "identities"));
+        if (!compare_labels(columns, &one, &other))
+            sg_json_lost();
+        *out = SG_OBJECT(SG_TEXT("schema", "sparsebench-compare/1"), SG_VALUE("settings", settings),
+                         SG_VALUE("only_a", labels_without(&one, &other)),
+                         SG_VALUE("only_b", labels_without(&other, &one)), SG_VALUE("columns", columns),
+                         SG_VALUE("claims", compare_claims(sg_json_get(a, "claims"), sg_json_get(b, "claims"))));
+        status = *out ? SG_OK : sg_fail_memory(err, "the comparison");
     }
-    free(room);
-    sg_json_set_string(document, "schema", "sparsebench-compare/1");
-    sg_json_set(document, "settings", settings);
-    sg_json_set(document, "only_a", labels_without(one, other));
-    sg_json_set(document, "only_b", labels_without(other, one));
-    sg_json_set(document, "columns", columns);
-    sg_json_set(document, "claims", compare_claims(sg_json_get(a, "claims"), sg_json_get(b, "claims")));
-    *out = document;
-    return document ? SG_OK : sg_fail_memory(err, "the comparison");
+    sg_frame_free(&one);
+    sg_frame_free(&other);
+    return status;
 }
 
 sg_status sg_compare_files(cJSON **out, const char *a, const char *b, struct sg_error *err) {

@@ -14,8 +14,7 @@ struct tally {
 };
 
 static bool is_unfinished(const cJSON *cell) {
-    const char *status = sg_json_string(cell, "status", "");
-    return strcmp(status, "interrupted") == 0 || strcmp(status, "not_run") == 0;
+    return sg_status_is_open(sg_json_string(cell, "status", ""));
 }
 
 static struct tally count_cells(const cJSON *document) {

@@ -231,6 +231,13 @@ bool sg_frame_fill(struct sg_frame_label *label, size_t most, bool (*quartiles)(
     return fine;
 }
 
+const struct sg_frame_label *sg_frame_label(const struct sg_frame *frame, const char *label) {
+    for (size_t l = 0; l < frame->n_labels; l++)
+        if (strcmp(frame->label[l].label, label) == 0)
+            return &frame->label[l];
+    return NULL;
+}
+
 void sg_frame_free(struct sg_frame *frame) {
     for (size_t l = 0; l < frame->n_labels; l++) {
         struct sg_frame_label *label = &frame->label[l];

@@ -68,6 +68,8 @@ struct sg_frame {
     struct sg_frame_label *label; /* [n_labels] */
 };
 
+/* The label of this text; NULL = there is none. */
+const struct sg_frame_label *sg_frame_label(const struct sg_frame *frame, const char *label);
 /* Frees all columns and the labels, and zeroes the frame. */
 void sg_frame_free(struct sg_frame *frame);
 
