@@ -33,19 +33,17 @@ void sg_grid_read_unfinished(struct sg_cell_outcome *outcomes, size_t count) {
 
 /* Steps of an epoch: as the run says, else of its last record; NaN = not known. */
 static double steps_per_epoch(const struct sg_run *run) {
-    const double *step = sg_run_series(run, "step"), *epoch = sg_run_series(run, "epoch");
-    const size_t n = run->n_points;
-    const double recorded = step && epoch && n > 0 && epoch[n - 1] > 0 ? step[n - 1] / epoch[n - 1] : NAN;
-    return sg_json_number(run->run, "steps_per_epoch", recorded);
+    const double step = sg_run_last(run, "step"), epoch = sg_run_last(run, "epoch");
+    return sg_json_number(run->run, "steps_per_epoch", epoch > 0 ? step / epoch : NAN);
 }
 
 struct grid_reach grid_reach(const struct sg_cell *cell, const struct sg_cell_outcome *o) {
     const struct sg_run *run = &o->run;
-    const double *step = sg_run_series(run, "step"), each = steps_per_epoch(run);
+    const double step = sg_run_last(run, "step"), each = steps_per_epoch(run);
     const double steps = sg_node_number(&cell->resolved, "steps", NAN);
     struct grid_reach r = {.steps = sg_json_number(run->run, "planned_steps", steps),
                            .epochs = sg_node_number(&cell->resolved, "epochs", NAN)};
-    r.step = sg_json_number(run->end, "steps", step && run->n_points > 0 ? step[run->n_points - 1] : 0);
+    r.step = sg_json_number(run->end, "steps", isnan(step) ? 0 : step);
     r.epoch = r.step > 0 ? r.step / each : 0;
     r.steps = isnan(r.steps) ? floor(r.epochs * each + 0.5) : r.steps;
     r.epochs = isnan(r.epochs) ? r.steps / each : r.epochs;

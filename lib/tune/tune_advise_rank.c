@@ -23,11 +23,6 @@ bool advise_sums(const struct sg_cell *cell) {
 
 /* ---- what the run tells ---- */
 
-static double last(const struct sg_run *run, const char *column) {
-    const double *x = sg_run_series(run, column);
-    return x && run->n_points > 0 ? x[run->n_points - 1] : NAN;
-}
-
 /* How many layers no worker ever sent an entry of. */
 static void count_starved(struct advise_candidate *c) {
     const cJSON *record;
@@ -86,7 +81,7 @@ static bool has_constant(const struct sg_cell *cell) {
 
 /* By what the compressor declares, or by what was measured. */
 static bool is_unbiased(const struct sg_compressor_ops *ops, const struct sg_run *run) {
-    const double bias = fabs(last(run, "compression_bias")), sigma = last(run, "compression_bias_sigma");
+    const double bias = fabs(sg_run_last(run, "compression_bias")), sigma = sg_run_last(run, "compression_bias_sigma");
     return (ops && ops->traits & SG_TRAIT_UNBIASED) || bias <= fmax(BIAS, SIGMAS * sigma);
 }
 
@@ -118,7 +113,7 @@ static sg_status find_times(struct advise *a, struct advise_candidate *c, struct
     const struct sg_run *run = &c->outcome->run;
     struct sg_grid_network network = a->network;
     struct sg_grid_messages *messages = NULL;
-    double *column[SG_NET_SERIES] = {NULL}, steps = last(run, "step");
+    double *column[SG_NET_SERIES] = {NULL}, steps = sg_run_last(run, "step");
     if (strcmp(sg_node_string(c->cell->method, "compressor", ""), "none") == 0)
         c->coding_s = 0;
     else
@@ -146,7 +141,7 @@ static sg_status find_times(struct advise *a, struct advise_candidate *c, struct
 
 sg_status advise_measure(struct advise *a, struct advise_candidate *c, struct sg_error *err) {
     const struct sg_run *run = &c->outcome->run;
-    c->bytes = last(run, "bytes_sent") / last(run, "step");
+    c->bytes = sg_run_last(run, "bytes_sent") / sg_run_last(run, "step");
     count_starved(c);
     look_at_volume(c);
     look_at_kind(c);

@@ -99,10 +99,6 @@ static sg_status pass(struct replay *r, double gamma, sg_magnitudes *m,
     return status;
 }
 
-static double total_error(const struct sg_run *run) {
-    return sg_run_series(run, "total_error")[run->n_points - 1];
-}
-
 static sg_status two_passes(struct replay *r, struct advise_candidate *c, double gamma, struct sg_error *err) {
     sg_magnitudes *m = NULL;
     sg_status status = sg_magnitudes_open(&m, err);
@@ -120,7 +116,7 @@ static sg_status two_passes(struct replay *r, struct advise_candidate *c, double
         c->add_s = sg_stats_median(r->add_s, r->timed);
         c->error = r->lost_square / r->own_square / (r->config.feedback.rule->in_updates ? gamma * gamma : 1);
         if (r->config.feedback.rule == &sg_feedback_gradient) /* then the run tells it of all steps */
-            c->error = total_error(&c->outcome->run) / r->a->square;
+            c->error = sg_run_last(&c->outcome->run, "total_error") / r->a->square;
     }
     sg_magnitudes_close(m);
     return status;

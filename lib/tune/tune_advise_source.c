@@ -56,8 +56,8 @@ static sg_status record_first(struct advise *a, struct sg_error *err) {
         const struct sg_run *run = &b.outcomes[0].run;
         const double d = sg_json_number(run->header, "constants.d", NAN),
                      workers = sg_node_number(&a->t->recipe->root, "workers", 1),
-                     all = tune_length(&a->t->recipe->root, 1 / tune_last(run, "epoch")).steps;
-        a->gamma = tune_last(run, "learning_rate");
+                     all = tune_length(&a->t->recipe->root, 1 / sg_run_last(run, "epoch")).steps;
+        a->gamma = sg_run_last(run, "learning_rate");
         steps = fmin(fmax(LEAST_STEPS, floor(SHARE * all)), fmax(LEAST_STEPS, floor(MOST_BYTES / (workers * 4 * d))));
         steps = fmin(steps, all);
         a->share = steps / all;

@@ -39,7 +39,7 @@ static sg_status look(struct tune_search *s, double start, struct sg_error *err)
     SG_DO(status, tune_trials_run(&b, s->t, true, err));
     if (status == SG_OK) {
         const struct sg_run *run = &b.outcomes[0].run;
-        s->steps_per_epoch = 1 / tune_last(run, "epoch");
+        s->steps_per_epoch = 1 / sg_run_last(run, "epoch");
         s->d = sg_json_number(sg_json_get(run->header, "constants"), "d", NAN);
     }
     tune_trials_close(&b);

@@ -14,7 +14,7 @@ static double sent(const struct tune_search *s, const struct sg_cell_outcome *ou
                    bool pilot) {
     const struct sg_run *run = &outcome->run;
     if (s->unit == TUNE_BYTES)
-        return tune_last(run, "bytes_sent") / sg_json_number(run->end, "steps", NAN);
+        return sg_run_last(run, "bytes_sent") / sg_json_number(run->end, "steps", NAN);
     return pilot ? tune_extrapolate(run, &s->length, s->d, s->t->padded) : tune_entries(run, cell, s->d, s->t->padded);
 }
 

@@ -54,8 +54,6 @@ SG_CHECKED sg_status tune_trials_open(struct tune_trials *out, struct tune_chang
 SG_CHECKED sg_status tune_trials_run(struct tune_trials *b, struct sg_tune *t, bool converges, struct sg_error *err);
 void tune_trials_close(struct tune_trials *b);
 
-/* The last value of a column; NaN = there is none. */
-double tune_last(const struct sg_run *run, const char *column);
 /* Entries that a worker sent at a step of a run of `cell`, on average. They come from bits-values or from
  * average-density times d (0 = not known); from bits only where an entry costs 64 of them. If padded, they are those of
  * the largest message of each step, from average-density-padded times d. NaN = what was recorded does not tell. */

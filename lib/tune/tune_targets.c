@@ -11,23 +11,21 @@
  * of all entries leaves at a step. rms is that of the residual after one step, which is nearly all of the first
  * gradient. */
 static double first_lambda(const struct sg_cell *cell, const struct sg_run *run, double entries) {
-    const size_t end = run->n_points - 1;
     const struct sg_feedback_rule *rule =
         sg_feedback_find(sg_node_string(&cell->resolved, "error-feedback.form", "update"));
-    const double error = sg_run_series(run, "error_norm")[end],
-                 scale = rule && rule->in_updates ? sg_run_series(run, "learning_rate")[end] : 1;
+    const double error = sg_run_last(run, "error_norm"),
+                 scale = rule && rule->in_updates ? sg_run_last(run, "learning_rate") : 1;
     return error > 0 ? sqrt(error / entries) / scale : 0.5 / sqrt(entries);
 }
 
 static void take(struct tune_targets *out, const struct tune_trials *b) {
     for (size_t i = 0; i < b->count; i++) {
         const struct sg_run *run = &b->outcomes[i].run;
-        const size_t end = run->n_points - 1;
         struct tune_density density = {.entries = tune_entries(run, &b->cells[i], 0, false)};
         density.lambda = first_lambda(&b->cells[i], run, density.entries);
         snprintf(density.label, sizeof density.label, "%s", b->cells[i].label);
-        out->d = density.entries / sg_run_series(run, "average_density")[end];
-        out->steps_per_epoch = 1 / sg_run_series(run, "epoch")[end];
+        out->d = density.entries / sg_run_last(run, "average_density");
+        out->steps_per_epoch = 1 / sg_run_last(run, "epoch");
         bool seen = false;
         for (size_t j = 0; j < out->n; j++)
             seen = seen || out->density[j].entries == density.entries;

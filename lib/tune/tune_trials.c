@@ -198,11 +198,6 @@ void tune_trials_close(struct tune_trials *b) {
     *b = (struct tune_trials){.count = 0};
 }
 
-double tune_last(const struct sg_run *run, const char *column) {
-    const double *x = sg_run_series(run, column);
-    return x && run->n_points > 0 ? x[run->n_points - 1] : NAN;
-}
-
 /* Does an entry of these messages cost 64 bits? It does if a selector sends floats or halves with their positions. */
 static bool costs_64_bits(const struct sg_cell *cell) {
     const struct sg_compressor_ops *compressor = sg_compressor_find(sg_node_string(cell->method, "compressor", ""));
@@ -214,13 +209,13 @@ static bool costs_64_bits(const struct sg_cell *cell) {
 }
 
 double tune_entries(const struct sg_run *run, const struct sg_cell *cell, double d, bool padded) {
-    const double steps = sg_json_number(run->end, "steps", NAN), values = tune_last(run, "bits_values"),
-                 density = tune_last(run, padded ? "average_density_padded" : "average_density");
+    const double steps = sg_json_number(run->end, "steps", NAN), values = sg_run_last(run, "bits_values"),
+                 density = sg_run_last(run, padded ? "average_density_padded" : "average_density");
     if (!padded && !isnan(values))
         return values / 32 / steps;
     if (padded || !isnan(density))
         return d > 0 ? density * d : NAN;
-    return costs_64_bits(cell) ? tune_last(run, "bits") / 64 / steps : NAN;
+    return costs_64_bits(cell) ? sg_run_last(run, "bits") / 64 / steps : NAN;
 }
 
 bool tune_recorded(const struct sg_tune *t, const char *name) {
