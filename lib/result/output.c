@@ -241,7 +241,7 @@ sg_status sg_output_finish(struct sg_output *o, struct sg_error *err) {
         if (o->options.format == SG_OUTPUT_JSON)
             status = write_json(&run, o, err);
         else
-            sg_run_print(standard, &run, o->options.columns);
+            status = sg_run_print(standard, &run, o->options.columns, err);
         sg_run_free(&run);
         if (status == SG_OK && !o->options.path && (fflush(standard) != 0 || ferror(standard)))
             status = sg_fail_errno(err, SG_ERR_IO, "cannot write the result");
