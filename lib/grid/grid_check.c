@@ -1,6 +1,5 @@
 /* grid_check.c: runs one process that checks the cells against their data before the first of them runs. So a mistake
  * is reported once, and data and optimum are prepared once. */
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,65 +7,33 @@
 
 #include "grid_private.h"
 #include "grid_process.h"
-#include "sg_grid.h"
-#include "sg_plugins.h"
 
-enum { TICK_MS = 100, REAP_MS = 2, CHECK_WORDS = 16, MOST_METHODS = 64 };
+enum { CHECK_WORDS = 6, MOST_METHODS = 64 };
 
-/* The methods of the cells, each once. Returns 0 if they are more than options can name; then all are checked. */
-static size_t methods_of(const char *name[MOST_METHODS], const struct sg_cell *cells, size_t count) {
-    size_t n = 0;
-    for (size_t i = 0; i < count; i++) {
-        bool known = false;
-        for (size_t j = 0; j < n && !known; j++)
-            known = strcmp(name[j], cells[i].name) == 0;
-        if (!known && n == MOST_METHODS)
-            return 0;
-        if (!known)
-            name[n++] = cells[i].name;
-    }
-    return n;
-}
-
-size_t grid_put_changes(const char **word, const struct sg_grid_options *o) {
-    size_t n = 0;
-    for (size_t i = 0; i < o->n_set; i++) {
-        word[n++] = "--set";
-        word[n++] = o->set[i];
-    }
-    for (size_t i = 0; sg_plugin_path(i) != NULL; i++) {
-        word[n++] = "--plugin";
-        word[n++] = sg_plugin_path(i);
-    }
-    return n;
-}
-
-/* Makes the command line of the check, to be freed; `threads` is its room for a number. */
+/* Makes the command line of the check, to be freed, of the methods of the cells. If they are more than options can name,
+ * all of the recipe are checked. */
 static char **command_line(const struct sg_cell *cells, size_t count, const struct sg_grid_options *o,
                            char threads[24]) {
-    const char *method[MOST_METHODS];
-    const size_t n_methods = methods_of(method, cells, count);
-    const char *optional[][2] = {{"--data", o->data_dir}, {"--threads", o->threads > 0 ? threads : NULL}};
-    const char **word = calloc(CHECK_WORDS + 2 * (n_methods + o->n_set + sg_plugin_count()), sizeof *word);
-    size_t n = 0;
-    if (!word)
-        return NULL;
-    snprintf(threads, 24, "%d", o->threads);
-    word[n++] = o->program;
-    word[n++] = o->recipe_path;
-    word[n++] = "--check";
-    word[n++] = "--quiet";
-    for (size_t i = 0; i < sizeof optional / sizeof *optional; i++)
-        if (optional[i][1]) {
-            word[n++] = optional[i][0];
-            word[n++] = optional[i][1];
-        }
-    for (size_t i = 0; i < n_methods; i++) {
-        word[n++] = "--method";
-        word[n++] = method[i];
+    const char *word[CHECK_WORDS + 2 * MOST_METHODS] = {o->program, o->recipe_path, "--check", "--quiet"};
+    size_t first = 4, n;
+    if (o->threads > 0) {
+        snprintf(threads, 24, "%d", o->threads);
+        word[first++] = "--threads";
+        word[first++] = threads;
     }
-    grid_put_changes(word + n, o);
-    return (char **)(uintptr_t)word; /* execvp takes no const words, but does not change them */
+    n = first;
+    for (size_t i = 0; i < count; i++) {
+        bool known = false;
+        for (size_t w = first; w < n && !known; w += 2)
+            known = strcmp(word[w + 1], cells[i].name) == 0;
+        if (known)
+            continue;
+        if (n == first + 2 * MOST_METHODS)
+            return grid_command_line(word, first, o);
+        word[n++] = "--method";
+        word[n++] = cells[i].name;
+    }
+    return grid_command_line(word, n, o);
 }
 
 /* Takes the lines of the check without the program's name at their front, because another program reports them. */
@@ -88,7 +55,6 @@ static int wait_for(struct sg_process *p, const struct sg_cell_outcome *outcomes
                     size_t count, const struct sg_grid_options *o) {
     int stopping = 0;
     while (!sg_process_ended(p)) {
-        struct pollfd news[] = {{.fd = p->progress, .events = POLLIN}, {.fd = p->errors, .events = POLLIN}};
         const int signal_number = o->stop ? o->stop() : 0;
         if (signal_number && !stopping) {
             stopping = signal_number;
@@ -96,8 +62,7 @@ static int wait_for(struct sg_process *p, const struct sg_cell_outcome *outcomes
         }
         if (o->changed)
             o->changed(o->arg, cells, outcomes, count);
-        poll(news, 2, p->progress < 0 && p->errors < 0 ? REAP_MS : TICK_MS);
-        sg_process_read(p);
+        sg_process_wait(p, 1);
     }
     return stopping;
 }

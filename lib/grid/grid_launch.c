@@ -7,7 +7,8 @@
 
 #include "sg_comm.h"
 #include "sg_file.h"
-#include "sg_grid.h"
+#include "grid_private.h"
+#include "sg_plugins.h"
 
 sg_status sg_grid_refuse_launcher(bool *reports, struct sg_error *err) {
     /* Of Slurm's variables only those of a step tell that srun started this process: a batch script has the others too.
@@ -65,4 +66,25 @@ sg_status sg_grid_save_recipe(char path[PATH_MAX], const struct sg_recipe *recip
         return sg_fail(err, SG_ERR_ARGUMENT, "--folder: the path is too long");
     sg_status status = sg_folder_make(folder, err);
     return status == SG_OK ? sg_file_replace(path, recipe->text, strlen(recipe->text), err) : status;
+}
+
+char **grid_command_line(const char *const *word, size_t n, const struct sg_grid_options *o) {
+    enum { OPTIONS = 4 };
+    const char **out = calloc(n + OPTIONS + 2 * (o->n_set + sg_plugin_count()) + 1, sizeof *out);
+    if (!out)
+        return NULL;
+    memcpy(out, word, n * sizeof *out);
+    if (o->data_dir) {
+        out[n++] = "--data";
+        out[n++] = o->data_dir;
+    }
+    for (size_t i = 0; i < o->n_set; i++) {
+        out[n++] = "--set";
+        out[n++] = o->set[i];
+    }
+    for (size_t i = 0; sg_plugin_path(i) != NULL; i++) {
+        out[n++] = "--plugin";
+        out[n++] = sg_plugin_path(i);
+    }
+    return (char **)(uintptr_t)out; /* execvp takes no const words, but does not change them */
 }

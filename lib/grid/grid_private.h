@@ -55,9 +55,9 @@ cJSON *grid_summary_json(const struct grid_frame *g, const struct grid_traffic *
  * has a network of its own workers, "workers" is null, and "nodes" unless the section has them. */
 cJSON *grid_network_json(const struct sg_recipe *recipe);
 
-/* Writes what every cell and its check are told on their command lines, --set and --plugin with their values, into word,
- * which has room for 2 (o->n_set + sg_plugin_count()) words; returns how many these are. */
-size_t grid_put_changes(const char **word, const struct sg_grid_options *o);
+/* A command line for one of the grid's processes: word [n], and what all of them are told, --data, --set and --plugin with
+ * their values. The words are borrowed, and the list is to be freed; NULL = no memory. */
+char **grid_command_line(const char *const *word, size_t n, const struct sg_grid_options *o);
 
 struct sg_net;
 /* Adds the series of sg_burst_table on this network to a finished cell. They are null where the entries of each worker

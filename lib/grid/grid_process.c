@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -113,9 +115,30 @@ static void drain(struct sg_process *p, int *fd, void (*take)(struct sg_process 
     }
 }
 
-void sg_process_read(struct sg_process *p) {
+static void read_pipes(struct sg_process *p) {
     drain(p, &p->progress, take_progress);
     drain(p, &p->errors, take_errors);
+}
+
+/* A child whose two pipes have ended will be gone at once, so the wait for it is short. */
+void sg_process_wait(struct sg_process *p, size_t n) {
+    enum { TICK_MS = 100, REAP_MS = 2 };
+    struct pollfd *fds = calloc(2 * n, sizeof *fds);
+    nfds_t open = 0;
+    int timeout_ms = TICK_MS;
+    for (size_t i = 0; i < n; i++) {
+        if (fds && p[i].pid != 0) {
+            fds[open++] = (struct pollfd){.fd = p[i].progress, .events = POLLIN};
+            fds[open++] = (struct pollfd){.fd = p[i].errors, .events = POLLIN};
+        }
+        if (p[i].pid != 0 && p[i].progress < 0 && p[i].errors < 0)
+            timeout_ms = REAP_MS;
+    }
+    poll(fds, open, timeout_ms);
+    free(fds);
+    for (size_t i = 0; i < n; i++)
+        if (p[i].pid != 0)
+            read_pipes(&p[i]);
 }
 
 void sg_process_stop(struct sg_process *p, int signal_number, bool group) {
@@ -131,7 +154,7 @@ bool sg_process_ended(struct sg_process *p) {
     if (p->pid == 0 || waitpid(p->pid, &p->wait_status, WNOHANG) != p->pid)
         return false;
     p->pid = 0;
-    sg_process_read(p);
+    read_pipes(p);
     int *fd[] = {&p->progress, &p->errors}; /* a process that it left behind may hold them open */
     for (size_t i = 0; i < 2; i++) {
         if (*fd[i] >= 0)

@@ -31,8 +31,9 @@ struct sg_process {
 /* Starts argv[0], looked up in PATH. If the program cannot be run, the child says so and exits with 127. */
 SG_CHECKED sg_status sg_process_start(struct sg_process *p, char *const argv[], struct sg_error *err);
 
-/* Takes what the child has written since the last call; never waits. */
-void sg_process_read(struct sg_process *p);
+/* Waits until one of the children in p [n] has written something, has ended or a signal came, but at most a tenth of a
+ * second. Then it takes what they have written. */
+void sg_process_wait(struct sg_process *p, size_t n);
 
 /* Asks the child to stop by this signal, its group with it if `group`. A stopped process is continued, because it acts on
  * a signal only then. A child that is still there SG_PATIENCE_S later is killed with its group. */

@@ -1,6 +1,6 @@
 /* grid_run.c: runs the cells of a grid as processes, so many at once. */
+#include <inttypes.h>
 #include <math.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +13,11 @@
 #include "sg_clock.h"
 #include "sg_debug.h"
 #include "sg_file.h"
-#include "sg_grid.h"
 #include "sg_plugins.h"
 #include "sg_terminal.h"
 #include "sg_text.h"
 
-enum { TICK_MS = 100, REAP_MS = 2, LAUNCHER_WORDS = 32, CELL_WORDS = 24 };
+enum { LAUNCHER_WORDS = 32, CELL_WORDS = 24 };
 
 /* Fill in jobs and threads where they are 0 (threads stays 0 under a launcher), for `count` cells to run. */
 static void share_cores(struct sg_grid_options *o, size_t count) {
@@ -39,8 +38,8 @@ static void share_cores(struct sg_grid_options *o, size_t count) {
 
 /* ---- the pool ---- */
 
+/* What a process works on. */
 struct slot {
-    struct sg_process process;
     size_t cell;
     double started_s;
     ino_t before; /* the inode of the series file when the cell started; 0 = there was none */
@@ -51,9 +50,9 @@ struct pool {
     struct sg_cell_outcome *outcomes;
     size_t count;
     const struct sg_grid_options *options;
-    struct slot *slot; /* [jobs] */
-    char *launcher;    /* cut into words */
-    char **argv;       /* room for one command line */
+    struct sg_process *process; /* [jobs] */
+    struct slot *slot;          /* [jobs] of each process */
+    char *launcher;             /* cut into words */
     size_t running;
     int lock;     /* of the folder */
     int stopping; /* signal number */
@@ -64,11 +63,6 @@ struct pool {
 static ino_t file_number(const char *path) {
     struct stat info;
     return stat(path, &info) == 0 ? info.st_ino : 0;
-}
-
-static char *text_of(unsigned long long n, char out[24]) {
-    snprintf(out, 24, "%llu", n);
-    return out;
 }
 
 /* Seconds until the time limit; infinity if there is none. */
@@ -85,44 +79,34 @@ static bool time_to_start(const struct pool *p) {
     return !p->time_up && (!p->begun || time_left(p->options) > setup_s);
 }
 
-/* Writes the command line of a cell into pool->argv. Its numbers need room. */
-static void command_line(struct pool *p, size_t cell, char seed[24], char threads[24], char seconds[32]) {
+/* Makes the command line of a cell, to be freed. Its numbers need room. */
+static char **command_line(const struct pool *p, size_t cell, char seed[24], char threads[24], char seconds[32]) {
     const struct sg_grid_options *o = p->options;
-    size_t n = 0;
     const char *word[LAUNCHER_WORDS + CELL_WORDS];
-    if (p->launcher)
-        for (char *w = p->launcher; *w; w += strlen(w) + 1)
-            word[n++] = w;
-    const char *fixed[] = {o->program,
-                           o->recipe_path,
-                           "--method",
-                           p->cells[cell].label,
-                           "--seed",
-                           text_of(p->cells[cell].seed, seed),
-                           "-o",
-                           p->outcomes[cell].path,
-                           "--force",
-                           o->fresh ? "--no-resume" : "--resume",
-                           "--progress-fd",
-                           "1"};
-    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
-        word[n++] = fixed[i];
+    size_t n = 0;
+    for (const char *w = p->launcher; w && *w; w += strlen(w) + 1)
+        word[n++] = w;
+    snprintf(seed, 24, "%" PRIu64, p->cells[cell].seed);
+    snprintf(threads, 24, "%d", o->threads);
     snprintf(seconds, 32, "%.1f", fmax(time_left(o), 0));
-    const char *optional[][2] = {{"--data", o->data_dir},
-                                 {"--time-limit", o->stop_at_s > 0 ? seconds : NULL},
-                                 {"--device", o->device},
-                                 {"--record-gradients", o->record_gradients},
-                                 {"--threads", o->threads > 0 ? text_of((unsigned)o->threads, threads) : NULL}};
-    for (size_t i = 0; i < sizeof optional / sizeof *optional; i++)
-        if (optional[i][1]) {
-            word[n++] = optional[i][0];
-            word[n++] = optional[i][1];
+    const char *fixed[] = {o->program, o->recipe_path, o->fresh ? "--no-resume" : "--resume", "--force"};
+    memcpy(word + n, fixed, sizeof fixed);
+    n += sizeof fixed / sizeof *fixed;
+    const char *option[][2] = {{"--method", p->cells[cell].label},
+                               {"--seed", seed},
+                               {"-o", p->outcomes[cell].path},
+                               {"--progress-fd", "1"},
+                               {"--time-limit", o->stop_at_s > 0 ? seconds : NULL},
+                               {"--device", o->device},
+                               {"--record-gradients", o->record_gradients},
+                               {"--threads", o->threads > 0 ? threads : NULL}};
+    for (size_t i = 0; i < sizeof option / sizeof *option; i++)
+        if (option[i][1]) {
+            word[n++] = option[i][0];
+            word[n++] = option[i][1];
         }
     SG_ASSERT(n <= sizeof word / sizeof *word);
-    for (size_t i = 0; i < n; i++)
-        p->argv[i] = (char *)(uintptr_t)word[i]; /* execvp takes no const words, but does not change them */
-    n += grid_put_changes((const char **)(uintptr_t)(p->argv + n), o);
-    p->argv[n] = NULL;
+    return grid_command_line(word, n, o);
 }
 
 static void fail_cell(struct sg_cell_outcome *o, const struct sg_error *err) {
@@ -130,17 +114,21 @@ static void fail_cell(struct sg_cell_outcome *o, const struct sg_error *err) {
     o->message = strdup(err->msg);
 }
 
-static void start_cell(struct pool *p, struct slot *s, size_t cell) {
-    SG_ASSERT(s->process.pid == 0 && p->outcomes[cell].state == SG_CELL_WAITING);
+static void start_cell(struct pool *p, int job, size_t cell) {
+    struct slot *s = &p->slot[job];
+    SG_ASSERT(p->process[job].pid == 0 && p->outcomes[cell].state == SG_CELL_WAITING);
     struct sg_cell_outcome *o = &p->outcomes[cell];
     struct sg_error err;
     char seed[24], threads[24], seconds[32];
-    command_line(p, cell, seed, threads, seconds);
+    char **argv = command_line(p, cell, seed, threads, seconds);
+    sg_status status = argv ? sg_file_make_way(o->path, &err) : sg_fail_memory(&err, "a command line");
     SG_TRACE(2, "start %s, seed %s, into %s", p->cells[cell].label, seed, o->path);
     s->cell = cell;
     s->started_s = sg_clock_s();
     s->before = file_number(o->path);
-    if (sg_file_make_way(o->path, &err) == SG_OK && sg_process_start(&s->process, p->argv, &err) == SG_OK) {
+    SG_DO(status, sg_process_start(&p->process[job], argv, &err));
+    free(argv);
+    if (status == SG_OK) {
         o->state = SG_CELL_RUNNING;
         p->running++;
         p->begun = true;
@@ -187,21 +175,22 @@ static bool claim(struct pool *p, size_t cell) {
 static void fill_slots(struct pool *p) {
     size_t cell = 0;
     for (int i = 0; i < p->options->jobs && !p->stopping && time_to_start(p); i++) {
-        if (p->slot[i].process.pid != 0)
+        if (p->process[i].pid != 0)
             continue;
         while (cell < p->count && !(p->outcomes[cell].state == SG_CELL_WAITING && claim(p, cell)))
             cell++;
         if (cell < p->count)
-            start_cell(p, &p->slot[i], cell++);
+            start_cell(p, i, cell++);
     }
 }
 
 /* Decides what became of a cell whose child is gone. Only a series that the child put there counts. */
-static void conclude(struct pool *p, struct slot *s) {
-    SG_ASSERT(s->process.pid == 0 && p->outcomes[s->cell].state == SG_CELL_RUNNING);
+static void conclude(struct pool *p, int job) {
+    const struct slot *s = &p->slot[job];
+    SG_ASSERT(p->process[job].pid == 0 && p->outcomes[s->cell].state == SG_CELL_RUNNING);
     struct sg_cell_outcome *o = &p->outcomes[s->cell];
-    int status = s->process.wait_status, code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    const char *words = sg_process_last_words(&s->process);
+    int status = p->process[job].wait_status, code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    const char *words = sg_process_last_words(&p->process[job]);
     ino_t now = file_number(o->path);
     SG_TRACE(2, "%s ended: exit code %d, series %s", o->path, code,
              now == 0           ? "missing"
@@ -236,35 +225,20 @@ static void conclude(struct pool *p, struct slot *s) {
     }
 }
 
-/* Waits for news, at most a tick. A child whose two pipes have ended will be gone at once, so it looks again soon. */
-static void wait_for_news(const struct pool *p, struct pollfd *fds) {
-    nfds_t n = 0;
-    int timeout_ms = TICK_MS;
+static void take_news(struct pool *p) {
+    sg_process_wait(p->process, (size_t)p->options->jobs);
     for (int i = 0; i < p->options->jobs; i++) {
-        const struct sg_process *process = &p->slot[i].process;
+        struct sg_process *process = &p->process[i];
+        const size_t cell = p->slot[i].cell;
         if (process->pid == 0)
             continue;
-        fds[n++] = (struct pollfd){.fd = process->progress, .events = POLLIN};
-        fds[n++] = (struct pollfd){.fd = process->errors, .events = POLLIN};
-        if (process->progress < 0 && process->errors < 0)
-            timeout_ms = REAP_MS;
-    }
-    poll(fds, n, timeout_ms); /* a signal is news too */
-}
-
-static void take_news(struct pool *p) {
-    for (int i = 0; i < p->options->jobs; i++) {
-        struct slot *s = &p->slot[i];
-        if (s->process.pid == 0)
-            continue;
-        sg_process_read(&s->process);
-        p->outcomes[s->cell].done = s->process.done;
-        p->outcomes[s->cell].elapsed_s = sg_clock_s() - s->started_s;
-        if (sg_process_ended(&s->process)) {
+        p->outcomes[cell].done = process->done;
+        p->outcomes[cell].elapsed_s = sg_clock_s() - p->slot[i].started_s;
+        if (sg_process_ended(process)) {
             SG_ASSERT(p->running > 0);
             p->running--;
-            conclude(p, s);
-            sg_grid_unlock_cell(p->lock, &p->cells[s->cell]);
+            conclude(p, i);
+            sg_grid_unlock_cell(p->lock, &p->cells[cell]);
         }
     }
 }
@@ -275,8 +249,8 @@ static void ask_to_stop(struct pool *p, int signal_number) {
     const int ask = sg_grid_stop_signal(p->options->launcher);
     p->stopping = signal_number;
     for (int i = 0; i < p->options->jobs; i++)
-        if (p->slot[i].process.pid != 0)
-            sg_process_stop(&p->slot[i].process, ask, ask == SIGTERM);
+        if (p->process[i].pid != 0)
+            sg_process_stop(&p->process[i], ask, ask == SIGTERM);
 }
 
 static bool any_waiting(const struct pool *p) {
@@ -293,9 +267,6 @@ static void tell(const struct pool *p) {
 
 static sg_status run_pool(struct pool *p, struct sg_error *err) {
     const struct sg_grid_options *o = p->options;
-    struct pollfd *fds = calloc(2 * (size_t)o->jobs, sizeof *fds);
-    if (!fds)
-        return sg_fail_memory(err, "the process pool");
     for (;;) {
         int signal_number = o->stop ? o->stop() : 0;
         if (signal_number && !p->stopping)
@@ -304,10 +275,8 @@ static sg_status run_pool(struct pool *p, struct sg_error *err) {
         tell(p);
         if (p->running == 0 && (p->stopping || !time_to_start(p) || !any_waiting(p)))
             break;
-        wait_for_news(p, fds);
         take_news(p);
     }
-    free(fds);
     size_t open = 0;
     for (size_t i = 0; i < p->count; i++)
         open += p->outcomes[i].state == SG_CELL_WAITING;
@@ -355,9 +324,9 @@ sg_status sg_grid_run(struct sg_cell_outcome *outcomes, const struct sg_cell *ce
     if (status != SG_OK)
         goto out;
     share_cores(options, missing);
+    pool.process = calloc((size_t)options->jobs, sizeof *pool.process);
     pool.slot = calloc((size_t)options->jobs, sizeof *pool.slot);
-    pool.argv = calloc(LAUNCHER_WORDS + CELL_WORDS + 2 * (options->n_set + sg_plugin_count()) + 1, sizeof *pool.argv);
-    if (!pool.slot || !pool.argv)
+    if (!pool.process || !pool.slot)
         status = sg_fail_memory(err, "the process pool");
     else
         status = run_pool(&pool, err);
@@ -370,8 +339,8 @@ sg_status sg_grid_run(struct sg_cell_outcome *outcomes, const struct sg_cell *ce
             status = same;
     }
 out:
+    free(pool.process);
     free(pool.slot);
-    free(pool.argv);
     free(pool.launcher);
     if (pool.lock >= 0)
         close(pool.lock);

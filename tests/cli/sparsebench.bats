@@ -327,7 +327,7 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
 
 @test "one check before the first cell, without the launcher, and none when all cells are there" {
     bench -q -j 3 --seed 1 --set workers=2 --data D --launcher "env FAKE_X=1" >/dev/null
-    [ "$(head -n 1 "$FAKE_LOG")" = "check r.yaml --check --quiet --data D --method SGD --method Top-k --set workers=2" ]
+    [ "$(head -n 1 "$FAKE_LOG")" = "check r.yaml --check --quiet --method SGD --method Top-k --data D --set workers=2" ]
     [ "$(grep -c '^check' "$FAKE_LOG")" = 1 ]
     [ "$(started)" = 3 ]
     bench -q -j 3 --seed 1 --set workers=2 --data D >/dev/null
@@ -361,7 +361,7 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
 @test "--jobs, --threads, --set, --data, --device and --launcher reach the cells" {
     bench -q --method SGD --seed 1 -j 1 --threads 3 --data D --device cpu --set workers=2 \
         --launcher "env FAKE_X=1" >out.json
-    grep -q -- '--progress-fd 1 --data D --device cpu --threads 3 --set workers=2$' "$FAKE_LOG"
+    grep -q -- '--progress-fd 1 --device cpu --threads 3 --data D --set workers=2$' "$FAKE_LOG"
     [ "$(jq -r '.run.jobs, .run.threads, .run.launcher' out.json | xargs)" = "1 3 env FAKE_X=1" ]
     run -1 --separate-stderr bench -q --seed 2 --launcher no-such-launcher
     [[ $stderr == *"cannot run 'no-such-launcher': No such file"* ]]

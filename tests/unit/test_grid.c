@@ -527,10 +527,8 @@ static void test_deaf_child(void) {
         ok(false, "%s", err.msg);
         return;
     }
-    while (p.done == 0) { /* then it is deaf */
-        sg_process_read(&p);
-        usleep(1000);
-    }
+    while (p.done == 0) /* then it is deaf */
+        sg_process_wait(&p, 1);
     sg_process_stop(&p, SIGTERM, true);
     usleep(100000);
     ok(!sg_process_ended(&p), "a deaf child gets its time");
