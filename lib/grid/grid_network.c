@@ -73,23 +73,14 @@ static char *model_text(const struct sg_grid_network *n, bool each) {
 }
 
 cJSON *sg_grid_network_json(const struct sg_grid_network *n, const char *model) {
-    cJSON *out = cJSON_CreateObject(), *link = cJSON_CreateObject();
-    sg_json_set_string(out, "model", model);
-    sg_json_set_bool(out, "modelled", true);
-    sg_json_set_number(out, "workers", (double)n->net.workers);
-    sg_json_set_number(out, "nodes", (double)n->net.nodes);
-    sg_json_set_string(link, "name", n->net.between.name);
-    sg_json_set_number(link, "alpha_s", n->net.between.alpha_s);
-    sg_json_set_number(link, "bits_per_s", 8 / n->net.between.byte_s);
-    sg_json_set_string(link, "source", n->net.between.source);
-    sg_json_set_bool(link, "interpolated", n->net.between.interpolated);
-    sg_json_set(out, "link", link);
-    sg_json_set_string(out, "collective", n->sum->name);
-    sg_json_set_string(out, "gather", n->gather ? n->gather->name : NULL);
-    sg_json_set_string(out, "overlap", n->overlap->name);
-    sg_json_set_number(out, "compute_s", n->compute_s);
-    sg_json_set_number(out, "coding_ns", n->coding_s * 1e9);
-    return out;
+    const struct sg_link *between = &n->net.between;
+    cJSON *link = SG_OBJECT(SG_TEXT("name", between->name), SG_NUMBER("alpha_s", between->alpha_s),
+                            SG_NUMBER("bits_per_s", 8 / between->byte_s), SG_TEXT("source", between->source),
+                            SG_BOOL("interpolated", between->interpolated));
+    return SG_OBJECT(SG_TEXT("model", model), SG_BOOL("modelled", true), SG_NUMBER("workers", n->net.workers),
+                     SG_NUMBER("nodes", n->net.nodes), SG_VALUE("link", link), SG_TEXT("collective", n->sum->name),
+                     SG_TEXT("gather", n->gather ? n->gather->name : NULL), SG_TEXT("overlap", n->overlap->name),
+                     SG_NUMBER("compute_s", n->compute_s), SG_NUMBER("coding_ns", n->coding_s * 1e9));
 }
 
 cJSON *grid_network_json(const struct sg_recipe *recipe) {

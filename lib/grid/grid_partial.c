@@ -20,10 +20,8 @@ static bool same_list(const cJSON *then, const struct sg_option_list *now) {
 }
 
 void sg_grid_command_json(cJSON *run, const struct sg_grid_command *command) {
-    sg_json_set(run, "set", list_json(command->set));
-    sg_json_set(run, "methods", list_json(command->methods));
-    sg_json_set(run, "seeds", list_json(command->seeds));
-    sg_json_set_string(run, "part", *command->part);
+    SG_SET(run, SG_VALUE("set", list_json(command->set)), SG_VALUE("methods", list_json(command->methods)),
+           SG_VALUE("seeds", list_json(command->seeds)), SG_TEXT("part", *command->part));
 }
 
 size_t sg_grid_finished(const cJSON *result) {

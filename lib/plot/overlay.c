@@ -64,20 +64,23 @@ static bool move_named(cJSON *to, cJSON *from, const char *name) {
     return whole;
 }
 
+/* Replaces a member that is an array by another one, which is deleted where the member is none. */
+static void replace_list(cJSON *object, const char *key, cJSON *take_list) {
+    if (!cJSON_IsArray(sg_json_get(object, key)) || !cJSON_ReplaceItemInObjectCaseSensitive(object, key, take_list))
+        cJSON_Delete(take_list);
+}
+
 /* A plot's list of methods gets every method under the name of every result. */
 static void list_methods(cJSON *plot, char *const *name, size_t n) {
-    cJSON *methods = cJSON_DetachItemFromObjectCaseSensitive(plot, "methods"), *item, *all = cJSON_CreateArray();
-    cJSON_ArrayForEach(item, methods) for (size_t i = 0; cJSON_IsString(item) && i < n; i++) {
+    cJSON *all = cJSON_CreateArray();
+    const cJSON *item;
+    cJSON_ArrayForEach(item, sg_json_get(plot, "methods")) for (size_t i = 0; cJSON_IsString(item) && i < n; i++) {
         char *longer = sg_format("%s (%s)", item->valuestring, name[i]);
         if (longer)
             sg_json_push_string(all, longer);
         free(longer);
     }
-    if (cJSON_IsArray(methods))
-        sg_json_set(plot, "methods", all);
-    else
-        cJSON_Delete(all);
-    cJSON_Delete(methods);
+    replace_list(plot, "methods", all);
 }
 
 static bool is_same(const cJSON *a, const cJSON *b, const char *key) {
@@ -98,19 +101,15 @@ static bool join_plots(cJSON *first, cJSON *const *other, char *const *name, siz
     cJSON *plot;
     bool whole = true;
     cJSON_ArrayForEach(plot, sg_json_get(first, "plots")) {
-        cJSON *points = cJSON_DetachItemFromObjectCaseSensitive(plot, "points"), *all = cJSON_CreateArray();
+        cJSON *all = cJSON_CreateArray();
         list_methods(plot, name, n);
-        whole = move_named(all, points, name[0]) && whole;
-        for (size_t i = 1; i < n; i++) { /* copies, for a plot with other methods may be the same */
-            cJSON *same = same_plot(other[i], plot), *copy = cJSON_Duplicate(sg_json_get(same, "points"), true);
+        for (size_t i = 0; i < n; i++) { /* copies, for a plot with other methods may be the same */
+            const cJSON *same = i == 0 ? plot : same_plot(other[i], plot);
+            cJSON *copy = cJSON_Duplicate(sg_json_get(same, "points"), true);
             whole = move_named(all, copy, name[i]) && whole;
             cJSON_Delete(copy);
         }
-        if (cJSON_IsArray(points))
-            sg_json_set(plot, "points", all);
-        else
-            cJSON_Delete(all);
-        cJSON_Delete(points);
+        replace_list(plot, "points", all);
     }
     return whole;
 }
@@ -128,14 +127,10 @@ static bool describe(cJSON *out, cJSON *const *document, size_t n) {
                 add_word(&source, ", ", sg_json_string(document[i], "dataset.source", "?"));
         free(own);
     }
-    cJSON *about = cJSON_CreateObject(), *dataset = cJSON_CreateObject();
-    sg_json_set_string(about, "title", title);
-    sg_json_set_string(about, "name", recipe);
-    sg_json_set_string(dataset, "name", data);
-    /* The titles say already which data are generated. */
-    sg_json_set_string(dataset, "source", source && strcmp(source, "generated") == 0 ? "all generated" : source);
-    sg_json_set(out, "recipe", about);
-    sg_json_set(out, "dataset", dataset);
+    const bool generated = source && strcmp(source, "generated") == 0; /* the titles say already which data are */
+    SG_SET(
+        out, SG_VALUE("recipe", SG_OBJECT(SG_TEXT("title", title), SG_TEXT("name", recipe))),
+        SG_VALUE("dataset", SG_OBJECT(SG_TEXT("name", data), SG_TEXT("source", generated ? "all generated" : source))));
     free(title);
     free(recipe);
     free(data);
@@ -160,12 +155,11 @@ static sg_status join(cJSON **document, char *const *name, size_t n, struct sg_e
         if (strcmp(status, "ok") == 0)
             status = sg_json_string(document[i], "status", "ok");
     }
-    sg_json_set_string(out, "status", status);
-    sg_json_set(out, "schema", cJSON_DetachItemFromObjectCaseSensitive(document[0], "schema"));
-    sg_json_set(out, "program", cJSON_DetachItemFromObjectCaseSensitive(document[0], "program"));
-    sg_json_set(out, "results", results);
-    sg_json_set(out, "units", units);
-    sg_json_set(out, "plots", cJSON_DetachItemFromObjectCaseSensitive(document[0], "plots"));
+    SG_SET(out, SG_TEXT("status", status),
+           SG_VALUE("schema", cJSON_DetachItemFromObjectCaseSensitive(document[0], "schema")),
+           SG_VALUE("program", cJSON_DetachItemFromObjectCaseSensitive(document[0], "program")),
+           SG_VALUE("results", results), SG_VALUE("units", units),
+           SG_VALUE("plots", cJSON_DetachItemFromObjectCaseSensitive(document[0], "plots")));
     cJSON_Delete(document[0]);
     document[0] = out;
     return whole && out ? SG_OK : sg_fail_memory(err, "the results");

@@ -41,22 +41,14 @@ static sg_status as_results(cJSON *document, const char *name, struct sg_error *
     }
     const char *method = sg_json_string(document, "method", "run");
     const char *compressor = sg_json_string(document, "recipe.resolved.method.compressor", "");
-    cJSON *results = cJSON_CreateArray(), *result = cJSON_CreateObject(), *seeds = cJSON_CreateArray();
-    sg_json_set_string(result, "label", method);
-    sg_json_set_string(result, "method", method);
-    sg_json_set_bool(result, "baseline", strcmp(compressor, "none") == 0);
+    cJSON *results = cJSON_CreateArray(), *seeds = cJSON_CreateArray();
     sg_json_push_string(seeds, sg_json_string(document, "seed", "?"));
-    sg_json_set(result, "seeds", seeds);
-    sg_json_set(result, "series", series);
-    if (!results || !cJSON_AddItemToArray(results, result)) {
-        cJSON_Delete(results);
-        cJSON_Delete(result);
-        return sg_fail_memory(err, name);
-    }
-    const char *status = sg_json_string(document, "end.status", "truncated");
-    sg_json_set_string(document, "status", status);
-    sg_json_set(document, "results", results);
-    return SG_OK;
+    sg_json_push(results, SG_OBJECT(SG_TEXT("label", method), SG_TEXT("method", method),
+                                    SG_BOOL("baseline", strcmp(compressor, "none") == 0), SG_VALUE("seeds", seeds),
+                                    SG_VALUE("series", series)));
+    SG_SET(document, SG_TEXT("status", sg_json_string(document, "end.status", "truncated")),
+           SG_VALUE("results", results));
+    return cJSON_GetArraySize(sg_json_get(document, "results")) == 1 ? SG_OK : sg_fail_memory(err, name);
 }
 
 static sg_status check(cJSON *document, const char *name, struct sg_error *err) {

@@ -338,27 +338,21 @@ static void gpu_driver(char *out, size_t size) {
 }
 
 cJSON *sg_result_host(void) {
-    cJSON *host = cJSON_CreateObject();
     char name[256] = "unknown", cpu[256], driver[64];
+    struct sysinfo info;
+    const double memory = sysinfo(&info) == 0 ? (double)info.totalram * info.mem_unit : NAN;
     gethostname(name, sizeof name - 1);
     cpu_model(cpu, sizeof cpu);
-    sg_json_set_string(host, "name", name);
-    sg_json_set_string(host, "cpu", cpu);
-    sg_json_set_number(host, "cores", (double)sysconf(_SC_NPROCESSORS_ONLN));
-    struct sysinfo info;
-    sg_json_set_number(host, "memory_bytes", sysinfo(&info) == 0 ? (double)info.totalram * info.mem_unit : NAN);
     gpu_driver(driver, sizeof driver);
-    sg_json_set(host, "gpu", NULL); /* the one in use, if the caller has one */
-    sg_json_set_string(host, "driver", driver[0] ? driver : NULL);
-    return host;
+    return SG_OBJECT(SG_TEXT("name", name), SG_TEXT("cpu", cpu), SG_NUMBER("cores", sysconf(_SC_NPROCESSORS_ONLN)),
+                     SG_NUMBER("memory_bytes", memory),
+                     SG_TEXT("gpu", NULL), /* the one in use, if the caller has one */
+                     SG_TEXT("driver", driver[0] ? driver : NULL));
 }
 
 cJSON *sg_result_command(int argc, char **argv, const char *started_at, double elapsed_s) {
-    cJSON *out = cJSON_CreateObject(), *words = cJSON_CreateArray();
+    cJSON *words = cJSON_CreateArray();
     for (int i = 0; i < argc; i++)
         sg_json_push_string(words, argv[i]);
-    sg_json_set(out, "argv", words);
-    sg_json_set_string(out, "started_at", started_at);
-    sg_json_set_number(out, "elapsed_s", elapsed_s);
-    return out;
+    return SG_OBJECT(SG_VALUE("argv", words), SG_TEXT("started_at", started_at), SG_NUMBER("elapsed_s", elapsed_s));
 }
