@@ -6,30 +6,24 @@
 #include "sg_grid.h"
 #include "sg_text.h"
 
-/* Is nothing listed, or the text? */
-static bool listed(const struct sg_option_list *list, const char *text) {
+static bool has_seed(const struct sg_cell *cell, const char *seed) {
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64, cell->seed);
+    return strcmp(text, seed) == 0;
+}
+
+/* Is the cell one of the list, or nothing listed? `is` compares it with an item. */
+static bool is_listed(const struct sg_option_list *list, const struct sg_cell *cell,
+                      bool (*is)(const struct sg_cell *cell, const char *item)) {
     size_t i = 0;
-    while (list && i < list->count && strcmp(list->item[i], text) != 0)
+    while (list && i < list->count && !is(cell, list->item[i]))
         i++;
     return !list || list->count == 0 || i < list->count;
 }
 
-static bool of_listed(const struct sg_option_list *methods, const struct sg_cell *cell) {
-    size_t i = 0;
-    while (i < methods->count && !sg_cell_is(cell, methods->item[i]))
-        i++;
-    return methods->count == 0 || i < methods->count;
-}
-
-static const char *seed_text(const struct sg_cell *cell, char out[24]) {
-    snprintf(out, 24, "%" PRIu64, cell->seed);
-    return out;
-}
-
 static sg_status check_seed(const struct sg_cell *cells, size_t count, const char *seed, struct sg_error *err) {
-    char text[24];
     for (size_t i = 0; i < count; i++)
-        if (strcmp(seed_text(&cells[i], text), seed) == 0)
+        if (has_seed(&cells[i], seed))
             return SG_OK;
     return sg_fail(err, SG_ERR_ARGUMENT, "--seed %s: not a seed of the recipe (add --set 'seeds=[%s]')", seed, seed);
 }
@@ -51,11 +45,9 @@ sg_status sg_grid_choose(size_t *chosen, struct sg_cell *cells, size_t count, co
     if (status != SG_OK)
         return status;
     size_t n = 0;
-    for (size_t i = 0; i < count; i++) {
-        char text[24];
-        if (of_listed(methods, &cells[i]) && listed(seeds, seed_text(&cells[i], text)))
+    for (size_t i = 0; i < count; i++)
+        if (is_listed(methods, &cells[i], sg_cell_is) && is_listed(seeds, &cells[i], has_seed))
             keep(cells, &n, i);
-    }
     *chosen = n;
     return SG_OK;
 }

@@ -11,14 +11,6 @@ static cJSON *list_json(const struct sg_option_list *words) {
     return out;
 }
 
-static bool same_list(const cJSON *then, const struct sg_option_list *now) {
-    size_t i = 0;
-    const cJSON *word;
-    cJSON_ArrayForEach(word, then) if (i == now->count || !cJSON_IsString(word) ||
-                                       strcmp(word->valuestring, now->item[i++]) != 0) return false;
-    return cJSON_IsArray(then) && i == now->count;
-}
-
 void sg_grid_command_json(cJSON *run, const struct sg_grid_command *command) {
     SG_SET(run, SG_VALUE("set", list_json(command->set)), SG_VALUE("methods", list_json(command->methods)),
            SG_VALUE("seeds", list_json(command->seeds)), SG_TEXT("part", *command->part));
@@ -34,20 +26,26 @@ size_t sg_grid_finished(const cJSON *result) {
     return n;
 }
 
+/* Does a result's "run" say the words of this command? */
+static bool same_command(const cJSON *run, const struct sg_grid_command *command) {
+    cJSON *now = cJSON_CreateObject(), *words;
+    bool same = now != NULL;
+    sg_grid_command_json(now, command);
+    cJSON_ArrayForEach(words, now) same = same && cJSON_Compare(sg_json_get(run, words->string), words, true);
+    cJSON_Delete(now);
+    return same;
+}
+
 bool sg_grid_is_partial(const char *path, const struct sg_recipe *recipe, const struct sg_grid_command *command) {
     struct sg_error unused;
     cJSON *then;
     if (!sg_file_is_regular(path) || sg_json_read(&then, path, &unused) != SG_OK)
         return false;
-    const cJSON *run = sg_json_get(then, "run");
     const bool ours = strcmp(sg_json_string(then, "schema", ""), SG_SCHEMA_BENCH) == 0 && !sg_json_get(then, "kind") &&
                       cJSON_IsArray(sg_json_get(then, "results")) &&
                       !sg_status_is_finished(sg_json_string(then, "status", ""));
     const bool same = strcmp(sg_json_string(then, "recipe.sha256", ""), recipe->sha256) == 0 &&
-                      same_list(sg_json_get(run, "set"), command->set) &&
-                      same_list(sg_json_get(run, "methods"), command->methods) &&
-                      same_list(sg_json_get(run, "seeds"), command->seeds) &&
-                      strcmp(sg_json_string(run, "part", ""), *command->part ? *command->part : "") == 0;
+                      same_command(sg_json_get(then, "run"), command);
     const bool partial = ours && (same || sg_grid_finished(then) == 0);
     cJSON_Delete(then);
     return partial;

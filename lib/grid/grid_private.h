@@ -22,6 +22,9 @@ void grid_frame_close(struct grid_frame *g);
 /* The place of a label's first cell among all. */
 size_t grid_first_cell(const struct grid_frame *g, const struct sg_frame_label *label);
 
+/* Appends a string to an array of strings that does not have it yet. */
+void grid_push_once(cJSON *list, const char *text);
+
 /* How far a cell came, and how far it is to go; NaN = not known. */
 struct grid_reach {
     double step, steps, epoch, epochs;

@@ -166,13 +166,11 @@ sg_status sg_grid_same_data(const struct sg_cell *cells, const struct sg_cell_ou
 }
 
 cJSON *sg_grid_identities(const struct sg_cell_outcome *outcomes, size_t count) {
-    cJSON *out = cJSON_CreateArray(), *known;
+    cJSON *out = cJSON_CreateArray();
     for (size_t i = 0; i < count; i++) {
         const char *identity = sg_json_string(outcomes[i].run.header, "program.identity", NULL);
-        bool found = identity == NULL;
-        cJSON_ArrayForEach(known, out) found = found || strcmp(known->valuestring, identity) == 0;
-        if (!found)
-            sg_json_push_string(out, identity);
+        if (identity)
+            grid_push_once(out, identity);
     }
     return out;
 }

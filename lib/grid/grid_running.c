@@ -61,16 +61,17 @@ char *sg_grid_reach_text(char out[SG_REACH_CHARS], const struct sg_cell *cell, c
     return out;
 }
 
+void grid_push_once(cJSON *list, const char *text) {
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list) if (strcmp(item->valuestring, text) == 0) return;
+    sg_json_push_string(list, text);
+}
+
 cJSON *sg_grid_devices(const struct sg_run *run) {
-    cJSON *out = cJSON_CreateArray(), *known;
+    cJSON *out = cJSON_CreateArray();
     const cJSON *segment;
-    cJSON_ArrayForEach(segment, sg_json_get(run->run, "segments")) {
-        const char *name = sg_json_string(segment, "processor", "?");
-        bool found = false;
-        cJSON_ArrayForEach(known, out) found = found || strcmp(known->valuestring, name) == 0;
-        if (!found)
-            sg_json_push_string(out, name);
-    }
+    cJSON_ArrayForEach(segment, sg_json_get(run->run, "segments"))
+        grid_push_once(out, sg_json_string(segment, "processor", "?"));
     if (cJSON_GetArraySize(out) > 0)
         return out;
     cJSON_Delete(out);

@@ -219,10 +219,8 @@ static bool read_panels(struct sg_reading *r) {
         const char *none;
         return sg_plot_resolve(&none, &r->frame, NULL, r->err) == SG_OK;
     }
-    if (only > (n ? n : 1)) {
-        sg_fail(r->err, SG_ERR_ARGUMENT, "--panel=%zu: the result has %zu plot%s", only, n, n == 1 ? "" : "s");
+    if (sg_plot_check_panel(r->document, r->select, r->err) != SG_OK)
         return false;
-    }
     r->figure->panel = calloc(n ? n : 1, sizeof *r->figure->panel);
     if (!r->figure->panel)
         return sg_reading_failed(r);

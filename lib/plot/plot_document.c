@@ -24,6 +24,13 @@ void sg_plot_note_status(struct sg_plot_notes *notes, const cJSON *document) {
         sg_plot_note(notes, "the result's status is '%.40s': what is there is shown", status);
 }
 
+sg_status sg_plot_check_panel(const cJSON *document, const struct sg_plot_select *select, struct sg_error *err) {
+    const size_t n = (size_t)cJSON_GetArraySize(sg_json_get(document, "plots"));
+    return select->panel <= (n ? n : 1) ? SG_OK
+                                        : sg_fail(err, SG_ERR_ARGUMENT, "--panel=%zu: the result has %zu plot%s",
+                                                  select->panel, n, n == 1 ? "" : "s");
+}
+
 /* Adds a name that is not in name [n] yet; returns how many there are then. */
 static size_t add_name(const char **name, size_t n, const char *add) {
     for (size_t i = 0; i < n; i++)

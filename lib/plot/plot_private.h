@@ -25,6 +25,9 @@ char *sg_plot_source(const cJSON *document);
 /* A footnote, which is taken over, with what the cells that are not finished came to, if there are any. NULL, which is
  * also passed through = no memory. */
 char *sg_plot_add_unfinished(char *take_footnote, const cJSON *document);
+/* SG_ERR_ARGUMENT: --panel names a plot that the document does not have. */
+SG_CHECKED sg_status sg_plot_check_panel(const cJSON *document, const struct sg_plot_select *select,
+                                         struct sg_error *err);
 /* Number of seeds when all labels have the same, else 0. */
 int sg_plot_seeds(const struct sg_frame *frame);
 /* Notes about unfinished results. */

@@ -130,7 +130,6 @@ static void choose_told(struct choice *c, const cJSON *columns, size_t panel) {
 static sg_status choose_metrics(struct choice *c, const struct sg_plot_select *select, struct sg_plot_notes *notes,
                                 struct sg_error *err) {
     const cJSON *told = sg_json_get(c->document, "table.columns");
-    const size_t n = (size_t)cJSON_GetArraySize(sg_json_get(c->document, "plots"));
     struct source chosen = {0};
     if (select->y) {
         sg_status status = sg_plot_resolve(&chosen.name, &c->frame, select->y, err);
@@ -138,12 +137,11 @@ static sg_status choose_metrics(struct choice *c, const struct sg_plot_select *s
             add(c, &chosen);
         return status;
     }
-    if (select->panel > (n ? n : 1))
-        return sg_fail(err, SG_ERR_ARGUMENT, "--panel=%zu: the result has %zu plot%s", select->panel, n,
-                       n == 1 ? "" : "s");
+    if (sg_plot_check_panel(c->document, select, err) != SG_OK)
+        return err->status;
     if (told)
         choose_told(c, told, select->panel);
-    else if (n > 0)
+    else if (cJSON_GetArraySize(sg_json_get(c->document, "plots")) > 0)
         choose_plots(c, select, notes);
     else
         for (size_t l = 0; l < c->frame.n_labels; l++)
