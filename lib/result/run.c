@@ -180,44 +180,15 @@ static sg_status parse_lines(struct sg_run *run, const char *text, size_t length
     return status != SG_OK || run->header ? status : sg_fail(err, SG_ERR_FORMAT, "%s: no complete header record", name);
 }
 
-static sg_status take_series(struct sg_run *run, const cJSON *series, size_t n, const char *name,
-                             struct sg_error *err) {
-    struct index index = {0};
-    const cJSON *values, *value;
-    size_t known = 0;
-    sg_status status = make_index(&index, run, name, err);
-    for (values = series ? series->child : NULL; values && status == SG_OK; values = values->next) {
-        bool fresh;
-        struct sg_series *column = find_series(&index, values->string, 1, &fresh);
-        size_t point = 0;
-        if (fresh && (size_t)cJSON_GetArraySize(values) != n)
-            status = sg_fail(err, SG_ERR_FORMAT, "%s: series '%s' has not %zu points", name, column->name, n);
-        for (value = fresh && status == SG_OK ? values->child : NULL; value; value = value->next)
-            column->value[point++] = cJSON_IsNumber(value) ? value->valuedouble : NAN;
-        known += fresh;
-    }
-    if (status == SG_OK && known != run->n_series)
-        status =
-            sg_fail(err, SG_ERR_FORMAT, "%s: has the series of %zu of its %zu columns", name, known, run->n_series);
-    free_index(&index);
-    return status;
-}
-
-static sg_status unfold(struct sg_run *run, cJSON *folded, size_t length, const char *name, struct sg_error *err) {
-    run->run = cJSON_DetachItemFromObjectCaseSensitive(folded, "run");
-    run->end = cJSON_DetachItemFromObjectCaseSensitive(folded, "end");
-    run->layers = cJSON_DetachItemFromObjectCaseSensitive(folded, "layer_series");
-    cJSON *series = cJSON_DetachItemFromObjectCaseSensitive(folded, "series");
-    run->header = folded;
-    size_t n = (size_t)cJSON_GetArraySize(series ? series->child : NULL);
-    const size_t columns = (size_t)cJSON_GetArraySize(sg_json_get(folded, "columns"));
-    sg_status status = worth(n, columns, length) < n
-                           ? sg_fail(err, SG_ERR_FORMAT, "%s: not every series has %zu points", name, n)
-                           : make_series(run, n, length, name, err);
-    SG_DO(status, take_series(run, series, n, name, err));
-    run->n_points = status == SG_OK ? n : 0;
-    cJSON_Delete(series);
-    return status;
+/* Takes over the records of the folded form; its series are for readers of results (sg_frame.h). */
+static sg_status unfold(struct sg_run *run, cJSON *take_folded, const char *name, struct sg_error *err) {
+    run->header = take_folded;
+    run->run = cJSON_DetachItemFromObjectCaseSensitive(take_folded, "run");
+    run->end = cJSON_DetachItemFromObjectCaseSensitive(take_folded, "end");
+    const bool whole = cJSON_IsObject(sg_json_get(take_folded, "series"));
+    cJSON_DeleteItemFromObjectCaseSensitive(take_folded, "series");
+    cJSON_DeleteItemFromObjectCaseSensitive(take_folded, "layer_series");
+    return whole ? SG_OK : sg_fail(err, SG_ERR_FORMAT, "%s: a result without \"series\"", name);
 }
 
 sg_status sg_run_parse(struct sg_run *out, const char *text, size_t length, const char *name, struct sg_error *err) {
@@ -227,7 +198,7 @@ sg_status sg_run_parse(struct sg_run *out, const char *text, size_t length, cons
     if (status == SG_OK && !sg_json_get(whole, "record")) {
         status = sg_schema_check(sg_json_string(whole, "schema", NULL), SG_SCHEMA_TRAIN, name, err);
         if (status == SG_OK)
-            status = unfold(&run, whole, length, name, err);
+            status = unfold(&run, whole, name, err);
         else
             cJSON_Delete(whole);
     } else {

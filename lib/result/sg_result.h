@@ -53,12 +53,12 @@ struct sg_run {
     struct sg_series *series;  /* [n_series] in column order */
     size_t n_series, n_points;
     bool damaged; /* it has a checksum that its bytes do not fit */
-    /* Array [n_points] of the steps' "layers" ("layer_series" in the folded form); NULL = not recorded. */
+    /* Array [n_points] of the steps' "layers", "layer_series" in the folded form; NULL = not recorded. */
     cJSON *layers;
 };
 
-/* Reads a run from NDJSON or from the folded JSON. A truncated series is no error (end == NULL), and a torn last line
- * is dropped. SG_ERR_UNSUPPORTED: the schema number is above ours. */
+/* Reads a run from NDJSON, or of the folded JSON its records alone, without series and layers. A truncated series is no
+ * error (end == NULL), and a torn last line is dropped. SG_ERR_UNSUPPORTED: the schema number is above ours. */
 SG_CHECKED sg_status sg_run_read(struct sg_run *out, const char *path, struct sg_error *err);
 SG_CHECKED sg_status sg_run_parse(struct sg_run *out, const char *text, size_t length, const char *name,
                                   struct sg_error *err);
