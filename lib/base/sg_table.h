@@ -1,5 +1,5 @@
 /* sg_table.h: a table of texts and numbers, and how it is written: for people in lines of a width, and in the markup of
- * Markdown, LaTeX, HTML and TSV. */
+ * Markdown, LaTeX and HTML. */
 #ifndef SG_TABLE_H
 #define SG_TABLE_H
 
@@ -23,6 +23,13 @@ struct sg_table_column {
     int weight;       /* where there is no room, columns that are the same in all rows are left out, then those of least
                     weight, of several the last */
     size_t head_most; /* the head continues in the next line where it is wider; 0 = any width */
+    /* In markup only: */
+    const char *tex;     /* the head in LaTeX, where it is not `head` as text; NULL = it is */
+    double share;        /* of a line, that a column of words has in LaTeX; 0 = as wide as its cells */
+    bool names;          /* HTML: the cells name their rows */
+    const char *kind;    /* HTML: the class of cells that are no numbers; NULL = none */
+    const char *unfolds; /* HTML: what one opens to see sg_table_more */
+    void (*html)(FILE *out, const char *text); /* HTML: writes the text of a cell; NULL = as text */
 };
 
 typedef struct sg_table sg_table;
@@ -36,6 +43,10 @@ void sg_table_cell(sg_table *t, const char *text, const char *deviation);
 /* Appends a formatted cell; sg_table_number "-" for a NaN. */
 void sg_table_format(sg_table *t, const char *format, ...) SG_PRINTF(2, 3);
 void sg_table_number(sg_table *t, const char *format, double x);
+/* The number that a cell, the last one, is sorted by in HTML; sg_table_number sets it. */
+void sg_table_value(sg_table *t, double value);
+/* Adds a line to what stands behind the last cell in markup: after "; ", or in HTML unfolded. */
+void sg_table_more(sg_table *t, const char *line);
 void sg_table_free(sg_table *t);
 
 /* How a table is written for people. */
@@ -49,16 +60,11 @@ struct sg_table_lines {
 SG_CHECKED sg_status sg_table_write_lines(FILE *out, const sg_table *t, const struct sg_table_lines *how,
                                           struct sg_error *err);
 
-/* What a format of markup puts around rows and cells. Cells and heads of numbers are written as they are, others by
- * `put`. */
-struct sg_table_markup {
-    const char *row, *between, *end;
-    void (*put)(FILE *out, const char *text);
-};
-SG_CHECKED sg_status sg_table_write_head(FILE *out, const sg_table *t, const struct sg_table_markup *how,
-                                         struct sg_error *err);
-SG_CHECKED sg_status sg_table_write_rows(FILE *out, const sg_table *t, const struct sg_table_markup *how,
-                                         struct sg_error *err);
+/* The table alone: what needs a package of LaTeX (booktabs), or a style of HTML, says the caller. HTML has the caption
+ * above it. */
+SG_CHECKED sg_status sg_table_write_markdown(FILE *out, const sg_table *t, struct sg_error *err);
+SG_CHECKED sg_status sg_table_write_latex(FILE *out, const sg_table *t, struct sg_error *err);
+SG_CHECKED sg_status sg_table_write_html(FILE *out, const sg_table *t, const char *caption, struct sg_error *err);
 
 /* Writes a text in lines of at most `width` characters, 0 = any, unless a word is longer. The first line begins with
  * `first`, the others with `next`, which may have escape sequences of colour, and each ends. */

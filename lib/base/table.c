@@ -32,7 +32,8 @@ void sg_table_column(sg_table *t, const struct sg_table_column *column) {
     if (!larger)
         return;
     t->column = larger;
-    t->column[t->n_columns++] = (struct table_column){*column, copy(t, column->head), copy(t, column->unit)};
+    t->column[t->n_columns++] =
+        (struct table_column){*column, copy(t, column->head), copy(t, column->unit), copy(t, column->tex)};
 }
 
 sg_table *sg_table_open(const struct sg_table_column *column, size_t n) {
@@ -47,7 +48,27 @@ void sg_table_cell(sg_table *t, const char *text, const char *deviation) {
     if (!larger)
         return;
     t->cell = larger;
-    t->cell[t->n_cells++] = (struct table_cell){copy(t, text), copy(t, deviation)};
+    t->cell[t->n_cells++] = (struct table_cell){copy(t, text), copy(t, deviation), copy(t, ""), NAN};
+}
+
+static struct table_cell *last_cell(sg_table *t) {
+    return t && !t->lost && t->n_cells > 0 ? &t->cell[t->n_cells - 1] : NULL;
+}
+
+void sg_table_value(sg_table *t, double value) {
+    struct table_cell *cell = last_cell(t);
+    if (cell)
+        cell->value = value;
+}
+
+void sg_table_more(sg_table *t, const char *line) {
+    struct table_cell *cell = last_cell(t);
+    char *longer = cell ? sg_format("%s%s\n", cell->more, line) : NULL;
+    if (!cell)
+        return;
+    free(cell->more);
+    cell->more = longer;
+    t->lost = !longer;
 }
 
 void sg_table_format(sg_table *t, const char *format, ...) {
@@ -69,16 +90,19 @@ void sg_table_number(sg_table *t, const char *format, double x) {
     if (!isnan(x))
         snprintf(text, sizeof text, format, x);
     sg_table_cell(t, text, NULL);
+    sg_table_value(t, x);
 }
 
 void sg_table_free(sg_table *t) {
     for (size_t i = 0; t && i < t->n_columns; i++) {
         free(t->column[i].head);
         free(t->column[i].unit);
+        free(t->column[i].tex);
     }
     for (size_t i = 0; t && i < t->n_cells; i++) {
         free(t->cell[i].text);
         free(t->cell[i].deviation);
+        free(t->cell[i].more);
     }
     if (t) {
         free(t->column);
@@ -111,29 +135,4 @@ void sg_put_wrapped(FILE *out, const char *text, size_t width, const char *first
         text += n;
         text += *text == ' ';
     }
-}
-
-/* ---- markup ---- */
-
-static void put_markup(FILE *out, const sg_table *t, size_t c, const struct sg_table_markup *how, const char *text,
-                       const char *deviation) {
-    fputs(c > 0 ? how->between : how->row, out);
-    if (t->column[c].as.align == SG_TABLE_NUMBER)
-        fprintf(out, "%s%s", text, deviation);
-    else
-        how->put(out, text);
-    fputs(c + 1 < t->n_columns ? "" : how->end, out);
-}
-
-sg_status sg_table_write_head(FILE *out, const sg_table *t, const struct sg_table_markup *how, struct sg_error *err) {
-    for (size_t c = 0; t && !t->lost && c < t->n_columns; c++)
-        put_markup(out, t, c, how, t->column[c].head, "");
-    return t && !t->lost ? SG_OK : sg_fail_memory(err, "the table");
-}
-
-sg_status sg_table_write_rows(FILE *out, const sg_table *t, const struct sg_table_markup *how, struct sg_error *err) {
-    for (size_t r = 0; t && !t->lost && r < table_rows(t); r++)
-        for (size_t c = 0; c < t->n_columns; c++)
-            put_markup(out, t, c, how, table_cell_at(t, r, c)->text, table_cell_at(t, r, c)->deviation);
-    return t && !t->lost ? SG_OK : sg_fail_memory(err, "the table");
 }

@@ -6,10 +6,11 @@
 
 struct table_column {
     struct sg_table_column as;
-    char *head, *unit;
+    char *head, *unit, *tex;
 };
 struct table_cell {
-    char *text, *deviation;
+    char *text, *deviation, *more; /* `more` is lines */
+    double value;                  /* NaN = none */
 };
 struct sg_table {
     struct table_column *column;

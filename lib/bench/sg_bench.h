@@ -12,6 +12,7 @@
 #include "sg_json.h"
 #include "sg_recipe.h"
 #include "sg_status.h"
+#include "sg_table.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,7 +33,11 @@ struct sg_bench_options {
 SG_CHECKED sg_status sg_bench_run(cJSON **results, bool *verified, const struct sg_recipe *recipe,
                                   const struct sg_bench_options *options, struct sg_error *err);
 
-/* Prints the results as a table with one row each, in lines of at most `width` characters. SG_ERR_MEMORY. */
+/* The results about operations, or about compressors, as a table with one row each, which the caller frees. Returns how
+ * many there are. sg_bench_note says what those of compressors mean. */
+size_t sg_bench_rows(sg_table **out, const cJSON *results, bool of_compressors);
+extern const char sg_bench_note[];
+/* Prints the results as tables with one row each, in lines of at most `width` characters. SG_ERR_MEMORY. */
 SG_CHECKED sg_status sg_bench_table(FILE *out, const cJSON *results, size_t width, struct sg_error *err);
 
 #ifdef __cplusplus

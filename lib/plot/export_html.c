@@ -21,7 +21,7 @@ void html_put_name(FILE *out, const struct sg_page_result *result) {
     char *dot = name && result->name ? strrchr(name, '.') : NULL;
     if (dot && dot > name)
         *dot = '\0';
-    html_put(out, sg_plot_made(name));
+    sg_put_html(out, sg_plot_made(name));
     free(name);
 }
 
@@ -34,8 +34,8 @@ static void put_recipe(const struct html_section *s) {
     html_begin_part(s, "recipe", "Recipe");
     const char *path = sg_json_string(s->document, "recipe.path", NULL);
     if (path) {
-        html_put_element(s->out, "<p><code>", path, "</code>, SHA-256 <code>");
-        html_put_element(s->out, "", sg_json_string(s->document, "recipe.sha256", "?"), "</code></p>\n");
+        sg_put_element(s->out, "<p><code>", path, "</code>, SHA-256 <code>");
+        sg_put_element(s->out, "", sg_json_string(s->document, "recipe.sha256", "?"), "</code></p>\n");
     }
     fputs("<p>What every key was, without those that were not set.</p>\n", s->out);
     fputs("<details><summary>The recipe as text</summary><pre tabindex=\"0\">", s->out);
@@ -50,7 +50,7 @@ static void put_links(const struct html_section *s, const struct sg_summary *sum
         bool there;
     } part[] = {{"figures", "Figures", figures},
                 {"finals", kernels ? "Times" : "Final values", kernels || summary->n_metrics > 0},
-                {"claims", "Claims", html_count_claims(s, summary) > 0},
+                {"claims", "Claims", sg_plot_claims_shown(summary) > 0},
                 {"cells", "Cells", html_count_cells(s->document) > 0},
                 {"provenance", "Provenance", true},
                 {"recipe", "Recipe", sg_json_get(s->document, "recipe.resolved") != NULL},
@@ -70,14 +70,14 @@ static void put_header(const struct html_section *s, const struct sg_page_result
     html_put_name(s->out, result);
     fputs("</p>\n", s->out);
     fprintf(s->out, "<h%d id=\"r%d-title\">", heading, s->number);
-    html_put(s->out, title[0] ? title : name_of(s->document));
+    sg_put_html(s->out, title[0] ? title : name_of(s->document));
     fprintf(s->out, "</h%d>\n", heading);
-    html_put_element(s->out, "<p class=\"source\">", source, "</p>\n");
+    sg_put_element(s->out, "<p class=\"source\">", source, "</p>\n");
     if (finding)
-        html_put_element(s->out, "<p class=\"lead\">", finding, ".</p>\n");
+        sg_put_element(s->out, "<p class=\"lead\">", finding, ".</p>\n");
     fputs(notes->n ? "<ul class=\"notes\">" : "", s->out);
     for (size_t i = 0; i < notes->n; i++)
-        html_put_element(s->out, "<li>", notes->text[i], "</li>");
+        sg_put_element(s->out, "<li>", notes->text[i], "</li>");
     fputs(notes->n ? "</ul>\n" : "", s->out);
 }
 
@@ -108,18 +108,16 @@ static sg_status put_section(const struct html_section *s, const struct sg_page_
     put_links(s, &summary, figures);
     fputs("</header>\n", s->out);
     status = html_put_figures(s, select, err);
-    if (kernels)
-        html_put_kernels(s);
-    html_put_finals(s, &summary);
-    html_put_claims(s, &summary);
-    html_put_cells(s);
+    SG_DO(status, kernels ? html_put_kernels(s, err) : html_put_finals(s, &summary, err));
+    SG_DO(status, html_put_claims(s, &summary, err));
+    SG_DO(status, html_put_cells(s, err));
     html_put_provenance(s);
     put_recipe(s);
     html_begin_part(s, "data", "Data");
     fputs("<p>All numbers are in this page as JSON, a result that sparseplot-export reads. <button type=\"button\" "
           "class=\"download\" data-name=\"",
           s->out);
-    html_put_element(s->out, "", name_of(s->document), ".json\">Save the JSON</button></p></section>\n");
+    sg_put_element(s->out, "", name_of(s->document), ".json\">Save the JSON</button></p></section>\n");
     fprintf(s->out, "<script type=\"application/json\" id=\"r%d-document\">", s->number);
     html_put_json(s->out, s->document);
     fputs("</script>\n</article>\n", s->out);
@@ -135,7 +133,7 @@ out:
 static void put_head(FILE *out, const char *title, const char *status) {
     fprintf(out, "<!doctype html>\n<!-- %s%s -->\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n", SG_PAGE_MARK,
             status);
-    html_put_element(out, "<title>", title, "</title>\n");
+    sg_put_element(out, "<title>", title, "</title>\n");
     fputs("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
           "<meta name=\"color-scheme\" content=\"light dark\">\n"
           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
@@ -168,17 +166,14 @@ sg_status sg_page_write(FILE *out, const struct sg_page_result *result, size_t n
     put_head(out, title[0] ? title : name_of(result[0].document), worst_status(result, n));
     if (n > 1) {
         section.title = NULL; /* it is the page's */
-        html_put_element(out, "<header class=\"page\"><h1>", title, "</h1>\n");
+        sg_put_element(out, "<header class=\"page\"><h1>", title, "</h1>\n");
         status = html_put_front(out, result, n, &section, err);
         fputs("</header>\n", out);
     }
     fputs("<main id=\"main\">\n", out);
     for (size_t i = 0; i < n && status == SG_OK; i++) {
-        const struct html_section s = {.out = out,
-                                       .document = result[i].document,
-                                       .number = (int)i + 1,
-                                       .level = n > 1 ? 3 : 2,
-                                       .all_seeds = select->seeds};
+        const struct html_section s = {
+            .out = out, .document = result[i].document, .number = (int)i + 1, .level = n > 1 ? 3 : 2};
         status = put_section(&s, &result[i], &section, all, err);
     }
     if (status == SG_OK && sg_json_is_lost())

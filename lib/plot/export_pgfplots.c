@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "plot_private.h"
+#include "sg_markup.h"
 
 /* TeX keeps all points of all panels in its main memory. */
 enum { MAX_TEX_POINTS = 500 };
@@ -66,14 +67,16 @@ static void put_line(FILE *out, const struct sg_figure *f, size_t p, const struc
     if (row)
         return;
     fputs("\\addlegendentry{", out);
-    sg_plot_put_tex(out, f->legend[curve->legend].text);
+    sg_put_tex(out, f->legend[curve->legend].text);
     fputs("}\n", out);
 }
 
 static void put_axis(FILE *out, const struct sg_axis *axis, char side) {
     char text[2][SG_NUMBER_CHARS];
-    fprintf(out, ",\n  %cmode=%s, %cmin=%s, %cmax=%s, %clabel={%s}", side, axis->log ? "log" : "normal", side,
-            sg_number_text(axis->min, text[0]), side, sg_number_text(axis->max, text[1]), side, axis->latex);
+    fprintf(out, ",\n  %cmode=%s, %cmin=%s, %cmax=%s, %clabel={", side, axis->log ? "log" : "normal", side,
+            sg_number_text(axis->min, text[0]), side, sg_number_text(axis->max, text[1]), side);
+    sg_put_tex_title(out, axis->words, axis->formula);
+    fputs("}", out);
 }
 
 /* The rows of a ranking have names in place of numbers. */
@@ -91,7 +94,7 @@ static void put_rows(FILE *out, const struct sg_panel *panel) {
     for (size_t c = 0; c < panel->n_curves; c++)
         if (!panel->curve[c].level) {
             fprintf(out, "%s{", before);
-            sg_plot_put_tex(out, panel->curve[c].row);
+            sg_put_tex(out, panel->curve[c].row);
             fputs("}", out);
             before = ",";
         }
@@ -102,7 +105,7 @@ static sg_status put_panel(FILE *out, const struct sg_figure *f, size_t p, struc
     const struct sg_panel *panel = &f->panel[p];
     char *caption = sg_plot_caption(f, p);
     fputs("\\nextgroupplot[title={", out);
-    sg_plot_put_tex(out, sg_plot_made(caption));
+    sg_put_tex(out, sg_plot_made(caption));
     fputs("}", out);
     free(caption);
     put_axis(out, &panel->x, 'x');

@@ -36,7 +36,7 @@ void svg_begin_text(FILE *out, double x, double y, double size, const char *how)
 
 void svg_put_text(const struct svg_drawing *d, const char *text, double x, double y, double em, const char *how) {
     svg_begin_text(d->out, svg_pixels(x), svg_pixels(y), SVG_INCH * em, how);
-    html_put(d->out, text);
+    sg_put_html(d->out, text);
     fputs("</text>\n", d->out);
 }
 
@@ -140,7 +140,7 @@ static void put_entry(const struct svg_drawing *g, const struct sg_entry *e, dou
     const struct sg_legend *entry = &g->f->legend[e->entry];
     const double em = g->s->em;
     fputs("<g data-legend=\"", g->out);
-    html_put(g->out, entry->label);
+    sg_put_html(g->out, entry->label);
     fputs("\"><path", g->out);
     svg_put_stroke(g->out, &entry->style, SVG_LINE * entry->style.width);
     fprintf(g->out, " d=\"M%g %gH%g\"/>", svg_pixels(x), svg_pixels(y), svg_pixels(x + SG_SAMPLE * em));
@@ -166,7 +166,7 @@ static void put_legend(const struct svg_drawing *g, size_t p) {
 
 static void put_attribute(FILE *out, const char *name, const char *value) {
     fprintf(out, " %s=\"", name);
-    html_put(out, value);
+    sg_put_html(out, value);
     fputc('"', out);
 }
 
@@ -206,8 +206,8 @@ sg_status sg_svg_write(FILE *out, const struct sg_figure *f, const char *id, str
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" height=\"%g\" viewBox=\"0 0 %g %g\" "
             "font-family=\"Helvetica,Arial,sans-serif\">\n",
             width, height, width, height);
-    html_put_element(out, "<title>", f->title, "</title>\n");
-    html_put_element(out, "<desc>", f->source, "</desc>\n");
+    sg_put_element(out, "<title>", f->title, "</title>\n");
+    sg_put_element(out, "<desc>", f->source, "</desc>\n");
     fprintf(out, "<rect class=\"sheet\" width=\"%g\" height=\"%g\" fill=\"#FFFFFF\"/>\n", width, height);
     put_lines(&g, f->title, sg_sheet_title_ems(&s), s.width / 2, s.title, s.em, SVG_CENTER);
     if (s.shared)

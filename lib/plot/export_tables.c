@@ -2,16 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plot_private.h"
-#include "sg_table.h"
+#include "html_private.h"
+#include "sg_markup.h"
 #include "sg_text.h"
 
 enum { HEADING = 12 };
-
-static void put_line(FILE *out, const char *before, const char *text) {
-    if (text[0])
-        fprintf(out, "%s%s\n", before, text);
-}
 
 /* "bits per worker (×10⁶)"; malloc'ed, NULL = no memory. */
 static char *heading_of(const struct sg_summary *s, size_t m, const struct sg_column_style *style) {
@@ -23,6 +18,13 @@ static char *heading_of(const struct sg_summary *s, size_t m, const struct sg_co
 
 static bool is_shown(const struct sg_summary *s, const struct sg_claim *claim) {
     return claim->judged || s->seeds;
+}
+
+size_t sg_plot_claims_shown(const struct sg_summary *s) {
+    size_t n = 0;
+    for (size_t i = 0; i < s->n_claims; i++)
+        n += is_shown(s, &s->claim[i]);
+    return n;
 }
 
 /* ---- the plain table ---- */
@@ -60,26 +62,42 @@ static char *plain_head(const struct sg_summary *s, size_t m, const struct sg_co
     return heading;
 }
 
-/* The methods with their values; `head` makes the head of a metric. */
-static sg_table *values_of(const struct sg_summary *s, enum sg_text_kind kind,
-                           char *(*head)(const struct sg_summary *s, size_t m, const struct sg_column_style *style)) {
-    sg_table *t = sg_table_open(&(struct sg_table_column){.head = "method"}, 1);
+/* The head in LaTeX, which has the formula behind the words. NULL = no memory. */
+static char *latex_head(const struct sg_summary *s, size_t m, const struct sg_column_style *style) {
+    const struct sg_summary_metric *metric = &s->metric[m];
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (out) {
+        sg_put_tex_title(out, metric->heading, metric->formula == s->traffic ? "" : metric->formula);
+        if (style->exponent && !style->scientific)
+            fprintf(out, " ($\\times 10^{%d}$)", style->exponent);
+    }
+    return sg_stream_text(out, &text);
+}
+
+sg_table *sg_plot_values_table(const struct sg_summary *s, bool lines) {
+    sg_table *t = sg_table_open(&(struct sg_table_column){.head = "method", .names = true}, 1);
     for (size_t m = 0; m < s->n_metrics; m++) {
         const struct sg_column_style style = sg_plot_column_style(s, m);
-        char *text = head(s, m, &style);
+        char *text = lines ? plain_head(s, m, &style) : heading_of(s, m, &style);
+        char *tex = latex_head(s, m, &style);
         sg_table_column(t, &(struct sg_table_column){.head = sg_plot_made(text),
                                                      .align = SG_TABLE_NUMBER,
                                                      .weight = weight_of(s, m),
-                                                     .head_most = HEADING});
+                                                     .head_most = HEADING,
+                                                     .tex = sg_plot_made(tex)});
         free(text);
+        free(tex);
     }
     for (size_t r = 0; r < s->n_rows; r++) {
         sg_table_cell(t, s->row[r].label, NULL);
         for (size_t m = 0; m < s->n_metrics; m++) {
             const struct sg_column_style style = sg_plot_column_style(s, m);
             char mean[SG_CELL_CHARS], rest[SG_CELL_CHARS];
-            sg_plot_cell(mean, rest, &style, s->row[r].mean[m], s->row[r].std[m], kind);
+            sg_plot_cell(mean, rest, &style, s->row[r].mean[m], s->row[r].std[m]);
             sg_table_cell(t, mean, rest);
+            sg_table_value(t, s->row[r].mean[m]);
         }
     }
     return t;
@@ -134,7 +152,7 @@ static void put_formulas(FILE *out, const struct sg_summary *s) {
 sg_status sg_export_table(FILE *out, const struct sg_summary *s, struct sg_error *err) {
     const struct sg_table_lines how = {.width = s->columns ? s->columns : SG_PLOT_WIDTH, .mark = ""};
     const char *const head[] = {s->title, s->source, s->footnote};
-    sg_table *t = values_of(s, SG_TEXT_PLAIN, plain_head);
+    sg_table *t = sg_plot_values_table(s, true);
     for (size_t i = 0; i < sizeof head / sizeof *head; i++)
         sg_put_wrapped(out, head[i], how.width, "# ", "#   ");
     const sg_status status = sg_table_write_lines(out, t, &how, err);
@@ -148,146 +166,84 @@ sg_status sg_export_table(FILE *out, const struct sg_summary *s, struct sg_error
 
 /* ---- Markdown and LaTeX ---- */
 
-/* Verdict, text and numbers of the claims that are shown, *n <- how many those are. */
-static sg_table *claims_of(const struct sg_summary *s, size_t *n) {
+sg_table *sg_plot_claims_table(const struct sg_summary *s, bool seeds) {
     static const struct sg_table_column columns[] = {
-        {.head = "verdict"}, {.head = "claim"}, {.head = "numbers (ratio = value / bound)"}};
+        {.head = "verdict", .html = html_put_verdict},
+        {.head = "claim", .share = 0.45, .kind = "words"},
+        {.head = "numbers (ratio = value / bound)", .share = 0.4, .kind = "words numbers", .unfolds = "each seed"}};
     sg_table *t = sg_table_open(columns, sizeof columns / sizeof *columns);
-    *n = 0;
     for (size_t i = 0; i < s->n_claims; i++) {
         const struct sg_claim *claim = &s->claim[i];
-        char text[SG_NUMBERS_CHARS], *numbers = NULL;
-        size_t size;
+        char text[SG_NUMBERS_CHARS];
         if (!is_shown(s, claim))
             continue;
-        FILE *out = open_memstream(&numbers, &size);
-        sg_plot_claim_numbers(text, claim);
-        if (out)
-            fputs(text, out);
-        for (size_t k = 0; out && k < (s->seeds ? claim->n_seeds : 0); k++) {
-            sg_plot_claim_seed(text, claim, &claim->seed[k]);
-            fprintf(out, "; %s", text);
-        }
         sg_table_cell(t, claim->verdict, NULL);
         sg_table_cell(t, claim->text, NULL);
-        sg_table_cell(t, sg_plot_made(sg_stream_text(out, &numbers)), NULL);
-        free(numbers);
-        ++*n;
+        sg_plot_claim_numbers(text, claim);
+        sg_table_cell(t, text, NULL);
+        sg_table_value(t, claim->ratio_max);
+        for (size_t k = 0; k < (seeds ? claim->n_seeds : 0); k++) {
+            sg_plot_claim_seed(text, claim, &claim->seed[k]);
+            sg_table_more(t, text);
+        }
     }
     return t;
 }
 
-/* `text` as `put` writes it, and `raw` behind it as it is; NULL = no memory. */
-static char *escaped(const char *text, const char *raw, void (*put)(FILE *out, const char *text)) {
-    char *made = NULL;
-    size_t size;
-    FILE *out = open_memstream(&made, &size);
-    if (out) {
-        put(out, text);
-        fputs(raw, out);
-    }
-    return sg_stream_text(out, &made);
-}
-
-static void put_markdown(FILE *out, const char *text) {
-    for (; *text; text++) {
-        if (strchr("|\\*_`<#[]", *text))
-            fputc('\\', out);
-        fputc(*text, out);
-    }
-}
-
-/* "suboptimality: f(x) − f*; error norm: ‖e‖²". */
-static void put_formula_list(FILE *out, const struct sg_summary *s, void (*put)(FILE *out, const char *text)) {
-    const char *before = "";
+bool sg_plot_put_formulas(FILE *out, const struct sg_summary *s, const char *before,
+                          void (*put)(FILE *out, const char *text)) {
+    bool any = false;
     for (size_t m = 0; m < s->n_metrics; m++)
         if (s->metric[m].formula[0]) {
-            fputs(before, out);
+            fputs(any ? "; " : before, out);
             put(out, s->metric[m].heading);
             fputs(": ", out);
             put(out, s->metric[m].formula);
-            before = "; ";
+            any = true;
         }
-    fputs(before[0] ? ". " : "", out);
+    return any;
 }
 
-static char *markdown_head(const struct sg_summary *s, size_t m, const struct sg_column_style *style) {
-    char *heading = heading_of(s, m, style), *out = escaped(sg_plot_made(heading), "", put_markdown);
-    free(heading);
-    return out;
+/* Between `before` and `after`, nothing where there is no text. */
+static void put_between(FILE *out, const char *before, const char *text, const char *after,
+                        void (*put)(FILE *out, const char *text)) {
+    if (!text || !text[0])
+        return;
+    fputs(before, out);
+    put(out, text);
+    fputs(after, out);
 }
 
 sg_status sg_export_markdown(FILE *out, const struct sg_summary *s, struct sg_error *err) {
-    static const struct sg_table_markup how = {.row = "| ", .between = " | ", .end = " |\n", .put = put_markdown};
-    size_t n_claims;
-    sg_table *values = values_of(s, SG_TEXT_PLAIN, markdown_head), *claims = claims_of(s, &n_claims);
-    fputs(s->title[0] ? "**" : "", out);
-    put_markdown(out, s->title);
-    fputs(s->title[0] ? "**\n\n" : "", out);
-    sg_status status = sg_table_write_head(out, values, &how, err);
-    fputs("|:--|", out);
-    for (size_t m = 0; m < s->n_metrics; m++)
-        fputs("--:|", out);
-    fputc('\n', out);
-    SG_DO(status, sg_table_write_rows(out, values, &how, err));
+    sg_table *values = sg_plot_values_table(s, false), *claims = sg_plot_claims_table(s, s->seeds);
+    put_between(out, "**", s->title, "**\n\n", sg_put_markdown);
+    sg_status status = sg_table_write_markdown(out, values, err);
     fprintf(out, "\n%s. ", s->footnote);
-    put_formula_list(out, s, put_markdown);
-    fputs("Source: ", out);
-    put_markdown(out, s->source);
-    fputs(".\n", out);
-    if (n_claims > 0 && status == SG_OK) {
+    fputs(sg_plot_put_formulas(out, s, "", sg_put_markdown) ? ". " : "", out);
+    put_between(out, "Source: ", s->source, ".\n", sg_put_markdown);
+    if (status == SG_OK && sg_plot_claims_shown(s) > 0) {
         fputc('\n', out);
-        status = sg_table_write_head(out, claims, &how, err);
-        fputs("|:--|:--|:--|\n", out);
+        status = sg_table_write_markdown(out, claims, err);
     }
-    SG_DO(status, sg_table_write_rows(out, claims, &how, err));
-    fputs(s->finding ? "\n" : "", out);
-    put_markdown(out, s->finding ? s->finding : "");
-    fputs(s->finding ? ".\n" : "", out);
+    put_between(out, "\n", s->finding, ".\n", sg_put_markdown);
     sg_table_free(values);
     sg_table_free(claims);
     return status;
 }
 
-static char *latex_head(const struct sg_summary *s, size_t m, const struct sg_column_style *style) {
-    const struct sg_summary_metric *metric = &s->metric[m];
-    char power[SG_POWER_CHARS] = "";
-    if (style->exponent && !style->scientific)
-        snprintf(power, sizeof power, " ($\\times 10^{%d}$)", style->exponent);
-    char *symbols = sg_format("%s%s%s", metric->latex[0] ? " " : "", metric->latex, power);
-    char *out = escaped(metric->heading, sg_plot_made(symbols), sg_plot_put_tex);
-    free(symbols);
-    return out;
-}
-
 sg_status sg_export_latex(FILE *out, const struct sg_summary *s, struct sg_error *err) {
-    static const struct sg_table_markup how = {.row = "", .between = " & ", .end = " \\\\\n", .put = sg_plot_put_tex};
-    size_t n_claims;
-    sg_table *values = values_of(s, SG_TEXT_TEX, latex_head), *claims = claims_of(s, &n_claims);
+    sg_table *values = sg_plot_values_table(s, false), *claims = sg_plot_claims_table(s, s->seeds);
     fputs("% needs \\usepackage{booktabs} and \\usepackage{textcomp}\n", out);
-    put_line(out, "% ", s->title);
-    put_line(out, "% ", s->source);
-    put_line(out, "% ", s->footnote);
-    fputs("\\begin{tabular}{l", out);
-    for (size_t m = 0; m < s->n_metrics; m++)
-        fputc('r', out);
-    fputs("}\n\\toprule\n", out);
-    sg_status status = sg_table_write_head(out, values, &how, err);
-    fputs("\\midrule\n", out);
-    SG_DO(status, sg_table_write_rows(out, values, &how, err));
-    fputs("\\bottomrule\n\\end{tabular}\n", out);
-    if (n_claims > 0 && status == SG_OK) {
-        fputs("\n\\begin{tabular}{lp{0.45\\linewidth}p{0.4\\linewidth}}\n\\toprule\n", out);
-        status = sg_table_write_head(out, claims, &how, err);
-        fputs("\\midrule\n", out);
-        SG_DO(status, sg_table_write_rows(out, claims, &how, err));
-        fputs("\\bottomrule\n\\end{tabular}\n", out);
+    const char *const head[] = {s->title, s->source, s->footnote};
+    for (size_t i = 0; i < sizeof head / sizeof *head; i++)
+        if (head[i][0])
+            fprintf(out, "%% %s\n", head[i]);
+    sg_status status = sg_table_write_latex(out, values, err);
+    if (status == SG_OK && sg_plot_claims_shown(s) > 0) {
+        fputc('\n', out);
+        status = sg_table_write_latex(out, claims, err);
     }
-    if (s->finding) {
-        fputs("\n", out);
-        sg_plot_put_tex(out, s->finding);
-        fputs(".\n", out);
-    }
+    put_between(out, "\n", s->finding, ".\n", sg_put_tex);
     sg_table_free(values);
     sg_table_free(claims);
     return status;

@@ -89,8 +89,8 @@ static bool name_rows(const struct sg_reading *r, struct sg_panel *panel) {
 
 /* Turns the panel: the value goes to the right, and the rows, which count from 1 at the top, go down. */
 static bool turn(const struct sg_reading *r, struct sg_panel *panel) {
-    struct sg_axis rows = {.name = panel->x.name, .label = strdup(""), .latex = strdup(""), .words = strdup("")};
-    if (!rows.label || !rows.latex || !rows.words) {
+    struct sg_axis rows = {.name = panel->x.name, .label = strdup(""), .words = strdup(""), .formula = ""};
+    if (!rows.label || !rows.words) {
         sg_axis_free(&rows);
         return sg_reading_failed(r);
     }

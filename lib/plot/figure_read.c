@@ -135,7 +135,7 @@ static bool read_axis(struct sg_reading *r, struct sg_axis *axis, const cJSON *p
     const char *log = r->select->log ? r->select->log : *as_planned ? sg_json_string(plot, "log", "") : NULL;
     axis->log = log ? strcmp(log, "none") != 0 && strchr(log, side[0]) : usually_log(r, side, axis->name);
     read_range(axis, *as_planned ? sg_json_get(plot, is_x ? "x_range" : "y_range") : NULL);
-    return sg_plot_label(&axis->label, &axis->latex, &axis->words, r->document, axis->name, r->err) == SG_OK;
+    return sg_plot_label(axis, r->document, r->err) == SG_OK;
 }
 
 static bool is_repeated(const struct sg_figure *figure, const struct sg_panel *panel) {
@@ -148,7 +148,6 @@ static bool is_repeated(const struct sg_figure *figure, const struct sg_panel *p
 
 void sg_axis_free(struct sg_axis *axis) {
     free(axis->label);
-    free(axis->latex);
     free(axis->words);
 }
 

@@ -53,8 +53,8 @@ sg_status html_put_front(FILE *out, const struct sg_page_result *result, size_t 
         html_put_name(out, &result[i]);
         fputs("</b></a>", out);
         if (sentence)
-            html_put_element(out, "<p>", sentence, "</p>");
-        html_put_element(out, "<p class=\"note\">", sg_plot_made(title), "</p>");
+            sg_put_element(out, "<p>", sentence, "</p>");
+        sg_put_element(out, "<p class=\"note\">", sg_plot_made(title), "</p>");
         fputs("<span class=\"verdicts\">", out);
         html_put_verdicts(out, result[i].document);
         fputs("</span></li>\n", out);

@@ -3,11 +3,8 @@
 #define HTML_PRIVATE_H
 
 #include "plot_private.h"
+#include "sg_markup.h"
 
-/* Text as it may stand between tags and in quoted attributes. */
-void html_put(FILE *out, const char *text);
-/* `open` and `close` are markup, `text` is not. */
-void html_put_element(FILE *out, const char *open, const char *text, const char *close);
 /* A value on one line, with exact numbers, as it may stand in a script element. */
 void html_put_json(FILE *out, const cJSON *item);
 /* A tree of settings as YAML without the keys that are null, as it may stand in a pre element. */
@@ -23,9 +20,8 @@ SG_CHECKED sg_status html_put_front(FILE *out, const struct sg_page_result *resu
 struct html_section {
     FILE *out;
     const cJSON *document;
-    int number;     /* counts from 1 */
-    int level;      /* of the headings of its parts: 2, or 3 if the page has several sections */
-    bool all_seeds; /* also claims that are not judged */
+    int number; /* counts from 1 */
+    int level;  /* of the headings of its parts: 2, or 3 if the page has several sections */
 };
 
 /* Begins a part of the section, which ends with </section>; `id` is the end of its anchor. */
@@ -47,15 +43,18 @@ SG_CHECKED sg_status html_next_figure(struct sg_figure *out, bool *found, struct
 SG_CHECKED sg_status html_put_figures(const struct html_section *s, const struct sg_plot_select *select,
                                       struct sg_error *err);
 
-void html_put_finals(const struct html_section *s, const struct sg_summary *summary);
-/* How many claims are shown. */
-size_t html_count_claims(const struct html_section *s, const struct sg_summary *summary);
-void html_put_claims(const struct html_section *s, const struct sg_summary *summary);
+/* The parts of a section, nothing of those that the result has not. SG_ERR_MEMORY. */
+SG_CHECKED sg_status html_put_finals(const struct html_section *s, const struct sg_summary *summary,
+                                     struct sg_error *err);
+SG_CHECKED sg_status html_put_claims(const struct html_section *s, const struct sg_summary *summary,
+                                     struct sg_error *err);
+/* A verdict as it looks in a table, so that colour is not all that tells it. */
+void html_put_verdict(FILE *out, const char *word);
 /* "4 hold, 1 fails" as markup, "" if no claim was judged. */
 void html_put_verdicts(FILE *out, const cJSON *document);
-void html_put_kernels(const struct html_section *s);
+SG_CHECKED sg_status html_put_kernels(const struct html_section *s, struct sg_error *err);
 size_t html_count_cells(const cJSON *document);
-void html_put_cells(const struct html_section *s);
+SG_CHECKED sg_status html_put_cells(const struct html_section *s, struct sg_error *err);
 void html_put_provenance(const struct html_section *s);
 
 #endif

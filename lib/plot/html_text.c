@@ -1,52 +1,9 @@
 /* html_text.c: text, JSON and YAML for a page in HTML, where nothing that a result says can become markup or script. */
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "html_private.h"
-
-void html_put(FILE *out, const char *text) {
-    for (; *text; text++)
-        switch (*text) {
-        case '&':
-            fputs("&amp;", out);
-            break;
-        case '<':
-            fputs("&lt;", out);
-            break;
-        case '>':
-            fputs("&gt;", out);
-            break;
-        case '"':
-            fputs("&quot;", out);
-            break;
-        case '\'':
-            fputs("&#39;", out);
-            break;
-        default:
-            fputc(*text, out);
-        }
-}
-
-void html_put_element(FILE *out, const char *open, const char *text, const char *close) {
-    fputs(open, out);
-    html_put(out, text);
-    fputs(close, out);
-}
-
-/* A string of JSON inside a script element, where "</script" and "<!--" would be markup: no '<' is left. */
-static void put_json_string(FILE *out, const char *text) {
-    fputc('"', out);
-    for (; *text; text++) {
-        const unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            fprintf(out, "\\%c", c);
-        else if (c < 0x20 || c == '<' || c == '>' || c == '&')
-            fprintf(out, "\\u%04x", c);
-        else
-            fputc(c, out);
-    }
-    fputc('"', out);
-}
 
 /* A number, true, false or null, which JSON and YAML write alike. */
 static void put_literal(FILE *out, const cJSON *item) {
@@ -58,28 +15,17 @@ static void put_literal(FILE *out, const cJSON *item) {
           out);
 }
 
-void html_put_json(FILE *out, const cJSON *item) {
-    const char *before = "";
-    const cJSON *child;
-    if (cJSON_IsArray(item) || cJSON_IsObject(item)) {
-        fputc(cJSON_IsArray(item) ? '[' : '{', out);
-        cJSON_ArrayForEach(child, item) {
-            fputs(before, out);
-            before = ",";
-            if (cJSON_IsObject(item)) {
-                put_json_string(out, child->string);
-                fputc(':', out);
-            }
-            html_put_json(out, child);
-        }
-        fputc(cJSON_IsArray(item) ? ']' : '}', out);
-    } else if (cJSON_IsString(item)) {
-        put_json_string(out, item->valuestring);
-    } else if (cJSON_IsRaw(item)) { /* a number that a program of ours made */
-        fputs(item->valuestring, out);
-    } else {
-        put_literal(out, item);
-    }
+/* "</script" and "<!--" would be markup in a script element: no '<' is left. */
+void html_put_json(FILE *out, const cJSON *document) {
+    cJSON *exact = sg_json_copy(document);
+    char *text = sg_json_text(exact, false);
+    for (const char *c = sg_plot_made(text); *c && *c != '\n'; c++)
+        if (*c == '<' || *c == '>' || *c == '&')
+            fprintf(out, "\\u%04x", (unsigned)*c);
+        else
+            fputc(*c, out);
+    cJSON_Delete(exact);
+    free(text);
 }
 
 /* ---- the recipe ---- */
@@ -99,7 +45,7 @@ static bool is_plain(const char *text) {
 /* Recipes write error-norm, results error_norm. */
 static void put_name(FILE *out, const char *name) {
     for (; *name; name++)
-        html_put(out, *name == '_' ? "-" : (const char[]){*name, '\0'});
+        sg_put_html(out, *name == '_' ? "-" : (const char[]){*name, '\0'});
 }
 
 /* Are the values of this key names of columns? */
@@ -115,11 +61,11 @@ static void put_scalar(FILE *out, const cJSON *item, const char *key) {
     if (cJSON_IsString(item) && names_columns(key) && is_plain(item->valuestring)) {
         put_name(out, item->valuestring);
     } else if (cJSON_IsString(item) && is_plain(item->valuestring)) {
-        html_put(out, item->valuestring);
+        sg_put_html(out, item->valuestring);
     } else if (cJSON_IsString(item)) { /* single-quoted YAML, where only the quote itself is special */
         fputs("&#39;", out);
         for (const char *c = item->valuestring; *c; c++)
-            html_put(out, *c == '\'' ? "''" : (const char[]){*c, '\0'});
+            sg_put_html(out, *c == '\'' ? "''" : (const char[]){*c, '\0'});
         fputs("&#39;", out);
     } else {
         put_literal(out, item);

@@ -6,68 +6,6 @@
 #include "sg_task.h"
 #include "sg_text.h"
 
-/* UTF-8 that pdflatex does not know by itself, and TeX's own characters. */
-static const struct {
-    const char *text, *latex;
-} tex[] = {
-    {"\n", " "},
-    {"\\", "\\textbackslash{}"},
-    {"{", "\\{"},
-    {"}", "\\}"},
-    {"$", "\\$"},
-    {"&", "\\&"},
-    {"%", "\\%"},
-    {"#", "\\#"},
-    {"_", "\\_"},
-    {"^", "\\textasciicircum{}"},
-    {"~", "\\textasciitilde{}"},
-    {"<", "\\textless{}"},
-    {">", "\\textgreater{}"},
-    {"−", "$-$"},
-    {"←", "$\\leftarrow$"},
-    {"→", "$\\rightarrow$"},
-    {"±", "$\\pm$"},
-    {"×", "$\\times$"},
-    {"⁰", "$^0$"},
-    {"¹", "$^1$"},
-    {"²", "$^2$"},
-    {"³", "$^3$"},
-    {"⁴", "$^4$"},
-    {"⁵", "$^5$"},
-    {"⁶", "$^6$"},
-    {"⁷", "$^7$"},
-    {"⁸", "$^8$"},
-    {"⁹", "$^9$"},
-    {"⁻", "$^-$"},
-    {"‖", "$\\Vert$"},
-    {"∇", "$\\nabla$"},
-    {"∞", "$\\infty$"},
-    {"Σ", "$\\Sigma$"},
-    {"λ", "$\\lambda$"},
-    {"γ", "$\\gamma$"},
-    {"δ", "$\\delta$"},
-    {"Δ", "$\\Delta$"},
-    {"ζ", "$\\zeta$"},
-    {"σ", "$\\sigma$"},
-    {"η", "$\\eta$"},
-    {"≤", "$\\le$"},
-    {"≥", "$\\ge$"},
-    {"≈", "$\\approx$"},
-};
-
-void sg_plot_put_tex(FILE *out, const char *text) {
-    while (*text) {
-        size_t i = 0, n = sizeof tex / sizeof *tex;
-        while (i < n && strncmp(text, tex[i].text, strlen(tex[i].text)) != 0)
-            i++;
-        if (i < n)
-            fputs(tex[i].latex, out);
-        else
-            fputc(*text, out);
-        text += i < n ? strlen(tex[i].text) : 1;
-    }
-}
-
 /* "hit rate (%)" of hit_rate; malloc'ed, NULL = no memory. */
 static char *name_with_unit(const char *column, const char *unit) {
     char *out = sg_format(unit[0] ? "%s (%s)" : "%s", column, unit);
@@ -76,11 +14,10 @@ static char *name_with_unit(const char *column, const char *unit) {
     return out;
 }
 
-char *sg_plot_heading(const cJSON *document, const char *column, const char **formula, const char **latex) {
+char *sg_plot_heading(const cJSON *document, const char *column, const char **formula) {
     const struct sg_metric *known = sg_column_find(column);
     const cJSON *unit = cJSON_GetObjectItemCaseSensitive(sg_json_get(document, "units"), column);
     *formula = known && known->symbol ? known->symbol : "";
-    *latex = known && known->latex ? known->latex : "";
     if (known && known->title)
         return strdup(known->title);
     return name_with_unit(column, cJSON_IsString(unit) && !*formula[0] ? unit->valuestring : "");
@@ -89,29 +26,16 @@ char *sg_plot_heading(const cJSON *document, const char *column, const char **fo
 /* What axes call the series that say what bursts cost; their panels' titles say of what. */
 static const char bursts_axis[] = "modelled cost added by bursts (share)";
 
-sg_status sg_plot_label(char **plain, char **latex, char **words, const cJSON *document, const char *column,
-                        struct sg_error *err) {
-    const struct sg_metric *known = sg_column_find(column);
-    const char *formula, *symbols;
-    size_t size;
-    char *heading = sg_plot_heading(document, column, &formula, &symbols);
-    const char *text = strncmp(column, "burst_", 6) == 0 ? bursts_axis : known && known->axis ? known->axis : heading;
-    FILE *stream = open_memstream(latex, &size);
-    if (stream && text) {
-        sg_plot_put_tex(stream, text);
-        fprintf(stream, "%s%s", symbols[0] ? " " : "", symbols);
-    }
-    *latex = sg_stream_text(stream, latex);
-    *plain = text ? sg_format("%s%s%s", text, formula[0] ? " " : "", formula) : NULL;
-    *words = text ? strdup(text) : NULL;
+sg_status sg_plot_label(struct sg_axis *axis, const cJSON *document, struct sg_error *err) {
+    const struct sg_metric *known = sg_column_find(axis->name);
+    char *heading = sg_plot_heading(document, axis->name, &axis->formula);
+    const char *text = strncmp(axis->name, "burst_", 6) == 0 ? bursts_axis
+                       : known && known->axis                ? known->axis
+                                                             : heading;
+    axis->words = text ? strdup(text) : NULL;
+    axis->label = text ? sg_format("%s%s%s", text, axis->formula[0] ? " " : "", axis->formula) : NULL;
     free(heading);
-    if (*plain && *latex && *words)
-        return SG_OK;
-    free(*plain);
-    free(*latex);
-    free(*words);
-    *plain = *latex = *words = NULL;
-    return sg_fail_memory(err, column);
+    return axis->words && axis->label ? SG_OK : sg_fail_memory(err, axis->name);
 }
 
 const char *sg_plot_power(char out[SG_POWER_CHARS], int exponent) {

@@ -5,6 +5,7 @@
 #include "sg_frame.h"
 #include "sg_json.h"
 #include "sg_plot.h"
+#include "sg_table.h"
 
 /* Drawn curves are thinned to so many points; panels are lettered a to z. */
 enum { SG_PLOT_MAX_POINTS = 2000, SG_PLOT_MAX_PANELS = 26 };
@@ -44,13 +45,11 @@ bool sg_plot_is_recorded(const struct sg_frame *frame, const char *name);
 /* The final statistics of a column; all NaN if the label has no such column. */
 void sg_plot_final(double out[SG_STATISTICS], const struct sg_frame_label *label, const char *column);
 
-/* Axis title of a column with its unit: plain text, TeX, and what comes before its formula. malloc'ed. */
-SG_CHECKED sg_status sg_plot_label(char **plain, char **latex, char **words, const cJSON *document, const char *column,
-                                   struct sg_error *err);
+/* Sets what an axis is called after the column that it names; the caller frees that also where memory ran out. */
+SG_CHECKED sg_status sg_plot_label(struct sg_axis *axis, const cJSON *document, struct sg_error *err);
 
-/* The heading of a column with its unit, malloc'ed; NULL = no memory. *formula and *latex <- its formula, plain and for
- * TeX; "" = the name says it. */
-char *sg_plot_heading(const cJSON *document, const char *column, const char **formula, const char **latex);
+/* The heading of a column with its unit, malloc'ed; NULL = no memory. *formula <- its formula; "" = the name says it. */
+char *sg_plot_heading(const cJSON *document, const char *column, const char **formula);
 /* "×10⁻³". Returns out. */
 enum { SG_POWER_CHARS = 64 };
 const char *sg_plot_power(char out[SG_POWER_CHARS], int exponent);
@@ -73,13 +72,22 @@ struct sg_column_style {
     int exponent, decimals;
 };
 enum { SG_PLOT_WIDTH = 80 }; /* of a line where select.columns does not say it */
-enum sg_text_kind { SG_TEXT_PLAIN, SG_TEXT_TEX };
 enum { SG_CELL_CHARS = 96 };
 struct sg_column_style sg_plot_column_style(const struct sg_summary *summary, size_t metric);
 /* Writes a number into `mean`, "–" for NaN, and " ± deviation" into `rest`, or "" if there is no deviation or it is too
  * small for the decimals. A scientific number is in `mean` as a whole. */
 void sg_plot_cell(char mean[SG_CELL_CHARS], char rest[SG_CELL_CHARS], const struct sg_column_style *style, double value,
-                  double std, enum sg_text_kind kind);
+                  double std);
+/* The methods with their final values; in `lines`, which people read, what explains a heading stands below the table.
+ * The caller frees it; NULL = no memory. */
+sg_table *sg_plot_values_table(const struct sg_summary *summary, bool lines);
+/* The claims that are shown, and how many those are; `seeds`: with every seed of each. */
+sg_table *sg_plot_claims_table(const struct sg_summary *summary, bool seeds);
+size_t sg_plot_claims_shown(const struct sg_summary *summary);
+/* "suboptimality: f(x) − f*; error norm: ‖e‖²" behind `before`; false = no metric has a formula, and nothing is
+ * written. */
+bool sg_plot_put_formulas(FILE *out, const struct sg_summary *summary, const char *before,
+                          void (*put)(FILE *out, const char *text));
 /* "ratio 0.97 … 1.03, 10 seeds; descriptive; true at 9 of 10 seeds; the note" into out. */
 enum { SG_NUMBERS_CHARS = 2048 };
 void sg_plot_claim_numbers(char out[SG_NUMBERS_CHARS], const struct sg_claim *claim);
@@ -178,9 +186,6 @@ bool sg_plot_draws_marks(const struct sg_panel *panel, const struct sg_curve *cu
 /* Columns of panels, and the caption "(a) title" of panel i (empty for a lone panel without title); malloc'ed. */
 size_t sg_plot_grid_columns(size_t n_panels);
 char *sg_plot_caption(const struct sg_figure *figure, size_t i);
-
-/* Text for TeX. */
-void sg_plot_put_tex(FILE *out, const char *text);
 
 /* -- exporters ------------------------------------------------------------------------------------------------- */
 

@@ -97,8 +97,9 @@ struct sg_curve {
 
 struct sg_axis {
     const char *name;    /* column: "bits" */
-    char *label, *latex; /* with the unit: "bits per worker"; `latex` is the same for TeX */
-    char *words;         /* the same without its formula */
+    char *label;         /* with the unit: "bits per worker" */
+    char *words;         /* the same without its formula, */
+    const char *formula; /* which is "" where there is none */
     bool log;
     double min, max; /* the view: min < max, positive if log; both NaN if the panel is empty */
 };
@@ -140,9 +141,9 @@ SG_CHECKED sg_status sg_figure_drawable(const struct sg_figure *figure, struct s
 /* Final values and claims. */
 struct sg_summary_metric {
     const char *name;
-    char *heading;               /* with its unit: "hit rate (%), largest" */
-    const char *formula, *latex; /* its formula, plain and for TeX; "" = the heading says it */
-    bool higher;                 /* are larger values better? */
+    char *heading;       /* with its unit: "hit rate (%), largest" */
+    const char *formula; /* "" = the heading says it */
+    bool higher;         /* are larger values better? */
 };
 struct sg_summary_row {
     const char *label;

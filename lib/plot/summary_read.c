@@ -178,7 +178,7 @@ static void at_words(char *out, size_t size, const cJSON *at) {
 static sg_status read_metric(struct sg_summary_metric *m, const cJSON *document, const struct source *source,
                              struct sg_error *err) {
     const struct sg_metric *known = sg_column_find(source->name);
-    char at[96] = "", *name = sg_plot_heading(document, source->name, &m->formula, &m->latex);
+    char at[96] = "", *name = sg_plot_heading(document, source->name, &m->formula);
     m->name = source->name;
     if (source->points || source->found)
         at_words(at, sizeof at, source->at);
@@ -216,10 +216,10 @@ static void read_number(struct sg_summary_row *row, size_t m, const struct sg_fr
 
 /* Reads the last column: how many times less each method sent than the baseline, if the result says so. */
 static sg_status read_traffic(struct sg_summary *s, const cJSON *document, struct sg_error *err) {
-    const char *baseline = sg_json_string(document, "traffic.baseline", NULL), *unused[2];
+    const char *baseline = sg_json_string(document, "traffic.baseline", NULL), *unused;
     if (!baseline)
         return SG_OK;
-    char *sent = sg_plot_heading(document, sg_json_string(document, "traffic.column", "bits"), &unused[0], &unused[1]);
+    char *sent = sg_plot_heading(document, sg_json_string(document, "traffic.column", "bits"), &unused);
     struct sg_summary_metric *m = &s->metric[s->n_metrics++];
     m->name = "times_less";
     m->higher = true;
@@ -227,7 +227,6 @@ static sg_status read_traffic(struct sg_summary *s, const cJSON *document, struc
     s->traffic = sent ? sg_format("%s of %s / that of the method", sent, baseline) : NULL;
     free(sent);
     m->formula = s->traffic;
-    m->latex = "";
     return s->traffic && m->heading ? SG_OK : sg_fail_memory(err, "the table");
 }
 

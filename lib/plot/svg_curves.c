@@ -92,7 +92,7 @@ static void put_ends(const struct drawn *d, FILE *out, size_t from, size_t end) 
 
 static void begin_curve(const struct drawn *d, FILE *out) {
     fputs("<g data-method=\"", out);
-    html_put(out, d->entry->label);
+    sg_put_html(out, d->entry->label);
     fputc('"', out);
     if (!sg_plot_draws_marks(d->panel, d->curve)) {
         put_values(d, out, d->curve->level && d->panel->ranking ? "x" : "y",
@@ -102,7 +102,7 @@ static void begin_curve(const struct drawn *d, FILE *out) {
         put_ends(d, out, 0, d->n);
         fputs(d->curve->level ? " data-level=\"\"" : "", out);
     }
-    html_put_element(out, "><title>", d->entry->label, "</title>");
+    sg_put_element(out, "><title>", d->entry->label, "</title>");
 }
 
 /* The outline of a band: forth along its lower edge and back along the upper one. */
@@ -110,7 +110,7 @@ static void put_band(const struct svg_drawing *g, const struct drawn *d, const c
     const bool ranking = d->panel->ranking;
     double low, high;
     fputs("<path data-band=\"", g->out);
-    html_put(g->out, d->entry->label);
+    sg_put_html(g->out, d->entry->label);
     fprintf(g->out, "\" fill=\"%s\" fill-opacity=\"0.18\"%s d=\"", d->entry->style.color, clip);
     sg_plot_band(d->panel, d->curve, d->index[0], &low, &high);
     if (ranking)
@@ -174,10 +174,10 @@ static void put_point(const struct svg_drawing *g, const struct drawn *d, size_t
     if (!is_in_view(&d->panel->x, curve->x[k]) || !is_in_view(&d->panel->y, curve->y[k]))
         return;
     fputs("<g data-point=\"", g->out);
-    html_put(g->out, label);
+    sg_put_html(g->out, label);
     fprintf(g->out, "\" data-x=\"%.7g\" data-y=\"%.7g\"", curve->x[k], curve->y[k]);
     put_ends(d, g->out, i, i + 1);
-    html_put_element(g->out, "><title>", label, "</title>");
+    sg_put_element(g->out, "><title>", label, "</title>");
     const double x = across(d, curve->x[k]), y = down(d, curve->y[k]);
     for (size_t seed = 0; seed < curve->n_seeds; seed++)
         if (is_in_view(&d->panel->x, curve->seed[seed]))

@@ -46,7 +46,7 @@ static struct extent measure(const struct sg_summary *s, size_t m) {
 static bool needs_last(const struct sg_summary *s, size_t m, const struct sg_column_style *style) {
     for (size_t r = 0; r < s->n_rows; r++) {
         char mean[SG_CELL_CHARS], rest[SG_CELL_CHARS];
-        sg_plot_cell(mean, rest, style, s->row[r].mean[m], NAN, SG_TEXT_PLAIN);
+        sg_plot_cell(mean, rest, style, s->row[r].mean[m], NAN);
         if (isfinite(s->row[r].mean[m]) && strcmp(mean, "0") != 0 && mean[strlen(mean) - 1] != '0')
             return true;
     }
@@ -74,42 +74,36 @@ struct sg_column_style sg_plot_column_style(const struct sg_summary *s, size_t m
 }
 
 /* "(1.20 ± 0.70)e-12", "4.57e-12": each number in its own power of ten. */
-static void scientific(char out[SG_CELL_CHARS], int decimals, double mean, double std, enum sg_text_kind kind) {
-    const bool tex = kind == SG_TEXT_TEX;
+static void scientific(char out[SG_CELL_CHARS], int decimals, double mean, double std) {
     const int exponent = fmax(fabs(mean), std) > 0 ? decade(fmax(fabs(mean), std)) : 0;
     const double a = mean / pow(10, exponent), b = std / pow(10, exponent);
-    const char *dollar = tex ? "$" : "";
     char power[32] = "";
     if (!isfinite(a) || !isfinite(b)) { /* subnormal: 10^exponent is no double */
         snprintf(out, SG_CELL_CHARS, "%.3g", mean);
         return;
     }
     if (exponent)
-        snprintf(power, sizeof power, tex ? " \\times 10^{%d}" : "e%d", exponent);
+        snprintf(power, sizeof power, "e%d", exponent);
     if (b >= 0.5 * pow(10, -decimals))
-        snprintf(out, SG_CELL_CHARS, "%s%s%.*f %s %.*f%s%s%s", dollar, exponent ? "(" : "", decimals, a,
-                 tex ? "\\pm" : "±", decimals, b, exponent ? ")" : "", power, dollar);
+        snprintf(out, SG_CELL_CHARS, "%s%.*f ± %.*f%s%s", exponent ? "(" : "", decimals, a, decimals, b,
+                 exponent ? ")" : "", power);
     else
-        snprintf(out, SG_CELL_CHARS, "%s%.*f%s%s", dollar, decimals, a, power, dollar);
+        snprintf(out, SG_CELL_CHARS, "%.*f%s", decimals, a, power);
 }
 
 void sg_plot_cell(char mean[SG_CELL_CHARS], char rest[SG_CELL_CHARS], const struct sg_column_style *style, double value,
-                  double std, enum sg_text_kind kind) {
-    const bool tex = kind == SG_TEXT_TEX;
+                  double std) {
     const double spread = deviation(value, std), scale = pow(10, style->exponent), b = spread / scale;
-    const bool shown = b >= 0.5 * pow(10, -style->decimals);
     rest[0] = '\0';
     if (!isfinite(value))
-        snprintf(mean, SG_CELL_CHARS, "%s", tex ? "--" : "–");
+        snprintf(mean, SG_CELL_CHARS, "–");
     else if (value == 0 && spread == 0)
         snprintf(mean, SG_CELL_CHARS, "0");
     else if (style->scientific)
-        scientific(mean, style->decimals, value, spread, kind);
-    else if (tex && shown)
-        snprintf(mean, SG_CELL_CHARS, "$%.*f \\pm %.*f$", style->decimals, value / scale, style->decimals, b);
+        scientific(mean, style->decimals, value, spread);
     else
-        snprintf(mean, SG_CELL_CHARS, tex ? "$%.*f$" : "%.*f", style->decimals, value / scale);
-    if (isfinite(value) && !style->scientific && !tex && shown)
+        snprintf(mean, SG_CELL_CHARS, "%.*f", style->decimals, value / scale);
+    if (isfinite(value) && !style->scientific && b >= 0.5 * pow(10, -style->decimals))
         snprintf(rest, SG_CELL_CHARS, " ± %.*f", style->decimals, b);
 }
 
@@ -119,7 +113,7 @@ static void lone_number(char out[SG_CELL_CHARS], double x) {
     if (!isfinite(x))
         snprintf(out, SG_CELL_CHARS, "–");
     else if (exponent < -2 || exponent > 4)
-        scientific(out, 3, x, 0, SG_TEXT_PLAIN);
+        scientific(out, 3, x, 0);
     else
         snprintf(out, SG_CELL_CHARS, "%.*f", 3 - exponent > 0 ? 3 - exponent : 0, x);
 }

@@ -46,9 +46,9 @@ struct sg_metric {
     bool higher;      /* are larger values better? */
     bool of_step;     /* about the step that was just made: null at step 0; only of sg_common_metrics */
     /* What tables and figures call it, if that is not its name with its unit. */
-    const char *title;          /* in a heading; NULL = the name */
-    const char *axis;           /* on an axis; NULL = the title */
-    const char *symbol, *latex; /* behind it instead of a unit, plain and for TeX; NULL = nothing */
+    const char *title;  /* in a heading; NULL = the name */
+    const char *axis;   /* on an axis; NULL = the title */
+    const char *symbol; /* a formula behind it instead of a unit, of what sg_markup.h has commands for; NULL = none */
 };
 
 /* A constant of the task, known once its data are open. */

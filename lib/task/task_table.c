@@ -60,13 +60,11 @@ static const struct sg_key logreg_key[] = {
 };
 
 static const struct sg_metric logreg_metric[] = {
-    {"loss", "", "f(x) = mean_i log(1 + exp(-y_i a_i.x)) + (l2/2)|x|^2 over all rows", .symbol = "f(x)",
-     .latex = "$f(x)$"},
-    {"suboptimality", "", "f(x) - f(x*)", .symbol = "f(x) − f*", .latex = "$f(x)-f^\\star$"},
+    {"loss", "", "f(x) = mean_i log(1 + exp(-y_i a_i.x)) + (l2/2)|x|^2 over all rows", .symbol = "f(x)"},
+    {"suboptimality", "", "f(x) - f(x*)", .symbol = "f(x) − f*"},
     {"relative_suboptimality", "", "(f(x) - f(x*)) / (f(x0) - f(x*))", .axis = "suboptimality",
-     .symbol = "(f(x) − f*) / (f(x⁰) − f*)", .latex = "$(f(x)-f^\\star)/(f(x^0)-f^\\star)$"},
-    {"distance_squared", "", "|x - x*|^2", .title = "squared distance", .axis = "distance", .symbol = "‖x − x*‖²",
-     .latex = "$\\Vert x-x^\\star\\Vert^2$"},
+     .symbol = "(f(x) − f*) / (f(x⁰) − f*)"},
+    {"distance_squared", "", "|x - x*|^2", .title = "squared distance", .axis = "distance", .symbol = "‖x − x*‖²"},
 };
 
 static const struct sg_constant_kind cnn_constant[] = {

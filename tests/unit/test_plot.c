@@ -200,14 +200,6 @@ static void test_formats(void) {
     ok(sg_exporter_by_path("fig.gp") == sg_exporter_by_path("fig.gnuplot"), "several extensions of one format");
     ok(!sg_exporter_by_path("a.svg/fig") && !sg_exporter_by_path("fig.sv") && !sg_exporter_by_path("fig."),
        "no or an unknown extension");
-    size_t size;
-    char *tex = NULL;
-    FILE *out = open_memstream(&tex, &size);
-    sg_plot_put_tex(out, "50 % of a_b\n{λ} \\ ‖e‖² ½");
-    tex = sg_stream_text(out, &tex);
-    ok(tex && strcmp(tex, "50 \\% of a\\_b \\{$\\lambda$\\} \\textbackslash{} $\\Vert$e$\\Vert$$^2$ ½") == 0, "TeX: %s",
-       tex);
-    free(tex);
 }
 
 /* SG_OK, or the status and its message. */

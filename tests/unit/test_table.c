@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_markup.h"
 #include "sg_table.h"
 #include "sg_text.h"
 
@@ -111,24 +112,89 @@ static void test_lines(void) {
 }
 
 static void put_loud(FILE *out, const char *text) {
-    fprintf(out, "<%s>", text);
+    fprintf(out, "<b>%s</b>", text);
 }
 
-static void test_markup(void) {
-    const struct sg_table_markup how = {.row = "| ", .between = " | ", .end = " |\n", .put = put_loud};
-    sg_table *t = example("x");
+/* A table with all that markup has: names, numbers of their own sort, what unfolds, a column with its own writer. */
+static sg_table *marked(void) {
+    static const struct sg_table_column column[] = {
+        {.head = "a_b & c", .names = true},
+        {.head = "loss", .align = SG_TABLE_NUMBER, .tex = "loss $f(x)$"},
+        {.head = "time", .unit = "ms", .align = SG_TABLE_RIGHT},
+        {.head = "verdict", .html = put_loud, .kind = "words", .share = 0.4, .unfolds = "each"},
+    };
+    sg_table *t = sg_table_open(column, sizeof column / sizeof *column);
+    sg_table_cell(t, "<x>|_", NULL);
+    sg_table_cell(t, "-12.5", " ± 0.5");
+    sg_table_value(t, -12.5);
+    sg_table_number(t, "%.1f", 1.5);
+    sg_table_cell(t, "holds", NULL);
+    sg_table_more(t, "seed 1 ≤ 2");
+    sg_table_more(t, "seed 2 & on");
+    sg_table_cell(t, "λ", NULL);
+    sg_table_cell(t, "(1.20 ± 0.30)e-12", NULL);
+    sg_table_number(t, "%.1f", 0.0 / 0.0);
+    sg_table_cell(t, "fails", NULL);
+    return t;
+}
+
+enum markup { MARKDOWN, LATEX, HTML };
+
+static char *markup(sg_table *take_table, enum markup kind) {
     struct sg_error err;
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    ok(out && sg_table_write_head(out, t, &how, &err) == SG_OK && sg_table_write_rows(out, t, &how, &err) == SG_OK,
+    ok(out && (kind == MARKDOWN ? sg_table_write_markdown(out, take_table, &err)
+               : kind == LATEX  ? sg_table_write_latex(out, take_table, &err)
+                                : sg_table_write_html(out, take_table, "two & more", &err)) == SG_OK,
        "a table in markup");
-    sg_table_free(t);
-    expect(sg_stream_text(out, &text),
-           "| <method> | relative loss | <step, ms> | <remarks> |\n"
-           "| <Top-k> | 12.5 ± 0.5 | <1.500> | <x> |\n"
-           "| <Hard-threshold> | 0.25 | <-> | <> |\n",
-           "texts are escaped, numbers are as they are");
+    sg_table_free(take_table);
+    return sg_stream_text(out, &text);
+}
+
+static void test_markup(void) {
+    expect(markup(marked(), MARKDOWN),
+           "| a\\_b & c | loss | time | verdict |\n"
+           "|:--|--:|--:|:--|\n"
+           "| \\<x>\\|\\_ | -12.5 ± 0.5 | 1.5 | holds; seed 1 ≤ 2; seed 2 & on |\n"
+           "| λ | (1.20 ± 0.30)e-12 | - | fails |\n",
+           "Markdown");
+    expect(markup(marked(), LATEX),
+           "\\begin{tabular}{lrrp{0.4\\linewidth}}\n\\toprule\n"
+           "a\\_b \\& c & loss $f(x)$ & time & verdict \\\\\n\\midrule\n"
+           "\\textless{}x\\textgreater{}|\\_ & $-12.5 \\pm 0.5$ & $1.5$ & holds; seed 1 $\\le$ 2; seed 2 \\& on \\\\\n"
+           "$\\lambda$ & $(1.20 \\pm 0.30) \\times 10^{-12}$ & -- & fails \\\\\n"
+           "\\bottomrule\n\\end{tabular}\n",
+           "LaTeX: signs and powers of numbers are mathematics");
+    expect(
+        markup(marked(), HTML),
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"two &amp; more\">"
+        "<table class=\"sortable\"><caption><span>two &amp; more</span></caption>\n"
+        "<thead><tr><th scope=\"col\">a_b &amp; c</th><th scope=\"col\" colspan=\"2\" class=\"n\">loss</th>"
+        "<th scope=\"col\" class=\"n\">time (ms)</th><th scope=\"col\">verdict</th></tr></thead>\n<tbody>\n"
+        "<tr><th scope=\"row\">&lt;x&gt;|_</th><td class=\"n\" data-v=\"-12.5\">-12.5</td><td class=\"d\"> ± 0.5</td>"
+        "<td class=\"n\" data-v=\"1.5\">1.5</td><td class=\"words\"><b>holds</b><details><summary>each</summary>"
+        "<ul><li>seed 1 ≤ 2</li><li>seed 2 &amp; on</li></ul></details></td></tr>\n"
+        "<tr><th scope=\"row\">λ</th><td class=\"n\">(1.20 ± 0.30)e-12</td><td class=\"d\"></td>"
+        "<td class=\"n\">–</td><td class=\"words\"><b>fails</b></td></tr>\n"
+        "</tbody></table></div>\n",
+        "HTML");
+}
+
+static void test_tex(void) {
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (out)
+        sg_put_tex(out, "50 % of a_b\n{λ} \\ ‖e‖² ½");
+    expect(sg_stream_text(out, &text), "50 \\% of a\\_b \\{$\\lambda$\\} \\textbackslash{} $\\Vert$e$\\Vert$$^2$ ½",
+           "words in TeX");
+    out = open_memstream(&text, &size);
+    if (out)
+        sg_put_tex_title(out, "error_norm", "‖x − f*‖∞ / γ x⁰");
+    expect(sg_stream_text(out, &text), "error\\_norm $\\Vert x - f^\\star\\Vert_\\infty / \\gamma x^0$",
+           "a formula behind words");
 }
 
 static char *wrapped(const char *text, size_t width, const char *first, const char *next) {
@@ -153,6 +219,7 @@ int main(void) {
     struct sg_error err;
     test_lines();
     test_markup();
+    test_tex();
     test_wrapping();
     sg_table_cell(NULL, "x", NULL);
     ok(sg_table_write_lines(stdout, NULL, &(struct sg_table_lines){.mark = ""}, &err) == SG_ERR_MEMORY, "no memory");
