@@ -2,7 +2,6 @@
 #include "sg_markup.h"
 
 #include <ctype.h>
-#include <stdbool.h>
 #include <string.h>
 
 void sg_put_html(FILE *out, const char *text) {
@@ -44,79 +43,48 @@ void sg_put_markdown(FILE *out, const char *text) {
 
 /* ---- LaTeX ---- */
 
-/* Commands of `math` stand between dollars. */
-static const struct symbol {
+struct symbol {
     const char *text, *command;
-    bool math;
-} symbols[] = {
-    {"\n", " ", false},
-    {"\\", "\\textbackslash{}", false},
-    {"{", "\\{", false},
-    {"}", "\\}", false},
-    {"$", "\\$", false},
-    {"&", "\\&", false},
-    {"%", "\\%", false},
-    {"#", "\\#", false},
-    {"_", "\\_", false},
-    {"^", "\\textasciicircum{}", false},
-    {"~", "\\textasciitilde{}", false},
-    {"<", "\\textless{}", false},
-    {">", "\\textgreater{}", false},
-    {"−", "-", true},
-    {"←", "\\leftarrow", true},
-    {"→", "\\rightarrow", true},
-    {"±", "\\pm", true},
-    {"×", "\\times", true},
-    {"⁰", "^0", true},
-    {"¹", "^1", true},
-    {"²", "^2", true},
-    {"³", "^3", true},
-    {"⁴", "^4", true},
-    {"⁵", "^5", true},
-    {"⁶", "^6", true},
-    {"⁷", "^7", true},
-    {"⁸", "^8", true},
-    {"⁹", "^9", true},
-    {"⁻", "^-", true},
-    {"‖∞", "\\Vert_\\infty", true},
-    {"‖", "\\Vert", true},
-    {"⟨", "\\langle", true},
-    {"⟩", "\\rangle", true},
-    {"∇", "\\nabla", true},
-    {"∞", "\\infty", true},
-    {"Σ", "\\sum", true},
-    {"λ", "\\lambda", true},
-    {"γ", "\\gamma", true},
-    {"δ", "\\delta", true},
-    {"Δ", "\\Delta", true},
-    {"ζ", "\\zeta", true},
-    {"σ", "\\sigma", true},
-    {"η", "\\eta", true},
-    {"≤", "\\le", true},
-    {"≥", "\\ge", true},
-    {"≈", "\\approx", true},
 };
+/* Those of TeX's own characters that are not written with a backslash before them. */
+static const struct symbol escapes[] = {
+    {"\n", " "},           {"\\", "\\textbackslash{}"}, {"^", "\\textasciicircum{}"}, {"~", "\\textasciitilde{}"},
+    {"<", "\\textless{}"}, {">", "\\textgreater{}"}};
+/* UTF-8 that pdflatex does not know by itself; the commands stand between dollars. */
+static const struct symbol mathematics[] = {
+    {"−", "-"},        {"±", "\\pm"},        {"×", "\\times"},      {"≤", "\\le"},     {"≥", "\\ge"},
+    {"≈", "\\approx"}, {"←", "\\leftarrow"}, {"→", "\\rightarrow"}, {"⁰", "^0"},       {"¹", "^1"},
+    {"²", "^2"},       {"³", "^3"},          {"⁴", "^4"},           {"⁵", "^5"},       {"⁶", "^6"},
+    {"⁷", "^7"},       {"⁸", "^8"},          {"⁹", "^9"},           {"⁻", "^-"},       {"‖∞", "\\Vert_\\infty"},
+    {"‖", "\\Vert"},   {"∞", "\\infty"},     {"⟨", "\\langle"},     {"⟩", "\\rangle"}, {"∇", "\\nabla"},
+    {"Σ", "\\sum"},    {"λ", "\\lambda"},    {"γ", "\\gamma"},      {"δ", "\\delta"},  {"Δ", "\\Delta"},
+    {"ζ", "\\zeta"},   {"σ", "\\sigma"},     {"η", "\\eta"}};
+#define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static const struct symbol *find_symbol(const char *text) {
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
-        if (strncmp(text, symbols[i].text, strlen(symbols[i].text)) == 0)
-            return &symbols[i];
+/* The symbol that the text begins with; NULL = none of these. */
+static const struct symbol *find_symbol(const struct symbol *symbol, size_t n, const char *text) {
+    for (size_t i = 0; i < n; i++)
+        if (strncmp(text, symbol[i].text, strlen(symbol[i].text)) == 0)
+            return &symbol[i];
     return NULL;
 }
 
 /* `dollar` is what a command of mathematics needs around it: "" within a formula. */
 static void put_tex(FILE *out, const char *text, const char *dollar) {
     while (*text) {
-        const struct symbol *symbol = find_symbol(text);
-        if (!symbol) {
-            fputs(*text == '*' && !dollar[0] ? "^\\star" : (const char[]){*text, '\0'}, out);
-            text++;
-        } else {
-            text += strlen(symbol->text);
-            fprintf(out, "%s%s%s", symbol->math ? dollar : "", symbol->command, symbol->math ? dollar : "");
-            if (symbol->math && !dollar[0] && isalpha((unsigned char)*text))
-                fputc(' ', out); /* the letter would belong to the command */
-        }
+        const struct symbol *escape = find_symbol(escapes, COUNT(escapes), text);
+        const struct symbol *sign = find_symbol(mathematics, COUNT(mathematics), text);
+        if (sign)
+            fprintf(out, "%s%s%s", dollar, sign->command, dollar);
+        else if (*text == '*' && !dollar[0])
+            fputs("^\\star", out);
+        else if (escape)
+            fputs(escape->command, out);
+        else
+            fprintf(out, strchr("{}$&%#_", *text) ? "\\%c" : "%c", *text);
+        text += sign ? strlen(sign->text) : 1;
+        if (sign && !dollar[0] && isalpha((unsigned char)*text))
+            fputc(' ', out); /* the letter would belong to the command */
     }
 }
 

@@ -1,6 +1,7 @@
 /* export_html.c: results as one page in HTML that needs no other file. Titles, tables, claims, provenance and the recipe
  * are markup and figures are SVG, so that they can be read without script; page.js switches and reads the figures.
  * page_files.h has the bytes of script and style. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,7 +16,8 @@ static const char *name_of(const cJSON *document) {
                           sg_json_string(document, "name", sg_json_string(document, "method", "result")));
 }
 
-void html_put_name(FILE *out, const struct sg_page_result *result) {
+/* What tells the result from others on the page: its file's name without folder and ending, else its own. */
+static void put_name(FILE *out, const struct sg_page_result *result) {
     const char *slash = result->name ? strrchr(result->name, '/') : NULL;
     char *name = strdup(slash ? slash + 1 : result->name ? result->name : name_of(result->document));
     char *dot = name && result->name ? strrchr(name, '.') : NULL;
@@ -25,9 +27,44 @@ void html_put_name(FILE *out, const struct sg_page_result *result) {
     free(name);
 }
 
+/* What was found, in a sentence: against no compression, or else how the first claim was judged. */
+static void put_sentence(FILE *out, const cJSON *document) {
+    const char *finding = sg_json_string(document, "summary.text", NULL);
+    const cJSON *claim = cJSON_GetArrayItem(sg_json_get(document, "claims"), 0);
+    const char *text = sg_json_string(claim, "text", NULL), *verdict = sg_json_string(claim, "verdict", NULL);
+    if (finding) {
+        sg_put_element(out, "<p>", finding, ".</p>");
+    } else if (text && verdict && verdict[0]) {
+        fprintf(out, "<p>%c", toupper((unsigned char)verdict[0]));
+        sg_put_element(out, "", verdict + 1, ": ");
+        sg_put_element(out, "", text, ".</p>");
+    }
+}
+
+/* The entry of a section in the contents of a page of several: its finding, a thumbnail of its first panel, and how its
+ * claims were judged. */
+static void put_entry(FILE *out, const struct html_section *s, const struct sg_page_result *result) {
+    char *title = sg_plot_title(result->document, NULL);
+    fprintf(out, "<li><a href=\"#r%d\">", s->number);
+    if (s->n_figures > 0)
+        fprintf(out,
+                "<svg class=\"thumb\" viewBox=\"%s\" preserveAspectRatio=\"none\" aria-hidden=\"true\"><use "
+                "href=\"#r%df1curves1\"/></svg>",
+                s->view, s->number);
+    fputs("<b>", out);
+    put_name(out, result);
+    fputs("</b></a>", out);
+    put_sentence(out, result->document);
+    sg_put_element(out, "<p class=\"note\">", sg_plot_made(title), "</p>");
+    fputs("<span class=\"verdicts\">", out);
+    html_put_verdicts(out, result->document);
+    fputs("</span></li>\n", out);
+    free(title);
+}
+
 /* ---- a section ---- */
 
-static void put_recipe(const struct html_section *s) {
+static void put_recipe(struct html_section *s) {
     const cJSON *recipe = sg_json_get(s->document, "recipe.resolved");
     if (!recipe)
         return;
@@ -43,76 +80,31 @@ static void put_recipe(const struct html_section *s) {
     fputs("</pre></details></section>\n", s->out);
 }
 
-static void put_links(const struct html_section *s, const struct sg_summary *summary, bool figures) {
-    const bool kernels = sg_plot_is_kernels(s->document);
-    const struct {
-        const char *id, *text;
-        bool there;
-    } part[] = {{"figures", "Figures", figures},
-                {"finals", kernels ? "Times" : "Final values", kernels || summary->n_metrics > 0},
-                {"claims", "Claims", sg_plot_claims_shown(summary) > 0},
-                {"cells", "Cells", html_count_cells(s->document) > 0},
-                {"provenance", "Provenance", true},
-                {"recipe", "Recipe", sg_json_get(s->document, "recipe.resolved") != NULL},
-                {"data", "Data", true}};
-    fprintf(s->out, "<nav aria-label=\"Parts of result %d\"><ul>", s->number);
-    for (size_t i = 0; i < sizeof part / sizeof *part; i++)
-        if (part[i].there)
-            fprintf(s->out, "<li><a href=\"#r%d-%s\">%s</a></li>", s->number, part[i].id, part[i].text);
-    fputs("</ul></nav>\n", s->out);
-}
-
-static void put_header(const struct html_section *s, const struct sg_page_result *result, const char *title,
-                       const char *source, const char *finding, const struct sg_plot_notes *notes) {
+static void put_header(FILE *out, const struct html_section *s, const struct sg_page_result *result, const char *title,
+                       const char *source, const char *finding) {
     const int heading = s->level - 1;
-    fputs("<header>\n", s->out);
-    fputs("<p class=\"kicker\">", s->out);
-    html_put_name(s->out, result);
-    fputs("</p>\n", s->out);
-    fprintf(s->out, "<h%d id=\"r%d-title\">", heading, s->number);
-    sg_put_html(s->out, title[0] ? title : name_of(s->document));
-    fprintf(s->out, "</h%d>\n", heading);
-    sg_put_element(s->out, "<p class=\"source\">", source, "</p>\n");
+    const char *shown = title[0] ? title : name_of(s->document);
+    fprintf(out, "<article id=\"r%d\" data-result=\"%d\" aria-labelledby=\"r%d-title\">\n<header>\n", s->number,
+            s->number, s->number);
+    fputs("<p class=\"kicker\">", out);
+    put_name(out, result);
+    fprintf(out, "</p>\n<h%d id=\"r%d-title\">", heading, s->number);
+    sg_put_html(out, shown);
+    fprintf(out, "</h%d>\n", heading);
+    sg_put_element(out, "<p class=\"source\">", source, "</p>\n");
     if (finding)
-        sg_put_element(s->out, "<p class=\"lead\">", finding, ".</p>\n");
-    fputs(notes->n ? "<ul class=\"notes\">" : "", s->out);
-    for (size_t i = 0; i < notes->n; i++)
-        sg_put_element(s->out, "<li>", notes->text[i], "</li>");
-    fputs(notes->n ? "</ul>\n" : "", s->out);
+        sg_put_element(out, "<p class=\"lead\">", finding, ".</p>\n");
+    fputs(s->notes.n ? "<ul class=\"notes\">" : "", out);
+    for (size_t i = 0; i < s->notes.n; i++)
+        sg_put_element(out, "<li>", s->notes.text[i], "</li>");
+    fputs(s->notes.n ? "</ul>\n" : "", out);
+    fprintf(out, "<nav aria-label=\"Parts of result %d\"><ul>", s->number);
+    for (size_t i = 0; i < s->n_parts; i++)
+        fprintf(out, "<li><a href=\"#r%d-%s\">%s</a></li>", s->number, s->part[i].id, s->part[i].heading);
+    fputs("</ul></nav>\n</header>\n", out);
 }
 
-static sg_status put_section(const struct html_section *s, const struct sg_page_result *result,
-                             const struct sg_plot_select *select, struct sg_plot_notes *all, struct sg_error *err) {
-    const bool kernels = sg_plot_is_kernels(s->document);
-    struct sg_summary summary = {0};
-    bool figures = false;
-    char *title = sg_plot_title(s->document, select->title), *source = sg_plot_source(s->document);
-    sg_status status = title && source ? SG_OK : sg_fail_memory(err, "the page");
-    if (status == SG_OK && !kernels)
-        status = sg_summary_read(&summary, s->document, select, err);
-    struct sg_plot_notes notes = summary.notes;
-    struct html_figures at = {.document = s->document, .select = select, .notes = &notes};
-    for (bool found = status == SG_OK; found && status == SG_OK; figures |= found) { /* their notes stand above them */
-        struct sg_figure figure;
-        status = html_next_figure(&figure, &found, &at, err);
-        if (status == SG_OK && found)
-            sg_figure_free(&figure);
-    }
-    if (status != SG_OK)
-        goto out;
-    for (size_t i = 0; i < notes.n; i++)
-        sg_plot_note(all, "%s", notes.text[i]);
-    fprintf(s->out, "<article id=\"r%d\" data-result=\"%d\" aria-labelledby=\"r%d-title\">\n", s->number, s->number,
-            s->number);
-    put_header(s, result, title, source, summary.finding, &notes);
-    put_links(s, &summary, figures);
-    fputs("</header>\n", s->out);
-    status = html_put_figures(s, select, err);
-    SG_DO(status, kernels ? html_put_kernels(s, err) : html_put_finals(s, &summary, err));
-    SG_DO(status, html_put_claims(s, &summary, err));
-    SG_DO(status, html_put_cells(s, err));
-    html_put_provenance(s);
-    put_recipe(s);
+static void put_data(struct html_section *s) {
     html_begin_part(s, "data", "Data");
     fputs("<p>All numbers are in this page as JSON, a result that sparseplot-export reads. <button type=\"button\" "
           "class=\"download\" data-name=\"",
@@ -121,10 +113,39 @@ static sg_status put_section(const struct html_section *s, const struct sg_page_
     fprintf(s->out, "<script type=\"application/json\" id=\"r%d-document\">", s->number);
     html_put_json(s->out, s->document);
     fputs("</script>\n</article>\n", s->out);
-out:
+}
+
+/* Writes a section to `out`. */
+static sg_status put_section(FILE *out, struct html_section *s, const struct sg_page_result *result,
+                             const struct sg_plot_select *select, struct sg_error *err) {
+    const bool kernels = sg_plot_is_kernels(s->document);
+    struct sg_summary summary = {0};
+    char *title = sg_plot_title(s->document, select->title), *source = sg_plot_source(s->document), *parts = NULL;
+    size_t size;
+    s->out = open_memstream(&parts, &size);
+    sg_status status = title && source && s->out ? SG_OK : sg_fail_memory(err, "the page");
+    if (status == SG_OK && !kernels)
+        status = sg_summary_read(&summary, s->document, select, err);
+    s->notes = summary.notes;
+    SG_DO(status, html_put_figures(s, select, err));
+    SG_DO(status, kernels ? html_put_kernels(s, err) : html_put_finals(s, &summary, err));
+    SG_DO(status, html_put_claims(s, &summary, err));
+    SG_DO(status, html_put_cells(s, err));
+    if (status == SG_OK) {
+        html_put_provenance(s);
+        put_recipe(s);
+        put_data(s);
+    }
+    parts = sg_stream_text(s->out, &parts);
+    SG_DO(status, parts ? SG_OK : sg_fail_memory(err, "the page"));
+    if (status == SG_OK) {
+        put_header(out, s, result, title, source, summary.finding);
+        fputs(parts, out);
+    }
     sg_summary_free(&summary);
     free(title);
     free(source);
+    free(parts);
     return status;
 }
 
@@ -153,35 +174,51 @@ static const char *worst_status(const struct sg_page_result *result, size_t n) {
     return strspn(status, "abcdefghijklmnopqrstuvwxyz_") == strlen(status) ? status : "unknown";
 }
 
+/* Writes the sections to `out`, and their entries in the contents to `contents`. */
+static sg_status put_sections(FILE *out, FILE *contents, const struct sg_page_result *result, size_t n,
+                              const struct sg_plot_select *select, struct sg_plot_notes *notes, struct sg_error *err) {
+    sg_status status = SG_OK;
+    for (size_t i = 0; i < n && status == SG_OK; i++) {
+        struct html_section s = {.document = result[i].document, .number = (int)i + 1, .level = n > 1 ? 3 : 2};
+        status = put_section(out, &s, &result[i], select, err);
+        for (size_t k = 0; k < s.notes.n; k++)
+            sg_plot_note(notes, "%s", s.notes.text[k]);
+        put_entry(contents, &s, &result[i]);
+    }
+    return status == SG_OK && sg_json_is_lost() ? sg_fail_memory(err, "the page") : status;
+}
+
 sg_status sg_page_write(FILE *out, const struct sg_page_result *result, size_t n, const struct sg_plot_select *select,
                         struct sg_plot_notes *notes, struct sg_error *err) {
     struct sg_plot_notes unused, *all = notes ? notes : &unused;
     all->n = 0;
     struct sg_plot_select section = *select;
+    section.title = n > 1 ? NULL : select->title; /* it is the page's */
     char *title = n == 1 ? sg_plot_title(result[0].document, select->title)
                          : sg_format("%s", select->title ? select->title : "Results of sparsegrad");
-    sg_status status = title ? SG_OK : sg_fail_memory(err, "the page");
-    if (status != SG_OK)
-        return status;
-    put_head(out, title[0] ? title : name_of(result[0].document), worst_status(result, n));
-    if (n > 1) {
-        section.title = NULL; /* it is the page's */
-        sg_put_element(out, "<header class=\"page\"><h1>", title, "</h1>\n");
-        status = html_put_front(out, result, n, &section, err);
-        fputs("</header>\n", out);
-    }
-    fputs("<main id=\"main\">\n", out);
-    for (size_t i = 0; i < n && status == SG_OK; i++) {
-        const struct html_section s = {
-            .out = out, .document = result[i].document, .number = (int)i + 1, .level = n > 1 ? 3 : 2};
-        status = put_section(&s, &result[i], &section, all, err);
-    }
-    if (status == SG_OK && sg_json_is_lost())
+    char *sections = NULL, *contents = NULL;
+    size_t size[2];
+    FILE *body = open_memstream(&sections, &size[0]), *front = open_memstream(&contents, &size[1]);
+    sg_status status =
+        body && front ? put_sections(body, front, result, n, &section, all, err) : sg_fail_memory(err, "the page");
+    sections = sg_stream_text(body, &sections);
+    contents = sg_stream_text(front, &contents);
+    if (status == SG_OK && !(title && sections && contents))
         status = sg_fail_memory(err, "the page");
-    fputs("</main>\n<script>\n", out);
-    fwrite(page_js, 1, sizeof page_js, out);
-    fputs("</script>\n</body>\n</html>\n", out);
+    if (status == SG_OK) {
+        put_head(out, title[0] ? title : name_of(result[0].document), worst_status(result, n));
+        if (n > 1) {
+            sg_put_element(out, "<header class=\"page\"><h1>", title, "</h1>\n");
+            fprintf(out, "<nav class=\"contents\" aria-label=\"Results\">\n<ol>\n%s</ol>\n</nav>\n</header>\n",
+                    contents);
+        }
+        fprintf(out, "<main id=\"main\">\n%s</main>\n<script>\n", sections);
+        fwrite(page_js, 1, sizeof page_js, out);
+        fputs("</script>\n</body>\n</html>\n", out);
+    }
     free(title);
+    free(sections);
+    free(contents);
     return status;
 }
 

@@ -5,16 +5,19 @@
 
 #include "html_private.h"
 #include "sg_bench.h"
+#include "sg_debug.h"
 #include "sg_text.h"
 
-void html_begin_part(const struct html_section *s, const char *id, const char *heading) {
+void html_begin_part(struct html_section *s, const char *id, const char *heading) {
     fprintf(s->out, "<section class=\"part\" aria-labelledby=\"r%d-%s\"><h%d id=\"r%d-%s\">%s</h%d>\n", s->number, id,
             s->level, s->number, id, heading, s->level);
+    SG_ASSERT(s->n_parts < HTML_PARTS);
+    s->part[s->n_parts].id = id;
+    s->part[s->n_parts++].heading = heading;
 }
 
 /* A table of a part of the page. SG_ERR_MEMORY: memory ran out. */
-static sg_status put_table(const struct html_section *s, sg_table *take_table, const char *caption,
-                           struct sg_error *err) {
+static sg_status put_table(struct html_section *s, sg_table *take_table, const char *caption, struct sg_error *err) {
     const sg_status status = sg_table_write_html(s->out, take_table, caption, err);
     sg_table_free(take_table);
     return status;
@@ -22,7 +25,7 @@ static sg_status put_table(const struct html_section *s, sg_table *take_table, c
 
 /* ---- final values ---- */
 
-sg_status html_put_finals(const struct html_section *s, const struct sg_summary *summary, struct sg_error *err) {
+sg_status html_put_finals(struct html_section *s, const struct sg_summary *summary, struct sg_error *err) {
     if (summary->n_metrics == 0)
         return SG_OK;
     html_begin_part(s, "finals", "Final values");
@@ -66,7 +69,7 @@ void html_put_verdicts(FILE *out, const cJSON *document) {
     }
 }
 
-sg_status html_put_claims(const struct html_section *s, const struct sg_summary *summary, struct sg_error *err) {
+sg_status html_put_claims(struct html_section *s, const struct sg_summary *summary, struct sg_error *err) {
     if (sg_plot_claims_shown(summary) == 0)
         return SG_OK;
     html_begin_part(s, "claims", "Claims");
@@ -123,15 +126,7 @@ static void add_cell(sg_table *t, const cJSON *result, const cJSON *cell) {
     free(settings);
 }
 
-size_t html_count_cells(const cJSON *document) {
-    const cJSON *result;
-    size_t n = 0;
-    cJSON_ArrayForEach(result, sg_json_get(document, "results")) n +=
-        (size_t)cJSON_GetArraySize(sg_json_get(result, "cells"));
-    return n;
-}
-
-sg_status html_put_cells(const struct html_section *s, struct sg_error *err) {
+sg_status html_put_cells(struct html_section *s, struct sg_error *err) {
     static const struct sg_table_column columns[] = {{.head = "method", .names = true},
                                                      {.head = "compressor"},
                                                      {.head = "parameters"},
@@ -141,12 +136,18 @@ sg_status html_put_cells(const struct html_section *s, struct sg_error *err) {
                                                      {.head = "seconds", .align = SG_TABLE_RIGHT},
                                                      {.head = "series", .kind = "path"}};
     const cJSON *result, *cell;
-    const size_t n = html_count_cells(s->document);
-    if (n == 0)
-        return SG_OK;
     sg_table *t = sg_table_open(columns, sizeof columns / sizeof *columns);
-    cJSON_ArrayForEach(result, sg_json_get(s->document, "results"))
-        cJSON_ArrayForEach(cell, sg_json_get(result, "cells")) add_cell(t, result, cell);
+    size_t n = 0;
+    cJSON_ArrayForEach(result, sg_json_get(s->document, "results")) {
+        cJSON_ArrayForEach(cell, sg_json_get(result, "cells")) {
+            add_cell(t, result, cell);
+            n++;
+        }
+    }
+    if (n == 0) {
+        sg_table_free(t);
+        return SG_OK;
+    }
     html_begin_part(s, "cells", "Cells");
     fprintf(s->out, "<details%s><summary>%zu run%s: settings, seed, status, time</summary>\n", n > 12 ? "" : " open", n,
             n == 1 ? "" : "s");
@@ -184,7 +185,7 @@ static void put_fact(FILE *out, const char *before, const cJSON *item) {
     free(name);
 }
 
-void html_put_provenance(const struct html_section *s) {
+void html_put_provenance(struct html_section *s) {
     static const char *const groups[][2] = {
         {"run", "Run"},      {"program", "Program"},     {"identities", "Programs of the cells"}, {"dataset", "Data"},
         {"host", "Machine"}, {"libraries", "Libraries"}, {"network", "Modelled network"},
@@ -205,7 +206,7 @@ void html_put_provenance(const struct html_section *s) {
     fputs("</div></section>\n", s->out);
 }
 
-sg_status html_put_kernels(const struct html_section *s, struct sg_error *err) {
+sg_status html_put_kernels(struct html_section *s, struct sg_error *err) {
     sg_status status = SG_OK;
     html_begin_part(s, "finals", "Times");
     for (int compressors = 0; compressors < 2 && status == SG_OK; compressors++) {
