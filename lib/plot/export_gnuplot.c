@@ -7,6 +7,13 @@
 #include "plot_private.h"
 #include "sg_text.h"
 
+struct script {
+    FILE *out;
+    size_t panel; /* counts from 1 */
+    bool lines;   /* are lines and points written, else what is below them, bands and bars */
+    const char *before;
+};
+
 /* A single-quoted gnuplot string, in which nothing is special but the quote. Doubling it does not work at the start of
  * a string (gnuplot 5.4), so it becomes an apostrophe. */
 static void quoted(FILE *out, const char *before, const char *text, const char *after) {
@@ -22,25 +29,19 @@ static void comment(FILE *out, const char *text) {
 }
 
 /* The points as a data block: x, y and, where there is one, the ends of band or bar. */
-static sg_status put_data(FILE *out, const struct sg_figure *f, size_t p, size_t c, struct sg_error *err) {
-    const struct sg_curve *curve = &f->panel[p].curve[c];
-    struct sg_drawn *point;
-    size_t n;
+static void put_data(void *to, const struct sg_drawn *d) {
+    const struct script *s = to;
     char text[4][SG_NUMBER_CHARS];
-    sg_status status = sg_plot_drawn(&point, &n, &f->panel[p], curve, SG_PLOT_MAX_POINTS, err);
-    if (status != SG_OK)
-        return status;
-    comment(out, f->panel[p].ranking ? curve->point[0] : f->legend[curve->legend].label);
-    fprintf(out, "$p%zuc%zu << EOD\n", p + 1, c + 1);
-    for (size_t i = 0; i < n; i++) {
-        fprintf(out, "%s %s", sg_number_text(point[i].x, text[0]), sg_number_text(point[i].y, text[1]));
-        if (curve->y_std)
-            fprintf(out, " %s %s", sg_number_text(point[i].low, text[2]), sg_number_text(point[i].high, text[3]));
-        fputc('\n', out);
+    comment(s->out, d->panel->ranking ? d->curve->point[0] : d->entry->label);
+    fprintf(s->out, "$p%zuc%zu << EOD\n", s->panel, d->number);
+    for (size_t i = 0; i < d->n; i++) {
+        const struct sg_spot *spot = &d->spot[i];
+        fprintf(s->out, "%s %s", sg_number_text(spot->x, text[0]), sg_number_text(spot->y, text[1]));
+        if (d->curve->y_std)
+            fprintf(s->out, " %s %s", sg_number_text(spot->low, text[2]), sg_number_text(spot->high, text[3]));
+        fputc('\n', s->out);
     }
-    fputs("EOD\n", out);
-    free(point);
-    return SG_OK;
+    fputs("EOD\n", s->out);
 }
 
 /* Line types 1..n are the legend's entries. */
@@ -77,42 +78,31 @@ static void put_rows(FILE *out, const struct sg_panel *panel) {
     fputs(")\n", out);
 }
 
-/* The bands of a panel, then its lines; a legend has each method once. */
-static void put_curves(FILE *out, const struct sg_figure *f, size_t p) {
-    const struct sg_panel *panel = &f->panel[p];
-    const char *before = "plot ";
-    for (int lines = 0; lines < 2; lines++)
-        for (size_t c = 0; c < panel->n_curves; c++) {
-            const struct sg_curve *curve = &panel->curve[c];
-            const bool row = panel->ranking && !curve->level, marks = sg_plot_draws_marks(panel, curve);
-            const bool bars = marks && curve->y_std, band = !marks && !panel->ranking && curve->y_std;
-            if (!sg_plot_shows(panel, curve) || (!lines && !band && !bars))
-                continue;
-            fprintf(out, "%s$p%zuc%zu using ", before, p + 1, c + 1);
-            before = ", \\\n     ";
-            if (!lines)
-                fprintf(out, "1:%s lt %zu %s notitle",
-                        band  ? "3:4 with filledcurves"
-                        : row ? "2:3:4 with xerrorbars"
-                              : "2:3:4 with yerrorbars",
-                        curve->legend + 1, band ? "fs transparent solid 0.18 noborder" : "dt 1");
-            else {
-                fprintf(out, "1:2 with %s lt %zu ",
-                        row     ? "points"
-                        : marks ? "linespoints"
-                                : "lines",
-                        curve->legend + 1);
-                if (row)
-                    fputs("notitle", out);
-                else
-                    quoted(out, "title ", f->legend[curve->legend].text, " noenhanced");
-            }
-        }
-    fputc('\n', out);
+/* A part of the plot command; a legend has each method once. */
+static void put_curve(void *to, const struct sg_drawn *d) {
+    struct script *s = to;
+    const size_t entry = d->curve->legend + 1;
+    const bool band = d->band && !d->panel->ranking;
+    if (d->n == 0 || (!s->lines && !band && !d->bars))
+        return;
+    fprintf(s->out, "%s$p%zuc%zu using 1:", s->before, s->panel, d->number);
+    s->before = ", \\\n     ";
+    if (!s->lines && band)
+        fprintf(s->out, "3:4 with filledcurves lt %zu fs transparent solid 0.18 noborder notitle", entry);
+    else if (!s->lines)
+        fprintf(s->out, "2:3:4 with %cerrorbars lt %zu dt 1 notitle", d->row ? 'x' : 'y', entry);
+    else if (d->row)
+        fprintf(s->out, "2 with points lt %zu notitle", entry);
+    else
+        fprintf(s->out, "2 with lines%s lt %zu ", d->marks ? "points" : "", entry);
+    if (s->lines && !d->row)
+        quoted(s->out, "title ", d->entry->text, " noenhanced");
 }
 
 sg_status sg_export_gnuplot(FILE *out, const struct sg_figure *f, const char *format, struct sg_error *err) {
     (void)format;
+    struct script s = {.out = out};
+    sg_status status = SG_OK;
     const size_t columns = sg_plot_grid_columns(f->n_panels), rows = (f->n_panels + columns - 1) / columns;
     double width = f->width > 0 ? f->width : 4.6 * (double)columns, height = 4;
     for (size_t p = 0; p < f->n_panels; p++)
@@ -123,12 +113,8 @@ sg_status sg_export_gnuplot(FILE *out, const struct sg_figure *f, const char *fo
     comment(out, f->footnote);
     fputs("# draw: gnuplot -d THIS > figure.svg, or gnuplot -d -e \"format='pdf'\" THIS > figure.pdf (svg, png, pdf)\n",
           out);
-    for (size_t p = 0; p < f->n_panels; p++)
-        for (size_t c = 0; c < f->panel[p].n_curves; c++) {
-            sg_status status = put_data(out, f, p, c, err);
-            if (status != SG_OK)
-                return status;
-        }
+    for (s.panel = 1; s.panel <= f->n_panels; s.panel++)
+        SG_DO(status, sg_plot_each_curve(f, s.panel - 1, SG_PLOT_MAX_POINTS, put_data, &s, err));
     fprintf(out,
             "if (!exists(\"format\")) format = 'svg'\n"
             "if (format eq 'svg') { set terminal svg enhanced size %.0f,%.0f background 'white' }\n"
@@ -151,9 +137,13 @@ sg_status sg_export_gnuplot(FILE *out, const struct sg_figure *f, const char *fo
             put_rows(out, &f->panel[p]);
         else
             put_axis(out, &f->panel[p].y, 'y');
-        put_curves(out, f, p);
         free(caption);
+        s = (struct script){.out = out, .panel = p + 1, .before = "plot "};
+        SG_DO(status, sg_plot_each_curve(f, p, SG_PLOT_MAX_POINTS, put_curve, &s, err));
+        s.lines = true;
+        SG_DO(status, sg_plot_each_curve(f, p, SG_PLOT_MAX_POINTS, put_curve, &s, err));
+        fputc('\n', out);
     }
     fputs("unset multiplot\n", out);
-    return SG_OK;
+    return status;
 }

@@ -31,43 +31,46 @@ static void put_point(FILE *out, double x, double y) {
 }
 
 /* The band as one closed outline: forth along its lower edge, back along the upper. */
-static void put_band(FILE *out, const struct sg_drawn *point, size_t n, size_t style) {
-    fprintf(out, "\\addplot[draw=none, fill=sg%zu, fill opacity=0.18, forget plot] coordinates {\n", style);
-    for (size_t i = 0; i < n; i++)
-        put_point(out, point[i].x, point[i].low);
-    for (size_t i = n; i-- > 0;)
-        put_point(out, point[i].x, point[i].high);
-    fputs("} -- cycle;\n", out);
+static void put_band(void *to, const struct sg_drawn *d) {
+    if (d->n == 0 || !d->band || d->panel->ranking)
+        return;
+    fprintf(to, "\\addplot[draw=none, fill=sg%zu, fill opacity=0.18, forget plot] coordinates {\n",
+            d->curve->legend + 1);
+    for (size_t i = 0; i < d->n; i++)
+        put_point(to, d->spot[i].x, d->spot[i].low);
+    for (size_t i = d->n; i-- > 0;)
+        put_point(to, d->spot[i].x, d->spot[i].high);
+    fputs("} -- cycle;\n", to);
 }
 
 /* A line, with markers and bars where the panel has them, of which a ranking's lie flat and are not joined. */
-static void put_line(FILE *out, const struct sg_figure *f, size_t p, const struct sg_curve *curve,
-                     const struct sg_drawn *point, size_t n) {
-    const struct sg_panel *panel = &f->panel[p];
-    const bool row = panel->ranking && !curve->level, marks = sg_plot_draws_marks(panel, curve);
-    const bool bars = marks && curve->y_std;
+static void put_line(void *to, const struct sg_drawn *d) {
+    FILE *out = to;
     char text[4][SG_NUMBER_CHARS];
-    fprintf(out, "\\addplot[line %zu", curve->legend + 1);
-    if (marks)
-        fprintf(out, ", mark %zu", curve->legend + 1);
-    fprintf(out, "%s%s", marks ? "" : ", no markers", row ? ", only marks, forget plot" : "");
-    if (bars)
-        fprintf(out, ", error bars/.cd, %c dir=both, %c explicit", row ? 'x' : 'y', row ? 'x' : 'y');
+    if (d->n == 0)
+        return;
+    fprintf(out, "\\addplot[line %zu", d->curve->legend + 1);
+    if (d->marks)
+        fprintf(out, ", mark %zu", d->curve->legend + 1);
+    fprintf(out, "%s%s", d->marks ? "" : ", no markers", d->row ? ", only marks, forget plot" : "");
+    if (d->bars)
+        fprintf(out, ", error bars/.cd, %c dir=both, %c explicit", d->row ? 'x' : 'y', d->row ? 'x' : 'y');
     fputs("] coordinates {\n", out);
-    for (size_t i = 0; i < n; i++)
-        if (bars) {
-            const double value = row ? point[i].x : point[i].y;
-            const char *more = sg_number_text(point[i].high - value, text[2]);
-            const char *less = sg_number_text(value - point[i].low, text[3]);
-            fprintf(out, row ? "(%s,%s) += (%s,0) -= (%s,0)\n" : "(%s,%s) += (0,%s) -= (0,%s)\n",
-                    sg_number_text(point[i].x, text[0]), sg_number_text(point[i].y, text[1]), more, less);
-        } else
-            put_point(out, point[i].x, point[i].y);
+    for (size_t i = 0; i < d->n; i++) {
+        const struct sg_spot *spot = &d->spot[i];
+        const double value = d->row ? spot->x : spot->y;
+        if (d->bars)
+            fprintf(out, d->row ? "(%s,%s) += (%s,0) -= (%s,0)\n" : "(%s,%s) += (0,%s) -= (0,%s)\n",
+                    sg_number_text(spot->x, text[0]), sg_number_text(spot->y, text[1]),
+                    sg_number_text(spot->high - value, text[2]), sg_number_text(value - spot->low, text[3]));
+        else
+            put_point(out, spot->x, spot->y);
+    }
     fputs("};\n", out);
-    if (row)
+    if (d->row)
         return;
     fputs("\\addlegendentry{", out);
-    sg_put_tex(out, f->legend[curve->legend].text);
+    sg_put_tex(out, d->entry->text);
     fputs("}\n", out);
 }
 
@@ -114,21 +117,9 @@ static sg_status put_panel(FILE *out, const struct sg_figure *f, size_t p, struc
     else
         put_axis(out, &panel->y, 'y');
     fputs("]\n", out);
-    for (int lines = 0; lines < 2; lines++) /* bands below all lines */
-        for (size_t c = 0; c < panel->n_curves; c++) {
-            const struct sg_curve *curve = &panel->curve[c];
-            struct sg_drawn *point;
-            size_t n;
-            sg_status status = sg_plot_drawn(&point, &n, panel, curve, MAX_TEX_POINTS, err);
-            if (status != SG_OK)
-                return status;
-            if (lines && n > 0)
-                put_line(out, f, p, curve, point, n);
-            else if (n > 0 && curve->y_std && !panel->points && !panel->ranking)
-                put_band(out, point, n, curve->legend + 1);
-            free(point);
-        }
-    return SG_OK;
+    sg_status status = sg_plot_each_curve(f, p, MAX_TEX_POINTS, put_band, out, err);
+    SG_DO(status, sg_plot_each_curve(f, p, MAX_TEX_POINTS, put_line, out, err));
+    return status;
 }
 
 sg_status sg_export_pgfplots(FILE *out, const struct sg_figure *f, const char *format, struct sg_error *err) {
@@ -149,11 +140,9 @@ sg_status sg_export_pgfplots(FILE *out, const struct sg_figure *f, const char *f
             "  legend style={at={(0.5,-0.25)}, anchor=north, draw=none, font=\\footnotesize}, legend columns=2, legend "
             "cell align=left]\n",
             columns, rows, width, f->height > 0 ? f->height / (double)rows : 0.8 * width, 0.9 * width);
-    for (size_t p = 0; p < f->n_panels; p++) {
-        sg_status status = put_panel(out, f, p, err);
-        if (status != SG_OK)
-            return status;
-    }
+    sg_status status = SG_OK;
+    for (size_t p = 0; p < f->n_panels; p++)
+        SG_DO(status, put_panel(out, f, p, err));
     fprintf(out, "\\end{groupplot}\n%s", whole ? "\\end{tikzpicture}\n\\end{document}\n" : "");
-    return SG_OK;
+    return status;
 }

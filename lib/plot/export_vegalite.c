@@ -39,25 +39,17 @@ static cJSON *by_label(const struct sg_figure *f, enum channel channel) {
 }
 
 /* Of a ranking's row also its name. */
-static sg_status put_values(cJSON *values, const struct sg_figure *f, size_t p, size_t c, struct sg_error *err) {
-    const struct sg_panel *panel = &f->panel[p];
-    const struct sg_curve *curve = &panel->curve[c];
-    struct sg_drawn *point;
-    size_t n;
-    sg_status status = sg_plot_drawn(&point, &n, panel, curve, SG_PLOT_MAX_POINTS, err);
-    if (status != SG_OK)
-        return status;
-    for (size_t i = 0; i < n; i++) {
-        cJSON *value = SG_OBJECT(SG_TEXT("label", f->legend[curve->legend].text), SG_NUMBER("x", point[i].x),
-                                 SG_NUMBER("y", point[i].y), SG_BOOL("mark", sg_plot_draws_marks(panel, curve)));
-        if (panel->ranking && !curve->level)
-            sg_json_set_string(value, "row", curve->row);
-        if (curve->y_std)
-            SG_SET(value, SG_NUMBER("low", point[i].low), SG_NUMBER("high", point[i].high));
-        sg_json_push(values, value);
+static void put_values(void *to, const struct sg_drawn *d) {
+    for (size_t i = 0; i < d->n; i++) {
+        const struct sg_spot *spot = &d->spot[i];
+        cJSON *value = SG_OBJECT(SG_TEXT("label", d->entry->text), SG_NUMBER("x", spot->x), SG_NUMBER("y", spot->y),
+                                 SG_BOOL("mark", d->marks));
+        if (d->row)
+            sg_json_set_string(value, "row", d->curve->row);
+        if (d->curve->y_std)
+            SG_SET(value, SG_NUMBER("low", spot->low), SG_NUMBER("high", spot->high));
+        sg_json_push(to, value);
     }
-    free(point);
-    return SG_OK;
 }
 
 /* A layer of a panel, of those values for which the expression is true: markers, lines, or what lies between "low" and
@@ -88,9 +80,7 @@ static sg_status put_panel(cJSON *panels, const struct sg_figure *f, size_t p, s
     const struct sg_panel *panel = &f->panel[p];
     cJSON *values = cJSON_CreateArray(), *layers = cJSON_CreateArray();
     char *caption = sg_plot_caption(f, p);
-    sg_status status = SG_OK;
-    for (size_t c = 0; c < panel->n_curves; c++)
-        SG_DO(status, put_values(values, f, p, c, err));
+    const sg_status status = sg_plot_each_curve(f, p, SG_PLOT_MAX_POINTS, put_values, values, err);
     if (panel->ranking)
         sg_json_push(layers, layer(f, p, "rule", "!datum.mark", false));
     sg_json_push(layers, layer(f, p, panel->points || panel->ranking ? "rule" : "area",

@@ -53,30 +53,50 @@ void sg_plot_band(const struct sg_panel *panel, const struct sg_curve *curve, si
     *high = value + std;
 }
 
-sg_status sg_plot_drawn(struct sg_drawn **out, size_t *n, const struct sg_panel *panel, const struct sg_curve *curve,
-                        size_t max, struct sg_error *err) {
-    size_t *index = malloc((curve->n + 1) * sizeof *index);
-    struct sg_drawn *point = calloc(curve->n + 2, sizeof *point);
-    *out = NULL;
-    *n = 0;
-    if (!index || !point) {
+/* The points of a curve into spot [curve->n + 1], through index [curve->n]; returns how many there are. */
+static size_t find_spots(struct sg_spot *spot, size_t *index, const struct sg_panel *panel,
+                         const struct sg_curve *curve, size_t max) {
+    const size_t n = sg_plot_visible(panel, curve, max, index);
+    for (size_t i = 0; i < n; i++) {
+        const size_t k = index[i];
+        spot[i] = (struct sg_spot){.x = curve->x[k], .y = curve->y[k], .label = curve->point ? curve->point[k] : NULL};
+        sg_plot_band(panel, curve, k, &spot[i].low, &spot[i].high);
+    }
+    if (!curve->level || n == 0)
+        return n;
+    const struct sg_axis *along = panel->ranking ? &panel->y : &panel->x;
+    spot[1] = spot[0];
+    *(panel->ranking ? &spot[0].y : &spot[0].x) = along->min;
+    *(panel->ranking ? &spot[1].y : &spot[1].x) = along->max;
+    return 2;
+}
+
+sg_status sg_plot_each_curve(const struct sg_figure *f, size_t p, size_t max,
+                             void (*put)(void *to, const struct sg_drawn *drawn), void *to, struct sg_error *err) {
+    const struct sg_panel *panel = &f->panel[p];
+    for (size_t c = 0; c < panel->n_curves; c++) {
+        const struct sg_curve *curve = &panel->curve[c];
+        const bool marks = sg_plot_draws_marks(panel, curve);
+        size_t *index = malloc((curve->n + 1) * sizeof *index);
+        struct sg_drawn d = {.panel = panel,
+                             .curve = curve,
+                             .entry = &f->legend[curve->legend],
+                             .number = c + 1,
+                             .row = panel->ranking && !curve->level,
+                             .marks = marks,
+                             .bars = marks && curve->y_std,
+                             .band = !marks && curve->y_std,
+                             .spot = malloc((curve->n + 1) * sizeof *d.spot)};
+        const bool fine = index && d.spot;
+        if (fine) {
+            d.n = find_spots(d.spot, index, panel, curve, max);
+            put(to, &d);
+        }
         free(index);
-        free(point);
-        return sg_fail_memory(err, "the figure");
+        free(d.spot);
+        if (!fine)
+            return sg_fail_memory(err, "the figure");
     }
-    const size_t shown = sg_plot_visible(panel, curve, max, index);
-    for (size_t i = 0; i < shown && (i == 0 || !curve->level); i++, ++*n) {
-        point[i] = (struct sg_drawn){.x = curve->x[index[i]], .y = curve->y[index[i]]};
-        sg_plot_band(panel, curve, index[i], &point[i].low, &point[i].high);
-    }
-    if (curve->level && *n == 1) {
-        const struct sg_axis *along = panel->ranking ? &panel->y : &panel->x;
-        point[(*n)++] = point[0];
-        *(panel->ranking ? &point[0].y : &point[0].x) = along->min;
-        *(panel->ranking ? &point[1].y : &point[1].x) = along->max;
-    }
-    free(index);
-    *out = point;
     return SG_OK;
 }
 

@@ -103,13 +103,26 @@ bool sg_plot_can_show(const struct sg_panel *panel, const struct sg_curve *curve
 bool sg_plot_shows(const struct sg_panel *panel, const struct sg_curve *curve);
 /* The ends of the band at point i; the lower one stays inside a log axis. */
 void sg_plot_band(const struct sg_panel *panel, const struct sg_curve *curve, size_t i, double *low, double *high);
-/* A curve as other tools draw it: the points that its panel can show, at most `max`, of a level line its two ends, with
- * the ends of band or bar, which are values of y, in a ranking of x. *out [*n] malloc'ed. SG_ERR_MEMORY. */
-struct sg_drawn {
+/* A curve as it is drawn: the points that its panel can show, of a level line its two ends in place of the one point.
+ * `low` and `high` are ends of the band or bar, which are values of y, in a ranking of x. */
+struct sg_spot {
     double x, y, low, high;
+    const char *label; /* of a panel of points, else NULL */
 };
-SG_CHECKED sg_status sg_plot_drawn(struct sg_drawn **out, size_t *n, const struct sg_panel *panel,
-                                   const struct sg_curve *curve, size_t max, struct sg_error *err);
+struct sg_drawn {
+    const struct sg_panel *panel;
+    const struct sg_curve *curve;
+    const struct sg_legend *entry;
+    size_t number;          /* of the curve in its panel, counts from 1 */
+    bool row;               /* of a ranking: its line would join nothing */
+    bool marks, bars, band; /* what shows its points, and its deviations */
+    size_t n;
+    struct sg_spot *spot; /* [n] */
+};
+/* Calls `put` for each curve of panel `p`, with `max` points at most, in order. SG_ERR_MEMORY. */
+SG_CHECKED sg_status sg_plot_each_curve(const struct sg_figure *figure, size_t p, size_t max,
+                                        void (*put)(void *to, const struct sg_drawn *drawn), void *to,
+                                        struct sg_error *err);
 /* How many rows a ranking has; 0 = the panel is none. */
 size_t sg_plot_rows(const struct sg_panel *panel);
 /* "← 0.2" of a row whose value lies outside the view, where it has no marker; "" of others. Returns out. */

@@ -11,21 +11,25 @@
 #define ROW_MARKER  2.48 /* of the rows of a ranking */
 #define SEED_MARKER 1.8
 
-/* A curve of a panel: the points to draw are index[n] of it. */
-struct drawn {
-    const struct sg_panel *panel;
-    const struct sg_curve *curve;
-    const struct sg_legend *entry;
+/* Bands are drawn below lines and lines below baselines, because dashes below a line could not be seen. Markers of a
+ * baseline would hide those of others. */
+enum pass { BANDS, LINES, BASELINES, PASSES };
+
+/* Where the curves of a panel are drawn, and which of them now. */
+struct pen {
+    const struct svg_drawing *g;
+    FILE *out;
     const struct sg_place *place;
-    size_t n, *index;
+    const char *clip; /* the attribute */
+    enum pass pass;
 };
 
-static double across(const struct drawn *d, double x) {
-    return svg_place(&d->panel->x, x, d->place->x0, d->place->x1);
+static double across(const struct pen *pen, const struct sg_drawn *d, double x) {
+    return svg_place(&d->panel->x, x, pen->place->x0, pen->place->x1);
 }
 
-static double down(const struct drawn *d, double y) {
-    return svg_place(&d->panel->y, y, d->place->y1, d->place->y0);
+static double down(const struct pen *pen, const struct sg_drawn *d, double y) {
+    return svg_place(&d->panel->y, y, pen->place->y1, pen->place->y0);
 }
 
 void svg_put_stroke(FILE *out, const struct sg_style *style, double width) {
@@ -58,88 +62,79 @@ void svg_put_marker(FILE *out, const struct sg_style *style, double x, double y)
 
 /* ---- curves ---- */
 
-/* Bands are drawn below lines and lines below baselines, because dashes below a line could not be seen. Markers of a
- * baseline would hide those of others. */
-enum pass { BANDS, LINES, BASELINES, PASSES };
-
-static enum pass pass_of(const struct drawn *d) {
+static enum pass pass_of(const struct sg_drawn *d) {
     if (d->panel->ranking)
         return d->curve->level ? BANDS : LINES; /* the line of a baseline goes below all rows */
-    return d->entry->baseline && !sg_plot_draws_marks(d->panel, d->curve) ? BASELINES : LINES;
+    return d->entry->baseline && !d->marks ? BASELINES : LINES;
 }
 
-static void put_values(const struct drawn *d, FILE *out, const char *name, const double *value) {
-    fprintf(out, " data-%s=\"", name);
-    for (size_t i = 0; i < d->n; i++)
-        fprintf(out, "%s%.7g", i ? " " : "", value[d->index[i]]);
+enum { X, Y };
+static void put_values(FILE *out, const struct sg_drawn *d, int which) {
+    fputs(which == X ? " data-x=\"" : " data-y=\"", out);
+    for (size_t i = 0; i < (d->curve->level ? 1 : d->n); i++)
+        fprintf(out, "%s%.7g", i ? " " : "", which == X ? d->spot[i].x : d->spot[i].y);
     fputc('"', out);
 }
 
 /* The ends of bands and bars have fewer digits. */
-static void put_ends(const struct drawn *d, FILE *out, size_t from, size_t end) {
-    double low, high;
-    if (!d->curve->y_std)
-        return;
+static void put_ends(FILE *out, const struct sg_spot *spot, size_t n) {
     for (int upper = 0; upper < 2; upper++) {
         fputs(upper ? "\" data-high=\"" : " data-low=\"", out);
-        for (size_t i = from; i < end; i++) {
-            sg_plot_band(d->panel, d->curve, d->index[i], &low, &high);
-            fprintf(out, "%s%.5g", i > from ? " " : "", upper ? high : low);
-        }
+        for (size_t i = 0; i < n; i++)
+            fprintf(out, "%s%.5g", i ? " " : "", upper ? spot[i].high : spot[i].low);
     }
     fputc('"', out);
 }
 
-static void begin_curve(const struct drawn *d, FILE *out) {
-    fputs("<g data-method=\"", out);
-    sg_put_html(out, d->entry->label);
-    fputc('"', out);
-    if (!sg_plot_draws_marks(d->panel, d->curve)) {
-        put_values(d, out, d->curve->level && d->panel->ranking ? "x" : "y",
-                   d->curve->level && d->panel->ranking ? d->curve->x : d->curve->y);
-        if (!d->curve->level)
-            put_values(d, out, "x", d->curve->x);
-        put_ends(d, out, 0, d->n);
-        fputs(d->curve->level ? " data-level=\"\"" : "", out);
+static void begin_curve(FILE *out, const struct sg_drawn *d) {
+    const bool level = d->curve->level;
+    sg_put_element(out, "<g data-method=\"", d->entry->label, "\"");
+    if (!d->marks) {
+        put_values(out, d, level && d->panel->ranking ? X : Y);
+        if (!level)
+            put_values(out, d, X);
+        if (d->curve->y_std)
+            put_ends(out, d->spot, level ? 1 : d->n);
+        fputs(level ? " data-level=\"\"" : "", out);
     }
     sg_put_element(out, "><title>", d->entry->label, "</title>");
 }
 
-/* The outline of a band: forth along its lower edge and back along the upper one. */
-static void put_band(const struct svg_drawing *g, const struct drawn *d, const char *clip) {
-    const bool ranking = d->panel->ranking;
-    double low, high;
-    fputs("<path data-band=\"", g->out);
-    sg_put_html(g->out, d->entry->label);
-    fprintf(g->out, "\" fill=\"%s\" fill-opacity=\"0.18\"%s d=\"", d->entry->style.color, clip);
-    sg_plot_band(d->panel, d->curve, d->index[0], &low, &high);
-    if (ranking)
-        fprintf(g->out, "M%g %gH%gV%gH%gz", across(d, low), svg_pixels(d->place->y0), across(d, high),
-                svg_pixels(d->place->y1), across(d, low));
+/* The outline of a band: forth along its lower edge and back along the upper one; of a level line the whole panel. */
+static void put_band(const struct pen *pen, const struct sg_drawn *d) {
+    const double low = d->spot[0].low, high = d->spot[0].high;
+    const struct sg_place *place = pen->place;
+    FILE *out = pen->out;
+    sg_put_element(out, "<path data-band=\"", d->entry->label, "\"");
+    fprintf(out, " fill=\"%s\" fill-opacity=\"0.18\"%s d=\"", d->entry->style.color, pen->clip);
+    if (d->panel->ranking)
+        fprintf(out, "M%g %gH%gV%gH%gz", across(pen, d, low), svg_pixels(place->y0), across(pen, d, high),
+                svg_pixels(place->y1), across(pen, d, low));
     else if (d->curve->level)
-        fprintf(g->out, "M%g %gH%gV%gH%gz", svg_pixels(d->place->x0), down(d, low), svg_pixels(d->place->x1),
-                down(d, high), svg_pixels(d->place->x0));
+        fprintf(out, "M%g %gH%gV%gH%gz", svg_pixels(place->x0), down(pen, d, low), svg_pixels(place->x1),
+                down(pen, d, high), svg_pixels(place->x0));
     for (size_t i = 0; !d->curve->level && i < 2 * d->n; i++) {
-        const size_t k = d->index[i < d->n ? i : 2 * d->n - 1 - i];
-        sg_plot_band(d->panel, d->curve, k, &low, &high);
-        fprintf(g->out, "%c%g %g", i ? 'L' : 'M', across(d, d->curve->x[k]), down(d, i < d->n ? low : high));
+        const struct sg_spot *spot = &d->spot[i < d->n ? i : 2 * d->n - 1 - i];
+        fprintf(out, "%c%g %g", i ? 'L' : 'M', across(pen, d, spot->x),
+                down(pen, d, i < d->n ? spot->low : spot->high));
     }
-    fputs(d->curve->level ? "\"/>\n" : "z\"/>\n", g->out);
+    fputs(d->curve->level ? "\"/>\n" : "z\"/>\n", out);
 }
 
-static void put_line(const struct svg_drawing *g, const struct drawn *d, const char *clip) {
+static void put_line(const struct pen *pen, const struct sg_drawn *d) {
     const bool points = d->panel->points && !d->curve->level;
-    fputs("<path class=\"line\"", g->out);
-    svg_put_stroke(g->out, &d->entry->style, points ? 1 : SVG_LINE * d->entry->style.width);
-    fprintf(g->out, "%s d=\"", clip);
+    fputs("<path class=\"line\"", pen->out);
+    svg_put_stroke(pen->out, &d->entry->style, points ? 1 : SVG_LINE * d->entry->style.width);
+    fprintf(pen->out, "%s d=\"", pen->clip);
     if (d->curve->level && d->panel->ranking)
-        fprintf(g->out, "M%g %gV%g", across(d, d->curve->x[0]), svg_pixels(d->place->y1), svg_pixels(d->place->y0));
+        fprintf(pen->out, "M%g %gV%g", across(pen, d, d->spot[0].x), svg_pixels(pen->place->y1),
+                svg_pixels(pen->place->y0));
     else if (d->curve->level)
-        fprintf(g->out, "M%g %gH%g", svg_pixels(d->place->x0), down(d, d->curve->y[0]), svg_pixels(d->place->x1));
+        fprintf(pen->out, "M%g %gH%g", svg_pixels(pen->place->x0), down(pen, d, d->spot[0].y),
+                svg_pixels(pen->place->x1));
     for (size_t i = 0; !d->curve->level && i < d->n; i++)
-        fprintf(g->out, "%c%g %g", i ? 'L' : 'M', across(d, d->curve->x[d->index[i]]),
-                down(d, d->curve->y[d->index[i]]));
-    fputs("\"/>", g->out);
+        fprintf(pen->out, "%c%g %g", i ? 'L' : 'M', across(pen, d, d->spot[i].x), down(pen, d, d->spot[i].y));
+    fputs("\"/>", pen->out);
 }
 
 static bool is_in_view(const struct sg_axis *axis, double value) {
@@ -148,91 +143,84 @@ static bool is_in_view(const struct sg_axis *axis, double value) {
 }
 
 /* A bar with flat ends of `half` pixels to each side. */
-static void put_bar(const struct svg_drawing *g, const struct drawn *d, size_t k, double half, const char *clip) {
-    double low, high;
-    sg_plot_band(d->panel, d->curve, k, &low, &high);
-    if (!(low < high))
+static void put_bar(const struct pen *pen, const struct sg_drawn *d, const struct sg_spot *spot, double half) {
+    const bool flat = d->panel->ranking;
+    const double low = flat ? across(pen, d, spot->low) : down(pen, d, spot->low);
+    const double high = flat ? across(pen, d, spot->high) : down(pen, d, spot->high);
+    const double at = flat ? down(pen, d, spot->y) : across(pen, d, spot->x);
+    if (!(spot->low < spot->high))
         return;
-    fprintf(g->out, "<path fill=\"none\" stroke=\"%s\"%s d=\"", d->entry->style.color, clip);
-    if (d->panel->ranking)
-        fprintf(g->out, "M%g %gH%gM%g %gv%gM%g %gv%g", across(d, low), down(d, d->curve->y[k]), across(d, high),
-                across(d, low), down(d, d->curve->y[k]) - half, 2 * half, across(d, high),
-                down(d, d->curve->y[k]) - half, 2 * half);
+    fprintf(pen->out, "<path fill=\"none\" stroke=\"%s\"%s d=\"", d->entry->style.color, pen->clip);
+    if (flat)
+        fprintf(pen->out, "M%g %gH%gM%g %gv%gM%g %gv%g", low, at, high, low, at - half, 2 * half, high, at - half,
+                2 * half);
     else
-        fprintf(g->out, "M%g %gV%gM%g %gh%gM%g %gh%g", across(d, d->curve->x[k]), down(d, low), down(d, high),
-                across(d, d->curve->x[k]) - half, down(d, low), 2 * half, across(d, d->curve->x[k]) - half,
-                down(d, high), 2 * half);
-    fputs("\"/>", g->out);
+        fprintf(pen->out, "M%g %gV%gM%g %gh%gM%g %gh%g", at, low, high, at - half, low, 2 * half, at - half, high,
+                2 * half);
+    fputs("\"/>", pen->out);
 }
 
-/* The i-th point of a curve, with its bar, and in a ranking its seeds. */
-static void put_point(const struct svg_drawing *g, const struct drawn *d, size_t i, const char *clip) {
+/* A point of a curve, with its bar, and in a ranking its seeds. */
+static void put_point(const struct pen *pen, const struct sg_drawn *d, const struct sg_spot *spot) {
     const struct sg_curve *curve = d->curve;
-    const size_t k = d->index[i];
-    const char *label = curve->point ? curve->point[k] : d->entry->label;
-    const double half = round(SVG_INCH * (d->place->x1 - d->place->x0) * (d->panel->ranking ? 0.6 : 1.2)) / 100;
-    if (!is_in_view(&d->panel->x, curve->x[k]) || !is_in_view(&d->panel->y, curve->y[k]))
+    const char *label = spot->label ? spot->label : d->entry->label;
+    const double half = round(SVG_INCH * (pen->place->x1 - pen->place->x0) * (d->panel->ranking ? 0.6 : 1.2)) / 100;
+    if (!is_in_view(&d->panel->x, spot->x) || !is_in_view(&d->panel->y, spot->y))
         return;
-    fputs("<g data-point=\"", g->out);
-    sg_put_html(g->out, label);
-    fprintf(g->out, "\" data-x=\"%.7g\" data-y=\"%.7g\"", curve->x[k], curve->y[k]);
-    put_ends(d, g->out, i, i + 1);
-    sg_put_element(g->out, "><title>", label, "</title>");
-    const double x = across(d, curve->x[k]), y = down(d, curve->y[k]);
+    sg_put_element(pen->out, "<g data-point=\"", label, "\"");
+    fprintf(pen->out, " data-x=\"%.7g\" data-y=\"%.7g\"", spot->x, spot->y);
+    if (curve->y_std)
+        put_ends(pen->out, spot, 1);
+    sg_put_element(pen->out, "><title>", label, "</title>");
+    const double x = across(pen, d, spot->x), y = down(pen, d, spot->y);
     for (size_t seed = 0; seed < curve->n_seeds; seed++)
         if (is_in_view(&d->panel->x, curve->seed[seed]))
-            put_circle(g->out, across(d, curve->seed[seed]), y, SEED_MARKER, "none", d->entry->style.color);
+            put_circle(pen->out, across(pen, d, curve->seed[seed]), y, SEED_MARKER, "none", d->entry->style.color);
     if (curve->y_std)
-        put_bar(g, d, k, half, clip);
+        put_bar(pen, d, spot, half);
     if (d->panel->ranking)
-        put_circle(g->out, x, y, ROW_MARKER, d->entry->style.color, "none");
+        put_circle(pen->out, x, y, ROW_MARKER, d->entry->style.color, "none");
     else
-        svg_put_marker(g->out, &d->entry->style, x, y);
-    fputs("</g>\n", g->out);
+        svg_put_marker(pen->out, &d->entry->style, x, y);
+    fputs("</g>\n", pen->out);
 }
 
 /* The name of a row, and where its value lies if that is beyond the view. */
-static void put_row_name(const struct svg_drawing *g, const struct drawn *d) {
+static void put_row_name(const struct pen *pen, const struct sg_drawn *d) {
     char beyond[SG_BEYOND_CHARS];
-    const double y = down(d, d->curve->y[0]) / SVG_INCH, inner = 0.02 * (d->place->x1 - d->place->x0);
+    const struct sg_place *place = pen->place;
+    const double y = down(pen, d, d->curve->y[0]) / SVG_INCH, inner = 0.02 * (place->x1 - place->x0);
+    const double em = SG_SMALL * pen->g->s->em;
     const bool left = d->curve->x[0] < d->panel->x.min;
-    svg_put_text(g, d->curve->row, d->place->y_numbers, y, SG_SMALL * g->s->em, SVG_RIGHT);
+    svg_put_text(pen->g, d->curve->row, place->y_numbers, y, em, SVG_RIGHT);
     if (*sg_plot_beyond(beyond, d->panel, d->curve))
-        svg_put_text(g, beyond, left ? d->place->x0 + inner : d->place->x1 - inner, y, SG_SMALL * g->s->em,
-                     left ? "" : SVG_RIGHT);
+        svg_put_text(pen->g, beyond, left ? place->x0 + inner : place->x1 - inner, y, em, left ? "" : SVG_RIGHT);
 }
 
-static void put_curve(const struct svg_drawing *g, const struct drawn *d, enum pass pass, const char *clip) {
-    const bool row = d->panel->ranking && !d->curve->level;
-    if (pass == BANDS && d->curve->y_std && (d->curve->level || !sg_plot_draws_marks(d->panel, d->curve)))
-        put_band(g, d, clip);
-    if (pass != pass_of(d))
+static void put_curve(void *to, const struct sg_drawn *d) {
+    const struct pen *pen = to;
+    if (d->n > 0 && pen->pass == BANDS && d->band)
+        put_band(pen, d);
+    if (d->n == 0 || pen->pass != pass_of(d))
         return;
-    begin_curve(d, g->out);
-    if (!row)
-        put_line(g, d, clip);
-    for (size_t i = 0; sg_plot_draws_marks(d->panel, d->curve) && i < d->n; i++)
-        put_point(g, d, i, clip);
-    if (row)
-        put_row_name(g, d);
-    fputs("</g>\n", g->out);
+    begin_curve(pen->out, d);
+    if (!d->row)
+        put_line(pen, d);
+    for (size_t i = 0; d->marks && i < d->n; i++)
+        put_point(pen, d, &d->spot[i]);
+    if (d->row)
+        put_row_name(pen, d);
+    fputs("</g>\n", pen->out);
 }
 
 sg_status svg_put_curves(const struct svg_drawing *g, size_t p, struct sg_error *err) {
-    const struct sg_panel *panel = &g->f->panel[p];
     char clip[64];
     snprintf(clip, sizeof clip, " clip-path=\"url(#%sclip%zu)\"", g->id, p + 1);
-    for (int pass = BANDS; pass < PASSES; pass++)
-        for (size_t c = 0; c < panel->n_curves; c++) {
-            const struct sg_curve *curve = &panel->curve[c];
-            struct drawn d = {panel, curve, &g->f->legend[curve->legend], &g->s->place[p], 0, NULL};
-            d.index = malloc((curve->n + 1) * sizeof *d.index);
-            if (!d.index)
-                return sg_fail_memory(err, "the figure");
-            d.n = sg_plot_visible(panel, curve, SG_PLOT_MAX_POINTS, d.index);
-            if (d.n > 0)
-                put_curve(g, &d, (enum pass)pass, clip);
-            free(d.index);
-        }
-    return SG_OK;
+    struct pen pen = {.g = g, .out = g->out, .place = &g->s->place[p], .clip = clip};
+    sg_status status = SG_OK;
+    for (int pass = BANDS; pass < PASSES; pass++) {
+        pen.pass = (enum pass)pass;
+        SG_DO(status, sg_plot_each_curve(g->f, p, SG_PLOT_MAX_POINTS, put_curve, &pen, err));
+    }
+    return status;
 }
