@@ -11,71 +11,54 @@
 #include "dataset_descriptor.h"
 #include "sg_dataset.h"
 #include "sg_debug.h"
-#include "sg_file.h"
 #include "sg_matrix.h"
-#include "sg_text.h"
 
 /* Part of a cache's key; raised when the reader makes something else of a text. */
 enum { READER_REVISION = 1 };
 
-/* What identifies a data file without reading it. */
-static sg_status file_key(char key[65], const char *path, size_t features, struct sg_error *err) {
+/* Where the matrix of a data file is kept. */
+static sg_status file_cache(struct sg_cache *out, const struct sg_provenance *from, const char *path, size_t features,
+                            const char *data_dir, struct sg_error *err) {
     struct stat st;
-    char what[64], *question;
+    char what[64];
     if (stat(path, &st) != 0)
         return sg_fail_errno(err, SG_ERR_IO, "%s", path);
     snprintf(what, sizeof what, "text %d, %zu features", READER_REVISION, features);
-    sg_status status = dataset_file_now(&question, what, path, &st, err);
-    if (status == SG_OK)
-        sg_sha256_of(question, strlen(question), key);
-    free(question);
-    return status;
+    return dataset_file_cache(out, data_dir, from->name, what, path, &st, err);
 }
 
-/* Saves a fresh matrix and replaces it by the mapped copy, which other processes share. If there is no cache, the
- * matrix stays as it is. */
-static void remember(struct sg_matrix *a, const char *cache, const char *key, const char *sha256) {
+/* Keeps a fresh matrix and replaces it by the mapped copy, which other processes share. If there is no cache, the matrix
+ * stays as it is. */
+static void remember(struct sg_matrix *a, const struct sg_cache *cache, const char *sha256) {
     struct sg_error unused;
     struct sg_matrix mapped;
     char again[65];
-    if (cache && sg_matrix_save(a, cache, key, sha256, &unused) == SG_OK &&
-        sg_matrix_map(&mapped, cache, key, again, &unused) == SG_OK) {
+    if (sg_matrix_keep(a, cache, sha256) && sg_matrix_map(&mapped, cache, again, &unused) == SG_OK) {
         sg_matrix_free(a);
         *a = mapped;
     }
 }
 
 /* Maps the cache; a damaged one is told of and counts as absent, so that it is made again. */
-static bool recall(struct sg_matrix *out, const char *cache, const char *key, char sha256[65],
+static bool recall(struct sg_matrix *out, const struct sg_cache *cache, char sha256[65],
                    const struct sg_dataset_request *request) {
     struct sg_error trouble;
-    char message[sizeof trouble.msg + 64];
-    sg_status status = cache ? sg_matrix_map(out, cache, key, sha256, &trouble) : SG_ERR_MISSING;
-    if (request->notice && status != SG_OK && status != SG_ERR_MISSING && status != SG_ERR_MISMATCH) {
-        snprintf(message, sizeof message, "%s; the cache is made again from its source", trouble.msg);
-        request->notice(message);
-    }
-    return status == SG_OK;
-}
-
-/* FOLDER/NAME-TAG.sgm with NAME cut to what a file name can hold; NULL = there is no folder. */
-static char *cache_path(const char *folder, const char *name, const char *tag) {
-    const char *slash = strrchr(name, '/');
-    return folder ? sg_format("%s/%.64s-%.12s.sgm", folder, slash ? slash + 1 : name, tag) : NULL;
+    const bool good = sg_matrix_map(out, cache, sha256, &trouble) == SG_OK;
+    if (!good)
+        sg_cache_tell(&trouble, request->notice);
+    return good;
 }
 
 static sg_status load_file(struct sg_matrix *out, struct sg_provenance *from, const char *path,
-                           const struct descriptor *descriptor, const char *folder,
-                           const struct sg_dataset_request *request, struct sg_error *err) {
+                           const struct descriptor *descriptor, const struct sg_dataset_request *request,
+                           struct sg_error *err) {
     const char *set = from->name;
     struct sg_matrix a = {0};
-    char key[65], place[65];
-    sg_status status = file_key(key, path, descriptor->features, err);
+    struct sg_cache cache = {0};
+    sg_status status = file_cache(&cache, from, path, descriptor->features, request->data_dir, err);
     if (status)
         return status;
-    sg_sha256_of(path, strlen(path), place); /* one cache per path: a changed file replaces its cache */
-    char *cache = cache_path(folder, set, place);
-    bool cached = recall(&a, cache, key, from->sha256, request);
+    bool cached = recall(&a, &cache, from->sha256, request);
     if (!cached)
         status = sg_libsvm_read(&a, path, descriptor->features, from->sha256, err);
     if (status == SG_OK)
@@ -83,7 +66,7 @@ static sg_status load_file(struct sg_matrix *out, struct sg_provenance *from, co
             dataset_verify(&from->verified, path, set, descriptor, descriptor->file[0].name, from->sha256, true, err);
     if (status == SG_OK) {
         if (!cached)
-            remember(&a, cache, key, from->sha256);
+            remember(&a, &cache, from->sha256);
         from->path = strdup(path);
         if (!from->path)
             status = sg_fail_memory(err, path);
@@ -94,24 +77,23 @@ static sg_status load_file(struct sg_matrix *out, struct sg_provenance *from, co
     } else {
         sg_matrix_free(&a);
     }
-    free(cache);
+    sg_cache_close(&cache);
     return status;
 }
 
-static sg_status load_generated(struct sg_matrix *out, struct sg_provenance *from, const char *folder,
+static sg_status load_generated(struct sg_matrix *out, struct sg_provenance *from,
                                 const struct sg_dataset_request *request, struct sg_error *err) {
     const char *generator = request->stand_in;
     const uint64_t seed = request->seed;
     struct sg_matrix a = {0};
-    char question[128], key[65], sha256[65];
+    struct sg_cache cache = {0};
+    char question[128], sha256[65];
     snprintf(question, sizeof question, "generated %d\n%.64s\n%" PRIu64 "\n", SG_GENERATOR_REVISION, generator, seed);
-    sg_sha256_of(question, strlen(question), key);
-    char *cache = cache_path(folder, generator, key);
-    sg_status status = SG_OK;
-    if (!recall(&a, cache, key, sha256, request)) {
+    sg_status status = sg_cache_open(&cache, request->data_dir, generator, NULL, question, err);
+    if (status == SG_OK && !recall(&a, &cache, sha256, request)) {
         status = sg_generate(&a, generator, seed, err);
         if (status == SG_OK && (status = sg_matrix_sha256(&a, sha256, err)) == SG_OK)
-            remember(&a, cache, key, sha256);
+            remember(&a, &cache, sha256);
     }
     if (status == SG_OK) {
         dataset_generated_identify(from, generator);
@@ -120,7 +102,7 @@ static sg_status load_generated(struct sg_matrix *out, struct sg_provenance *fro
     } else {
         sg_matrix_free(&a);
     }
-    free(cache);
+    sg_cache_close(&cache);
     return status;
 }
 
@@ -164,20 +146,18 @@ sg_status sg_dataset_load(struct sg_matrix *out, struct sg_provenance *from, con
                           struct sg_error *err) {
     struct descriptor descriptor = {0};
     struct sg_provenance found = {0};
-    char *folder = NULL, *path = NULL;
+    char *path = NULL;
     sg_status status = begin(&found, &path, &descriptor, request, err);
-    SG_DO(status, sg_dataset_cache_folder(&folder, request->data_dir, err));
     if (status == SG_OK && path)
-        status = load_file(out, &found, path, &descriptor, folder, request, err);
+        status = load_file(out, &found, path, &descriptor, request, err);
     else if (status == SG_OK && request->stand_in)
-        status = load_generated(out, &found, folder, request, err);
+        status = load_generated(out, &found, request, err);
     else if (status == SG_OK)
         status = fail_missing(request, &descriptor, err);
     if (status == SG_OK)
         *from = found;
     SG_TRACE(1, "data set %s from %s: status %d", request->name, path ? path : "no file", (int)status);
     free(path);
-    free(folder);
     return status;
 }
 

@@ -93,10 +93,7 @@ sg_status dataset_file_identify(struct sg_provenance *from, const char *path, co
                                 const struct descriptor *descriptor, const char *file, bool strict,
                                 const char *data_dir, struct sg_error *err) {
     struct sg_provenance found = *from;
-    char *folder = NULL;
-    sg_status status = sg_dataset_cache_folder(&folder, data_dir, err);
-    SG_DO(status, dataset_checksum(found.sha256, path, folder, err));
-    free(folder);
+    sg_status status = dataset_checksum(found.sha256, path, data_dir, err);
     SG_DO(status, dataset_verify(&found.verified, path, set, descriptor, file, found.sha256, strict, err));
     if (status == SG_OK && !(found.path = strdup(path)))
         status = sg_fail_memory(err, path);

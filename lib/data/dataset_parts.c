@@ -56,15 +56,12 @@ sg_status dataset_parts_describe(struct sg_provenance *from, const struct datase
 static sg_status identify_files(struct sg_provenance *from, struct dataset_part *part, size_t n,
                                 const struct sg_dataset_request *request, struct sg_error *err) {
     struct descriptor descriptor;
-    char *folder = NULL;
     sg_status status = descriptor_find(&descriptor, request->name, err);
-    SG_DO(status, sg_dataset_cache_folder(&folder, request->data_dir, err));
     for (size_t i = 0; i < n && status == SG_OK; i++) {
-        status = dataset_checksum(part[i].sha256, part[i].path, folder, err);
+        status = dataset_checksum(part[i].sha256, part[i].path, request->data_dir, err);
         SG_DO(status, dataset_verify(&part[i].verified, part[i].path, request->name, &descriptor, part[i].file,
                                      part[i].sha256, false, err));
     }
-    free(folder);
     return status == SG_OK ? dataset_parts_describe(from, part, n, err) : status;
 }
 

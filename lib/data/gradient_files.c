@@ -78,8 +78,8 @@ sg_status gradient_files_count(uint64_t *count, const char *files, bool steps, s
 }
 
 /* The checksum of all files, from a line for each. */
-static sg_status checksum_all(char sha256[65], const char *files, uint64_t steps, uint64_t workers, const char *folder,
-                              struct sg_error *err) {
+static sg_status checksum_all(char sha256[65], const char *files, uint64_t steps, uint64_t workers,
+                              const char *data_dir, struct sg_error *err) {
     sg_sha256 all;
     sg_status status = SG_OK;
     sg_sha256_start(&all);
@@ -88,7 +88,7 @@ static sg_status checksum_all(char sha256[65], const char *files, uint64_t steps
         status = gradient_file(&path, files, i / workers, (size_t)(i % workers), NULL, NULL, err);
         if (status != SG_OK)
             break;
-        status = dataset_checksum(one, path, folder, err);
+        status = dataset_checksum(one, path, data_dir, err);
         free(path);
         if (status != SG_OK)
             break;
@@ -106,7 +106,7 @@ sg_status sg_gradients_identify(struct sg_provenance *from, const char *files, c
     struct sg_provenance found = {.source = "file"};
     uint64_t steps = 1, workers = 1;
     bool by_step, by_worker;
-    char *folder = NULL, *path = NULL;
+    char *path = NULL;
     sg_status status = gradient_file(&path, files, 0, 0, &by_step, &by_worker, err);
     if (status != SG_OK)
         return status;
@@ -116,12 +116,10 @@ sg_status sg_gradients_identify(struct sg_provenance *from, const char *files, c
         status = gradient_files_count(&steps, files, true, err);
     if (status == SG_OK && by_worker)
         status = gradient_files_count(&workers, files, false, err);
-    SG_DO(status, sg_dataset_cache_folder(&folder, data_dir, err));
     if (status == SG_OK && (by_step || by_worker))
-        status = checksum_all(found.sha256, files, steps, workers, folder, err);
+        status = checksum_all(found.sha256, files, steps, workers, data_dir, err);
     else if (status == SG_OK)
-        status = dataset_checksum(found.sha256, path, folder, err);
-    free(folder);
+        status = dataset_checksum(found.sha256, path, data_dir, err);
     snprintf(found.name, sizeof found.name, "%.63s", slash ? slash + 1 : files);
     found.path = path;
     if (status == SG_OK)

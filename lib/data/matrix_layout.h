@@ -11,7 +11,7 @@
 
 #include "sg_matrix.h"
 
-enum { SG_MATRIX_HEADER_BYTES = 256, SG_MATRIX_CHECKSUM_AT = 192 };
+enum { SG_MATRIX_HEADER_BYTES = SG_CACHE_HEADER + 96 };
 
 struct sg_matrix_layout {
     size_t label, start, column, value; /* offsets in bytes */
@@ -24,10 +24,6 @@ bool sg_matrix_layout(struct sg_matrix_layout *out, enum sg_storage storage, siz
 /* Set the arrays of *out in `base`, which it then owns. */
 void sg_matrix_point(struct sg_matrix *out, enum sg_storage storage, size_t m, size_t d, void *base,
                      const struct sg_matrix_layout *layout);
-
-/* The checksum that the cache file at `file` [bytes >= SG_MATRIX_HEADER_BYTES] must hold at SG_MATRIX_CHECKSUM_AT: the
- * SHA-256 of the header before that place and of the SHA-256 of each MiB after the header. Uses all threads. */
-SG_CHECKED sg_status sg_matrix_checksum(char hex[65], const void *file, size_t bytes, struct sg_error *err);
 
 /* sg_libsvm_parse of text in a private mapping that starts at `text`: what was read is given back to the system, so
  * that text and matrix are never in memory both. The text reads as anything afterwards. */

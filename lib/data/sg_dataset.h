@@ -5,10 +5,8 @@
  * too; its file then has the set's name. Files are looked for in the folder given with --data, in $SPARSE_DATA, and in
  * datasets/cache. Each may hold NAME/FILE or FILE, plain or packed (.xz, .bz2, .gz).
  *
- * A parsed file is kept in the cache folder as a binary matrix (lib/FORMATS.md). The cache's key is made of path, size
- * and modification time of the file, so a later start maps the matrix without reading the text. The matrix carries the
- * text's SHA-256, which is what results name, and a checksum over all of its own bytes, which is compared whenever it
- * is mapped.
+ * A parsed file is kept in a cache (sg_cache.h) by its path, size and change time, so a later start maps the matrix
+ * without reading the text. The matrix carries the text's SHA-256, which is what results name.
  *
  * The text's SHA-256 is compared with the one in the description. If the publisher gives none, it is compared with the
  * one that datasets/fetch wrote to SHA256SUMS beside the file when it first fetched it. */
@@ -64,11 +62,5 @@ SG_CHECKED sg_status sg_dataset_identify(struct sg_provenance *from, const struc
 /* out <- the described data set (datasets/NAME.yaml) that `set` was probably meant to be, for it begins so or differs
  * by a letter or two. False = there is none, or `set` is one of them. */
 bool sg_dataset_suggest(char out[64], const char *set);
-
-/* The folder for what is derived from data (parsed matrices, x*); it is created if needed, and the caller frees the
- * name. It is `derived` in the data folder (data_dir, else $SPARSE_DATA, else datasets/cache if ./datasets exists). If
- * that cannot be written, it is $XDG_CACHE_HOME/sparsegrad or ~/.cache/sparsegrad. *out = NULL: there is no such place,
- * and the caller does without a cache. */
-SG_CHECKED sg_status sg_dataset_cache_folder(char **out, const char *data_dir, struct sg_error *err);
 
 #endif

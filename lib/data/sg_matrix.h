@@ -2,9 +2,11 @@
 #ifndef SG_MATRIX_H
 #define SG_MATRIX_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sg_cache.h"
 #include "sg_status.h"
 
 /* m rows (samples) by d columns (features), row-major. A dense matrix is stored in the narrowest of 16-bit integers
@@ -46,13 +48,10 @@ SG_CHECKED sg_status sg_libsvm_parse(struct sg_matrix *out, const char *text, si
 SG_CHECKED sg_status sg_libsvm_read(struct sg_matrix *out, const char *path, size_t d, char sha256[65],
                                     struct sg_error *err);
 
-/* The binary cache of a matrix (lib/FORMATS.md). It is written whole or not at all, and mapped read-only, shared
- * between processes. `key` (64 hex digits) ties it to its source; `sha256` is stored with it. Mapping compares the
- * SHA-256 over every byte of the file. SG_ERR_FORMAT: the file is damaged. SG_ERR_MISMATCH: it is whole, but of another
- * key or another version of the program. SG_ERR_MISSING: there is no file. */
-SG_CHECKED sg_status sg_matrix_save(const struct sg_matrix *a, const char *path, const char *key, const char *sha256,
-                                    struct sg_error *err);
-SG_CHECKED sg_status sg_matrix_map(struct sg_matrix *out, const char *path, const char *key, char sha256[65],
+/* The cache file of a matrix (sg_cache.h, lib/FORMATS.md); `sha256` is stored with it. Mapping fails as sg_cache_map, and
+ * with SG_ERR_FORMAT if the file does not hold a matrix. */
+bool sg_matrix_keep(const struct sg_matrix *a, const struct sg_cache *cache, const char *sha256);
+SG_CHECKED sg_status sg_matrix_map(struct sg_matrix *out, const struct sg_cache *cache, char sha256[65],
                                    struct sg_error *err);
 
 /* The SHA-256 that names a matrix by its bytes: that of its shape and of the SHA-256 of each row, in order. */

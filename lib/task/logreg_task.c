@@ -77,10 +77,9 @@ static sg_status load_data(struct sg_task *t, const struct sg_task_config *confi
     return status;
 }
 
-static struct sg_optimum_options optimum_options(const struct sg_task *t, const struct sg_task_config *config,
-                                                 const char *folder) {
+static struct sg_optimum_options optimum_options(const struct sg_task *t, const struct sg_task_config *config) {
     return (struct sg_optimum_options){.sha256 = t->from.sha256,
-                                       .folder = folder,
+                                       .data_dir = config->data_dir,
                                        .threads = t->threads,
                                        .progress = config->progress,
                                        .notice = config->notice};
@@ -95,22 +94,16 @@ static sg_status find_optimum(struct sg_task *t, const struct sg_task_config *co
         return sg_fail(err, SG_ERR_ARGUMENT, "task.start.offset-from-optimum needs x*: set task.solve-optimum to true");
     if (!wanted)
         return SG_OK;
-    char *folder = NULL;
-    sg_status status = sg_dataset_cache_folder(&folder, config->data_dir, err);
-    const struct sg_optimum_options options = optimum_options(t, config, folder);
-    SG_DO(status, sg_optimum_solve(&t->best, &t->data, t->l2, &options, err));
-    free(folder);
+    const struct sg_optimum_options options = optimum_options(t, config);
+    sg_status status = sg_optimum_solve(&t->best, &t->data, t->l2, &options, err);
     t->solved = status == SG_OK;
     return status;
 }
 
 static sg_status measure(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
     struct sg_logreg_constants c;
-    char *folder = NULL;
-    sg_status status = sg_dataset_cache_folder(&folder, config->data_dir, err);
-    const struct sg_optimum_options options = optimum_options(t, config, folder);
-    SG_DO(status, sg_optimum_lipschitz(&c, &t->data, &options, err));
-    free(folder);
+    const struct sg_optimum_options options = optimum_options(t, config);
+    sg_status status = sg_optimum_lipschitz(&c, &t->data, &options, err);
     if (status != SG_OK)
         return status;
     set_constant(t, "L", c.lipschitz);

@@ -1,9 +1,7 @@
 /* sg_optimum.h: L and x* of a logistic regression, computed once and kept on disk.
  *
- * The files in `folder` (see sg_dataset_cache_folder; NULL = compute each time) are named by the data's SHA-256 and l2,
- * carry a checksum and are written whole or not at all; lib/FORMATS.md maps their bytes. If a file is absent, of other
- * data or damaged, its contents are computed again. If a file cannot be written, that is no error. What is read back
- * has the same bits as what was computed. */
+ * The caches (sg_cache.h) are named by the data's SHA-256 and l2. What is read back has the same bits as what was
+ * computed. */
 #ifndef SG_OPTIMUM_H
 #define SG_OPTIMUM_H
 
@@ -20,8 +18,8 @@ struct sg_optimum {
 
 /* How and where to find them. */
 struct sg_optimum_options {
-    const char *sha256; /* of the data */
-    const char *folder;
+    const char *sha256;   /* of the data */
+    const char *data_dir; /* --data, or NULL */
     int threads;
     void (*progress)(const char *what, double done, double total); /* what is computed and how far it is; may be NULL */
     void (*notice)(const char *message); /* told of a damaged file, which is computed again; may be NULL */

@@ -166,7 +166,7 @@ C
     awk 'BEGIN { for (i = 0; i < 40; i++) print (i % 2 ? "+1" : "-1"), i % 50 + 1 ":0.1", "60:" i + 0.3 }' >data/rows3
     for storage in 1 2 3 4; do
         sparsetrain -q "$SMOKE" --data data --set workers=2 --set steps=5 --method SGD --set task.dataset=rows$storage -o run$storage
-        decode matrix data/derived/rows$storage-*.sgm >decoded
+        decode matrix data/derived/rows$storage-*.cache >decoded
         text=$(sha256sum <data/rows$storage | cut -d ' ' -f 1)
         key=$(printf 'text 1, 0 features\n%s\n%s\n' "$(realpath data/rows$storage)" \
             "$(stat -c '%s %.9Y %i' data/rows$storage)" | sha256sum | cut -d ' ' -f 1)
@@ -175,11 +175,11 @@ C
         # The rows are those of the text; awk's numbers are the nearest doubles on both sides.
         numbers() { sed 's/[:+]/ /g' | awk '{ for (i = 1; i <= NF; i++) printf "%.15g ", $i; print "" }'; }
         cmp <(tail -n +2 decoded | numbers) <(numbers <data/rows$storage)
-        run -0 decode doubles data/derived/constants-"$(printf 'sparsegrad 1\nconstants\n%s\n0x0p+0\n' "$text" | sha256sum | head -c 16)".bin \
+        run -0 decode doubles data/derived/constants-"$(printf 'sparsegrad 1\nconstants\n%s\n0x0p+0\n' "$text" | sha256sum | head -c 16)".cache \
             constants "$text" 0
         [ "$(jq '.value[0]' <<<"$output")" = "$(head -n 1 run$storage | jq .constants.L)" ]
         l2=$(head -n 1 run$storage | jq .constants.l2)
-        for file in data/derived/optimum-*.bin; do
+        for file in data/derived/optimum-*.cache; do
             run decode doubles "$file" optimum "$text" "$l2"
             [ "$status" != 0 ] || break
         done
@@ -196,8 +196,8 @@ C
     printf x >>run.k
     run ! decode recording run.k
     local cache
-    cache=$(echo data/derived/two-clouds-*.sgm)
+    cache=$(echo data/derived/two-clouds-*.cache)
     decode matrix "$cache" >/dev/null
-    printf '\1' | dd of="$cache" bs=1 seek=180 conv=notrunc 2>/dev/null
+    printf '\1' | dd of="$cache" bs=1 seek=100 conv=notrunc 2>/dev/null
     run ! decode matrix "$cache"
 }

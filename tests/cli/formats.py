@@ -528,16 +528,26 @@ def recording(path):
     print(json.dumps({"gamma": gamma, "sent": sum(sent), "d": d, "workers": n, "first": norm[:n], "steps": len(sent)}))
 
 
-def matrix(path):
+def cache(path):
+    """What follows the header of a cache, and the key."""
     data = open(path, "rb").read()
     r = Reader(data)
-    need(r.bytes(8) == b"SGMATRX\n", "another magic")
-    version, storage = r.array("I", 2)
-    m, d, entries, size = r.array("Q", 4)
-    key, text, rest, check = r.bytes(64), r.bytes(64), r.bytes(16), r.bytes(64)
-    need(version == 3 and size == len(data) and rest == bytes(16) and r.at == 256, "a header of version %d" % version)
-    blocks = b"".join(sha(data[at : at + (1 << 20)]) + b"\0" for at in range(256, len(data), 1 << 20))
-    need(sha(data[:192] + blocks) == check, "not the checksum")
+    need(r.bytes(8) == b"SGCACHE\n", "another magic")
+    version, zero = r.array("I", 2)
+    need(version == 1 and zero == 0 and r.one("Q") == len(data), "a header of version %d" % version)
+    key, rest, check = r.bytes(64), r.bytes(40), r.bytes(64)
+    need(rest == bytes(40) and r.at == 192, "unused bytes")
+    blocks = b"".join(sha(data[at : at + (1 << 20)]) + b"\0" for at in range(192, len(data), 1 << 20))
+    need(sha(data[:128] + blocks) == check, "not the checksum")
+    return r, key
+
+
+def matrix(path):
+    r, key = cache(path)
+    storage, zero = r.array("I", 2)
+    m, d, entries = r.array("Q", 3)
+    text = r.bytes(64)
+    need(zero == 0, "unused bytes")
 
     def array(kind, n):
         need(not any(r.bytes(-r.at % 64)), "bytes between the arrays")
@@ -552,7 +562,7 @@ def matrix(path):
     else:
         value = array({1: "f", 2: "d", 4: "h"}[storage], m * d)
         rows = [{j + 1: value[i * d + j] for j in range(d) if value[i * d + j]} for i in range(m)]
-    need(r.at == len(data), "bytes behind the arrays")
+    need(r.at == len(r.data), "bytes behind the arrays")
     print(storage, m, d, key.decode(), text.decode())
     for y, row in zip(label, rows):
         print("%+d" % y, " ".join("%d:%.17g" % item for item in sorted(row.items())))
@@ -565,16 +575,13 @@ def c_hex(x):
 
 
 def doubles(path, what, of_data, l2):
-    data = open(path, "rb").read()
-    r = Reader(data)
-    need(r.bytes(8) == b"SGDOUBL\n", "another magic")
-    count, key, check = r.one("Q"), r.bytes(64), r.bytes(64)
+    r, key = cache(path)
     asked = "sparsegrad 1\n%s\n%s\n%s\n" % (what, of_data, c_hex(l2))
     need(sha(asked.encode()) == key, "not the key")
-    need(path.endswith("-%s.bin" % key[:16].decode()), "not the key's name")
-    need(sha(data[r.at :]) == check, "not the checksum")
+    need(path.endswith("-%s.cache" % key[:16].decode()), "not the key's name")
+    count = (len(r.data) - r.at) // 8
     value = r.array("d", count)
-    need(r.at == len(data), "bytes behind the doubles")
+    need(r.at == len(r.data), "bytes behind the doubles")
     print(json.dumps({"count": count, "value": value}))
 
 

@@ -5,14 +5,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "matrix_layout.h"
 #include "replay.h"
+#include "sg_cache.h"
 #include "sg_matrix.h"
 
 enum { PREFIX = 1 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    static const char key[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    struct sg_cache cache = {.key = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"};
     char path[64], sha256[65], checksum[65];
     struct sg_error err;
     struct sg_matrix a;
@@ -24,15 +24,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (!file || fd < 0)
         abort();
     memcpy(file, data + PREFIX, length);
-    if (data[0] & 1 && length >= SG_MATRIX_HEADER_BYTES) {
-        if (sg_matrix_checksum(checksum, file, length, &err) != SG_OK)
+    if (data[0] & 1 && length >= SG_CACHE_HEADER) {
+        if (sg_cache_checksum(checksum, file, length, &err) != SG_OK)
             abort();
-        memcpy(file + SG_MATRIX_CHECKSUM_AT, checksum, 64);
+        memcpy(file + SG_CACHE_CHECKSUM_AT, checksum, 64);
     }
     if (write(fd, file, length) != (ssize_t)length)
         abort();
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    if (sg_matrix_map(&a, path, key, sha256, &err) == SG_OK) {
+    cache.path = path;
+    if (sg_matrix_map(&a, &cache, sha256, &err) == SG_OK) {
         double sum = 0;
         for (size_t i = 0; i < a.m; i++)
             sum += a.label[i];

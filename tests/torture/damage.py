@@ -89,7 +89,7 @@ def damaged_cache(t):
     for other, whole in t.caches.items():
         write(os.path.join(t.derived, other), data if other == name else whole)
     r = run_cached(t)
-    kind = name.split("-")[0] if not name.endswith(".sgm") else "matrix"
+    kind = name.split("-")[0]
     t.ended_well(r, f"{kind} cache, {how}")
     t.check(
         r.code != 0 or series(os.path.join(t.place, "out")) == t.undamaged, f"{kind} cache, {how}: other bytes, exit 0"

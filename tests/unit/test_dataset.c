@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "sg_cache.h"
 #include "sg_dataset.h"
 #include "sg_file.h"
 #include "sg_json.h"
@@ -108,10 +109,10 @@ static void test_cache(void) {
     struct sg_provenance from;
     double value = 0;
     char *folder = NULL, command[1024];
-    ok(sg_dataset_cache_folder(&folder, temporary, &err) == SG_OK && strcmp(folder, temporary_path("derived")) == 0,
+    ok(sg_cache_folder(&folder, temporary, &err) == SG_OK && strcmp(folder, temporary_path("derived")) == 0,
        "derived files go beside the data");
     snprintf(command, sizeof command,
-             "for f in %s/tiny-*.sgm; do test -s $f || exit 1; printf X | dd of=$f conv=notrunc 2>/dev/null; done",
+             "for f in %s/tiny-*.cache; do test -s $f || exit 1; printf X | dd of=$f conv=notrunc 2>/dev/null; done",
              folder);
     ok(system(command) == 0, "there is a cache of the parsed file");
     ok(load("tiny", NULL, &from, &value) == SG_OK && value == 0.6 && strstr(noticed, "tiny-") &&
@@ -121,7 +122,7 @@ static void test_cache(void) {
     ok(load("tiny", NULL, &from, &value) == SG_OK && value == 0.6 && !noticed[0], "then it is whole");
     sg_provenance_free(&from);
     snprintf(command, sizeof command,
-             "for f in %s/tiny-*.sgm; do printf X | dd of=$f bs=1 seek=$(($(stat -c %%s $f) - 1)) conv=notrunc "
+             "for f in %s/tiny-*.cache; do printf X | dd of=$f bs=1 seek=$(($(stat -c %%s $f) - 1)) conv=notrunc "
              "2>/dev/null; done",
              folder);
     ok(system(command) == 0 && load("tiny", NULL, &from, &value) == SG_OK && value == 0.6 && noticed[0],
@@ -129,7 +130,7 @@ static void test_cache(void) {
     sg_provenance_free(&from);
     struct stat st, made, kept;
     glob_t caches;
-    ok(glob(temporary_path("derived/tiny-*.sgm"), 0, NULL, &caches) == 0 && stat(caches.gl_pathv[0], &made) == 0 &&
+    ok(glob(temporary_path("derived/tiny-*.cache"), 0, NULL, &caches) == 0 && stat(caches.gl_pathv[0], &made) == 0 &&
            load("tiny", NULL, &from, &value) == SG_OK && value == 0.6 && !noticed[0] &&
            stat(caches.gl_pathv[0], &kept) == 0 && made.st_ino == kept.st_ino,
        "the same file: the cache is used and stays");
@@ -153,7 +154,7 @@ static void test_cache(void) {
     chmod(closed, 0555);
     setenv("XDG_CACHE_HOME", "/proc/none", 1);
     setenv("HOME", "/proc/none", 1);
-    ok(sg_dataset_cache_folder(&folder, closed, &err) == SG_OK && folder == NULL, "no folder to write to");
+    ok(sg_cache_folder(&folder, closed, &err) == SG_OK && folder == NULL, "no folder to write to");
     struct sg_matrix a;
     struct sg_dataset_request request = {.name = "tiny", .data_dir = closed};
     ok(sg_dataset_load(&a, &from, &request, &err) == SG_OK && access(temporary_path("closed/derived"), F_OK) != 0,
@@ -163,7 +164,7 @@ static void test_cache(void) {
     chmod(closed, 0777);
     setenv("XDG_CACHE_HOME", temporary_path("xdg"), 1);
     chmod(closed, 0555);
-    ok(sg_dataset_cache_folder(&folder, closed, &err) == SG_OK && strcmp(folder, temporary_path("xdg/sparsegrad")) == 0,
+    ok(sg_cache_folder(&folder, closed, &err) == SG_OK && strcmp(folder, temporary_path("xdg/sparsegrad")) == 0,
        "else the user's cache folder");
     chmod(closed, 0777);
     free(folder);

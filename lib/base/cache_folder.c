@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sg_dataset.h"
+#include "sg_cache.h"
 #include "sg_file.h"
 
 static const char *environment(const char *name) {
@@ -38,7 +38,7 @@ static sg_status try_base(char **out, const char *base, const char *name, struct
     return SG_OK;
 }
 
-sg_status sg_dataset_cache_folder(char **out, const char *data_dir, struct sg_error *err) {
+sg_status sg_cache_folder(char **out, const char *data_dir, struct sg_error *err) {
     const char *data = data_dir ? data_dir : environment("SPARSE_DATA");
     const char *xdg = environment("XDG_CACHE_HOME"), *home = environment("HOME");
     sg_status status = SG_OK;

@@ -1,0 +1,64 @@
+/* sg_cache.h: files of what a program can make again, such as a parsed matrix, each with the question that it answers.
+ *
+ * A cache file is a header and then the parts of the answer; lib/FORMATS.md maps its bytes. It is written whole or not
+ * at all. Its checksum covers every other byte and is compared whenever the file is read: neither size nor times of a
+ * file change when a failing disk changes its bytes. All threads hash blocks; one core with SHA instructions opens
+ * 120 MB in 70 ms. A file that cannot be used is as good as none, and one that cannot be written only costs time. */
+#ifndef SG_CACHE_H
+#define SG_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sg_status.h"
+
+enum {
+    SG_CACHE_HEADER = 192,
+    SG_CACHE_CHECKSUM_AT = 128,
+    SG_CACHE_PARTS = 8
+}; /* bytes, bytes, at most so many parts */
+
+/* Where an answer is kept. */
+struct sg_cache {
+    char *path;   /* NULL = nowhere */
+    char key[65]; /* the SHA-256 of the question */
+};
+
+/* The folder for what is derived from data; it is created if needed, and the caller frees the name. It is `derived` in
+ * the data folder (data_dir, else $SPARSE_DATA, else datasets/cache if ./datasets exists). If that cannot be written, it
+ * is $XDG_CACHE_HOME/sparsegrad or ~/.cache/sparsegrad. *out = NULL: there is no such place, and the caller does without
+ * a cache. */
+SG_CHECKED sg_status sg_cache_folder(char **out, const char *data_dir, struct sg_error *err);
+
+/* Names the file NAME-TAG.cache in that folder. TAG is of the SHA-256 of `place`, so that a new question about the same
+ * place replaces the old answer; place = NULL: of the question itself. */
+SG_CHECKED sg_status sg_cache_open(struct sg_cache *out, const char *data_dir, const char *name, const char *place,
+                                   const char *question, struct sg_error *err);
+void sg_cache_close(struct sg_cache *c); /* zeroes it */
+
+/* Writes the answer, replacing an older file or a symbolic link. Each part begins at the next multiple of 64 bytes in
+ * the file, with zeros before it. False if it is not kept, for whatever reason. */
+struct sg_cache_part {
+    const void *data;
+    size_t bytes;
+};
+bool sg_cache_keep(const struct sg_cache *c, const struct sg_cache_part *part, size_t n);
+
+/* Maps the file, read-only and shared between processes: `base` [bytes], which the caller unmaps (munmap), with the
+ * first part at base + SG_CACHE_HEADER. SG_ERR_MISSING: there is none. SG_ERR_MISMATCH: it is whole, but of another
+ * question or another version of the program. SG_ERR_FORMAT: it is damaged. SG_ERR_ARGUMENT: it is no regular file. */
+SG_CHECKED sg_status sg_cache_map(void **base, size_t *bytes, const struct sg_cache *c, struct sg_error *err);
+
+/* Copies the answer, if its only part is exactly as long as `out` [bytes], and tells `notice` of a damaged file. False:
+ * there is none that can be used. */
+bool sg_cache_recall(const struct sg_cache *c, void *out, size_t bytes, void (*notice)(const char *message));
+
+/* Tells `notice`, which may be NULL, of a file that will be made again because reading it failed with `err`. A missing
+ * file and one of another question are nothing to tell. */
+void sg_cache_tell(const struct sg_error *err, void (*notice)(const char *message));
+
+/* The checksum that belongs at SG_CACHE_CHECKSUM_AT of the file [bytes >= SG_CACHE_HEADER]: the SHA-256 of the header
+ * before that place and of the SHA-256 of each MiB behind the header. */
+SG_CHECKED sg_status sg_cache_checksum(char hex[65], const void *file, size_t bytes, struct sg_error *err);
+
+#endif
