@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "dataset_walk.h"
 #include "sg_debug.h"
 
 static const struct cifar_format formats[] = {
@@ -31,11 +32,9 @@ static const struct cifar_format formats[] = {
 };
 
 const struct cifar_format *cifar_format_find(const char *set) {
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        size_t length = strlen(formats[i].name);
-        if (strncmp(set, formats[i].name, length) == 0 && (set[length] == '\0' || set[length] == '-'))
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (dataset_is_like(set, formats[i].name))
             return &formats[i];
-    }
     return NULL;
 }
 

@@ -1,6 +1,6 @@
 /* dataset_find.c: finds the files of a data set, compares them with the publisher's, and says what to do if they are
  * missing. */
-#include "dataset_find.h"
+#include "dataset_walk.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "checksum.h"
 #include "sg_file.h"
 
 static bool is_file(const char *path) {
@@ -66,47 +65,26 @@ static void recorded_checksum(char sha256[65], const char *path, const char *fil
     free(sums);
 }
 
-static sg_status fail_checksum(const char *path, const char *set, const char *sha256, const char *source,
+static sg_status fail_checksum(const struct dataset_part *part, const char *set, const char *source,
                                const char *expected, struct sg_error *err) {
     return sg_fail(err, SG_ERR_MISMATCH,
                    "%s: the text's SHA-256 is %s, but %s says %s: the file is damaged or another version; remove it "
                    "and run datasets/fetch %s",
-                   path, sha256, source, expected, set);
+                   part->path, part->sha256, source, expected, set);
 }
 
-sg_status dataset_verify(enum sg_verified *out, const char *path, const char *set, const struct descriptor *descriptor,
-                         const char *file, const char *sha256, bool strict, struct sg_error *err) {
-    const char *pin = descriptor_pin(descriptor, file);
+sg_status dataset_verify(const struct dataset *d, struct dataset_part *part, struct sg_error *err) {
+    const char *pin = descriptor_pin(&d->descriptor, part->file), *set = d->request->name;
     char recorded[65];
-    *out = !pin ? SG_VERIFIED_NOT : strcmp(pin, sha256) == 0 ? SG_VERIFIED_SAME : SG_VERIFIED_DIFFERENT;
-    if (*out == SG_VERIFIED_SAME)
+    part->verified = !pin ? SG_VERIFIED_NOT : strcmp(pin, part->sha256) == 0 ? SG_VERIFIED_SAME : SG_VERIFIED_DIFFERENT;
+    if (part->verified == SG_VERIFIED_SAME)
         return SG_OK;
-    if (pin && strict)
-        return fail_checksum(path, set, sha256, "the data set's description", pin, err);
-    recorded_checksum(recorded, path, file);
-    if (recorded[0] && strcmp(recorded, sha256) != 0)
-        return fail_checksum(path, set, sha256, "SHA256SUMS beside it", recorded, err);
+    if (pin && d->kind->strict)
+        return fail_checksum(part, set, "the data set's description", pin, err);
+    recorded_checksum(recorded, part->path, part->file);
+    if (recorded[0] && strcmp(recorded, part->sha256) != 0)
+        return fail_checksum(part, set, "SHA256SUMS beside it", recorded, err);
     return SG_OK;
-}
-
-sg_status dataset_file_identify(struct sg_provenance *from, const char *path, const char *set,
-                                const struct descriptor *descriptor, const char *file, bool strict,
-                                const char *data_dir, struct sg_error *err) {
-    struct sg_provenance found = *from;
-    sg_status status = dataset_checksum(found.sha256, path, data_dir, err);
-    SG_DO(status, dataset_verify(&found.verified, path, set, descriptor, file, found.sha256, strict, err));
-    if (status == SG_OK && !(found.path = strdup(path)))
-        status = sg_fail_memory(err, path);
-    if (status != SG_OK)
-        return status;
-    snprintf(found.source, sizeof found.source, "file");
-    *from = found;
-    return SG_OK;
-}
-
-void dataset_generated_identify(struct sg_provenance *from, const char *generator) {
-    snprintf(from->source, sizeof from->source, "generated");
-    snprintf(from->generator, sizeof from->generator, "%.63s", generator);
 }
 
 /* Appends to the message, cut to fit. */
@@ -118,32 +96,31 @@ SG_PRINTF(3, 4) static void say(char *text, size_t room, const char *format, ...
     va_end(args);
 }
 
-sg_status dataset_fail_missing(const struct sg_dataset_request *request, const char *file,
-                               const struct dataset_remedies *remedies, struct sg_error *err) {
-    const char *sparse_data = getenv("SPARSE_DATA"), *set = request->name;
+sg_status dataset_fail_missing(const struct dataset *d, const char *file, struct sg_error *err) {
+    const char *sparse_data = getenv("SPARSE_DATA"), *set = d->request->name, *data_dir = d->request->data_dir;
     char text[sizeof err->msg] = "", near[64], *script;
     sg_status status = descriptor_fetch_script(&script, set, err);
     if (status != SG_OK)
         return status;
     say(text, sizeof text, "data set '%s' is not here: no file %s in ", set, file);
-    if (request->data_dir)
-        say(text, sizeof text, "%s, ", request->data_dir);
+    if (data_dir)
+        say(text, sizeof text, "%s, ", data_dir);
     if (sparse_data && sparse_data[0])
         say(text, sizeof text, "%s, ", sparse_data);
     say(text, sizeof text, "datasets/cache; ");
     if (sg_dataset_suggest(near, set))
         say(text, sizeof text, "did you mean '%s'? Else ", near);
-    if (remedies->path && is_file(set))
+    if (d->kind->by_path && is_file(set))
         say(text, sizeof text, "did you mean the file ./%s (a path has a '/' in it)? Else ", set);
     if (script)
         say(text, sizeof text, "run %s %s, or ", script, set);
     say(text, sizeof text,
         "put it into datasets/cache/%s/, or name a folder that holds %s/%s with --data or $SPARSE_DATA", set, set,
         file);
-    if (remedies->path && !is_file(set))
+    if (d->kind->by_path && !is_file(set))
         say(text, sizeof text, ", or give the path of a LIBSVM file with a '/' in it, as ./own.libsvm");
-    if (remedies->stand_in)
-        say(text, sizeof text, ", or name a generated stand-in (task.stand-in: %s)", remedies->stand_in);
+    if (d->stand_in)
+        say(text, sizeof text, ", or name a generated stand-in (task.stand-in: %s)", d->stand_in);
     free(script);
     return sg_fail(err, SG_ERR_MISSING, "%s", text);
 }

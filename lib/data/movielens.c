@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dataset_walk.h"
 #include "sg_ratings.h"
 
 static const struct movielens_format formats[] = {
@@ -15,11 +16,9 @@ static const struct movielens_format formats[] = {
 };
 
 const struct movielens_format *movielens_find(const char *set) {
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-        const size_t length = strlen(formats[i].name);
-        if (strncmp(set, formats[i].name, length) == 0 && (set[length] == '\0' || set[length] == '-'))
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+        if (dataset_is_like(set, formats[i].name))
             return &formats[i];
-    }
     return NULL;
 }
 
