@@ -19,10 +19,9 @@ struct sg_gradients {
     struct sg_gradients_facts facts;
     enum format format;
     char *files;
-    bool by_step, by_worker;         /* does the name say the step, the worker? */
-    int fd;                          /* of a single file; -1 = there are many, or a recording */
-    struct npy_head npy;             /* of the first file */
-    struct safetensors_head tensors; /* likewise */
+    bool by_step, by_worker;   /* does the name say the step, the worker? */
+    int fd;                    /* of a single file; -1 = there are many, or a recording */
+    struct gradient_head head; /* of the first file */
     struct sg_recording recording;
     size_t *offset, *rows;
     const char **name;
@@ -31,30 +30,29 @@ struct sg_gradients {
 
 /* ---- what the files hold ---- */
 
-static sg_status fail_shape(const char *path, const char *wanted, struct sg_error *err) {
-    return sg_fail(err, SG_ERR_FORMAT,
-                   "%s: its array must be %s: steps, workers and elements, less what the name says by {step} and "
-                   "{worker}, and without workers where there is one",
-                   path, wanted);
-}
-
-static sg_status look_npy(struct sg_gradients *g, const char *path, struct sg_error *err) {
+static sg_status check_shape(const struct sg_gradients *g, const char *path, struct sg_error *err) {
     static const char *const wanted[2][2] = {{"(steps, workers, d) or (steps, d)", "(steps, d)"},
                                              {"(workers, d) or (d)", "(d)"}};
-    const struct npy_head *h = &g->npy;
     const unsigned least = g->by_step ? 1 : 2, most = g->by_worker ? least : least + 1;
-    if (h->rank < least || h->rank > most)
-        return fail_shape(path, wanted[g->by_step][g->by_worker], err);
-    const uint64_t d = h->shape[h->rank - 1];
-    if (d > UINT32_MAX)
-        return sg_fail(err, SG_ERR_FORMAT, "%s: a gradient of more than 2^32 - 1 elements", path);
-    g->facts.d = (size_t)d;
-    if (!g->by_step)
-        g->facts.steps = h->shape[0];
-    if (!g->by_worker)
-        g->facts.workers = h->rank == most ? (size_t)h->shape[h->rank - 2] : 1;
-    snprintf(g->about, sizeof g->about, "npy %s", gradient_number_name[h->number]);
+    if (g->head.rank < least || g->head.rank > most)
+        return sg_fail(err, SG_ERR_FORMAT,
+                       "%s: its array must be %s: steps, workers and elements, less what the name says by {step} and "
+                       "{worker}, and without workers where there is one",
+                       path, wanted[g->by_step][g->by_worker]);
     return SG_OK;
+}
+
+void gradient_head_free(struct gradient_head *head) {
+    for (size_t i = 0; i < head->count && head->tensor; i++)
+        free(head->tensor[i].name);
+    free(head->tensor);
+    *head = (struct gradient_head){0};
+}
+
+static void layers_close(struct sg_gradients *g) {
+    free(g->offset);
+    free(g->rows);
+    free(g->name);
 }
 
 /* Makes room for the layers; the caller fills it in. */
@@ -71,24 +69,25 @@ static sg_status layers_open(struct sg_gradients *g, size_t n, bool named, struc
     return SG_OK;
 }
 
-static sg_status look_safetensors(struct sg_gradients *g, struct sg_error *err) {
-    const struct safetensors_head *h = &g->tensors;
-    sg_status status = layers_open(g, h->count, true, err);
+/* Takes what the head says: each tensor is a layer, and an array has dimensions for steps and workers. */
+static sg_status take_facts(struct sg_gradients *g, struct sg_error *err) {
+    const struct gradient_head *h = &g->head;
+    const bool npy = g->format == FORMAT_NPY;
+    sg_status status = layers_open(g, h->count, !npy, err);
     if (status != SG_OK)
         return status;
     bool mixed = false;
     for (size_t l = 0; l < h->count; l++) {
         g->offset[l + 1] = g->offset[l] + h->tensor[l].elements;
         g->rows[l] = h->tensor[l].rows;
-        g->name[l] = h->tensor[l].name;
+        if (!npy)
+            g->name[l] = h->tensor[l].name;
         mixed |= h->tensor[l].number != h->tensor[0].number;
     }
     g->facts.d = g->offset[h->count];
-    if (!g->by_step)
-        g->facts.steps = 1;
-    if (!g->by_worker)
-        g->facts.workers = 1;
-    snprintf(g->about, sizeof g->about, "safetensors %s",
+    g->facts.steps = npy && !g->by_step ? h->shape[0] : 1;
+    g->facts.workers = npy && !g->by_worker && h->rank == (g->by_step ? 2 : 3) ? (size_t)h->shape[h->rank - 2] : 1;
+    snprintf(g->about, sizeof g->about, "%s %s", npy ? "npy" : "safetensors",
              mixed ? "of several types" : gradient_number_name[h->tensor[0].number]);
     return SG_OK;
 }
@@ -119,8 +118,11 @@ static sg_status open_recording(struct sg_gradients *g, struct sg_error *err) {
 /* "64x3x3x3,64,10x64": the shapes of the layers. */
 static sg_status read_layers(struct sg_gradients *g, const char *layers, struct sg_error *err) {
     size_t n = 1, l = 0;
+    if (g->format != FORMAT_NPY)
+        return sg_fail(err, SG_ERR_ARGUMENT, "layers: %s has layers of its own (leave the key out)", g->files);
     for (const char *at = layers; *at; at++)
         n += *at == ',';
+    layers_close(g);
     sg_status status = layers_open(g, n, false, err);
     if (status != SG_OK)
         return status;
@@ -147,31 +149,19 @@ static sg_status read_layers(struct sg_gradients *g, const char *layers, struct 
                                        (unsigned long long)sum, g->facts.d);
 }
 
-/* Layers that the files do not name. */
-static sg_status choose_layers(struct sg_gradients *g, const char *layers, struct sg_error *err) {
-    if (layers && g->format != FORMAT_NPY)
-        return sg_fail(err, SG_ERR_ARGUMENT, "layers: %s has layers of its own (leave the key out)", g->files);
-    if (layers)
-        return read_layers(g, layers, err);
-    if (g->format != FORMAT_NPY)
-        return SG_OK;
-    sg_status status = layers_open(g, 1, false, err);
-    if (status == SG_OK) {
-        g->offset[1] = g->facts.d;
-        g->rows[0] = 1;
-    }
-    return status;
+static sg_status read_head(struct gradient_head *out, const struct sg_gradients *g, int fd, const char *path,
+                           struct sg_error *err) {
+    return g->format == FORMAT_NPY ? npy_read_head(out, fd, path, err) : safetensors_read_head(out, fd, path, err);
 }
 
 /* Opens the first file of many, or the only one. */
 static sg_status look(struct sg_gradients *g, const char *path, struct sg_error *err) {
     int fd = -1;
     sg_status status = sg_file_open(&fd, path, err);
+    SG_DO(status, read_head(&g->head, g, fd, path, err));
     if (status == SG_OK && g->format == FORMAT_NPY)
-        status = npy_read_head(&g->npy, fd, path, err);
-    else if (status == SG_OK)
-        status = safetensors_read_head(&g->tensors, fd, path, err);
-    SG_DO(status, g->format == FORMAT_NPY ? look_npy(g, path, err) : look_safetensors(g, err));
+        status = check_shape(g, path, err);
+    SG_DO(status, take_facts(g, err));
     if (status == SG_OK && !g->by_step && !g->by_worker) {
         g->fd = fd;
         posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
@@ -211,7 +201,8 @@ sg_status sg_gradients_open(sg_gradients **out, const char *files, const char *l
         status = g->format == FORMAT_RECORDING ? open_recording(g, err) : open_files(g, first, err);
         free(first);
     }
-    SG_DO(status, choose_layers(g, layers, err));
+    if (layers)
+        SG_DO(status, read_layers(g, layers, err));
     if (status == SG_OK)
         *out = g;
     else
@@ -228,41 +219,21 @@ void sg_gradients_close(sg_gradients *g) {
         return;
     if (g->fd >= 0)
         close(g->fd);
-    safetensors_free(&g->tensors);
+    gradient_head_free(&g->head);
     sg_recording_free(&g->recording);
-    free(g->offset);
-    free(g->rows);
-    free(g->name);
+    layers_close(g);
     free(g->files);
     free(g);
 }
 
 /* ---- reading ---- */
 
-static sg_status fail_unlike(const char *path, struct sg_error *err) {
-    return sg_fail(err, SG_ERR_FORMAT, "%s: names, types or shapes are not those of the first file", path);
-}
-
-static sg_status read_npy(const sg_gradients *g, int fd, const char *path, uint64_t step, size_t worker, float *out,
-                          struct sg_error *err) {
-    struct npy_head h = g->npy;
-    sg_status status = g->fd < 0 ? npy_read_head(&h, fd, path, err) : SG_OK;
-    if (status != SG_OK)
-        return status;
-    if (h.number != g->npy.number || h.rank != g->npy.rank || memcmp(h.shape, g->npy.shape, sizeof h.shape) != 0)
-        return fail_unlike(path, err);
-    const uint64_t gradient =
-        (g->by_step ? 0 : step) * (g->by_worker ? 1 : g->facts.workers) + (g->by_worker ? 0 : worker);
-    const off_t at = h.begin + (off_t)(gradient * g->facts.d * gradient_number_bytes(h.number));
-    return gradient_read(fd, path, h.number, at, g->facts.d, out, err);
-}
-
-static bool same_tensors(const struct safetensors_head *a, const struct safetensors_head *b) {
-    bool same = a->count == b->count;
+static bool same_head(const struct gradient_head *a, const struct gradient_head *b) {
+    bool same = a->rank == b->rank && memcmp(a->shape, b->shape, sizeof a->shape) == 0 && a->count == b->count;
     for (size_t i = 0; same && i < a->count; i++) {
-        const struct safetensor *s = &a->tensor[i], *t = &b->tensor[i];
-        same =
-            strcmp(s->name, t->name) == 0 && s->number == t->number && s->elements == t->elements && s->rows == t->rows;
+        const struct gradient_tensor *s = &a->tensor[i], *t = &b->tensor[i];
+        same = s->number == t->number && s->elements == t->elements && s->rows == t->rows &&
+               strcmp(s->name ? s->name : "", t->name ? t->name : "") == 0;
     }
     return same;
 }
@@ -270,31 +241,34 @@ static bool same_tensors(const struct safetensors_head *a, const struct safetens
 /* Tensors of one type that follow each other are read at once. */
 static sg_status read_tensors(const sg_gradients *g, int fd, const char *path, off_t begin, float *out,
                               struct sg_error *err) {
-    const struct safetensor *tensor = g->tensors.tensor;
+    const struct gradient_tensor *tensor = g->head.tensor;
     sg_status status = SG_OK;
-    for (size_t i = 0, next; i < g->tensors.count && status == SG_OK; i = next) {
-        for (next = i + 1; next < g->tensors.count && tensor[next].number == tensor[i].number;)
-            next++;
-        status = gradient_read(fd, path, tensor[i].number, begin + (off_t)tensor[i].from,
-                               g->offset[next] - g->offset[i], out + g->offset[i], err);
+    for (size_t i = 0, next; i < g->head.count && status == SG_OK; i = next) {
+        size_t count = 0;
+        for (next = i; next < g->head.count && tensor[next].number == tensor[i].number; next++)
+            count += tensor[next].elements;
+        status = gradient_read(fd, path, tensor[i].number, begin + (off_t)tensor[i].from, count, out, err);
+        out += count;
     }
-    return status;
-}
-
-static sg_status read_safetensors(const sg_gradients *g, int fd, const char *path, float *out, struct sg_error *err) {
-    struct safetensors_head h = {0};
-    sg_status status = g->fd < 0 ? safetensors_read_head(&h, fd, path, err) : SG_OK;
-    if (status == SG_OK && g->fd < 0 && !same_tensors(&h, &g->tensors))
-        status = fail_unlike(path, err);
-    SG_DO(status, read_tensors(g, fd, path, g->fd < 0 ? h.begin : g->tensors.begin, out, err));
-    safetensors_free(&h);
     return status;
 }
 
 static sg_status read_file(const sg_gradients *g, int fd, const char *path, uint64_t step, size_t worker, float *out,
                            struct sg_error *err) {
-    return g->format == FORMAT_NPY ? read_npy(g, fd, path, step, worker, out, err)
-                                   : read_safetensors(g, fd, path, out, err);
+    struct gradient_head own = {0};
+    const uint64_t gradient =
+        (g->by_step ? 0 : step) * (g->by_worker ? 1 : g->facts.workers) + (g->by_worker ? 0 : worker);
+    off_t begin = g->head.begin;
+    sg_status status = SG_OK;
+    if (g->fd < 0) { /* one of many: its header may be of another length */
+        status = read_head(&own, g, fd, path, err);
+        begin = own.begin;
+        if (status == SG_OK && !same_head(&own, &g->head))
+            status = sg_fail(err, SG_ERR_FORMAT, "%s: names, types or shapes are not those of the first file", path);
+        gradient_head_free(&own);
+    }
+    begin += (off_t)(gradient * g->head.tensor[g->head.count - 1].to);
+    return status == SG_OK ? read_tensors(g, fd, path, begin, out, err) : status;
 }
 
 sg_status sg_gradients_read(const sg_gradients *g, uint64_t step, size_t worker, float *out, struct sg_error *err) {

@@ -26,32 +26,28 @@ size_t gradient_number_bytes(enum gradient_number number);
 SG_CHECKED sg_status gradient_read(int fd, const char *path, enum gradient_number number, off_t at, size_t count,
                                    float *out, struct sg_error *err);
 
-/* A .npy file: its array, whose numbers follow each other, the last index the fastest. */
-struct npy_head {
-    enum gradient_number number;
-    unsigned rank; /* 1 .. NPY_RANK */
-    uint64_t shape[3];
-    off_t begin; /* where the first number is */
-};
+/* The head of a file: which numbers it holds, and where. */
 enum { NPY_RANK = 3 };
-/* Reads the head, and checks that the file is exactly as long as it says. No number of the shape is 0. */
-SG_CHECKED sg_status npy_read_head(struct npy_head *out, int fd, const char *path, struct sg_error *err);
-
-/* A .safetensors file: its tensors in the order of their numbers, which lie without gaps. */
-struct safetensors_head {
-    off_t begin; /* where the first number is */
+struct gradient_head {
+    off_t begin;   /* where the first number is */
+    unsigned rank; /* of the array of a .npy file, 1 .. NPY_RANK; else 0 */
+    uint64_t shape[NPY_RANK];
+    /* The tensors of one gradient, which lie behind one another without gaps. A .npy file has one, without a name, and
+     * gradients of that length to its end. */
     size_t count;
-    struct safetensor {
+    struct gradient_tensor {
         char *name;
         enum gradient_number number;
         size_t elements, rows; /* rows: the first dimension of a tensor of several, else 1 */
         uint64_t from, to;     /* bytes after `begin` */
     } * tensor;                /* [count] */
 };
-/* Reads the head, and checks that the file is exactly as long as it says. Tensors without elements are left out. There is
- * at least one other, and all together have at most 2^32 - 1 elements. */
-SG_CHECKED sg_status safetensors_read_head(struct safetensors_head *out, int fd, const char *path,
-                                           struct sg_error *err);
-void safetensors_free(struct safetensors_head *head); /* zeroes it */
+void gradient_head_free(struct gradient_head *head); /* zeroes it */
+
+/* Both read the head, and check that the file is exactly as long as it says. A gradient has 1 to 2^32 - 1 elements. The
+ * numbers of an array follow each other, the last index the fastest, and no number of its shape is 0. Tensors of a
+ * .safetensors file are in the order of their numbers, those without elements left out. */
+SG_CHECKED sg_status npy_read_head(struct gradient_head *out, int fd, const char *path, struct sg_error *err);
+SG_CHECKED sg_status safetensors_read_head(struct gradient_head *out, int fd, const char *path, struct sg_error *err);
 
 #endif

@@ -46,7 +46,7 @@ static void take_string(struct text *t, char *out, size_t room) {
     t->at = end + 1;
 }
 
-static void take_shape(struct text *t, struct npy_head *h, unsigned *rank) {
+static void take_shape(struct text *t, struct gradient_head *h, unsigned *rank) {
     must(t, "(");
     for (*rank = 0; !t->bad && !take(t, ")"); ++*rank) {
         skip_blanks(t);
@@ -65,7 +65,7 @@ static void take_shape(struct text *t, struct npy_head *h, unsigned *rank) {
     }
 }
 
-static sg_status take_type(struct npy_head *h, const char *descr, const char *path, struct sg_error *err) {
+static sg_status take_type(enum gradient_number *out, const char *descr, const char *path, struct sg_error *err) {
     /* V2 is what ml_dtypes.bfloat16 becomes in a file. */
     static const struct {
         const char *descr;
@@ -77,7 +77,7 @@ static sg_status take_type(struct npy_head *h, const char *descr, const char *pa
                 {"|V2", GRADIENT_BFLOAT16}};
     for (size_t i = 0; i < sizeof type / sizeof *type; i++)
         if (strcmp(descr, type[i].descr) == 0) {
-            h->number = type[i].number;
+            *out = type[i].number;
             return SG_OK;
         }
     return sg_fail(err, SG_ERR_UNSUPPORTED,
@@ -87,7 +87,7 @@ static sg_status take_type(struct npy_head *h, const char *descr, const char *pa
 }
 
 /* The dictionary of the header, whose keys may have any order. */
-static sg_status parse(struct npy_head *h, const char *text, const char *path, struct sg_error *err) {
+static sg_status parse(struct gradient_head *h, const char *text, const char *path, struct sg_error *err) {
     struct text t = {.at = text, .path = path};
     char key[16], descr[32] = "";
     bool fortran = false, has_descr = false, has_order = false, has_shape = false;
@@ -129,11 +129,11 @@ static sg_status parse(struct npy_head *h, const char *text, const char *path, s
         return sg_fail(err, SG_ERR_UNSUPPORTED,
                        "%s: its array is in Fortran order: save numpy.ascontiguousarray(array) instead", path);
     h->rank = rank;
-    return take_type(h, descr, path, err);
+    return take_type(&h->tensor->number, descr, path, err);
 }
 
-static sg_status check_length(const struct npy_head *h, off_t size, const char *path, struct sg_error *err) {
-    uint64_t bytes = gradient_number_bytes(h->number);
+static sg_status check_length(const struct gradient_head *h, off_t size, const char *path, struct sg_error *err) {
+    uint64_t bytes = gradient_number_bytes(h->tensor->number);
     for (unsigned i = 0; i < h->rank; i++) {
         if (h->shape[i] == 0)
             return sg_fail(err, SG_ERR_FORMAT, "%s: its array has no elements", path);
@@ -144,10 +144,12 @@ static sg_status check_length(const struct npy_head *h, off_t size, const char *
     if ((uint64_t)(size - h->begin) != bytes)
         return sg_fail(err, SG_ERR_FORMAT, "%s: %lld bytes, and its header makes %" PRIu64 ": it was cut or is damaged",
                        path, (long long)size, (uint64_t)h->begin + bytes);
-    return SG_OK;
+    return h->shape[h->rank - 1] <= UINT32_MAX
+               ? SG_OK
+               : sg_fail(err, SG_ERR_FORMAT, "%s: a gradient of more than 2^32 - 1 elements", path);
 }
 
-sg_status npy_read_head(struct npy_head *out, int fd, const char *path, struct sg_error *err) {
+sg_status npy_read_head(struct gradient_head *out, int fd, const char *path, struct sg_error *err) {
     struct stat st;
     unsigned char start[12] = {0};
     if (fstat(fd, &st) != 0)
@@ -164,17 +166,22 @@ sg_status npy_read_head(struct npy_head *out, int fd, const char *path, struct s
     if (length > MOST_HEADER || before + length > (uint64_t)st.st_size)
         return sg_fail(err, SG_ERR_FORMAT, "%s: its header of %" PRIu64 " bytes is not there: it was cut or is damaged",
                        path, length);
-    struct npy_head h = {.begin = (off_t)(before + length)};
+    struct gradient_head h = {.begin = (off_t)(before + length), .count = 1, .tensor = calloc(1, sizeof *h.tensor)};
     char *text = calloc(1, (size_t)length + 1);
-    if (!text)
-        return sg_fail_memory(err, path);
-    status = sg_file_read_at(fd, text, (size_t)length, (off_t)before, path, err);
+    status = text && h.tensor ? sg_file_read_at(fd, text, (size_t)length, (off_t)before, path, err)
+                              : sg_fail_memory(err, path);
     if (status == SG_OK && strlen(text) != length)
         status = sg_fail(err, SG_ERR_FORMAT, "%s: its header holds zero bytes: it is damaged", path);
     SG_DO(status, parse(&h, text, path, err));
     SG_DO(status, check_length(&h, st.st_size, path, err));
     free(text);
-    if (status == SG_OK)
-        *out = h;
-    return status;
+    if (status != SG_OK) {
+        gradient_head_free(&h);
+        return status;
+    }
+    h.tensor->rows = 1;
+    h.tensor->elements = (size_t)h.shape[h.rank - 1];
+    h.tensor->to = h.tensor->elements * gradient_number_bytes(h.tensor->number);
+    *out = h;
+    return SG_OK;
 }

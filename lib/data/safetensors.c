@@ -24,7 +24,7 @@ static bool whole(uint64_t *out, const cJSON *number) {
     return *out != UINT64_MAX;
 }
 
-static sg_status take_type(struct safetensor *s, const cJSON *entry, const char *path, struct sg_error *err) {
+static sg_status take_type(struct gradient_tensor *s, const cJSON *entry, const char *path, struct sg_error *err) {
     static const char *const type[GRADIENT_NUMBERS] = {"F32", "F16", "BF16"};
     const char *dtype = sg_json_string(entry, "dtype", "?");
     char name[SG_EXCERPT];
@@ -44,7 +44,7 @@ static sg_status fail_entry(const cJSON *entry, const char *path, struct sg_erro
                    sg_excerpt(name, entry->string));
 }
 
-static sg_status take_tensor(struct safetensor *s, const cJSON *entry, const char *path, struct sg_error *err) {
+static sg_status take_tensor(struct gradient_tensor *s, const cJSON *entry, const char *path, struct sg_error *err) {
     const cJSON *shape = sg_json_get(entry, "shape"), *place = sg_json_get(entry, "data_offsets"), *one;
     if (!cJSON_IsArray(shape) || !cJSON_IsArray(place) || cJSON_GetArraySize(place) != 2 ||
         !whole(&s->from, place->child) || !whole(&s->to, place->child->next))
@@ -69,12 +69,12 @@ static sg_status take_tensor(struct safetensor *s, const cJSON *entry, const cha
 }
 
 static int by_place(const void *a, const void *b) {
-    const struct safetensor *x = a, *y = b;
+    const struct gradient_tensor *x = a, *y = b;
     return (x->from > y->from) - (x->from < y->from);
 }
 
 /* Do the tensors cover all bytes after the header, each byte once? */
-static sg_status check_cover(struct safetensors_head *h, uint64_t bytes, const char *path, struct sg_error *err) {
+static sg_status check_cover(struct gradient_head *h, uint64_t bytes, const char *path, struct sg_error *err) {
     uint64_t at = 0, elements = 0;
     char name[SG_EXCERPT];
     qsort(h->tensor, h->count, sizeof *h->tensor, by_place);
@@ -95,7 +95,7 @@ static sg_status check_cover(struct safetensors_head *h, uint64_t bytes, const c
     return SG_OK;
 }
 
-static sg_status take_tensors(struct safetensors_head *h, const cJSON *all, uint64_t bytes, const char *path,
+static sg_status take_tensors(struct gradient_head *h, const cJSON *all, uint64_t bytes, const char *path,
                               struct sg_error *err) {
     const cJSON *entry;
     sg_status status = SG_OK;
@@ -103,7 +103,7 @@ static sg_status take_tensors(struct safetensors_head *h, const cJSON *all, uint
     if (!h->tensor)
         return sg_fail_memory(err, path);
     for (entry = all->child; entry && status == SG_OK; entry = entry->next) {
-        struct safetensor *s = &h->tensor[h->count];
+        struct gradient_tensor *s = &h->tensor[h->count];
         if (strcmp(entry->string, "__metadata__") == 0)
             continue;
         status = cJSON_IsObject(entry) ? take_tensor(s, entry, path, err) : fail_entry(entry, path, err);
@@ -115,7 +115,7 @@ static sg_status take_tensors(struct safetensors_head *h, const cJSON *all, uint
     return status == SG_OK ? check_cover(h, bytes, path, err) : status;
 }
 
-sg_status safetensors_read_head(struct safetensors_head *out, int fd, const char *path, struct sg_error *err) {
+sg_status safetensors_read_head(struct gradient_head *out, int fd, const char *path, struct sg_error *err) {
     struct stat st;
     unsigned char start[8];
     uint64_t length = 0;
@@ -131,7 +131,7 @@ sg_status safetensors_read_head(struct safetensors_head *out, int fd, const char
     if (length > MOST_HEADER || length > (uint64_t)st.st_size - sizeof start)
         return sg_fail(err, SG_ERR_FORMAT, "%s: its header of %" PRIu64 " bytes is not there: it was cut or is damaged",
                        path, length);
-    struct safetensors_head h = {.begin = (off_t)(sizeof start + length)};
+    struct gradient_head h = {.begin = (off_t)(sizeof start + length)};
     char *text = malloc((size_t)length + 1);
     cJSON *all = NULL;
     status = text ? sg_file_read_at(fd, text, (size_t)length, sizeof start, path, err) : sg_fail_memory(err, path);
@@ -144,13 +144,6 @@ sg_status safetensors_read_head(struct safetensors_head *out, int fd, const char
     if (status == SG_OK)
         *out = h;
     else
-        safetensors_free(&h);
+        gradient_head_free(&h);
     return status;
-}
-
-void safetensors_free(struct safetensors_head *head) {
-    for (size_t i = 0; i < head->count; i++)
-        free(head->tensor[i].name);
-    free(head->tensor);
-    *head = (struct safetensors_head){0};
 }
