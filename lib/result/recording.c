@@ -255,32 +255,7 @@ sg_status sg_recording_open(struct sg_recording *out, const char *path, struct s
         sg_recording_free(&r);
         return status;
     }
-    sg_recording_rewind(&r);
     *out = r;
-    return SG_OK;
-}
-
-void sg_recording_rewind(struct sg_recording *r) {
-    fseek(r->file, r->begin, SEEK_SET); /* a failure shows in the next read */
-    r->next = 0;
-}
-
-sg_status sg_recording_next(struct sg_recording *r, double *gamma, uint64_t *sent, float *a, struct sg_error *err) {
-    SG_ASSERT(r->file != NULL && r->next < r->steps);
-    bool whole_record = fread(gamma, sizeof *gamma, 1, r->file) == 1, finite = whole_record && isfinite(*gamma);
-    for (size_t w = 0; whole_record && w < r->workers; w++) {
-        float *mine = a + w * r->d;
-        whole_record = fread(&sent[w], sizeof *sent, 1, r->file) == 1 && fread(mine, sizeof *a, r->d, r->file) == r->d;
-        finite &= whole_record && sent[w] <= r->d;
-        for (size_t j = 0; j < r->d && whole_record; j++)
-            finite &= isfinite(mine[j]);
-    }
-    if (!whole_record)
-        return sg_fail_errno(err, SG_ERR_IO, "cannot read step %llu of %s", (unsigned long long)r->next, r->path);
-    if (!finite)
-        return sg_fail(err, SG_ERR_NONFINITE, "%s: step %llu holds numbers that no run records: it is damaged", r->path,
-                       (unsigned long long)r->next);
-    r->next++;
     return SG_OK;
 }
 
@@ -290,6 +265,26 @@ sg_status sg_recording_read(const struct sg_recording *r, uint64_t step, size_t 
     const off_t at = (off_t)r->begin +
                      (off_t)(step * record_bytes(r) + sizeof(double) + worker * worker_bytes(r) + sizeof(uint64_t));
     return sg_file_read_at(fileno(r->file), a, r->d * sizeof *a, at, r->path, err);
+}
+
+sg_status sg_recording_step(const struct sg_recording *r, uint64_t step, double *gamma, uint64_t *sent, float *a,
+                            struct sg_error *err) {
+    const int fd = fileno(r->file);
+    off_t at = (off_t)r->begin + (off_t)(step * record_bytes(r));
+    sg_status status = sg_file_read_at(fd, gamma, sizeof *gamma, at, r->path, err);
+    bool sound = status == SG_OK && isfinite(*gamma);
+    at += (off_t)sizeof *gamma;
+    for (size_t w = 0; w < r->workers && status == SG_OK; w++, at += (off_t)worker_bytes(r)) {
+        status = sg_file_read_at(fd, &sent[w], sizeof *sent, at, r->path, err);
+        SG_DO(status, sg_recording_read(r, step, w, a + w * r->d, err));
+        sound = sound && status == SG_OK && sent[w] <= r->d;
+        for (size_t j = 0; j < r->d && sound; j++)
+            sound = isfinite(a[w * r->d + j]);
+    }
+    if (status == SG_OK && !sound)
+        status = sg_fail(err, SG_ERR_NONFINITE, "%s: step %llu holds numbers that no run records: it is damaged",
+                         r->path, (unsigned long long)step);
+    return status;
 }
 
 void sg_recording_free(struct sg_recording *r) {

@@ -29,7 +29,6 @@ struct sg_recording {
     FILE *file;
     char *path, *part;
     sg_sha256 hash; /* of all bytes written so far */
-    uint64_t next;  /* the step that is read next */
     long begin;     /* the offset of record 0 in the file */
 };
 
@@ -54,13 +53,11 @@ SG_CHECKED sg_status sg_recording_end(struct sg_recording *r, struct sg_error *e
  * programs, of schema 1, have none. Of the header the numbers are checked, that `constants` is an object, and that rows
  * and names, if it has any, are one for each layer. */
 SG_CHECKED sg_status sg_recording_open(struct sg_recording *out, const char *path, struct sg_error *err);
-/* Reads the next step: *gamma, sent [workers] and a [workers][d]. SG_ERR_NONFINITE if an a is not finite. It may be
- * called `steps` times after opening or rewinding. */
-SG_CHECKED sg_status sg_recording_next(struct sg_recording *r, double *gamma, uint64_t *sent, float *a,
-                                       struct sg_error *err);
-void sg_recording_rewind(struct sg_recording *r);
-/* a [d] <- that of `worker` at `step`, whatever the numbers are. It leaves sg_recording_next where it is, and several
- * threads may call it at once. SG_ERR_IO: it cannot be read, or the file was cut since it was opened. */
+/* Reads a step: *gamma, sent [workers] and a [workers][d]. SG_ERR_NONFINITE if one of them is not what a run records.
+ * SG_ERR_IO: it cannot be read, or the file was cut since it was opened. */
+SG_CHECKED sg_status sg_recording_step(const struct sg_recording *r, uint64_t step, double *gamma, uint64_t *sent,
+                                       float *a, struct sg_error *err);
+/* a [d] <- that of `worker` at `step`, whatever the numbers are. Several threads may read at once. */
 SG_CHECKED sg_status sg_recording_read(const struct sg_recording *r, uint64_t step, size_t worker, float *a,
                                        struct sg_error *err);
 

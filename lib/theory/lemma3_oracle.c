@@ -200,11 +200,11 @@ static sg_status apply_methods(struct oracle_state *k, double gamma, uint64_t st
 enum pass { COUNT, REFINE };
 
 static sg_status read_through(struct oracle_state *k, enum pass pass, uint64_t *budget, struct sg_error *err) {
-    struct sg_recording *r = &k->recording;
+    const struct sg_recording *r = &k->recording;
     sg_status status = SG_OK;
     double gamma;
     for (uint64_t t = 0; status == SG_OK && t < r->steps; t++) {
-        status = sg_recording_next(r, &gamma, k->sent, k->a, err);
+        status = sg_recording_step(r, t, &gamma, k->sent, k->a, err);
         if (status == SG_OK && pass == REFINE) {
             sg_magnitudes_refine(k->magnitudes, k->a, r->workers * r->d);
         } else if (status == SG_OK) {
@@ -219,7 +219,6 @@ static sg_status read_through(struct oracle_state *k, enum pass pass, uint64_t *
             k->options->progress(pass == COUNT ? "applying methods" : "looking for the threshold", (double)(t + 1),
                                  (double)r->steps);
     }
-    sg_recording_rewind(r);
     return status;
 }
 

@@ -10,25 +10,14 @@ const char *recording_path(const struct train *t) {
     return t->options->record_inputs ? t->options->record_inputs : t->options->record_gradients;
 }
 
-/* Rows and names of the layers, so that a replay has the matrices of the run. */
-static void describe_layers(cJSON *header, const struct sg_layout *layout) {
-    cJSON *rows = cJSON_CreateArray(), *names = layout->name ? cJSON_CreateArray() : NULL;
-    for (size_t l = 0; l < layout->n_layers; l++) {
-        sg_json_push_number(rows, layout->rows ? (double)layout->rows[l] : 1);
-        if (layout->name)
-            sg_json_push_string(names, layout->name[l]);
-    }
-    sg_json_set(header, "rows", rows);
-    if (names)
-        sg_json_set(header, "names", names);
-}
-
 static cJSON *describe(const struct train *t) {
     const struct sg_cell *cell = t->options->cell;
     const struct sg_layout *layout = &t->info->layout;
     char identity[SG_CELL_IDENTITY];
+    const bool gradients = t->options->record_gradients != NULL, named = gradients && layout->name;
     cJSON *h = cJSON_CreateObject(), *constants = cJSON_CreateObject(), *layers = cJSON_CreateArray();
-    sg_json_set_string(h, "schema", t->options->record_gradients ? SG_SCHEMA_GRADIENTS : SG_SCHEMA_INPUTS);
+    cJSON *rows = gradients ? cJSON_CreateArray() : NULL, *names = named ? cJSON_CreateArray() : NULL;
+    sg_json_set_string(h, "schema", gradients ? SG_SCHEMA_GRADIENTS : SG_SCHEMA_INPUTS);
     sg_json_set_string(h, "method", cell->label);
     sg_json_set_u64(h, "seed", cell->seed);
     sg_json_set_string(h, "cell_key", cell->key);
@@ -39,11 +28,18 @@ static cJSON *describe(const struct train *t) {
     for (size_t i = 0; i < t->n_constants; i++)
         sg_json_set_number(constants, t->constant[i].name, t->constant[i].value);
     sg_json_set(h, "constants", constants);
-    for (size_t l = 0; l < layout->n_layers; l++)
+    for (size_t l = 0; l < layout->n_layers; l++) {
         sg_json_push_number(layers, (double)(layout->offset[l + 1] - layout->offset[l]));
+        if (gradients) /* so that a replay has the matrices of the run */
+            sg_json_push_number(rows, layout->rows ? (double)layout->rows[l] : 1);
+        if (named)
+            sg_json_push_string(names, layout->name[l]);
+    }
     sg_json_set(h, "layers", layers);
-    if (t->options->record_gradients)
-        describe_layers(h, layout);
+    if (gradients)
+        sg_json_set(h, "rows", rows);
+    if (named)
+        sg_json_set(h, "names", names);
     return h;
 }
 

@@ -19,7 +19,7 @@ static void follow(struct sg_recording *r, size_t size) {
     if (!sent || !a)
         abort();
     for (uint64_t t = 0; t < r->steps && status == SG_OK; t++)
-        status = sg_recording_next(r, &gamma, sent, a, &err);
+        status = sg_recording_step(r, t, &gamma, sent, a, &err);
     if (status != SG_OK && status != SG_ERR_NONFINITE)
         abort(); /* its length was checked */
     if (sg_recording_read(r, r->steps - 1, r->workers - 1, a, &err) != SG_OK)

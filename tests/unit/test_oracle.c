@@ -46,7 +46,7 @@ static uint64_t stack(float a[ALL]) {
     if (sg_recording_open(&r, temporary_path("inputs"), &err) != SG_OK)
         return UINT64_MAX;
     for (uint64_t t = 0; t < r.steps; t++) {
-        if (sg_recording_next(&r, &gamma, sent, a + t * WORKERS * D, &err) != SG_OK || gamma != GAMMA)
+        if (sg_recording_step(&r, t, &gamma, sent, a + t * WORKERS * D, &err) != SG_OK || gamma != GAMMA)
             return UINT64_MAX;
         for (size_t w = 0; w < WORKERS; w++)
             sum += sent[w];
