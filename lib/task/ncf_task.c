@@ -1,20 +1,14 @@
 /* ncf_task.c: the task `ncf` (Figure 2c): which item a user chooses next, by NeuMF on the ratings of MovieLens.
- *
- * A gradient runs on one thread, whatever the machine has, and workers run in parallel. So sums have one order, and
- * results do not depend on threads or ranks. Every worker evaluates its part of the users. On a GPU workers take turns,
- * and gradients are those of whole tables. */
+ * Every worker evaluates its part of the users. On a GPU gradients are those of whole tables. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ncf_net.h"
 #include "sg_debug.h"
-#include "sg_json.h"
 #include "sg_ratings.h"
-#include "sg_task.h"
-#include "sg_threads.h"
-#include "task_evaluate_workers.h"
 #include "task_data.h"
+#include "task_net.h"
 
 /* What a worker contributes to an evaluation. */
 enum { SHARE_USERS, SHARE_HITS, SHARE_NDCG, SHARES };
@@ -28,33 +22,20 @@ struct batch {
 };
 
 struct sg_task {
-    struct sg_task_info info;
-    struct sg_constant constant[5];
+    struct sg_task_base base;
     struct ncf_net net;
     struct sg_ratings ratings;
     struct sg_provenance from;
     struct sg_examples examples;
-    size_t first, count, rivals; /* rivals: test negatives of a user */
-    uint64_t seed;
-    int threads; /* that gradients and evaluations run on; 1 on a GPU */
-    const struct sg_kernels *kernels;
-    struct sg_exec exec;
-    sg_scope **scope;          /* [threads] */
+    size_t rivals;             /* test negatives of a user */
     struct ncf_room *room;     /* [threads] */
     struct batch *batch;       /* [threads] */
-    float *batch_loss;         /* [count][ncf_net_chunks] in the kernels' memory */
-    float *loss;               /* [count][ncf_net_chunks], those that have arrived */
     struct sg_range **range;   /* [count][most_ranges] of their last gradients; NULL on a GPU */
     struct sg_ranges *touched; /* [count] */
-    float *x;                  /* [d] in the kernels' memory */
 };
 
 static void ncf_close(struct sg_task *t) {
-    if (!t)
-        return;
-    for (int i = 0; i < t->threads; i++) {
-        if (t->scope)
-            sg_scope_close(t->scope[i]);
+    for (int i = 0; i < t->base.threads; i++) {
         if (t->room)
             ncf_room_close(&t->room[i]);
         if (t->batch) {
@@ -64,50 +45,50 @@ static void ncf_close(struct sg_task *t) {
             free(t->batch[i].seen);
         }
     }
-    for (size_t w = 0; t->range && w < t->count; w++)
+    for (size_t w = 0; t->range && w < t->base.count; w++)
         free(t->range[w]);
-    void *const owned[] = {t->scope, t->room, t->batch, t->range, t->touched, t->loss};
+    void *const owned[] = {t->room, t->batch, t->range, t->touched};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
-    t->kernels->release(&t->exec, t->batch_loss);
-    t->kernels->release(&t->exec, t->x);
+    task_net_close(t);
     sg_ratings_free(&t->ratings);
     sg_provenance_free(&t->from);
-    free(t);
 }
 
-static sg_status load_ratings(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
-    const struct sg_ratings_request request = task_request_ncf(config->task, config->data_dir);
-    if (config->progress)
-        config->progress("loading", 0, 1);
+static sg_status load_ratings(struct sg_task *t, struct sg_error *err) {
+    const struct sg_ratings_request request = task_request_ncf(t->base.task, t->base.data_dir);
     sg_status status = sg_ratings_load(&t->ratings, &t->from, &request, err);
-    if (status == SG_OK && t->ratings.users < config->workers)
+    if (status == SG_OK && t->ratings.users < t->base.workers)
         status = sg_fail(err, SG_ERR_ARGUMENT, "%zu workers for %zu users: every worker evaluates one or more",
-                         config->workers, t->ratings.users);
+                         t->base.workers, t->ratings.users);
     return status;
 }
 
-static sg_status open_net(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
+static sg_status open_net(struct sg_task *t, struct sg_error *err) {
+    const struct sg_node *task = t->base.task;
     t->net = (struct ncf_net){.users = t->ratings.users,
                               .items = t->ratings.items,
-                              .factors = (size_t)sg_node_number(config->task, "factors", 64),
-                              .dropout = sg_node_number(config->task, "dropout", 0.5),
-                              .dense = config->exec.device != NULL};
-    sg_status status = ncf_net_open(&t->net, sg_node_string(config->task, "mlp", ""), config->batch, err);
+                              .factors = (size_t)sg_node_number(task, "factors", 64),
+                              .dropout = sg_node_number(task, "dropout", 0.5),
+                              .dense = t->base.exec.device != NULL};
+    sg_status status = ncf_net_open(&t->net, sg_node_string(task, "mlp", ""), t->base.batch, err);
     t->examples = (struct sg_examples){
         .ratings = &t->ratings,
-        .workers = config->workers,
-        .batch = config->batch,
-        .negatives = (size_t)sg_node_number(config->task, "negatives", 4),
-        .seed = config->seed,
-        .threads = config->exec.device ? config->threads : 1, /* a CPU's threads have a worker each */
-        .cut_first = strcmp(sg_node_string(config->task, "sharding", "global"), "reference") == 0,
+        .workers = t->base.workers,
+        .batch = t->base.batch,
+        .negatives = (size_t)sg_node_number(task, "negatives", 4),
+        .seed = t->base.seed,
+        .threads = t->base.exec.device ? t->base.exec.threads : 1, /* a CPU's threads have a worker each */
+        .cut_first = strcmp(sg_node_string(task, "sharding", "global"), "reference") == 0,
     };
     if (status == SG_OK && sg_examples_steps(&t->examples) == 0)
         status =
             sg_fail(err, SG_ERR_ARGUMENT, "%zu ratings with %zu negatives each are too few for %zu workers with %zu",
-                    t->ratings.count, t->examples.negatives, config->workers, config->batch);
-    return status;
+                    t->ratings.count, t->examples.negatives, t->base.workers, t->base.batch);
+    if (status != SG_OK)
+        return status;
+    const struct sg_layout layout = {t->net.n_layers, t->net.offset, t->net.name, t->net.rows};
+    return task_net_open(t, &layout, SHARES, ncf_net_chunks(&t->net, t->base.batch), err);
 }
 
 /* The most ranges that a gradient touches: rows of four tables, where neighbours share a range, and all that is no
@@ -117,100 +98,56 @@ static size_t most_ranges(const struct sg_task *t, size_t batch) {
     return 1 + (rows < NCF_TABLES * batch ? rows : NCF_TABLES * batch);
 }
 
-static sg_status allocate(struct sg_task *t, const struct sg_task_config *config, struct sg_error *err) {
-    t->scope = calloc((size_t)t->threads, sizeof *t->scope);
-    t->room = calloc((size_t)t->threads, sizeof *t->room);
-    t->batch = calloc((size_t)t->threads, sizeof *t->batch);
-    const size_t losses = t->count * ncf_net_chunks(&t->net, config->batch);
-    t->loss = calloc(losses, sizeof *t->loss);
-    t->batch_loss = t->kernels->allocate(&t->exec, losses * sizeof *t->batch_loss);
-    t->range = calloc(t->count, sizeof *t->range);
-    t->touched = calloc(t->count, sizeof *t->touched);
-    t->x = t->kernels->allocate(&t->exec, t->net.d * sizeof *t->x);
-    if (!t->scope || !t->room || !t->batch || !t->loss || !t->batch_loss || !t->range || !t->touched || !t->x)
+static sg_status open_batch(struct sg_task *t, int thread, struct sg_error *err) {
+    const size_t n = t->base.batch;
+    struct batch *b = &t->batch[thread];
+    *b = (struct batch){malloc(n * sizeof *b->user), malloc(n * sizeof *b->item), malloc(n * sizeof *b->label),
+                        calloc(t->net.users + t->net.items, sizeof *b->seen)};
+    if (!b->user || !b->item || !b->label || !b->seen)
+        return sg_fail_memory(err, "a batch");
+    return ncf_room_open(&t->room[thread], &t->net, err);
+}
+
+static sg_status allocate(struct sg_task *t, struct sg_error *err) {
+    const size_t threads = (size_t)t->base.threads, count = t->base.count;
+    t->room = calloc(threads, sizeof *t->room);
+    t->batch = calloc(threads, sizeof *t->batch);
+    t->range = calloc(count, sizeof *t->range);
+    t->touched = calloc(count, sizeof *t->touched);
+    if (!t->room || !t->batch || !t->range || !t->touched)
         return sg_fail_memory(err, "the network");
-    for (size_t w = 0; w < t->count && !t->net.dense; w++)
-        if (!(t->range[w] = malloc(most_ranges(t, config->batch) * sizeof **t->range)))
+    for (size_t w = 0; w < count && !t->net.dense; w++)
+        if (!(t->range[w] = malloc(most_ranges(t, t->base.batch) * sizeof **t->range)))
             return sg_fail_memory(err, "a gradient's rows");
-    for (int i = 0; i < t->threads; i++) {
-        struct batch *b = &t->batch[i];
-        *b = (struct batch){malloc(config->batch * sizeof *b->user), malloc(config->batch * sizeof *b->item),
-                            malloc(config->batch * sizeof *b->label),
-                            calloc(t->net.users + t->net.items, sizeof *b->seen)};
-        if (!b->user || !b->item || !b->label || !b->seen)
-            return sg_fail_memory(err, "a batch");
-        sg_status status = ncf_room_open(&t->room[i], &t->net, err);
-        if (status == SG_OK)
-            status =
-                sg_scope_open(&t->scope[i], config->device, sg_node_string(config->task, "precision", "fp32"), err);
-        if (status != SG_OK)
-            return status;
-        sg_scope_use(t->scope[i], t->kernels, t->exec.device);
-    }
-    return SG_OK;
+    sg_status status = SG_OK;
+    for (int i = 0; i < t->base.threads; i++)
+        SG_DO(status, open_batch(t, i, err));
+    return status;
 }
 
-/* The start values are drawn on the CPU, whatever the device is. */
-static sg_status ncf_start(struct sg_task *t, struct sg_error *err) {
-    float *x = malloc(t->net.d * sizeof *x);
-    if (!x)
-        return sg_fail_memory(err, "the first weights");
-    ncf_net_start(&t->net, t->seed, x);
-    t->kernels->put(&t->exec, t->x, x, t->net.d * sizeof *x);
-    free(x);
-    return SG_OK;
+static void ncf_start(struct sg_task *t, void *x) {
+    ncf_net_start(&t->net, t->base.seed, x);
 }
 
-static sg_status ncf_open(struct sg_task **out, const struct sg_task_config *config, struct sg_error *err) {
-    struct sg_task *t = calloc(1, sizeof *t);
-    if (!t)
-        return sg_fail_memory(err, "the network");
-    t->first = config->first;
-    t->count = config->count;
-    t->seed = config->seed;
-    t->threads = config->exec.device ? 1 : config->threads;
-    t->kernels = config->kernels;
-    t->exec = config->exec;
-    t->rivals = (size_t)sg_node_number(config->task, "test-negatives", 100);
-    sg_status status = load_ratings(t, config, err);
-    SG_DO(status, open_net(t, config, err));
-    SG_DO(status, allocate(t, config, err));
-    if (status != SG_OK) {
-        ncf_close(t);
+static sg_status ncf_open(struct sg_task *t, struct sg_error *err) {
+    struct sg_task_info *info = &t->base.info;
+    t->rivals = (size_t)sg_node_number(t->base.task, "test-negatives", 100);
+    t->base.model = "neumf";
+    sg_status status = load_ratings(t, err);
+    SG_DO(status, open_net(t, err));
+    SG_DO(status, allocate(t, err));
+    if (status != SG_OK)
         return status;
-    }
-    const struct sg_constant constant[] = {{"d", (double)t->net.d},
-                                           {"n", (double)config->workers},
-                                           {"users", (double)t->ratings.users},
-                                           {"items", (double)t->ratings.items},
-                                           {"ratings", (double)t->ratings.count}};
-    memcpy(t->constant, constant, sizeof constant);
-    t->info = (struct sg_task_info){
-        .d = t->net.d,
-        .dtype = SG_FLOAT32,
-        .layout = {t->net.n_layers, t->net.offset, t->net.name, t->net.rows},
-        .steps_per_epoch = sg_examples_steps(&t->examples),
-        .parallel_workers = t->exec.device == NULL,
-        .gradient_flops = 3 * t->net.example_flops * (double)config->batch, /* backward is twice the work of forward */
-        .evaluation = SG_EVALUATE_SHARED,
-        .n_shares = SHARES,
-        .constant = t->constant,
-        .n_constants = sizeof constant / sizeof *constant,
-    };
-    *out = t;
+    sg_task_add_constant(t, "users", (double)t->ratings.users);
+    sg_task_add_constant(t, "items", (double)t->ratings.items);
+    sg_task_add_constant(t, "ratings", (double)t->ratings.count);
+    info->steps_per_epoch = sg_examples_steps(&t->examples);
+    info->gradient_flops = 3 * t->net.example_flops * (double)t->base.batch; /* backward is twice the work of forward */
     return SG_OK;
 }
 
-static const struct sg_task_info *ncf_info(const struct sg_task *t) {
-    return &t->info;
-}
-
-static cJSON *ncf_describe(const struct sg_task *t) {
-    cJSON *facts = cJSON_CreateObject();
-    sg_json_set(facts, "dataset", sg_ratings_json(&t->ratings, &t->from));
-    sg_json_set_string(facts, "model", "neumf");
-    sg_json_set_string(facts, "libtorch", sg_tensor_library());
-    return facts;
+static cJSON *ncf_dataset(const struct sg_task *t) {
+    return sg_ratings_json(&t->ratings, &t->from);
 }
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
@@ -241,39 +178,18 @@ static void note_touched(struct sg_task *t, size_t local, const struct batch *b)
 }
 
 static const struct sg_ranges *ncf_touched(const struct sg_task *t, size_t worker) {
-    return t->net.dense ? NULL : &t->touched[worker - t->first];
+    return t->net.dense ? NULL : &t->touched[worker - t->base.first];
 }
 
-static sg_status ncf_gradient(struct sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *err) {
-    SG_ASSERT(worker >= t->first && omp_get_thread_num() < t->threads);
-    SG_TRACE(2, "step %llu: gradient of worker %zu", (unsigned long long)step, worker);
-    const int thread = omp_get_thread_num();
-    const struct batch *b = &t->batch[thread];
-    sg_rng dropout = sg_rng_open(t->seed, SG_RNG_DROPOUT, (uint32_t)worker, step);
-    const struct ncf_pass pass = {&t->net, &t->room[thread], t->scope[thread], t->x, &dropout};
-    const size_t chunks = ncf_net_chunks(&t->net, t->examples.batch), first = (worker - t->first) * chunks;
-    sg_examples_get(&t->examples, worker, step, b->user, b->item, b->label);
-    if (t->net.dense)
-        t->kernels->zero(&t->exec, g, t->net.d * sizeof *g);
-    else
-        note_touched(t, worker - t->first, b);
-    sg_status status =
-        ncf_net_gradient(&pass, b->user, b->item, b->label, t->examples.batch, g, t->batch_loss + first, err);
-    if (status == SG_OK)
-        t->kernels->get_later(&t->exec, &t->loss[first], t->batch_loss + first, chunks * sizeof *t->loss);
-    return status == SG_OK ? SG_OK : sg_prefix(err, "worker %zu, step %llu: ", worker, (unsigned long long)step);
-}
-
-static double ncf_batch_loss(const struct sg_task *t, size_t worker) {
-    const size_t chunks = ncf_net_chunks(&t->net, t->examples.batch);
-    double sum = 0;
-    for (size_t i = 0; i < chunks; i++)
-        sum += (double)t->loss[(worker - t->first) * chunks + i];
-    return sum;
-}
-
-static void *ncf_parameters(struct sg_task *t) {
-    return t->x;
+static sg_status ncf_gradient(struct sg_task *t, const struct task_turn *turn, float *g, float *loss,
+                              struct sg_error *err) {
+    const struct batch *b = &t->batch[turn->thread];
+    sg_rng dropout = sg_rng_open(t->base.seed, SG_RNG_DROPOUT, (uint32_t)turn->worker, turn->step);
+    const struct ncf_pass pass = {&t->net, &t->room[turn->thread], turn->scope, t->base.x, &dropout};
+    sg_examples_get(&t->examples, turn->worker, turn->step, b->user, b->item, b->label);
+    if (!t->net.dense)
+        note_touched(t, turn->local, b);
+    return ncf_net_gradient(&pass, b->user, b->item, b->label, t->base.batch, g, loss, err);
 }
 
 /* ---- evaluation -------------------------------------------------------------------------------------------------- */
@@ -289,7 +205,7 @@ static size_t candidates(const struct sg_task *t, uint32_t user, uint32_t *item)
     const uint32_t wanted = t->ratings.test[user];
     size_t n = 1;
     item[0] = wanted;
-    sg_ratings_rivals(&t->ratings, t->seed, user, item + 1, t->rivals);
+    sg_ratings_rivals(&t->ratings, t->base.seed, user, item + 1, t->rivals);
     qsort(item + 1, t->rivals, sizeof *item, ascending);
     for (size_t i = 1; i <= t->rivals; i++)
         if (item[i] != wanted && (n == 1 || item[i] != item[n - 1]))
@@ -308,18 +224,16 @@ static size_t rank_of_first(const float *score, size_t n) {
 }
 
 /* Evaluates the users from..to-1, as many at a time as fill a chunk. */
-static sg_status worker_share(struct sg_task *t, size_t worker, double *share, struct sg_error *err) {
-    const size_t users = t->ratings.users, workers = t->examples.workers;
-    const size_t from = users * worker / workers, to = users * (worker + 1) / workers;
-    const int thread = omp_get_thread_num();
-    const struct ncf_pass pass = {&t->net, &t->room[thread], t->scope[thread], t->x, NULL};
+static sg_status ncf_share(struct sg_task *t, const struct task_turn *turn, double *share, struct sg_error *err) {
+    const size_t users = t->ratings.users, workers = t->base.workers;
+    const size_t from = users * turn->worker / workers, to = users * (turn->worker + 1) / workers;
+    const struct ncf_pass pass = {&t->net, &t->room[turn->thread], turn->scope, t->base.x, NULL};
     const size_t most = 1 + t->rivals, group = most < t->net.chunk ? t->net.chunk / most : 1;
     uint32_t *user = malloc(group * most * sizeof *user), *item = malloc(group * most * sizeof *item);
     float *score = malloc(group * most * sizeof *score);
     size_t *begin = malloc((group + 1) * sizeof *begin);
     sg_status status = user && item && score && begin ? SG_OK : sg_fail_memory(err, "the evaluation");
     share[SHARE_USERS] = (double)(to - from);
-    share[SHARE_HITS] = share[SHARE_NDCG] = 0;
     for (size_t at = from, now; at < to && status == SG_OK; at += now) {
         now = to - at < group ? to - at : group;
         begin[0] = 0;
@@ -342,32 +256,28 @@ static sg_status worker_share(struct sg_task *t, size_t worker, double *share, s
     return status;
 }
 
-static sg_status ncf_evaluate_shares(struct sg_task *t, double *share, struct sg_error *err) {
-    return task_evaluate_workers(t, worker_share, t->first, t->count, SHARES, t->threads, share, err);
-}
-
 static void ncf_conclude(const struct sg_task *t, const double *share, double *value) {
-    double sum[SHARES] = {0};
-    for (size_t w = 0; w < t->examples.workers; w++)
-        for (size_t i = 0; i < SHARES; i++)
-            sum[i] += share[w * SHARES + i];
+    double sum[SHARES];
+    task_net_sum_shares(t, share, sum);
     SG_ASSERT(sum[SHARE_USERS] == (double)t->ratings.users);
     value[0] = sum[SHARE_HITS] / sum[SHARE_USERS];
     value[1] = sum[SHARE_NDCG] / sum[SHARE_USERS];
 }
 
+static const struct task_net_ops own = {ncf_gradient, ncf_share};
 extern const struct sg_task_ops sg_ncf_ops;
 const struct sg_task_ops sg_ncf_ops = {
     .name = "ncf",
+    .size = sizeof(struct sg_task),
+    .gpu = true,
+    .net = &own,
     .open = ncf_open,
-    .info = ncf_info,
-    .describe = ncf_describe,
+    .dataset = ncf_dataset,
     .start = ncf_start,
-    .gradient = ncf_gradient,
+    .gradient = task_net_gradient,
     .touched = ncf_touched,
-    .batch_loss = ncf_batch_loss,
-    .parameters = ncf_parameters,
-    .evaluate_shares = ncf_evaluate_shares,
+    .batch_loss = task_net_batch_loss,
+    .evaluate_shares = task_net_evaluate_shares,
     .conclude = ncf_conclude,
     .close = ncf_close,
 };

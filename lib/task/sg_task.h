@@ -89,22 +89,6 @@ extern const struct sg_metric sg_common_metrics[SG_COLUMNS];
 enum { SG_CONSTANT_GAMMA, SG_CONSTANT_ERROR_BOUND, SG_COMMON_CONSTANTS };
 extern const struct sg_constant_kind sg_common_constants[SG_COMMON_CONSTANTS];
 
-struct sg_task_config {
-    const struct sg_node *task; /* the resolved `task` section; lives as long as the task */
-    size_t workers;             /* n */
-    size_t first, count;        /* of these the ones on this rank: first..first+count-1 */
-    size_t batch;               /* rows or samples a worker draws a step */
-    uint64_t seed;
-    int threads;
-    const char *data_dir;
-    const char *device;               /* "cpu" or "cuda:1", for sg_scope_open and messages */
-    const struct sg_kernels *kernels; /* x, g and all else that every step uses lie in these kernels' memory */
-    struct sg_exec exec;              /* for calls of the kernels, on all threads; exec.device is NULL on the CPU */
-    bool lead;                        /* this is rank 0, which evaluates and writes caches */
-    void (*progress)(const char *what, double done, double total); /* may be NULL */
-    void (*notice)(const char *message);                           /* told what the user should know; may be NULL */
-};
-
 /* Who evaluates. QUEUED: rank 0 alone. The trainer calls `queue` at every recorded step, and `evaluate` when many
  * points wait. SHARED: every worker evaluates its part of the test set with its own state (batch-norm statistics). The
  * trainer calls `evaluate_shares` and `conclude` where the recipe's `record.evaluate` says. */
@@ -130,15 +114,45 @@ struct sg_task_info {
 /* No run has so many steps: measurements draw from steps beyond it. */
 #define SG_STEP_BEYOND ((uint64_t)1 << 40)
 
+/* What every task begins with: the `struct sg_task` of a NAME_task.c has it as its first member, `base`. */
+enum { SG_TASK_CONSTANTS = 16 };
+struct sg_task_base {
+    /* What the caller of sg_task_open says. */
+    const struct sg_node *task; /* the resolved `task` section; lives as long as the task */
+    size_t workers;             /* n */
+    size_t first, count;        /* of these the ones on this rank: first..first+count-1 */
+    size_t batch;               /* rows or samples a worker draws a step */
+    uint64_t seed;
+    int threads; /* that gradients and evaluations run on; 1 on a GPU, where workers take turns */
+    const char *data_dir;
+    const char *device;               /* "cpu" or "cuda:1", for sg_scope_open and messages */
+    const struct sg_kernels *kernels; /* x, g and all else that every step uses lie in these kernels' memory */
+    struct sg_exec exec;              /* for calls of the kernels, on all threads; exec.device is NULL on the CPU */
+    bool lead;                        /* this is rank 0, which evaluates and writes caches */
+    void (*progress)(const char *what, double done, double total); /* may be NULL */
+    void (*notice)(const char *message);                           /* told what the user should know; may be NULL */
+    /* What the task's `open` says. */
+    struct sg_task_info info;
+    struct sg_constant constant[SG_TASK_CONSTANTS]; /* those of info; sg_task_add_constant adds one */
+    const char *model, *library; /* the network and the version of libtorch, static; NULL = there is none */
+    struct task_net *net;        /* what tasks have beside that train a network by libtorch; else NULL */
+    void *x; /* the parameters: [info.d] of info.dtype in the kernels' memory; sg_task_open allocates what is NULL */
+    const struct sg_task_ops *ops; /* set by sg_task_open */
+};
+
 struct sg_task_ops {
-    const char *name; /* "logreg" */
+    const char *name;               /* "logreg" */
+    size_t size;                    /* of its struct sg_task */
+    bool gpu;                       /* can it run on a GPU? */
+    const struct task_net_ops *net; /* what a task does that trains a network by libtorch (task_net.h); else NULL */
     bool replays; /* gradients are of a training that was, and do not depend on x: there are no batches nor losses */
-    sg_status (*open)(sg_task **out, const struct sg_task_config *config, struct sg_error *err);
-    const struct sg_task_info *(*info)(const sg_task *t);
-    /* {"dataset": …} and other facts for the result's header; NULL = no memory. */
-    cJSON *(*describe)(const sg_task *t);
-    /* Sets x to x0 and each worker's state to its start. Called once after open, unless a checkpoint is restored. */
-    sg_status (*start)(sg_task *t, struct sg_error *err);
+    /* Opens the data and fills in `base`; all else is zeros. After a failure `close` is called. */
+    sg_status (*open)(sg_task *t, struct sg_error *err);
+    /* The data set that it reads, for the result's header; NULL = no memory. */
+    cJSON *(*dataset)(const sg_task *t);
+    /* Writes x0 [d], which is zeros on entry, into host memory, and sets each worker's state to its start. NULL = x0 is
+     * zeros. */
+    void (*start)(sg_task *t, void *x);
     /* g [d] <- the stochastic gradient of worker `worker` (first..first+count-1) at the current x; steps count from 0.
      * From SG_STEP_BEYOND on, samples of steps at least an epoch apart are independent. On a GPU the call may return
      * before the gradient is computed. */
@@ -153,9 +167,6 @@ struct sg_task_ops {
     /* The mean training loss of the batch behind worker `worker`'s last gradient. It is called after a wait for the
      * kernels, so that `gradient` may ask for the loss by get_later. NULL = the task does not know its losses. */
     double (*batch_loss)(const sg_task *t, size_t worker);
-    /* The parameters: [d] of info->dtype in the kernels' memory, at the same address while the task is open. The trainer
-     * may write a worker's own parameters there for one `gradient`, and then writes x back. */
-    void *(*parameters)(sg_task *t);
     /* QUEUED: keeps a copy of the current x for evaluation. At most `queue_capacity` copies may wait. */
     size_t queue_capacity;
     sg_status (*queue)(sg_task *t, struct sg_error *err);
@@ -176,8 +187,25 @@ struct sg_task_ops {
     size_t (*state_bytes)(const sg_task *t);
     void (*state_save)(const sg_task *t, size_t worker, void *out);
     void (*state_load)(sg_task *t, size_t worker, const void *in);
-    void (*close)(sg_task *t);
+    void (*close)(sg_task *t); /* releases what is not in `base` */
 };
+
+/* Opens a task. *config is what the caller says of `base`, and is copied. SG_ERR_UNSUPPORTED: it cannot run on a GPU. */
+SG_CHECKED sg_status sg_task_open(sg_task **out, const struct sg_task_ops *ops, const struct sg_task_base *config,
+                                  struct sg_error *err);
+void sg_task_close(sg_task *t); /* NULL-safe */
+/* The facts stay where they are while the task is open. */
+const struct sg_task_info *sg_task_info(const sg_task *t);
+/* The parameters, which stay where they are. The trainer may write a worker's own parameters there for one `gradient`,
+ * and then writes x back. */
+void *sg_task_x(const sg_task *t);
+size_t sg_task_x_bytes(const sg_task *t);
+/* Sets x to x0. Called once after open, unless a checkpoint is restored. */
+SG_CHECKED sg_status sg_task_start(sg_task *t, struct sg_error *err);
+/* {"dataset": …} and other facts for the result's header. */
+cJSON *sg_task_describe(const sg_task *t);
+/* For `open`: adds a constant. Constants have the order of the kind's list. */
+void sg_task_add_constant(sg_task *t, const char *name, double value);
 
 /* A row of the table of tasks. It is enough for recipes and help, so that the task need not be loaded. */
 struct sg_task_kind {

@@ -34,7 +34,7 @@ static double square(const double *x, size_t d) {
  * the point at `at`. */
 static sg_status draw(double noise[PARTS], struct scratch *s, const struct sg_task_ops *ops, sg_task *task,
                       size_t worker, uint64_t at, size_t index, struct sg_error *err) {
-    const struct sg_task_info *info = ops->info(task);
+    const struct sg_task_info *info = sg_task_info(task);
     const size_t d = info->d, repeats = s->draws[ALL];
     double second[PARTS] = {0};
     sg_status status = SG_OK;
@@ -103,7 +103,7 @@ static void copy_to_halves(struct sg_noise_point *p, size_t workers) {
 
 static sg_status measure(struct sg_noise_point *p, struct scratch *s, const struct sg_task_ops *ops, sg_task *task,
                          size_t workers, size_t index, struct sg_error *err) {
-    const size_t d = ops->info(task)->d, first = s->draws[ALL] ? 0 : ALL;
+    const size_t d = sg_task_info(task)->d, first = s->draws[ALL] ? 0 : ALL;
     double noise[PARTS], variance[PARTS] = {0};
     sg_status status = SG_OK;
     memset(s->all, 0, PARTS * d * sizeof *s->all);
@@ -147,7 +147,7 @@ sg_status sg_noise_measure(struct sg_noise_points *points, const struct sg_task_
     if (!repeats && !ops->expect)
         return sg_fail(err, SG_ERR_UNSUPPORTED, "task '%s' has no exact expectations: its gradients must be drawn",
                        ops->name);
-    const size_t d = ops->info(task)->d;
+    const size_t d = sg_task_info(task)->d;
     struct scratch s = {.state_bytes = ops->state_bytes ? ops->state_bytes(task) : 0,
                         .draws = {repeats / 2, repeats - repeats / 2, repeats}};
     struct sg_noise_point *grown = realloc(points->point, (points->count + 1) * sizeof *grown);

@@ -57,7 +57,7 @@ static sg_status visit(void *arg, const struct sg_task_ops *ops, sg_task *task, 
                        struct sg_error *err) {
     struct pilot *p = arg;
     const uint64_t points = p->options->points;
-    sg_status status = step == 0 ? keep(p, ops->info(task), err) : SG_OK;
+    sg_status status = step == 0 ? keep(p, sg_task_info(task), err) : SG_OK;
     p->out->pilot_steps = steps;
     if (status != SG_OK || step == steps || (step > 0 && step * points / steps == (step - 1) * points / steps))
         return status;

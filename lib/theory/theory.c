@@ -27,7 +27,7 @@ struct theory_run {
 
 /* Constant of the task by name. */
 static double constant(const struct theory_run *v, const char *name) {
-    const struct sg_task_info *info = v->ops->info(v->observer);
+    const struct sg_task_info *info = sg_task_info(v->observer);
     for (size_t i = 0; i < info->n_constants; i++)
         if (strcmp(info->constant[i].name, name) == 0)
             return info->constant[i].value;
@@ -35,7 +35,7 @@ static double constant(const struct theory_run *v, const char *name) {
 }
 
 static sg_status number(double *out, const struct theory_run *v, const char *path, struct sg_error *err) {
-    const struct sg_task_info *info = v->ops->info(v->observer);
+    const struct sg_task_info *info = sg_task_info(v->observer);
     const struct sg_node *node = sg_node_get(&v->cell->resolved, path);
     struct sg_constant known[PARAMETERS];
     size_t n = 0;
@@ -48,7 +48,7 @@ static sg_status number(double *out, const struct theory_run *v, const char *pat
 
 /* value <- loss, suboptimality, relative suboptimality and |x - x*|^2 at x. */
 static sg_status look(double value[4], const struct theory_run *v, const double *x, struct sg_error *err) {
-    memcpy(v->ops->parameters(v->observer), x, v->d * sizeof *x);
+    memcpy(sg_task_x(v->observer), x, v->d * sizeof *x);
     sg_status status = v->ops->queue(v->observer, err);
     return status == SG_OK ? v->ops->evaluate(v->observer, value, err) : status;
 }
@@ -56,7 +56,8 @@ static sg_status look(double value[4], const struct theory_run *v, const double 
 static sg_status visit(void *arg, const struct sg_task_ops *ops, sg_task *task, uint64_t step, uint64_t steps,
                        struct sg_error *err) {
     struct theory_run *v = arg;
-    const double *x = ops->parameters(task);
+    const double *x = sg_task_x(task);
+    (void)ops;
     double value[4];
     sg_status status = SG_OK;
     if (step == 0) {
@@ -70,7 +71,7 @@ static sg_status visit(void *arg, const struct sg_task_ops *ops, sg_task *task, 
         v->average[j] = older * v->average[j] + x[j];
     v->weight = older * v->weight + 1;
     if (status == SG_OK && step % v->every == 0 && step < steps) {
-        memcpy(v->ops->parameters(v->observer), x, v->d * sizeof *x);
+        memcpy(sg_task_x(v->observer), x, v->d * sizeof *x);
         status = sg_noise_measure(&v->points, v->ops, v->observer, v->workers, step, 0, err);
     }
     if (status == SG_OK && step == steps) {
@@ -85,23 +86,25 @@ static sg_status visit(void *arg, const struct sg_task_ops *ops, sg_task *task, 
 
 static sg_status open_observer(struct theory_run *v, struct sg_error *err) {
     const struct sg_node *cell = &v->cell->resolved;
-    const struct sg_task_config config = {.task = sg_node_get(cell, "task"),
-                                          .workers = v->workers,
-                                          .count = v->workers,
-                                          .batch = (size_t)sg_node_number(cell, "batch", 1),
-                                          .seed = v->cell->seed,
-                                          .threads = 1,
-                                          .data_dir = v->options->data_dir,
-                                          .device = "cpu",
-                                          .lead = true,
-                                          .progress = v->options->progress,
-                                          .notice = v->options->notice};
+    const struct sg_task_base config = {.task = sg_node_get(cell, "task"),
+                                        .workers = v->workers,
+                                        .count = v->workers,
+                                        .batch = (size_t)sg_node_number(cell, "batch", 1),
+                                        .seed = v->cell->seed,
+                                        .threads = 1,
+                                        .data_dir = v->options->data_dir,
+                                        .device = "cpu",
+                                        .kernels = sg_kernels_cpu(NULL),
+                                        .exec = {.threads = 1},
+                                        .lead = true,
+                                        .progress = v->options->progress,
+                                        .notice = v->options->notice};
     sg_status status = theory_recipe_check(v->cell, err);
     SG_DO(status, sg_task_load(&v->ops, "logreg", err));
-    SG_DO(status, v->ops->open(&v->observer, &config, err));
+    SG_DO(status, sg_task_open(&v->observer, v->ops, &config, err));
     if (status != SG_OK)
         return status;
-    v->d = v->ops->info(v->observer)->d;
+    v->d = sg_task_info(v->observer)->d;
     v->mu = constant(v, "l2");
     if (isnan(constant(v, "f_star")))
         return sg_fail(err, SG_ERR_ARGUMENT, "task.solve-optimum: the theorems are about f - f*: set it to true");
@@ -187,8 +190,7 @@ static sg_status run_cell(struct theory_run *v, const char **why, struct sg_erro
 }
 
 static void theory_run_close(struct theory_run *v) {
-    if (v->observer)
-        v->ops->close(v->observer);
+    sg_task_close(v->observer);
     sg_noise_free(&v->points);
     free(v->average);
 }

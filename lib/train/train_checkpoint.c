@@ -87,7 +87,7 @@ static bool begins_alike(const char *then, const char *now) {
 static struct preamble describe(const struct train *t) {
     struct preamble p = {.step = t->step,
                          .d = t->d,
-                         .x_bytes = train_x_bytes(t),
+                         .x_bytes = sg_task_x_bytes(t->task),
                          .optimizer_floats = t->optimizer.floats,
                          .workers = t->workers,
                          .has_residual = t->worker[0].residual != NULL,
@@ -99,7 +99,7 @@ static struct preamble describe(const struct train *t) {
         p.workers_bytes += total(sizes_of(t, w));
     memcpy(p.magic, magic, sizeof magic);
     snprintf(p.key, sizeof p.key, "%s", t->options->cell->key);
-    cJSON *facts = t->task_ops->describe(t->task);
+    cJSON *facts = sg_task_describe(t->task);
     identify(p.identity, t->options->cell, sg_json_get(facts, "dataset"));
     cJSON_Delete(facts);
     return p;
@@ -189,7 +189,7 @@ sg_status train_save(struct train *t, struct sg_error *err) {
         s.out = w.stream;
         sg_sha256_start(&s.hash);
         put(&s, &p, sizeof p);
-        status = put_vector(t, &s, t->task_ops->parameters(t->task), (size_t)p.x_bytes, mine, err);
+        status = put_vector(t, &s, sg_task_x(t->task), (size_t)p.x_bytes, mine, err);
         SG_DO(status, put_vector(t, &s, t->optimizer.state, optimizer_bytes, mine, err));
         status = sg_comm_agree(t->comm, status, err);
     }
@@ -254,7 +254,7 @@ static sg_status restore(struct train *t, const char *data, struct sg_error *err
         t->options->notice("the run is no longer recorded: FILE.part of its recording can be deleted");
     t->step = p.step;
     t->totals = p.totals;
-    t->kernels->put(&t->exec, t->task_ops->parameters(t->task), at, (size_t)p.x_bytes);
+    t->kernels->put(&t->exec, sg_task_x(t->task), at, (size_t)p.x_bytes);
     at += p.x_bytes;
     t->kernels->put(&t->exec, t->optimizer.state, at, t->optimizer.floats * sizeof(float));
     at += t->optimizer.floats * sizeof(float);

@@ -35,14 +35,6 @@ sg_status train_gpu_open(struct train *t, struct sg_error *err) {
     return SG_OK;
 }
 
-sg_status train_gpu_check_task(const struct train *t, struct sg_error *err) {
-    const struct sg_task_info *info = t->info;
-    return info->dtype == SG_FLOAT32 && !info->parallel_workers
-               ? SG_OK
-               : sg_fail(err, SG_ERR_UNSUPPORTED, "--device %s: task '%s' does not run on a GPU; use --device cpu",
-                         t->options->device, t->task_ops->name);
-}
-
 sg_status train_get(const struct train *t, void *host, const void *from, size_t bytes, struct sg_error *err) {
     return t->kernels->get(&t->exec, host, from, bytes) == SG_KERNEL_OK ? SG_OK : train_fail_device(t, err);
 }

@@ -42,7 +42,7 @@ sg_status train_ranks_agree(struct train *t, struct sg_error *err) {
     static const char *const what[FACTS] = {"another recipe, method or seed", "another build or other plug-ins",
                                             "other data", "another kind of device"};
     char mine[FACTS][FACT_CHARS], data[SG_DATASET_IDENTITY];
-    cJSON *facts = t->task_ops->describe(t->task);
+    cJSON *facts = sg_task_describe(t->task);
     snprintf(mine[CELL], FACT_CHARS, "key %.12s", t->options->cell->key);
     describe_program(mine[PROGRAM], t->options->cell);
     snprintf(mine[DATA], FACT_CHARS, "%s %.12s", sg_dataset_identity(data, sg_json_get(facts, "dataset")),

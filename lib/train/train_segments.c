@@ -40,7 +40,7 @@ static bool alike(const cJSON *a, const cJSON *b, const char *key) {
 /* The CPU's kernels give the same bits on every CPU. A GPU's libraries and libtorch may sum in another order elsewhere. */
 static void tell_change(const struct train *t) {
     cJSON *then = cJSON_GetArrayItem(t->segments, cJSON_GetArraySize(t->segments) - 1), *now = present_segment(t);
-    cJSON *facts = t->task_ops->describe(t->task);
+    cJSON *facts = sg_task_describe(t->task);
     const char *from = sg_json_string(then, "processor", "?"), *to = sg_json_string(now, "processor", "?");
     const bool gpu = t->device.gpu || strncmp(sg_json_string(then, "device", ""), "cuda", 4) == 0;
     const bool same = alike(then, now, "processor") && alike(then, now, "cuda");

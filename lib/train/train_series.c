@@ -122,7 +122,7 @@ sg_status train_header(struct train *t, struct sg_error *err) {
     sg_json_set(h, "program", program_json(cell));
     sg_json_set(recipe, "resolved", sg_node_json(&cell->resolved));
     sg_json_set(h, "recipe", recipe);
-    cJSON *facts = t->task_ops->describe(t->task);
+    cJSON *facts = sg_task_describe(t->task);
     for (cJSON *fact; facts && (fact = facts->child);)
         sg_json_set(h, fact->string, cJSON_DetachItemViaPointer(facts, fact));
     cJSON_Delete(facts);
@@ -231,7 +231,7 @@ sg_status train_ending(struct train *t, const struct sg_train_report *report, co
     sg_json_set_string(recipe, "sha256", t->options->recipe->sha256);
     sg_json_set(recipe, "set", sg_recipe_set_json(t->options->recipe));
     sg_json_set(run, "recipe", recipe);
-    cJSON *facts = t->task_ops->describe(t->task);
+    cJSON *facts = sg_task_describe(t->task);
     sg_json_set_string(run, "dataset_path", sg_json_string(facts, "dataset.path", NULL));
     cJSON *host = sg_result_host();
     sg_json_set_string(libraries, "mpi", sg_comm_library(t->comm));

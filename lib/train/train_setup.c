@@ -23,26 +23,26 @@ sg_status train_find_task(struct train *t, struct sg_error *err) {
 
 sg_status train_open_task(struct train *t, struct sg_error *err) {
     const struct sg_node *cell = &t->options->cell->resolved;
-    const struct sg_task_config config = {.task = sg_node_get(cell, "task"),
-                                          .workers = t->workers,
-                                          .first = t->first,
-                                          .count = t->count,
-                                          .batch = (size_t)sg_node_number(cell, "batch", 1),
-                                          .seed = t->options->cell->seed,
-                                          .threads = t->threads,
-                                          .data_dir = t->options->data_dir,
-                                          .device = t->device.name,
-                                          .kernels = t->kernels,
-                                          .exec = t->exec,
-                                          .lead = t->lead,
-                                          .progress = t->options->progress,
-                                          .notice = t->lead ? t->options->notice : NULL};
-    return t->task_ops->open(&t->task, &config, err);
+    const struct sg_task_base config = {.task = sg_node_get(cell, "task"),
+                                        .workers = t->workers,
+                                        .first = t->first,
+                                        .count = t->count,
+                                        .batch = (size_t)sg_node_number(cell, "batch", 1),
+                                        .seed = t->options->cell->seed,
+                                        .threads = t->threads,
+                                        .data_dir = t->options->data_dir,
+                                        .device = t->device.name,
+                                        .kernels = t->kernels,
+                                        .exec = t->exec,
+                                        .lead = t->lead,
+                                        .progress = t->options->progress,
+                                        .notice = t->lead ? t->options->notice : NULL};
+    return sg_task_open(&t->task, t->task_ops, &config, err);
 }
 
 sg_status train_read_task_facts(struct train *t, struct sg_error *err) {
     sg_status status = SG_OK;
-    t->info = t->task_ops->info(t->task);
+    t->info = sg_task_info(t->task);
     t->d = t->info->d;
     for (size_t i = 0; i < t->info->n_constants && status == SG_OK; i++)
         status = train_add_constant(t, t->info->constant[i].name, t->info->constant[i].value, err);
@@ -56,7 +56,7 @@ static sg_status open_task(struct train *t, struct sg_error *err) {
         status = train_open_task(t, err);
     status = sg_comm_agree(t->comm, status, err);
     SG_DO(status, train_read_task_facts(t, err));
-    return status == SG_OK && t->device.gpu ? train_gpu_check_task(t, err) : status;
+    return status;
 }
 
 /* Hosts may differ in which kernels they can run. */
@@ -144,7 +144,7 @@ static bool allocate_buffers(struct train *t) {
     s->evaluated = calloc(s->capacity * t->task_kind->n_metrics + 1, sizeof *s->evaluated);
     s->layers_now = calloc(LAYER_COLUMNS * t->info->layout.n_layers, sizeof *s->layers_now);
     if (sg_method_is_local(t->method))
-        t->shared_x = malloc(train_x_bytes(t) + 1);
+        t->shared_x = malloc(sg_task_x_bytes(t->task) + 1);
     if (s->wants_workers)
         s->entries_of = calloc(t->workers * t->info->layout.n_layers, sizeof *s->entries_of);
     if (optimizes)
@@ -186,7 +186,7 @@ static void announce(const struct train *t, const char *format, ...) {
 
 /* Tells the user if the data are not what their name says; results name them, too. */
 static void announce_data(const struct train *t) {
-    cJSON *facts = t->task_ops->describe(t->task);
+    cJSON *facts = sg_task_describe(t->task);
     const char *name = sg_json_string(facts, "dataset.name", "");
     const char *train = sg_json_string(facts, "dataset.train_file", "train");
     char near[64] = "";
@@ -247,8 +247,7 @@ void train_teardown(struct train *t) {
         t->kernels->release(&t->exec, t->optimizer.piece);
     }
     sg_method_close(t->method);
-    if (t->task)
-        t->task_ops->close(t->task);
+    sg_task_close(t->task);
     sg_cuda_device_close(t->device.gpu);
     cJSON_Delete(t->segments);
     train_free_choice(t);
@@ -259,14 +258,10 @@ void train_teardown(struct train *t) {
         free(owned[i]);
 }
 
-size_t train_x_bytes(const struct train *t) {
-    return t->d * (t->info->dtype == SG_FLOAT64 ? sizeof(double) : sizeof(float));
-}
-
 sg_status train_x_hash(const struct train *t, char hex[65], struct sg_error *err) {
     enum { CHUNK_BYTES = 1 << 20 };
-    const size_t bytes = train_x_bytes(t);
-    const char *x = t->task_ops->parameters(t->task);
+    const size_t bytes = sg_task_x_bytes(t->task);
+    const char *x = sg_task_x(t->task);
     char *chunk = malloc(CHUNK_BYTES);
     sg_status status = chunk ? SG_OK : sg_fail_memory(err, "the parameters");
     sg_sha256 hash;

@@ -171,7 +171,6 @@ sg_status train_add_constant(struct train *t, const char *name, double value, st
 sg_status train_choose(struct train *t, struct sg_error *err);
 void train_free_choice(struct train *t);
 sg_status train_open_method(sg_method **out, const struct train *t, size_t count, struct sg_error *err);
-size_t train_x_bytes(const struct train *t); /* of x */
 /* Copies out of the kernels' memory. Its error is that of a device that failed. */
 sg_status train_get(const struct train *t, void *host, const void *from, size_t bytes, struct sg_error *err);
 /* Waits for the results that were asked for `later` of the kernels. */
@@ -184,10 +183,9 @@ sg_status train_x_hash(const struct train *t, char hex[65], struct sg_error *err
 sg_status train_ranks_agree(struct train *t, struct sg_error *err);
 sg_status train_ranks_verify(struct train *t, struct sg_error *err);
 
-/* train_gpu.c: the device of a run. train_gpu_open chooses a GPU and its kernels. train_gpu_check_task fails if the task
- * cannot run there. train_fail_device says what a device failed with. */
+/* train_gpu.c: the device of a run. train_gpu_open chooses a GPU and its kernels. train_fail_device says what a device
+ * failed with. */
 sg_status train_gpu_open(struct train *t, struct sg_error *err);
-sg_status train_gpu_check_task(const struct train *t, struct sg_error *err);
 sg_status train_fail_device(const struct train *t, struct sg_error *err);
 void train_gpu_describe(const struct train *t, cJSON *host, cJSON *libraries);
 

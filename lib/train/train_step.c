@@ -17,8 +17,8 @@ static void charge_time(struct worker *w, enum phase phase, double since_s) {
 
 /* Puts a worker's own parameters, x less the offset, in the place of x, of which shared_x becomes a copy. */
 static void apply_worker_offset(struct train *t, const float *offset) {
-    void *x = t->task_ops->parameters(t->task);
-    memcpy(t->shared_x, x, train_x_bytes(t));
+    void *x = sg_task_x(t->task);
+    memcpy(t->shared_x, x, sg_task_x_bytes(t->task));
 #pragma omp parallel for schedule(static) num_threads(t->threads) if (t->d >= OFFSET_WORTH_THREADS)
     for (size_t j = 0; j < t->d; j++)
         if (t->info->dtype == SG_FLOAT64)
@@ -35,7 +35,7 @@ static sg_status worker_gradient(struct train *t, size_t w, float *g) {
         apply_worker_offset(t, offset);
     worker->error.status = t->task_ops->gradient(t->task, t->first + w, t->step, g, &worker->error);
     if (offset)
-        memcpy(t->task_ops->parameters(t->task), t->shared_x, train_x_bytes(t));
+        memcpy(sg_task_x(t->task), t->shared_x, sg_task_x_bytes(t->task));
     charge_time(worker, PHASE_GRADIENT, start_s);
     recording_gradient(t, w, g);
     return worker->error.status;
@@ -184,7 +184,7 @@ static void update(struct train *t) {
                                 .workers = (float)t->workers,
                                 .sum = t->sum,
                                 .state = t->optimizer.state,
-                                .x = t->task_ops->parameters(t->task),
+                                .x = sg_task_x(t->task),
                                 .dtype = t->info->dtype,
                                 .piece = t->optimizer.piece,
                                 .n_pieces = t->optimizer.n_pieces,

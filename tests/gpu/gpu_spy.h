@@ -27,57 +27,38 @@ enum { LAYERS = sizeof offset / sizeof *offset - 1 };
 static const size_t rows[LAYERS] = {1, 8, 25, 1, 27, 2};
 static const bool no_decay[LAYERS] = {false, true, false, true, false, false};
 
-static struct {
-    uint64_t step, stop_step, nan_step, inf_loss_step; /* UINT64_MAX = never */
-    bool parallel;
-} spy;
+static struct { uint64_t step, stop_step, nan_step, inf_loss_step; /* UINT64_MAX = never */ } spy;
 static bool flat; /* is layer 2 a matrix whose rows are all the same? It stays from run to run */
 
 /* ---- the task ---------------------------------------------------------------------------------------------------- */
 
 struct sg_task {
-    struct sg_task_info info;
-    const struct sg_kernels *kernels;
-    struct sg_exec exec;
-    float *x, *mean, host[D];
+    struct sg_task_base base;
+    float *mean, host[D];
     uint64_t evaluations;
     double waiting[4];
     size_t n_waiting;
 };
 
-static sg_status spy_open(sg_task **out, const struct sg_task_config *config, struct sg_error *e) {
-    sg_task *t = calloc(1, sizeof *t);
-    if (!t)
-        return sg_fail_memory(e, "the spy");
-    t->info = (struct sg_task_info){.d = D,
-                                    .dtype = SG_FLOAT32,
-                                    .layout = {LAYERS, offset, NULL, rows},
-                                    .steps_per_epoch = EPOCH,
-                                    .parallel_workers = spy.parallel,
-                                    .no_decay = no_decay};
-    t->kernels = config->kernels;
-    t->exec = config->exec;
-    t->x = t->kernels->allocate(&t->exec, sizeof t->host);
-    t->mean = t->kernels->allocate(&t->exec, sizeof t->host);
-    *out = t;
-    return SG_OK;
+static sg_status spy_open(sg_task *t, struct sg_error *e) {
+    t->base.info = (struct sg_task_info){.d = D,
+                                         .dtype = SG_FLOAT32,
+                                         .layout = {LAYERS, offset, NULL, rows},
+                                         .steps_per_epoch = EPOCH,
+                                         .no_decay = no_decay};
+    t->mean = t->base.kernels->allocate(&t->base.exec, sizeof t->host);
+    return t->mean ? SG_OK : sg_fail_memory(e, "the spy");
 }
 
-static const struct sg_task_info *spy_info(const sg_task *t) {
-    return &t->info;
-}
-
-static cJSON *spy_describe(const sg_task *t) {
+static cJSON *spy_dataset(const sg_task *t) {
     (void)t;
-    return cJSON_Parse("{\"dataset\":{\"name\":\"spy\",\"source\":\"file\"}}");
+    return cJSON_Parse("{\"name\":\"spy\",\"source\":\"file\"}");
 }
 
-static sg_status spy_start(sg_task *t, struct sg_error *e) {
-    (void)e;
+static void spy_start(sg_task *t, void *x) {
+    (void)t;
     for (int j = 0; j < D; j++)
-        t->host[j] = (float)(j % 17 - 8) / 3;
-    t->kernels->put(&t->exec, t->x, t->host, sizeof t->host);
-    return SG_OK;
+        ((float *)x)[j] = (float)(j % 17 - 8) / 3;
 }
 
 /* Of (a_j/2) (x_j - c_wj)^2, with noise; ties and zeros happen. */
@@ -85,7 +66,7 @@ static sg_status spy_gradient(sg_task *t, size_t worker, uint64_t step, float *g
     (void)e;
     sg_rng rng = sg_rng_open(5, SG_RNG_TEST, (uint32_t)worker, step);
     spy.step = step;
-    if (t->kernels->get(&t->exec, t->host, t->x, sizeof t->host) != SG_KERNEL_OK)
+    if (t->base.kernels->get(&t->base.exec, t->host, t->base.x, sizeof t->host) != SG_KERNEL_OK)
         return SG_ERR_UNSUPPORTED;
     for (int j = 0; j < D; j++) {
         const float noise = (float)((int)sg_rng_below(&rng, 17) - 8) / 8;
@@ -95,7 +76,7 @@ static sg_status spy_gradient(sg_task *t, size_t worker, uint64_t step, float *g
         t->host[j] = 1;
     if (step == spy.nan_step && worker == 2)
         t->host[1101] = NAN;
-    t->kernels->put(&t->exec, g, t->host, sizeof t->host);
+    t->base.kernels->put(&t->base.exec, g, t->host, sizeof t->host);
     return SG_OK;
 }
 
@@ -104,14 +85,10 @@ static double spy_batch_loss(const sg_task *t, size_t worker) {
     return spy.step == spy.inf_loss_step && worker == 1 ? (double)INFINITY : (double)worker + (double)spy.step / 8;
 }
 
-static void *spy_parameters(sg_task *t) {
-    return t->x;
-}
-
 static sg_status spy_queue(sg_task *t, struct sg_error *e) {
     (void)e;
-    t->kernels->running_mean(&t->exec, t->mean, t->x, D, 1 / (double)++t->evaluations);
-    t->waiting[t->n_waiting++] = t->kernels->sum_squares(&t->exec, t->mean, D);
+    t->base.kernels->running_mean(&t->base.exec, t->mean, t->base.x, D, 1 / (double)++t->evaluations);
+    t->waiting[t->n_waiting++] = t->base.kernels->sum_squares(&t->base.exec, t->mean, D);
     return SG_OK;
 }
 
@@ -129,30 +106,28 @@ static size_t spy_common_bytes(const sg_task *t) {
 
 static void spy_common_save(const sg_task *t, void *out) {
     memcpy(out, &t->evaluations, sizeof t->evaluations);
-    (void)t->kernels->get(&t->exec, (char *)out + sizeof t->evaluations, t->mean, sizeof t->host);
+    (void)t->base.kernels->get(&t->base.exec, (char *)out + sizeof t->evaluations, t->mean, sizeof t->host);
 }
 
 static void spy_common_load(sg_task *t, const void *in) {
     memcpy(&t->evaluations, in, sizeof t->evaluations);
-    t->kernels->put(&t->exec, t->mean, (const char *)in + sizeof t->evaluations, sizeof t->host);
+    t->base.kernels->put(&t->base.exec, t->mean, (const char *)in + sizeof t->evaluations, sizeof t->host);
 }
 
 static void spy_close(sg_task *t) {
-    t->kernels->release(&t->exec, t->x);
-    t->kernels->release(&t->exec, t->mean);
-    free(t);
+    t->base.kernels->release(&t->base.exec, t->mean);
 }
 
 extern const struct sg_task_ops sg_logreg_ops; /* the linker takes it instead of the real one */
 const struct sg_task_ops sg_logreg_ops = {
     .name = "logreg",
+    .size = sizeof(struct sg_task),
+    .gpu = true,
     .open = spy_open,
-    .info = spy_info,
-    .describe = spy_describe,
+    .dataset = spy_dataset,
     .start = spy_start,
     .gradient = spy_gradient,
     .batch_loss = spy_batch_loss,
-    .parameters = spy_parameters,
     .queue_capacity = 4,
     .queue = spy_queue,
     .evaluate = spy_evaluate,

@@ -150,10 +150,13 @@ static void test_failures(void) {
            strstr(err.msg, "record.series: 'bound_share' is measured on a CPU only: use --device cpu"),
        "%s", err.msg);
     fclose(series);
-    watch();
-    spy.parallel = true;
-    ok(failure("cuda", "Top-k") == SG_ERR_UNSUPPORTED && strstr(err.msg, "task 'logreg' does not run on a GPU"), "%s",
-       err.msg);
+    const struct sg_task_base config = {.device = "cuda:0", .threads = 1, .kernels = sg_kernels_cpu(NULL)};
+    struct sg_task_ops host_only = sg_logreg_ops;
+    sg_task *task;
+    host_only.gpu = false;
+    ok(sg_task_open(&task, &host_only, &config, &err) == SG_ERR_UNSUPPORTED &&
+           strstr(err.msg, "task 'logreg' does not run on a GPU"),
+       "%s", err.msg);
     watch();
     ok(failure("cuda:1023", "Top-k") == SG_ERR_UNSUPPORTED && strstr(err.msg, "--device cuda:1023: there "), "%s",
        err.msg);

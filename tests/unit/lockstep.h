@@ -44,10 +44,10 @@ static void first_weights(size_t zeros) {
 /* Puts the first weights in before the first step and takes those after the last one. */
 static sg_status visit(void *arg, const struct sg_task_ops *ops, sg_task *task, uint64_t step, uint64_t steps,
                        struct sg_error *err) {
-    float *x = ops->parameters(task);
-    (void)arg;
-    if (ops->info(task)->d != GOLDEN_D)
-        return sg_fail(err, SG_ERR_ARGUMENT, "%zu parameters, but PyTorch's network has %d", ops->info(task)->d,
+    float *x = sg_task_x(task);
+    (void)arg, (void)ops;
+    if (sg_task_info(task)->d != GOLDEN_D)
+        return sg_fail(err, SG_ERR_ARGUMENT, "%zu parameters, but PyTorch's network has %d", sg_task_info(task)->d,
                        GOLDEN_D);
     if (step == 0)
         memcpy(x, lockstep.first, sizeof lockstep.first);

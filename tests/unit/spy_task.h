@@ -28,53 +28,46 @@ static struct spy {
 } spy;
 
 struct sg_task {
-    struct sg_task_info info;
-    double x[D], waiting[QUEUE][2]; /* step, x[0] */
+    struct sg_task_base base;
+    double waiting[QUEUE][2]; /* step, x[0] */
     size_t n_waiting;
     uint32_t drawn[WORKERS]; /* how often each worker drew: its state, which checkpoints must carry */
     double sum_of_x;         /* over the evaluations so far: what all workers have in common */
-    size_t first, count;
 };
 
-static sg_status spy_open(sg_task **out, const struct sg_task_config *config, struct sg_error *e) {
-    sg_task *t = calloc(1, sizeof *t);
-    if (!t)
-        return sg_fail_memory(e, "the spy");
-    t->info = (struct sg_task_info){.d = D,
-                                    .dtype = SG_FLOAT64,
-                                    .layout = {spy.n_layers, spy.offset, .rows = spy.rows},
-                                    .steps_per_epoch = EPOCH,
-                                    .parallel_workers = config->workers > 1 && !spy.shared,
-                                    .evaluation = spy.shared ? SG_EVALUATE_SHARED : SG_EVALUATE_QUEUED,
-                                    .n_shares = 2,
-                                    .no_decay = spy.no_decay};
-    t->first = config->first;
-    t->count = config->count;
-    *out = t;
-    return SG_OK;
-}
-
-static const struct sg_task_info *spy_info(const sg_task *t) {
-    return &t->info;
-}
-
-static cJSON *spy_describe(const sg_task *t) {
-    (void)t;
-    return cJSON_Parse("{\"dataset\":{\"name\":\"spy\",\"source\":\"file\"}}");
-}
-
-static sg_status spy_start(sg_task *t, struct sg_error *e) {
+static sg_status spy_open(sg_task *t, struct sg_error *e) {
     (void)e;
-    for (int j = 0; j < D; j++)
-        spy.x[0][j] = t->x[j] = j - 5;
+    t->base.info = (struct sg_task_info){.d = D,
+                                         .dtype = SG_FLOAT64,
+                                         .layout = {spy.n_layers, spy.offset, .rows = spy.rows},
+                                         .steps_per_epoch = EPOCH,
+                                         .parallel_workers = t->base.workers > 1 && !spy.shared,
+                                         .evaluation = spy.shared ? SG_EVALUATE_SHARED : SG_EVALUATE_QUEUED,
+                                         .n_shares = 2,
+                                         .no_decay = spy.no_decay};
     return SG_OK;
+}
+
+static const double *x_of(const sg_task *t) {
+    return t->base.x;
+}
+
+static cJSON *spy_dataset(const sg_task *t) {
+    (void)t;
+    return cJSON_Parse("{\"name\":\"spy\",\"source\":\"file\"}");
+}
+
+static void spy_start(sg_task *t, void *x) {
+    (void)t;
+    for (int j = 0; j < D; j++)
+        spy.x[0][j] = ((double *)x)[j] = j - 5;
 }
 
 static sg_status spy_gradient(sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *e) {
     spy.step = step;
     if (worker == 0)
-        memcpy(spy.x[step], t->x, sizeof t->x);
-    spy.gradient(g, worker, t->drawn[worker]++, t->x);
+        memcpy(spy.x[step], x_of(t), sizeof spy.x[step]);
+    spy.gradient(g, worker, t->drawn[worker]++, x_of(t));
     if (step == spy.nan_step && worker == 2)
         g[6] = NAN;
     return step == spy.fail_step && worker == 1 ? sg_fail(e, SG_ERR_MEMORY, "no memory for worker 1") : SG_OK;
@@ -86,17 +79,11 @@ static double spy_batch_loss(const sg_task *t, size_t worker) {
     return spy.step == spy.inf_loss_step && worker == 3 ? INFINITY : 4.0 * (double)worker + (double)spy.step / 8;
 }
 
-/* Asked for at each step's end, when x is still the old one, and at the run's end, when it is the last. */
-static void *spy_parameters(sg_task *t) {
-    memcpy(spy.x[spy.step + 1], t->x, sizeof t->x);
-    return t->x;
-}
-
 static sg_status spy_queue(sg_task *t, struct sg_error *e) {
     if (t->n_waiting == QUEUE)
         return sg_fail(e, SG_ERR_ARGUMENT, "the queue is full");
     t->waiting[t->n_waiting][0] = t->drawn[0];
-    t->waiting[t->n_waiting++][1] = t->x[0];
+    t->waiting[t->n_waiting++][1] = x_of(t)[0];
     return SG_OK;
 }
 
@@ -114,10 +101,10 @@ static sg_status spy_evaluate_shares(sg_task *t, double *share, struct sg_error 
     spy.evaluated[spy.n_evaluated++] = spy.step + 1;
     if (spy.step + 1 == spy.fail_evaluation)
         return sg_fail(e, SG_ERR_MEMORY, "no memory to evaluate");
-    t->sum_of_x += t->x[0];
-    for (size_t w = 0; w < t->count; w++) {
-        share[2 * w] = t->x[0] / 4;
-        share[2 * w + 1] = (double)(t->first + w + 1);
+    t->sum_of_x += x_of(t)[0];
+    for (size_t w = 0; w < t->base.count; w++) {
+        share[2 * w] = x_of(t)[0] / 4;
+        share[2 * w + 1] = (double)(t->base.first + w + 1);
     }
     return SG_OK;
 }
@@ -155,20 +142,21 @@ static void spy_state_load(sg_task *t, size_t worker, const void *in) {
     memcpy(&t->drawn[worker], in, sizeof t->drawn[0]);
 }
 
+/* The gradients of a step saw x before it; this sees the last one. */
 static void spy_close(sg_task *t) {
-    free(t);
+    if (t->base.x)
+        memcpy(spy.x[spy.step + 1], x_of(t), sizeof spy.x[0]);
 }
 
 extern const struct sg_task_ops sg_logreg_ops;
 const struct sg_task_ops sg_logreg_ops = {
     .name = "logreg",
+    .size = sizeof(struct sg_task),
     .open = spy_open,
-    .info = spy_info,
-    .describe = spy_describe,
+    .dataset = spy_dataset,
     .start = spy_start,
     .gradient = spy_gradient,
     .batch_loss = spy_batch_loss,
-    .parameters = spy_parameters,
     .queue_capacity = QUEUE,
     .queue = spy_queue,
     .evaluate = spy_evaluate,

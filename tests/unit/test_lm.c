@@ -184,22 +184,22 @@ static void windows(void) {
                             {.kind = SG_NODE_NUMBER, .key = "layers", .number = 1},
                             {.kind = SG_NODE_NUMBER, .key = "bptt", .number = 5}};
     const struct sg_node root = {.kind = SG_NODE_MAP, .child = key, .count = COUNT(key)};
-    const struct sg_task_config config = {.task = &root,
-                                          .workers = 1,
-                                          .count = 1,
-                                          .batch = 2,
-                                          .seed = 1,
-                                          .threads = 1,
-                                          .device = "cpu",
-                                          .kernels = sg_kernels_cpu(NULL),
-                                          .exec = {.threads = 1},
-                                          .lead = true};
+    const struct sg_task_base config = {.task = &root,
+                                        .workers = 1,
+                                        .count = 1,
+                                        .batch = 2,
+                                        .seed = 1,
+                                        .threads = 1,
+                                        .device = "cpu",
+                                        .kernels = sg_kernels_cpu(NULL),
+                                        .exec = {.threads = 1},
+                                        .lead = true};
     sg_task *t;
-    if (!ok(sg_lm_ops.open(&t, &config, &err) == SG_OK && sg_lm_ops.start(t, &err) == SG_OK &&
-                sg_lm_ops.info(t)->steps_per_epoch == WINDOWS,
+    if (!ok(sg_task_open(&t, &sg_lm_ops, &config, &err) == SG_OK && sg_task_start(t, &err) == SG_OK &&
+                sg_task_info(t)->steps_per_epoch == WINDOWS,
             "the task opens"))
         return;
-    float *g = malloc(sg_lm_ops.info(t)->d * sizeof *g);
+    float *g = malloc(sg_task_info(t)->d * sizeof *g);
     void *zeros = calloc(1, sg_lm_ops.state_bytes(t));
     double loss[WINDOWS];
     size_t last = 0, unknown = 0, in_turn = 0;
@@ -221,7 +221,7 @@ static void windows(void) {
     ok(in_turn < DRAWS / 2, "at random: %zu of %d are the next one", in_turn, DRAWS);
     free(g);
     free(zeros);
-    sg_lm_ops.close(t);
+    sg_task_close(t);
 }
 
 int main(void) {

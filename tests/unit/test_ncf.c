@@ -263,20 +263,20 @@ static void touched_rows(void) {
                             {.kind = SG_NODE_NUMBER, .key = "factors", .number = WIDTH},
                             {.kind = SG_NODE_STRING, .key = "mlp", .string = "8-4"}};
     const struct sg_node root = {.kind = SG_NODE_MAP, .child = key, .count = COUNT(key)};
-    const struct sg_task_config config = {.task = &root,
-                                          .workers = WORKERS,
-                                          .count = WORKERS,
-                                          .batch = BATCH,
-                                          .seed = 1,
-                                          .threads = 1,
-                                          .device = "cpu",
-                                          .kernels = sg_kernels_cpu(NULL),
-                                          .exec = {.threads = 1},
-                                          .lead = true};
+    const struct sg_task_base config = {.task = &root,
+                                        .workers = WORKERS,
+                                        .count = WORKERS,
+                                        .batch = BATCH,
+                                        .seed = 1,
+                                        .threads = 1,
+                                        .device = "cpu",
+                                        .kernels = sg_kernels_cpu(NULL),
+                                        .exec = {.threads = 1},
+                                        .lead = true};
     sg_task *t;
-    if (!ok(sg_ncf_ops.open(&t, &config, &err) == SG_OK && sg_ncf_ops.start(t, &err) == SG_OK, "the task opens"))
+    if (!ok(sg_task_open(&t, &sg_ncf_ops, &config, &err) == SG_OK && sg_task_start(t, &err) == SG_OK, "the task opens"))
         return;
-    const size_t d = sg_ncf_ops.info(t)->d, tables = sg_ncf_ops.info(t)->layout.offset[NCF_TABLES];
+    const size_t d = sg_task_info(t)->d, tables = sg_task_info(t)->layout.offset[NCF_TABLES];
     float *kept = calloc(d, sizeof *kept), *fresh = calloc(d, sizeof *fresh);
     bool same = kept && fresh, ordered = true, few = true, some = false;
     for (uint64_t step = 0; same && step < 20; step++)
@@ -301,7 +301,7 @@ static void touched_rows(void) {
     ok(ordered && few && some, "it touches the rows of its batch, in order");
     free(kept);
     free(fresh);
-    sg_ncf_ops.close(t);
+    sg_task_close(t);
 }
 
 int main(void) {

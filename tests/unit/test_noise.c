@@ -92,7 +92,7 @@ static sg_status visit(void *arg, const struct sg_task_ops *ops, sg_task *task, 
     for (size_t i = 0; i < SETS && status == SG_OK; i++)
         status = sg_noise_measure(&few, ops, task, WORKERS, step, FEW, e);
     if (status == SG_OK)
-        compare_with_rows(&exact.point[exact.count - 1].all, ops->parameters(task));
+        compare_with_rows(&exact.point[exact.count - 1].all, sg_task_x(task));
     return status;
 }
 

@@ -1,0 +1,58 @@
+/* task_net.h: what the tasks have in common that train a network by libtorch; private to lib/task.
+ *
+ * A gradient runs on one thread, whatever the machine has, and workers run in parallel. So sums have one order, and
+ * results do not depend on threads or ranks. On a GPU workers take turns. Every worker evaluates its part of the test
+ * set. */
+#ifndef TASK_NET_H
+#define TASK_NET_H
+
+#include "sg_task.h"
+#include "sg_tensor.h"
+
+/* A worker's gradient or evaluation: which it is, and where it is computed. */
+struct task_turn {
+    size_t worker, local; /* its number among all workers, and among those of this rank */
+    uint64_t step;        /* of a gradient */
+    int thread;           /* below base.threads */
+    sg_scope *scope;      /* of the thread; what is left in it is freed afterwards */
+};
+
+/* What the task itself does. */
+struct task_net_ops {
+    /* g [d] <- the gradient. g is zeros, but for a task that says what it touched. loss [parts] <- the parts of the
+     * batch's loss, in the kernels' memory. */
+    sg_status (*gradient)(sg_task *t, const struct task_turn *turn, float *g, float *loss, struct sg_error *err);
+    /* share [n_shares], which is zeros <- what the worker contributes to an evaluation, on its own thread beside other
+     * workers'. */
+    sg_status (*share)(sg_task *t, const struct task_turn *turn, double *share, struct sg_error *err);
+};
+
+struct task_net {
+    size_t parts;      /* numbers whose sum in double, one after another, is a batch's loss */
+    sg_scope **scope;  /* [threads] */
+    float *batch_loss; /* [count][parts] of the last gradients, in the kernels' memory */
+    float *loss;       /* [count][parts], those that have arrived */
+};
+
+/* Called by a task's `open` once the network of this layout is known. Fills in the facts and constants that all networks
+ * have (d and n are the first constants), and opens a scope for each thread. */
+sg_status task_net_open(sg_task *t, const struct sg_layout *layout, size_t n_shares, size_t parts,
+                        struct sg_error *err);
+void task_net_close(sg_task *t);
+
+/* n floats in the kernels' memory; NULL = there is none. */
+float *task_net_floats(const sg_task *t, size_t n);
+/* Copies n floats out of the kernels' memory and into it. An error of the device is ignored: the trainer, which reads its
+ * own vectors too, finds it. */
+void task_net_get(const sg_task *t, void *host, const float *from, size_t n);
+void task_net_put(const sg_task *t, float *to, const void *host, size_t n);
+
+/* Of struct sg_task_ops. */
+sg_status task_net_gradient(sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *err);
+double task_net_batch_loss(const sg_task *t, size_t worker);
+sg_status task_net_evaluate_shares(sg_task *t, double *share, struct sg_error *err);
+
+/* sum [n_shares] <- the sum of all workers' shares, in worker order. */
+void task_net_sum_shares(const sg_task *t, const double *share, double *sum);
+
+#endif
