@@ -150,7 +150,6 @@ static double nccl_seconds(const struct sg_net *net, const struct sg_traffic *t)
     const struct sg_nccl machine = {
         .ranks = net->workers,
         .nodes = net->nodes,
-        .generation = SG_NCCL_AMPERE,
         .nvlink = net->within.byte_s < 1 / 40e9, /* PCIe 4 has 31 GB/s */
         .channels = CHANNELS,
         .channel_bytes_per_s = 1 / slowest_byte_s / CHANNELS,
@@ -171,139 +170,124 @@ static double measured_seconds(const struct sg_net *net, const struct sg_traffic
 
 #define THAKUR "Thakur, Rabenseifner and Gropp, IJHPCA 2005"
 
-static const struct sg_collective ring = {
-    .name = "ring",
-    .summary = "all-reduce by a ring",
-    .source = THAKUR,
-    .formula = "2(P-1)(alpha + S/P beta) + (P-1)/P S gamma",
-    .sums = true,
-    .seconds = ring_seconds,
-};
-static const struct sg_collective doubling = {
-    .name = "recursive-doubling",
-    .summary = "all-reduce by recursive doubling, for small vectors",
-    .source = THAKUR,
-    .formula = "log2(P) (alpha + S beta + S gamma)",
-    .sums = true,
-    .seconds = doubling_seconds,
-};
-static const struct sg_collective rabenseifner = {
-    .name = "rabenseifner",
-    .summary = "all-reduce by recursive halving and doubling",
-    .source = THAKUR,
-    .formula = "2 log2(P) alpha + 2(P-1)/P S beta + (P-1)/P S gamma",
-    .sums = true,
-    .seconds = rabenseifner_seconds,
-};
-static const struct sg_collective tree = {
-    .name = "tree",
-    .summary = "all-reduce by two binary trees",
-    .source = "Sanders, Speck and Traeff, Parallel Computing 2009; NCCL's tuning.cc",
-    .formula = "2 log2(P) alpha + 2 S beta / 0.92 + S gamma",
-    .sums = true,
-    .seconds = tree_seconds,
-};
-static const struct sg_collective reduce_scatter = {
-    .name = "reduce-scatter",
-    .summary = "each worker gets the sum of one part, by a ring",
-    .source = THAKUR,
-    .formula = "(P-1)(alpha + S/P (beta + gamma))",
-    .sums = true,
-    .partial = true,
-    .seconds = reduce_scatter_seconds,
-};
-static const struct sg_collective two_round = {
-    .name = "two-round",
-    .summary = "each worker adds up one part of compressed vectors and sends it compressed again",
-    .source = "Tang et al., 1-bit Adam, ICML 2021",
-    .formula = "2(P-1)(alpha + m/P beta)",
-    .sums = true,
-    .seconds = two_round_seconds,
-};
-static const struct sg_collective two_rings = {
-    .name = "two-rings",
-    .summary = "two all-reduces, of which the second needs the first, as PowerSGD's",
-    .source = "Vogels, Karimireddy and Jaggi, NeurIPS 2019",
-    .formula = "4(P-1) alpha + 2(P-1)/P m beta + (P-1)/P m gamma",
-    .sums = true,
-    .seconds = two_rings_seconds,
-};
-static const struct sg_collective gtopk = {
-    .name = "gtopk",
-    .summary = "a tree that keeps k entries at every merge, and a broadcast",
-    .source = "Shi et al., gTop-k, ICDCS 2019",
-    .formula = "2 log2(P) (alpha + m beta)",
-    .sums = true,
-    .seconds = gtopk_seconds,
-};
-static const struct sg_collective oktopk = {
-    .name = "ok-topk",
-    .summary = "balanced sparse reduce-scatter and all-gather, at most",
-    .source = "Li and Hoefler, Ok-Topk, PPoPP 2022",
-    .formula = "(2P + 2 log2(P)) alpha + 3(P-1)/P m beta, m the mean message",
-    .seconds = oktopk_seconds,
-};
-static const struct sg_collective server = {
-    .name = "parameter-server",
-    .summary = "K servers among the workers gather and send back one part each",
-    .source = "Bai et al., HiPress, SOSP 2021",
-    .formula = "(P-1)(2 alpha + S/K (2 beta + gamma))",
-    .sums = true,
-    .seconds = server_seconds,
-};
-static const struct sg_collective hierarchical = {
-    .name = "hierarchical",
-    .summary = "all-reduce within nodes, between nodes, and back, one after the other",
-    .source = "Cho et al., BlueConnect, MLSys 2019",
-    .formula = "ring(G, S) within + ring(N, S/ports) between",
-    .sums = true,
-    .seconds = hierarchical_seconds,
-};
-static const struct sg_collective pipelined = {
-    .name = "hierarchical-pipelined",
-    .summary = "the same with all levels busy at once, the least it can take",
-    .source = "the larger of the two terms of hierarchical",
-    .formula = "max of the two",
-    .sums = true,
-    .seconds = pipelined_seconds,
-};
-static const struct sg_collective nccl = {
-    .name = "nccl",
-    .summary = "all-reduce with the algorithm and protocol that NCCL's own model thinks fastest",
-    .source = "NCCL's src/graph/tuning.cc, commit 5067397",
-    .formula = "min over tree and ring, LL, LL128 and Simple",
-    .sums = true,
-    .seconds = nccl_seconds,
-};
-static const struct sg_collective measured = {
-    .name = "measured",
-    .summary = "all-reduce whose measured times are given as straight pieces",
-    .source = "the user's own measurement",
-    .formula = "alpha_i + S beta_i",
-    .sums = true,
-    .partial = true,
-    .seconds = measured_seconds,
-};
-
 static const void *const collectives[] = {
-    &ring,
-    &doubling,
-    &rabenseifner,
-    &tree,
-    &reduce_scatter,
+    &(const struct sg_collective){
+        .name = "ring",
+        .summary = "all-reduce by a ring",
+        .source = THAKUR,
+        .formula = "2(P-1)(alpha + S/P beta) + (P-1)/P S gamma",
+        .sums = true,
+        .seconds = ring_seconds,
+    },
+    &(const struct sg_collective){
+        .name = "recursive-doubling",
+        .summary = "all-reduce by recursive doubling, for small vectors",
+        .source = THAKUR,
+        .formula = "log2(P) (alpha + S beta + S gamma)",
+        .sums = true,
+        .seconds = doubling_seconds,
+    },
+    &(const struct sg_collective){
+        .name = "rabenseifner",
+        .summary = "all-reduce by recursive halving and doubling",
+        .source = THAKUR,
+        .formula = "2 log2(P) alpha + 2(P-1)/P S beta + (P-1)/P S gamma",
+        .sums = true,
+        .seconds = rabenseifner_seconds,
+    },
+    &(const struct sg_collective){
+        .name = "tree",
+        .summary = "all-reduce by two binary trees",
+        .source = "Sanders, Speck and Traeff, Parallel Computing 2009; NCCL's tuning.cc",
+        .formula = "2 log2(P) alpha + 2 S beta / 0.92 + S gamma",
+        .sums = true,
+        .seconds = tree_seconds,
+    },
+    &(const struct sg_collective){
+        .name = "reduce-scatter",
+        .summary = "each worker gets the sum of one part, by a ring",
+        .source = THAKUR,
+        .formula = "(P-1)(alpha + S/P (beta + gamma))",
+        .sums = true,
+        .partial = true,
+        .seconds = reduce_scatter_seconds,
+    },
     &net_all_gather,
     &net_all_gather_doubling,
     &net_all_gather_padded,
     &net_sparcml,
-    &gtopk,
-    &oktopk,
-    &two_round,
-    &two_rings,
-    &server,
-    &hierarchical,
-    &pipelined,
-    &nccl,
-    &measured,
+    &(const struct sg_collective){
+        .name = "gtopk",
+        .summary = "a tree that keeps k entries at every merge, and a broadcast",
+        .source = "Shi et al., gTop-k, ICDCS 2019",
+        .formula = "2 log2(P) (alpha + m beta)",
+        .sums = true,
+        .seconds = gtopk_seconds,
+    },
+    &(const struct sg_collective){
+        .name = "ok-topk",
+        .summary = "balanced sparse reduce-scatter and all-gather, at most",
+        .source = "Li and Hoefler, Ok-Topk, PPoPP 2022",
+        .formula = "(2P + 2 log2(P)) alpha + 3(P-1)/P m beta, m the mean message",
+        .seconds = oktopk_seconds,
+    },
+    &(const struct sg_collective){
+        .name = "two-round",
+        .summary = "each worker adds up one part of compressed vectors and sends it compressed again",
+        .source = "Tang et al., 1-bit Adam, ICML 2021",
+        .formula = "2(P-1)(alpha + m/P beta)",
+        .sums = true,
+        .seconds = two_round_seconds,
+    },
+    &(const struct sg_collective){
+        .name = "two-rings",
+        .summary = "two all-reduces, of which the second needs the first, as PowerSGD's",
+        .source = "Vogels, Karimireddy and Jaggi, NeurIPS 2019",
+        .formula = "4(P-1) alpha + 2(P-1)/P m beta + (P-1)/P m gamma",
+        .sums = true,
+        .seconds = two_rings_seconds,
+    },
+    &(const struct sg_collective){
+        .name = "parameter-server",
+        .summary = "K servers among the workers gather and send back one part each",
+        .source = "Bai et al., HiPress, SOSP 2021",
+        .formula = "(P-1)(2 alpha + S/K (2 beta + gamma))",
+        .sums = true,
+        .seconds = server_seconds,
+    },
+    &(const struct sg_collective){
+        .name = "hierarchical",
+        .summary = "all-reduce within nodes, between nodes, and back, one after the other",
+        .source = "Cho et al., BlueConnect, MLSys 2019",
+        .formula = "ring(G, S) within + ring(N, S/ports) between",
+        .sums = true,
+        .seconds = hierarchical_seconds,
+    },
+    &(const struct sg_collective){
+        .name = "hierarchical-pipelined",
+        .summary = "the same with all levels busy at once, the least it can take",
+        .source = "the larger of the two terms of hierarchical",
+        .formula = "max of the two",
+        .sums = true,
+        .seconds = pipelined_seconds,
+    },
+    &(const struct sg_collective){
+        .name = "nccl",
+        .summary = "all-reduce with the algorithm and protocol that NCCL's own model thinks fastest",
+        .source = "NCCL's src/graph/tuning.cc, commit 5067397",
+        .formula = "min over tree and ring, LL, LL128 and Simple",
+        .sums = true,
+        .seconds = nccl_seconds,
+    },
+    &(const struct sg_collective){
+        .name = "measured",
+        .summary = "all-reduce whose measured times are given as straight pieces",
+        .source = "the user's own measurement",
+        .formula = "alpha_i + S beta_i",
+        .sums = true,
+        .partial = true,
+        .seconds = measured_seconds,
+    },
 };
 static const struct sg_rows collective_rows = SG_ROWS(collectives);
 

@@ -12,58 +12,29 @@
 #define NCCL "constants of NCCL's tuning model, commit 5067397"
 #define STAS "stas00/ml-engineering, commit 744d01e: NCCL's all-reduce on one node of 8 GPUs"
 
-static const struct sg_link link_1gbe = {
-    "1gbe",
-    "Ethernet with 1 Gbit/s, TCP",
-    "NetPIPE on Gigabit Ethernet: 23 us one way, 0.9 Gbit/s",
-    25e-6,
-    GBIT_PER_S(0.94),
-    false,
+static const void *const links[] = {
+    &(const struct sg_link){"1gbe", "Ethernet with 1 Gbit/s, TCP",
+                            "NetPIPE on Gigabit Ethernet: 23 us one way, 0.9 Gbit/s", 25e-6, GBIT_PER_S(0.94), false},
+    &(const struct sg_link){"10gbe-tcp", "Ethernet with 10 Gbit/s, TCP", DDL, 10e-6, GBIT_PER_S(9.2), false},
+    &(const struct sg_link){"25gbe-tcp", "Ethernet with 25 Gbit/s, TCP", "between 10gbe-tcp and 100gbe-tcp", 10e-6,
+                            GBIT_PER_S(17), true},
+    &(const struct sg_link){"100gbe-tcp", "Ethernet with 100 Gbit/s, TCP, which one stream cannot fill", DDL, 12e-6,
+                            GBIT_PER_S(18), false},
+    &(const struct sg_link){"100g-rdma", "InfiniBand with 100 Gbit/s, bound by PCIe 3", DDL, 9e-6, GBIT_PER_S(40),
+                            false},
+    &(const struct sg_link){"100g-gpudirect", "InfiniBand with 100 Gbit/s into the GPUs' memory",
+                            NCCL " (12 GB/s, 14 us a hop)", 14e-6, GBYTE_PER_S(12), false},
+    &(const struct sg_link){"pcie3", "PCIe 3 with 16 lanes", NCCL " (12 GB/s, 5.7 us a hop)", 5.7e-6, GBYTE_PER_S(12),
+                            false},
+    &(const struct sg_link){"nvlink-v100", "NVLink 2 in a node of 8 V100",
+                            "80 % of the 150 GB/s of its specification, as A100 and H200 reach", 4e-6, GBYTE_PER_S(120),
+                            true},
+    &(const struct sg_link){"nvlink-a100", "NVLink 3 in a node of 8 A100", STAS, 4e-6, GBYTE_PER_S(234.9), false},
+    &(const struct sg_link){"nvlink-h100", "NVLink 4 in a node of 8 H100 or H200, rings", STAS, 4e-6,
+                            GBYTE_PER_S(367.6), false},
+    &(const struct sg_link){"wan-500m", "the internet: 50 ms, 500 Mbit/s", "an assumption", 50e-3, GBIT_PER_S(0.5),
+                            true},
 };
-static const struct sg_link link_10gbe = {
-    "10gbe-tcp", "Ethernet with 10 Gbit/s, TCP", DDL, 10e-6, GBIT_PER_S(9.2), false,
-};
-static const struct sg_link link_25gbe = {
-    "25gbe-tcp", "Ethernet with 25 Gbit/s, TCP", "between 10gbe-tcp and 100gbe-tcp", 10e-6, GBIT_PER_S(17), true,
-};
-static const struct sg_link link_100gbe = {
-    "100gbe-tcp", "Ethernet with 100 Gbit/s, TCP, which one stream cannot fill", DDL, 12e-6, GBIT_PER_S(18), false,
-};
-static const struct sg_link link_100g_rdma = {
-    "100g-rdma", "InfiniBand with 100 Gbit/s, bound by PCIe 3", DDL, 9e-6, GBIT_PER_S(40), false,
-};
-static const struct sg_link link_100g_gpudirect = {
-    "100g-gpudirect",
-    "InfiniBand with 100 Gbit/s into the GPUs' memory",
-    NCCL " (12 GB/s, 14 us a hop)",
-    14e-6,
-    GBYTE_PER_S(12),
-    false,
-};
-static const struct sg_link link_pcie3 = {
-    "pcie3", "PCIe 3 with 16 lanes", NCCL " (12 GB/s, 5.7 us a hop)", 5.7e-6, GBYTE_PER_S(12), false,
-};
-static const struct sg_link link_nvlink_v100 = {
-    "nvlink-v100",
-    "NVLink 2 in a node of 8 V100",
-    "80 % of the 150 GB/s of its specification, as A100 and H200 reach",
-    4e-6,
-    GBYTE_PER_S(120),
-    true,
-};
-static const struct sg_link link_nvlink_a100 = {
-    "nvlink-a100", "NVLink 3 in a node of 8 A100", STAS, 4e-6, GBYTE_PER_S(234.9), false,
-};
-static const struct sg_link link_nvlink_h100 = {
-    "nvlink-h100", "NVLink 4 in a node of 8 H100 or H200, rings", STAS, 4e-6, GBYTE_PER_S(367.6), false,
-};
-static const struct sg_link link_wan = {
-    "wan-500m", "the internet: 50 ms, 500 Mbit/s", "an assumption", 50e-3, GBIT_PER_S(0.5), true,
-};
-
-static const void *const links[] = {&link_1gbe,        &link_10gbe,          &link_25gbe, &link_100gbe,
-                                    &link_100g_rdma,   &link_100g_gpudirect, &link_pcie3, &link_nvlink_v100,
-                                    &link_nvlink_a100, &link_nvlink_h100,    &link_wan};
 static const struct sg_rows link_rows = SG_ROWS(links);
 
 const struct sg_link *sg_link_at(size_t i) {

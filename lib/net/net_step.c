@@ -6,32 +6,19 @@
 #include "sg_debug.h"
 #include "sg_row.h"
 
-static const struct sg_overlap none = {
-    "none",
-    "one exchange after the backward pass",
-    "bulk-synchronous training",
-    SG_OVERLAP_NONE,
+static const void *const overlaps[] = {
+    &(const struct sg_overlap){"none", "one exchange after the backward pass", "bulk-synchronous training",
+                               SG_OVERLAP_NONE},
+    &(const struct sg_overlap){"layer",
+                               "one exchange a layer as soon as its gradient is there (wait-free backpropagation)",
+                               "Zhang et al., Poseidon, ATC 2017", SG_OVERLAP_LAYER},
+    &(const struct sg_overlap){"fused",
+                               "layers merged where starting another exchange costs more than waiting (MG-WFBP)",
+                               "Shi, Chu and Li, INFOCOM 2019", SG_OVERLAP_FUSED},
+    &(const struct sg_overlap){"priority", "the foremost layer first, and the next forward pass waits layer by layer",
+                               "Peng et al., ByteScheduler, SOSP 2019, with whole layers as parts",
+                               SG_OVERLAP_PRIORITY},
 };
-static const struct sg_overlap layer = {
-    "layer",
-    "one exchange a layer as soon as its gradient is there (wait-free backpropagation)",
-    "Zhang et al., Poseidon, ATC 2017",
-    SG_OVERLAP_LAYER,
-};
-static const struct sg_overlap fused = {
-    "fused",
-    "layers merged where starting another exchange costs more than waiting (MG-WFBP)",
-    "Shi, Chu and Li, INFOCOM 2019",
-    SG_OVERLAP_FUSED,
-};
-static const struct sg_overlap priority = {
-    "priority",
-    "the foremost layer first, and the next forward pass waits layer by layer",
-    "Peng et al., ByteScheduler, SOSP 2019, with whole layers as parts",
-    SG_OVERLAP_PRIORITY,
-};
-
-static const void *const overlaps[] = {&none, &layer, &fused, &priority};
 static const struct sg_rows overlap_rows = SG_ROWS(overlaps);
 
 const struct sg_overlap *sg_overlap_at(size_t i) {

@@ -81,23 +81,20 @@ const struct sg_collective *sg_collective_at(size_t i); /* NULL past the end */
 
 const struct sg_collective *sg_collective_find(const char *name); /* NULL = no such collective */
 
-/* NCCL's own model of an all-reduce (src/graph/tuning.cc of NCCL 2.27, commit 5067397). */
-enum sg_nccl_algorithm { SG_NCCL_TREE, SG_NCCL_RING, SG_NCCL_NVLS, SG_NCCL_ALGORITHMS };
+/* NCCL's own model of an all-reduce (src/graph/tuning.cc of NCCL 2.27, commit 5067397), of Ampere GPUs and Intel's
+ * processors. */
+enum sg_nccl_algorithm { SG_NCCL_TREE, SG_NCCL_RING, SG_NCCL_ALGORITHMS };
 enum sg_nccl_protocol { SG_NCCL_LL, SG_NCCL_LL128, SG_NCCL_SIMPLE, SG_NCCL_PROTOCOLS };
-enum sg_nccl_generation { SG_NCCL_VOLTA, SG_NCCL_AMPERE, SG_NCCL_HOPPER, SG_NCCL_BLACKWELL };
 
 /* What NCCL finds out about a machine when it starts. */
 struct sg_nccl {
     size_t ranks, nodes;
-    enum sg_nccl_generation generation;
-    bool nvlink;   /* within a node; else PCIe */
-    bool switched; /* NVLink goes through switches that can add up (NVLS) */
-    bool amd;      /* the processors, else Intel's */
+    bool nvlink; /* within a node; else PCIe */
     size_t channels;
     double channel_bytes_per_s; /* of the slower of the links within and between nodes */
 };
 
-/* Seconds of one all-reduce; < 0 where NCCL has no such combination. */
+/* Seconds of one all-reduce. */
 double sg_nccl_seconds(const struct sg_nccl *machine, enum sg_nccl_algorithm algorithm, enum sg_nccl_protocol protocol,
                        double bytes);
 /* The least of them, as NCCL chooses. */
