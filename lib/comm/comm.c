@@ -26,12 +26,11 @@ sg_status sg_comm_open(sg_comm **out, struct sg_error *err) {
         return sg_fail_memory(err, "the exchange");
     c->world = (struct sg_world){.size = 1, .local_ranks = 1};
     if (sg_comm_launch_rank() >= 0) {
-        sg_status status = sg_transport_open(&c->world, err);
+        sg_status status = sg_transport_open(&c->transport, &c->world, err);
         if (status != SG_OK) {
             free(c);
             return status;
         }
-        c->mpi = sg_comm_has_mpi();
     }
     size_t ranks = (size_t)c->world.size;
     c->items = calloc(4 * ranks, sizeof *c->items);
@@ -113,7 +112,7 @@ int sg_comm_local_rank(const sg_comm *c) {
 }
 
 const char *sg_comm_library(const sg_comm *c) {
-    return c->mpi ? c->world.library : NULL;
+    return c->transport ? c->world.library : NULL;
 }
 
 size_t sg_comm_first(const sg_comm *c) {
@@ -138,7 +137,7 @@ sg_status comm_reserve(void **buffer, size_t *have, size_t want, struct sg_error
 sg_status comm_gather(sg_comm *c, const void *mine, void *all, size_t unit, struct sg_error *err) {
     for (int r = 0, at = 0; r < c->world.size; at += c->items[r++])
         c->displacement[r] = at;
-    return sg_transport_gather(mine, all, c->items, c->displacement, unit, &c->world, err);
+    return c->transport->gather(mine, all, (struct sg_parts){c->items, c->displacement}, unit, c->world.rank, err);
 }
 
 void comm_items_of_workers(sg_comm *c) {
@@ -182,12 +181,12 @@ sg_status sg_comm_collect(sg_comm *c, size_t worker, const void *data, void *out
         return SG_OK;
     }
     if (c->world.rank == owner)
-        return sg_transport_send_to_lead(data, bytes, err);
-    return c->world.rank == 0 ? sg_transport_receive(out, bytes, owner, err) : SG_OK;
+        return c->transport->send_to_lead(data, bytes, err);
+    return c->world.rank == 0 ? c->transport->receive(out, bytes, owner, err) : SG_OK;
 }
 
 sg_status sg_comm_broadcast(sg_comm *c, void *data, size_t bytes, struct sg_error *err) {
-    return c->world.size > 1 ? sg_transport_broadcast(data, bytes, 0, err) : SG_OK;
+    return c->world.size > 1 ? c->transport->broadcast(data, bytes, 0, err) : SG_OK;
 }
 
 sg_status sg_comm_agree(sg_comm *c, sg_status mine, struct sg_error *err) {
@@ -204,7 +203,7 @@ sg_status sg_comm_agree(sg_comm *c, sg_status mine, struct sg_error *err) {
         theirs = c->agreed[failed];
     if (theirs != SG_OK) {
         memcpy(&trouble, err, sizeof trouble); /* only the failing rank's text survives the broadcast */
-        status = sg_transport_broadcast(trouble.msg, sizeof trouble.msg, failed, &trouble);
+        status = c->transport->broadcast(trouble.msg, sizeof trouble.msg, failed, &trouble);
         trouble.status = theirs;
     }
     if (status == SG_OK && theirs == SG_OK)
@@ -216,8 +215,8 @@ sg_status sg_comm_agree(sg_comm *c, sg_status mine, struct sg_error *err) {
 void sg_comm_close(sg_comm *c) {
     if (!c)
         return;
-    if (c->mpi)
-        sg_transport_close();
+    if (c->transport)
+        c->transport->close();
     release_workers(c);
     free(c->items);
     free(c->agreed);
@@ -228,6 +227,6 @@ void sg_comm_close(sg_comm *c) {
 }
 
 void sg_comm_abort(sg_comm *c, int code) {
-    if (c && c->mpi && c->world.size > 1)
-        sg_transport_abort(code);
+    if (c && c->world.size > 1)
+        c->transport->abort(code);
 }

@@ -193,8 +193,8 @@ static sg_status deal_slices(sg_comm *c, size_t start, size_t length, struct sg_
             memset(to + part * width, 0, (padded(part) - part) * width);
         }
     }
-    return sg_transport_deal(c->mine, (struct sg_parts){c->dealt, c->dealt_from}, c->all,
-                             (struct sg_parts){c->items, c->displacement}, width, err);
+    return c->transport->deal(c->mine, (struct sg_parts){c->dealt, c->dealt_from}, c->all,
+                              (struct sg_parts){c->items, c->displacement}, width, err);
 }
 
 /* Every rank adds up one slice of all messages, and all ranks get the sums. */

@@ -32,7 +32,7 @@ struct copy {
 
 struct sg_comm {
     struct sg_world world;
-    bool mpi;
+    const struct sg_transport *transport; /* NULL = this process is alone */
     size_t workers, first, count;
     const struct sg_wire_encoding *encoding;
     bool raw; /* is that encoding raw? */

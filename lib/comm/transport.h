@@ -12,22 +12,28 @@ struct sg_world {
     char library[64];
 };
 
-sg_status sg_transport_open(struct sg_world *world, struct sg_error *err);
-/* all <- the blocks of all ranks in rank order, in items of `unit` bytes. count [size] and displacement [size] are in
- * items. mine NULL: this rank's block lies in its place of `all` already. */
-sg_status sg_transport_gather(const void *mine, void *all, const int *count, const int *displacement, size_t unit,
-                              const struct sg_world *world, struct sg_error *err);
 /* Which parts of a buffer belong to each rank, in items; both [size]. */
 struct sg_parts {
     const int *count, *displacement;
 };
-/* Sends its part of `mine` to every rank, and puts what rank r sends into part r of `all`. */
-sg_status sg_transport_deal(const void *mine, struct sg_parts sent, void *all, struct sg_parts received, size_t unit,
-                            struct sg_error *err);
-sg_status sg_transport_send_to_lead(const void *data, size_t bytes, struct sg_error *err);
-sg_status sg_transport_receive(void *data, size_t bytes, int from, struct sg_error *err);
-sg_status sg_transport_broadcast(void *data, size_t bytes, int from, struct sg_error *err);
-void sg_transport_close(void);
-void sg_transport_abort(int code);
+
+/* What ranks do together. */
+struct sg_transport {
+    /* all <- the blocks of all ranks in rank order, in items of `unit` bytes, as `parts` says. mine NULL: this rank's
+     * block lies in its place of `all` already. */
+    sg_status (*gather)(const void *mine, void *all, struct sg_parts parts, size_t unit, int rank,
+                        struct sg_error *err);
+    /* Sends its part of `mine` to every rank, and puts what rank r sends into part r of `all`. */
+    sg_status (*deal)(const void *mine, struct sg_parts sent, void *all, struct sg_parts received, size_t unit,
+                      struct sg_error *err);
+    sg_status (*send_to_lead)(const void *data, size_t bytes, struct sg_error *err);
+    sg_status (*receive)(void *data, size_t bytes, int from, struct sg_error *err);
+    sg_status (*broadcast)(void *data, size_t bytes, int from, struct sg_error *err);
+    void (*close)(void);
+    void (*abort)(int code);
+};
+
+/* Opens MPI. *out NULL: the launcher started one rank, and this build has no MPI, which it does not need then. */
+sg_status sg_transport_open(const struct sg_transport **out, struct sg_world *world, struct sg_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* transport_mpi.c: Open MPI under the exchange. In a build without MPI opening fails, and no other call is made. */
+/* transport_mpi.c: Open MPI under the exchange. In a build without MPI opening fails if there are several ranks. */
 #include "transport.h"
 
 #include <stdio.h>
@@ -37,48 +37,25 @@ static sg_status check_launcher(struct sg_error *err) {
                          getenv("SLURM_STEP_NUM_TASKS"));
 }
 
-sg_status sg_transport_open(struct sg_world *world, struct sg_error *err) {
-    int provided, length = 0;
-    if (check_launcher(err) != SG_OK)
-        return err->status;
-    /* Over TCP, Open MPI moves two large messages that cross each other one after the other, unless it only sends. What
-     * the user has set stays. */
-    setenv("OMPI_MCA_btl_tcp_flags", "send,inplace,need-ack,need-csum,hetero-rdma", 0);
-    sg_status status = check(MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread", err);
-    if (status != SG_OK)
-        return status;
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Comm_rank(MPI_COMM_WORLD, &world->rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &world->size);
-    MPI_Comm node;
-    if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) == MPI_SUCCESS) {
-        MPI_Comm_size(node, &world->local_ranks);
-        MPI_Comm_rank(node, &world->local_rank);
-        MPI_Comm_free(&node);
-    }
-    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
-    MPI_Get_library_version(version, &length);
-    version[strcspn(version, ",\n")] = '\0'; /* "Open MPI v4.1.4, package: …" */
-    snprintf(world->library, sizeof world->library, "%.63s", version);
-    return SG_OK;
+static MPI_Datatype item_of(size_t bytes) {
+    MPI_Datatype item;
+    MPI_Type_contiguous((int)bytes, MPI_BYTE, &item);
+    MPI_Type_commit(&item);
+    return item;
 }
 
-sg_status sg_transport_gather(const void *mine, void *all, const int *count, const int *displacement, size_t unit,
-                              const struct sg_world *world, struct sg_error *err) {
-    MPI_Datatype item;
-    MPI_Type_contiguous((int)unit, MPI_BYTE, &item);
-    MPI_Type_commit(&item);
-    int code = MPI_Allgatherv(mine ? mine : MPI_IN_PLACE, count[world->rank], item, all, count, displacement, item,
-                              MPI_COMM_WORLD);
+static sg_status gather(const void *mine, void *all, struct sg_parts parts, size_t unit, int rank,
+                        struct sg_error *err) {
+    MPI_Datatype item = item_of(unit);
+    int code = MPI_Allgatherv(mine ? mine : MPI_IN_PLACE, parts.count[rank], item, all, parts.count, parts.displacement,
+                              item, MPI_COMM_WORLD);
     MPI_Type_free(&item);
     return check(code, "MPI_Allgatherv", err);
 }
 
-sg_status sg_transport_deal(const void *mine, struct sg_parts sent, void *all, struct sg_parts received, size_t unit,
-                            struct sg_error *err) {
-    MPI_Datatype item;
-    MPI_Type_contiguous((int)unit, MPI_BYTE, &item);
-    MPI_Type_commit(&item);
+static sg_status deal(const void *mine, struct sg_parts sent, void *all, struct sg_parts received, size_t unit,
+                      struct sg_error *err) {
+    MPI_Datatype item = item_of(unit);
     int code = MPI_Alltoallv(mine, sent.count, sent.displacement, item, all, received.count, received.displacement,
                              item, MPI_COMM_WORLD);
     MPI_Type_free(&item);
@@ -110,24 +87,53 @@ static int broadcast_part(char *data, int bytes, int root) {
     return MPI_Bcast(data, bytes, MPI_BYTE, root, MPI_COMM_WORLD);
 }
 
-sg_status sg_transport_send_to_lead(const void *data, size_t bytes, struct sg_error *err) {
+static sg_status send_to_lead(const void *data, size_t bytes, struct sg_error *err) {
     return in_chunks((char *)data, bytes, send_part, 0, "MPI_Send", err);
 }
 
-sg_status sg_transport_receive(void *data, size_t bytes, int from, struct sg_error *err) {
+static sg_status receive(void *data, size_t bytes, int from, struct sg_error *err) {
     return in_chunks(data, bytes, receive_part, from, "MPI_Recv", err);
 }
 
-sg_status sg_transport_broadcast(void *data, size_t bytes, int from, struct sg_error *err) {
+static sg_status broadcast(void *data, size_t bytes, int from, struct sg_error *err) {
     return in_chunks(data, bytes, broadcast_part, from, "MPI_Bcast", err);
 }
 
-void sg_transport_close(void) {
+static void finalize(void) {
     MPI_Finalize();
 }
 
-void sg_transport_abort(int code) {
+static void abort_all(int code) {
     MPI_Abort(MPI_COMM_WORLD, code);
+}
+
+static const struct sg_transport mpi = {gather, deal, send_to_lead, receive, broadcast, finalize, abort_all};
+
+sg_status sg_transport_open(const struct sg_transport **out, struct sg_world *world, struct sg_error *err) {
+    int provided, length = 0;
+    if (check_launcher(err) != SG_OK)
+        return err->status;
+    /* Over TCP, Open MPI moves two large messages that cross each other one after the other, unless it only sends. What
+     * the user has set stays. */
+    setenv("OMPI_MCA_btl_tcp_flags", "send,inplace,need-ack,need-csum,hetero-rdma", 0);
+    sg_status status = check(MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread", err);
+    if (status != SG_OK)
+        return status;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, &world->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &world->size);
+    MPI_Comm node;
+    if (MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node) == MPI_SUCCESS) {
+        MPI_Comm_size(node, &world->local_ranks);
+        MPI_Comm_rank(node, &world->local_rank);
+        MPI_Comm_free(&node);
+    }
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    MPI_Get_library_version(version, &length);
+    version[strcspn(version, ",\n")] = '\0'; /* "Open MPI v4.1.4, package: …" */
+    snprintf(world->library, sizeof world->library, "%.63s", version);
+    *out = &mpi;
+    return SG_OK;
 }
 
 #else
@@ -136,51 +142,16 @@ bool sg_comm_has_mpi(void) {
     return false;
 }
 
-static sg_status absent(struct sg_error *err) {
+/* A launcher with a single rank needs no MPI. */
+sg_status sg_transport_open(const struct sg_transport **out, struct sg_world *world, struct sg_error *err) {
+    const char *size = getenv("OMPI_COMM_WORLD_SIZE");
+    *world = (struct sg_world){.size = 1, .local_ranks = 1};
+    *out = NULL;
+    if (size && strcmp(size, "1") == 0)
+        return SG_OK;
     return sg_fail(
         err, SG_ERR_UNSUPPORTED,
         "started under an MPI launcher, but this build has no MPI: apt-get install libopenmpi-dev openmpi-bin and "
         "rebuild with WITH_MPI=1");
-}
-
-sg_status sg_transport_open(struct sg_world *world, struct sg_error *err) {
-    /* A launcher with a single rank needs no MPI. */
-    const char *size = getenv("OMPI_COMM_WORLD_SIZE");
-    *world = (struct sg_world){.size = 1, .local_ranks = 1};
-    return size && strcmp(size, "1") == 0 ? SG_OK : absent(err);
-}
-
-sg_status sg_transport_gather(const void *mine, void *all, const int *count, const int *displacement, size_t unit,
-                              const struct sg_world *world, struct sg_error *err) {
-    (void)mine, (void)all, (void)count, (void)displacement, (void)unit, (void)world;
-    return absent(err);
-}
-
-sg_status sg_transport_deal(const void *mine, struct sg_parts sent, void *all, struct sg_parts received, size_t unit,
-                            struct sg_error *err) {
-    (void)mine, (void)sent, (void)all, (void)received, (void)unit;
-    return absent(err);
-}
-
-sg_status sg_transport_send_to_lead(const void *data, size_t bytes, struct sg_error *err) {
-    (void)data, (void)bytes;
-    return absent(err);
-}
-
-sg_status sg_transport_receive(void *data, size_t bytes, int from, struct sg_error *err) {
-    (void)data, (void)bytes, (void)from;
-    return absent(err);
-}
-
-sg_status sg_transport_broadcast(void *data, size_t bytes, int from, struct sg_error *err) {
-    (void)data, (void)bytes, (void)from;
-    return absent(err);
-}
-
-void sg_transport_close(void) {
-}
-
-void sg_transport_abort(int code) {
-    _Exit(code);
 }
 #endif
