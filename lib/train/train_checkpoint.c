@@ -68,10 +68,6 @@ static size_t common_bytes(const struct train *t) {
     return task_common_bytes(t) + sg_method_common_bytes(t->method) + train_monitor_bytes(t);
 }
 
-static bool hosts(const struct train *t, size_t worker) {
-    return worker >= t->first && worker < t->first + t->count;
-}
-
 /* Writes which program and which data the run has, cut to the room. A checkpoint of others is of no use to it. */
 static void identify(char out[IDENTITY_CHARS], const struct sg_cell *cell, const cJSON *dataset) {
     char data[SG_DATASET_IDENTITY], program[SG_CELL_IDENTITY];
@@ -112,7 +108,7 @@ static sg_status put_workers(struct train *t, struct sink *s, char *mine, char *
     for (size_t w = 0; status == SG_OK && w < t->workers; w++) {
         const struct sizes n = sizes_of(t, w);
         const size_t local = w - t->first;
-        if (hosts(t, w)) {
+        if (train_hosts(t, w)) {
             if (n.residual)
                 status = train_get(t, mine, t->worker[local].residual, n.residual, err);
             if (n.task)
@@ -265,7 +261,7 @@ static sg_status restore(struct train *t, const char *data, struct sg_error *err
     at += p.common_bytes;
     for (size_t w = 0; w < t->workers; w++) {
         const struct sizes n = sizes_of(t, w);
-        if (hosts(t, w)) {
+        if (train_hosts(t, w)) {
             if (n.residual)
                 t->kernels->put(&t->exec, t->worker[w - t->first].residual, at, n.residual);
             if (n.task)

@@ -19,18 +19,23 @@ bool train_records(const struct train *t, uint64_t step) {
     return step % t->plan.every == 0 || step == t->plan.steps || train_evaluates(t, step);
 }
 
-/* Collects the share of each worker on rank 0, which alone adds them up, so sums over workers have one order. */
+sg_status train_collect(struct train *t, const double *mine, size_t n, double *all, struct sg_error *err) {
+    sg_status status = SG_OK;
+    for (size_t w = 0; w < t->workers; w++) {
+        const double *own = train_hosts(t, w) ? mine + (w - t->first) * n : NULL;
+        SG_DO(status, sg_comm_collect(t->comm, w, own, all + w * n, n * sizeof *all, err));
+    }
+    return status;
+}
+
+/* Rank 0 alone adds up the shares, so sums over workers have one order. */
 sg_status train_evaluate_shares(struct train *t, struct sg_error *err) {
     const size_t n = t->info->n_shares;
     double *mine = malloc(t->count * n * sizeof *mine + 1), *all = malloc(t->workers * n * sizeof *all + 1);
     sg_status status =
         mine && all ? t->task_ops->evaluate_shares(t->task, mine, err) : sg_fail_memory(err, "the evaluation");
     status = sg_comm_agree(t->comm, status, err);
-    for (size_t w = 0; status == SG_OK && w < t->workers; w++) {
-        const bool here = w >= t->first && w < t->first + t->count;
-        status =
-            sg_comm_collect(t->comm, w, here ? mine + (w - t->first) * n : NULL, all + w * n, n * sizeof *all, err);
-    }
+    SG_DO(status, train_collect(t, mine, n, all, err));
     if (status == SG_OK && t->lead)
         t->task_ops->conclude(t->task, all, t->series.evaluated + t->series.n_evaluated * t->task_kind->n_metrics);
     free(mine);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_result.h"
 #include "train_state.h"
 
 /* "cuda" gives -1: the processes of a host take its GPUs in turn. */
@@ -49,14 +50,22 @@ sg_status train_fail_device(const struct train *t, struct sg_error *err) {
                    (unsigned long long)t->step, words ? words : "unknown error");
 }
 
-/* Writes where a run was made: what sg_result_host and the list of libraries do not say. */
-void train_gpu_describe(const struct train *t, cJSON *host, cJSON *libraries) {
+cJSON *train_host_json(const struct train *t) {
+    struct sg_cuda_facts facts;
+    cJSON *host = sg_result_host();
+    if (t->device.gpu) {
+        sg_cuda_device_facts(t->device.gpu, &facts);
+        cJSON_ReplaceItemInObjectCaseSensitive(host, "gpu", cJSON_CreateString(facts.name));
+    }
+    return host;
+}
+
+cJSON *train_cuda_json(const struct train *t) {
     struct sg_cuda_facts facts;
     char version[32];
     if (!t->device.gpu)
-        return;
+        return NULL;
     sg_cuda_device_facts(t->device.gpu, &facts);
     snprintf(version, sizeof version, "%d.%d", facts.runtime / 1000, facts.runtime % 1000 / 10);
-    cJSON_ReplaceItemInObjectCaseSensitive(host, "gpu", cJSON_CreateString(facts.name));
-    cJSON_ReplaceItemInObjectCaseSensitive(libraries, "cuda", cJSON_CreateString(version));
+    return cJSON_CreateString(version);
 }

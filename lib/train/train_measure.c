@@ -158,37 +158,29 @@ void train_account(struct train *t, const struct sg_outcome *outcome, double val
 static const char *const layer_name[LAYER_COLUMNS] = {"entries", "error_norm", "error_max"};
 
 sg_status train_collect_layers(struct train *t, struct sg_error *err) {
-    const size_t layers = t->info->layout.n_layers, n = LAYER_COLUMNS * layers;
-    double *theirs = malloc(n * sizeof *theirs);
-    sg_status status = sg_comm_agree(t->comm, theirs ? SG_OK : sg_fail_memory(err, "layers"), err);
-    for (size_t i = 0; i < n; i++)
-        t->series.layers_now[i] = 0;
-    for (size_t w = 0; status == SG_OK && w < t->workers; w++) {
-        const bool here = w >= t->first && w < t->first + t->count;
-        status =
-            sg_comm_collect(t->comm, w, here ? t->worker[w - t->first].layers : NULL, theirs, n * sizeof *theirs, err);
-        for (size_t i = 0; status == SG_OK && t->lead && i < n; i++)
-            t->series.layers_now[i] += theirs[i] / (double)t->workers;
-        if (status == SG_OK && t->lead && t->series.entries_of)
-            memcpy(t->series.entries_of + w * layers, theirs + LAYER_ENTRIES * layers, layers * sizeof *theirs);
-    }
-    free(theirs);
-    return sg_comm_agree(t->comm, status, err);
+    const size_t n = LAYER_COLUMNS * t->info->layout.n_layers;
+    return sg_comm_agree(t->comm, train_collect(t, t->series.layers_mine, n, t->series.layers_all, err), err);
 }
 
 cJSON *train_layers_json(const struct train *t) {
-    const size_t n = t->info->layout.n_layers;
-    const double *mode = sg_method_modes(t->method);
-    cJSON *out = cJSON_CreateObject(), *modes = mode ? cJSON_CreateArray() : NULL;
-    for (size_t c = 0; c < LAYER_COLUMNS; c++)
-        sg_json_set(out, layer_name[c], sg_json_numbers(t->series.layers_now + c * n, n));
-    for (size_t l = 0; mode && l < t->config.layout.n_layers; l++)
-        sg_json_push_number(modes, mode[l]);
-    sg_json_set(out, "mode", modes);
-    if (t->series.entries_of) {
+    const size_t n = t->info->layout.n_layers, each = LAYER_COLUMNS * n;
+    const double *all = t->series.layers_all, *mode = sg_method_modes(t->method);
+    cJSON *out = cJSON_CreateObject();
+    for (size_t c = 0; c < LAYER_COLUMNS; c++) {
+        cJSON *means = cJSON_CreateArray();
+        for (size_t l = 0; l < n; l++) {
+            double mean = 0;
+            for (size_t w = 0; w < t->workers; w++)
+                mean += all[w * each + c * n + l] / (double)t->workers;
+            sg_json_push_number(means, mean);
+        }
+        sg_json_set(out, layer_name[c], means);
+    }
+    sg_json_set(out, "mode", mode ? sg_json_numbers(mode, t->config.layout.n_layers) : NULL);
+    if (t->series.wants_workers) {
         cJSON *workers = cJSON_CreateArray();
         for (size_t w = 0; w < t->workers; w++)
-            sg_json_push(workers, sg_json_numbers(t->series.entries_of + w * n, n));
+            sg_json_push(workers, sg_json_numbers(all + w * each + LAYER_ENTRIES * n, n));
         sg_json_set(out, "workers", workers);
     }
     return out;

@@ -48,7 +48,7 @@ struct monitor {
     size_t layers;        /* of the method */
     float *lost;          /* [d] */
     double *mine;         /* [workers of this rank][MEASURES][layers] */
-    double *theirs;       /* [MEASURES][layers] */
+    double *all;          /* [workers][MEASURES][layers], on rank 0 */
     double *share, *bias; /* [layers] of this step, means over workers */
     struct sums *sums;    /* rank 0's count; the others have what their checkpoint had */
 };
@@ -85,11 +85,11 @@ sg_status train_monitor_open(struct train *t, struct sg_error *err) {
     m->layers = t->config.layout.n_layers;
     m->lost = malloc((t->d + 1) * sizeof *m->lost);
     m->mine = calloc(t->count * MEASURES * m->layers, sizeof *m->mine);
-    m->theirs = calloc(MEASURES * m->layers, sizeof *m->theirs);
+    m->all = calloc(t->workers * MEASURES * m->layers, sizeof *m->all);
     m->share = calloc(m->layers, sizeof *m->share);
     m->bias = calloc(m->layers, sizeof *m->bias);
     m->sums = calloc(1, train_monitor_bytes(t));
-    return m->lost && m->mine && m->theirs && m->share && m->bias && m->sums
+    return m->lost && m->mine && m->all && m->share && m->bias && m->sums
                ? SG_OK
                : sg_fail_memory(err, "what compressors lose");
 }
@@ -98,7 +98,7 @@ void train_monitor_close(struct train *t) {
     struct monitor *m = t->monitor;
     if (!m)
         return;
-    void *const owned[] = {m->lost, m->mine, m->theirs, m->share, m->bias, m->sums, m};
+    void *const owned[] = {m->lost, m->mine, m->all, m->share, m->bias, m->sums, m};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
     t->monitor = NULL;
@@ -190,8 +190,8 @@ static void find(struct train *t, enum departure kind, size_t layer, size_t work
 static void add_worker(struct train *t, size_t worker, double value[SG_COLUMNS], double *error, double *bias) {
     struct monitor *m = t->monitor;
     const size_t n = m->layers;
-    const double *square = m->theirs + SQUARE * n, *lost = m->theirs + LOST * n, *along = m->theirs + ALONG * n,
-                 *largest = m->theirs + LARGEST * n;
+    const double *theirs = m->all + worker * MEASURES * n, *square = theirs + SQUARE * n, *lost = theirs + LOST * n,
+                 *along = theirs + ALONG * n, *largest = theirs + LARGEST * n;
     const double workers = (double)t->workers, unit = sg_method_unit(t->method);
     const bool random = sg_method_traits(t->method) & SG_TRAIT_RANDOM;
     double all[MEASURES] = {0};
@@ -238,7 +238,7 @@ sg_status train_monitor_record(struct train *t, double value[SG_COLUMNS], struct
     struct monitor *m = t->monitor;
     if (!m || !sg_method_sends_input(t->method)) /* then all columns stay null */
         return SG_OK;
-    const size_t n = m->layers, bytes = MEASURES * n * sizeof *m->theirs;
+    const size_t n = m->layers;
     struct sums *s = m->sums;
     double error = 0, bias = 0;
     memset(m->share, 0, n * sizeof *m->share);
@@ -246,17 +246,11 @@ sg_status train_monitor_record(struct train *t, double value[SG_COLUMNS], struct
     s->steps += 1;
     value[SG_COLUMN_COMPRESSION_ERROR_MAX] = value[SG_COLUMN_ELEMENT_ERROR_MAX] = 0;
     value[SG_COLUMN_BOUND_SHARE] = NAN;
-    for (size_t w = 0; w < t->workers; w++) {
-        const bool here = w >= t->first && w < t->first + t->count;
-        const sg_status status =
-            sg_comm_collect(t->comm, w, here ? m->mine + (w - t->first) * MEASURES * n : NULL, m->theirs, bytes, err);
-        if (status != SG_OK)
-            return status;
-        if (t->lead)
-            add_worker(t, w, value, &error, &bias);
-    }
-    if (!t->lead)
-        return SG_OK;
+    const sg_status status = train_collect(t, m->mine, MEASURES * n, m->all, err);
+    if (status != SG_OK || !t->lead)
+        return status;
+    for (size_t w = 0; w < t->workers; w++)
+        add_worker(t, w, value, &error, &bias);
     for (size_t l = 0; l < n; l++) {
         tally_add(&s->layer[l], s->steps, m->share[l]);
         tally_add(&s->layer[n + l], s->steps, m->bias[l]);
@@ -278,16 +272,10 @@ cJSON *train_monitor_warnings(const struct train *t) {
         char text[512];
         if (!(f->step > 0))
             continue;
-        cJSON *warning = cJSON_CreateObject();
         say(text, t, (enum departure)k);
-        sg_json_set_string(warning, "kind", name[k]);
-        sg_json_set_number(warning, "step", f->step);
-        sg_json_set_number(warning, "layer", f->layer);
-        sg_json_set_number(warning, "value", f->value);
-        sg_json_set_number(warning, "sigma", f->sigma);
-        sg_json_set_string(warning, "text", text);
         out = out ? out : cJSON_CreateArray();
-        sg_json_push(out, warning);
+        sg_json_push(out, SG_OBJECT(SG_TEXT("kind", name[k]), SG_NUMBER("step", f->step), SG_NUMBER("layer", f->layer),
+                                    SG_NUMBER("value", f->value), SG_NUMBER("sigma", f->sigma), SG_TEXT("text", text)));
     }
     return out;
 }

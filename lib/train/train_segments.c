@@ -8,22 +8,14 @@
 
 /* This process so far. "processor" is what computes the gradients: the GPU, or the CPU's model. */
 static cJSON *present_segment(const struct train *t) {
-    cJSON *out = cJSON_CreateObject(), *host = sg_result_host(), *libraries = cJSON_CreateObject();
-    sg_json_set(libraries, "cuda", NULL);
-    train_gpu_describe(t, host, libraries);
-    sg_json_set_number(out, "from_step", (double)t->first_step);
-    sg_json_set_number(out, "to_step", (double)t->step);
-    sg_json_set_string(out, "started_at", t->started_at);
-    sg_json_set_number(out, "elapsed_s", sg_clock_s() - t->loop_s);
-    sg_json_set_string(out, "host", sg_json_string(host, "name", NULL));
-    sg_json_set_string(out, "device", t->device.name);
-    sg_json_set_string(out, "processor", sg_json_string(host, t->device.gpu ? "gpu" : "cpu", NULL));
-    sg_json_set_string(out, "cuda", sg_json_string(libraries, "cuda", NULL));
-    sg_json_set_string(out, "kernels", t->kernels->name);
-    sg_json_set_number(out, "ranks", sg_comm_size(t->comm));
-    sg_json_set_number(out, "threads", t->threads);
+    cJSON *host = train_host_json(t);
+    cJSON *out = SG_OBJECT(SG_NUMBER("from_step", (double)t->first_step), SG_NUMBER("to_step", (double)t->step),
+                           SG_TEXT("started_at", t->started_at), SG_NUMBER("elapsed_s", sg_clock_s() - t->loop_s),
+                           SG_TEXT("host", sg_json_string(host, "name", NULL)), SG_TEXT("device", t->device.name),
+                           SG_TEXT("processor", sg_json_string(host, t->device.gpu ? "gpu" : "cpu", NULL)),
+                           SG_VALUE("cuda", train_cuda_json(t)), SG_TEXT("kernels", t->kernels->name),
+                           SG_NUMBER("ranks", sg_comm_size(t->comm)), SG_NUMBER("threads", t->threads));
     cJSON_Delete(host);
-    cJSON_Delete(libraries);
     return out;
 }
 

@@ -66,20 +66,11 @@ sg_status train_series_go_on(struct train *t, uint64_t bytes, const char *sha256
     return SG_OK;
 }
 
-static cJSON *record(const char *kind) {
-    cJSON *r = cJSON_CreateObject();
-    sg_json_set_string(r, "record", kind);
-    return r;
-}
-
 static cJSON *layers_json(const struct sg_layout *layout) {
     cJSON *out = cJSON_CreateArray();
-    for (size_t l = 0; l < layout->n_layers; l++) {
-        cJSON *layer = cJSON_CreateObject();
-        sg_json_set_string(layer, "name", layout->name ? layout->name[l] : NULL);
-        sg_json_set_number(layer, "elements", (double)(layout->offset[l + 1] - layout->offset[l]));
-        sg_json_push(out, layer);
-    }
+    for (size_t l = 0; l < layout->n_layers; l++)
+        sg_json_push(out, SG_OBJECT(SG_TEXT("name", layout->name ? layout->name[l] : NULL),
+                                    SG_NUMBER("elements", (double)(layout->offset[l + 1] - layout->offset[l]))));
     return out;
 }
 
@@ -111,17 +102,14 @@ static cJSON *program_json(const struct sg_cell *cell) {
 sg_status train_header(struct train *t, struct sg_error *err) {
     const struct sg_cell *cell = t->options->cell;
     const struct sg_node *root = &t->options->recipe->root;
-    cJSON *h = record("header"), *recipe = cJSON_CreateObject(), *constants = cJSON_CreateObject();
-    cJSON *columns = cJSON_CreateArray(), *units = cJSON_CreateObject();
-    sg_json_set_string(h, "schema", SG_SCHEMA_TRAIN);
-    sg_json_set_string(h, "name", sg_node_string(root, "name", NULL));
-    sg_json_set_string(h, "title", sg_node_string(root, "title", NULL));
-    sg_json_set_string(h, "method", cell->label);
-    sg_json_set_u64(h, "seed", cell->seed);
-    sg_json_set_string(h, "cell_key", cell->key);
-    sg_json_set(h, "program", program_json(cell));
-    sg_json_set(recipe, "resolved", sg_node_json(&cell->resolved));
-    sg_json_set(h, "recipe", recipe);
+    char seed[SG_NUMBER_CHARS];
+    snprintf(seed, sizeof seed, "%llu", (unsigned long long)cell->seed);
+    cJSON *constants = cJSON_CreateObject(), *columns = cJSON_CreateArray(), *units = cJSON_CreateObject();
+    cJSON *h = SG_OBJECT(SG_TEXT("record", "header"), SG_TEXT("schema", SG_SCHEMA_TRAIN),
+                         SG_TEXT("name", sg_node_string(root, "name", NULL)),
+                         SG_TEXT("title", sg_node_string(root, "title", NULL)), SG_TEXT("method", cell->label),
+                         SG_TEXT("seed", seed), SG_TEXT("cell_key", cell->key), SG_VALUE("program", program_json(cell)),
+                         SG_VALUE("recipe", SG_OBJECT(SG_VALUE("resolved", sg_node_json(&cell->resolved)))));
     cJSON *facts = sg_task_describe(t->task);
     for (cJSON *fact; facts && (fact = facts->child);)
         sg_json_set(h, fact->string, cJSON_DetachItemViaPointer(facts, fact));
@@ -130,17 +118,17 @@ sg_status train_header(struct train *t, struct sg_error *err) {
     for (size_t i = 0; i < t->n_constants; i++)
         sg_json_set_number(constants, t->constant[i].name, t->constant[i].value);
     sg_json_set(h, "constants", constants);
-    sg_json_push_string(columns, "step");
-    sg_json_push_string(columns, "epoch");
-    sg_json_set_string(units, "step", "");
-    sg_json_set_string(units, "epoch", "");
+    static const char *const given[] = {"step", "epoch"};
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        sg_json_push_string(columns, given[i]);
+        sg_json_set_string(units, given[i], "");
+    }
     for (size_t i = 0; i < t->series.n_columns; i++) {
         sg_json_push_string(columns, t->series.column[i].metric->name);
         sg_json_set_string(units, t->series.column[i].metric->name, t->series.column[i].metric->unit);
     }
-    sg_json_set(h, "columns", columns);
-    sg_json_set(h, "units", units);
-    sg_json_set(h, "layers", t->series.wants_layers ? layers_json(&t->info->layout) : NULL);
+    SG_SET(h, SG_VALUE("columns", columns), SG_VALUE("units", units),
+           SG_VALUE("layers", t->series.wants_layers ? layers_json(&t->info->layout) : NULL));
     return write_line(t, h, err);
 }
 
@@ -218,39 +206,24 @@ sg_status train_ending(struct train *t, const struct sg_train_report *report, co
     char hash[65];
     struct sg_error unread; /* after a failure of the device there is no hash */
     const bool hashed = train_x_hash(t, hash, &unread) == SG_OK;
-    cJSON *run = record("run"), *recipe = cJSON_CreateObject(), *libraries = cJSON_CreateObject();
-    sg_json_set_string(run, "started_at", t->started_at);
-    sg_json_set_number(run, "elapsed_s", report->elapsed_s);
-    sg_json_set_number(run, "setup_s", report->setup_s);
-    sg_json_set(run, "phase_s", phases_json(t));
-    sg_json_set_number(run, "ranks", sg_comm_size(t->comm));
-    sg_json_set_number(run, "threads", t->threads);
-    sg_json_set_string(run, "device", t->device.name);
-    sg_json_set_string(run, "kernels", t->kernels->name);
-    sg_json_set_string(recipe, "path", t->options->recipe->path);
-    sg_json_set_string(recipe, "sha256", t->options->recipe->sha256);
-    sg_json_set(recipe, "set", sg_recipe_set_json(t->options->recipe));
-    sg_json_set(run, "recipe", recipe);
-    cJSON *facts = sg_task_describe(t->task);
-    sg_json_set_string(run, "dataset_path", sg_json_string(facts, "dataset.path", NULL));
-    cJSON *host = sg_result_host();
-    sg_json_set_string(libraries, "mpi", sg_comm_library(t->comm));
-    sg_json_set_string(libraries, "cjson", cJSON_Version());
-    sg_json_set_string(libraries, "libtorch", sg_json_string(facts, "libtorch", NULL));
-    sg_json_set(libraries, "cuda", NULL);
-    train_gpu_describe(t, host, libraries);
-    sg_json_set(run, "host", host);
-    sg_json_set(run, "libraries", libraries);
-    sg_json_set_number(run, "planned_steps", (double)t->plan.steps);
-    sg_json_set_number(run, "steps_per_epoch", (double)t->info->steps_per_epoch);
-    sg_json_set(run, "segments", train_segments_json(t));
+    cJSON *facts = sg_task_describe(t->task), *warnings = train_monitor_warnings(t);
+    cJSON *recipe = SG_OBJECT(SG_TEXT("path", t->options->recipe->path), SG_TEXT("sha256", t->options->recipe->sha256),
+                              SG_VALUE("set", sg_recipe_set_json(t->options->recipe)));
+    cJSON *libraries =
+        SG_OBJECT(SG_TEXT("mpi", sg_comm_library(t->comm)), SG_TEXT("cjson", cJSON_Version()),
+                  SG_TEXT("libtorch", sg_json_string(facts, "libtorch", NULL)), SG_VALUE("cuda", train_cuda_json(t)));
+    cJSON *run = SG_OBJECT(
+        SG_TEXT("record", "run"), SG_TEXT("started_at", t->started_at), SG_NUMBER("elapsed_s", report->elapsed_s),
+        SG_NUMBER("setup_s", report->setup_s), SG_VALUE("phase_s", phases_json(t)),
+        SG_NUMBER("ranks", sg_comm_size(t->comm)), SG_NUMBER("threads", t->threads), SG_TEXT("device", t->device.name),
+        SG_TEXT("kernels", t->kernels->name), SG_VALUE("recipe", recipe),
+        SG_TEXT("dataset_path", sg_json_string(facts, "dataset.path", NULL)), SG_VALUE("host", train_host_json(t)),
+        SG_VALUE("libraries", libraries), SG_NUMBER("planned_steps", (double)t->plan.steps),
+        SG_NUMBER("steps_per_epoch", (double)t->info->steps_per_epoch), SG_VALUE("segments", train_segments_json(t)));
     cJSON_Delete(facts);
-    cJSON *end = record("end");
-    sg_json_set_string(end, "status", report->status);
-    sg_json_set_string(end, "message", message);
-    sg_json_set_number(end, "steps", (double)report->steps);
-    sg_json_set_string(end, "parameters_sha256", hashed ? hash : NULL);
-    cJSON *warnings = train_monitor_warnings(t);
+    cJSON *end =
+        SG_OBJECT(SG_TEXT("record", "end"), SG_TEXT("status", report->status), SG_TEXT("message", message),
+                  SG_NUMBER("steps", (double)report->steps), SG_TEXT("parameters_sha256", hashed ? hash : NULL));
     if (warnings)
         sg_json_set(end, "warnings", warnings);
     char *run_text = sg_json_text(run, false), *end_text = sg_json_text(end, false);

@@ -128,9 +128,8 @@ static bool allocate_worker(const struct train *t, struct worker *w, bool keeps)
     if (t->options->record_gradients)
         w->recorded = malloc(t->d * sizeof *w->recorded);
     if (t->series.wants_layers)
-        w->layers = calloc(LAYER_COLUMNS * t->info->layout.n_layers, sizeof *w->layers);
-    return (w->residual || !keeps) && (w->recorded || !t->options->record_gradients) &&
-           (w->layers || !t->series.wants_layers);
+        w->layers = t->series.layers_mine + (size_t)(w - t->worker) * LAYER_COLUMNS * t->info->layout.n_layers;
+    return (w->residual || !keeps) && (w->recorded || !t->options->record_gradients);
 }
 
 static bool allocate_buffers(struct train *t) {
@@ -142,15 +141,17 @@ static bool allocate_buffers(struct train *t) {
     s->capacity = t->info->evaluation == SG_EVALUATE_QUEUED ? t->task_ops->queue_capacity : ROWS;
     s->row = calloc(s->capacity, sizeof *s->row);
     s->evaluated = calloc(s->capacity * t->task_kind->n_metrics + 1, sizeof *s->evaluated);
-    s->layers_now = calloc(LAYER_COLUMNS * t->info->layout.n_layers, sizeof *s->layers_now);
+    const size_t numbers = LAYER_COLUMNS * t->info->layout.n_layers;
+    if (s->wants_layers) {
+        s->layers_mine = calloc(t->count * numbers, sizeof *s->layers_mine);
+        s->layers_all = calloc(t->workers * numbers, sizeof *s->layers_all);
+    }
     if (sg_method_is_local(t->method))
         t->shared_x = malloc(sg_task_x_bytes(t->task) + 1);
-    if (s->wants_workers)
-        s->entries_of = calloc(t->workers * t->info->layout.n_layers, sizeof *s->entries_of);
     if (optimizes)
         t->optimizer.state = t->kernels->allocate(&t->exec, t->optimizer.floats * sizeof(float));
-    bool whole = t->gradient && t->sum && s->row && s->evaluated && s->layers_now &&
-                 (s->entries_of || !s->wants_workers) && (t->optimizer.state || !optimizes) &&
+    bool whole = t->gradient && t->sum && s->row && s->evaluated &&
+                 ((s->layers_mine && s->layers_all) || !s->wants_layers) && (t->optimizer.state || !optimizes) &&
                  (t->shared_x || !sg_method_is_local(t->method));
     for (size_t i = 0; whole && i < t->n_gradients; i++)
         whole = (t->gradient[i] = t->kernels->allocate(&t->exec, t->d * sizeof(float))) != NULL;
@@ -235,7 +236,6 @@ void train_teardown(struct train *t) {
     for (size_t w = 0; t->worker && w < t->count; w++) {
         t->kernels->release(&t->exec, t->worker[w].residual);
         free(t->worker[w].recorded);
-        free(t->worker[w].layers);
     }
     for (size_t i = 0; t->gradient && i < t->n_gradients; i++)
         t->kernels->release(&t->exec, t->gradient[i]);
@@ -251,9 +251,9 @@ void train_teardown(struct train *t) {
     sg_cuda_device_close(t->device.gpu);
     cJSON_Delete(t->segments);
     train_free_choice(t);
-    void *const owned[] = {t->worker,           t->gradient,          t->series.row,
-                           t->series.evaluated, t->series.layers_now, t->series.entries_of,
-                           t->series.column,    t->constant,          t->shared_x};
+    void *const owned[] = {t->worker,           t->gradient,           t->series.row,
+                           t->series.evaluated, t->series.layers_mine, t->series.layers_all,
+                           t->series.column,    t->constant,           t->shared_x};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
 }

@@ -61,7 +61,7 @@ struct worker {
     uint64_t sent;       /* numbers in the messages of this step, all rounds together */
     double input_square; /* |p|^2 of this step, if residuals are complete only after the exchange */
     float *recorded;     /* [d] a copy of its gradient of this step; NULL = gradients are not recorded */
-    double *layers;      /* [LAYER_COLUMNS][n_layers of the task] at this step; NULL = not recorded */
+    double *layers;      /* [LAYER_COLUMNS][n_layers of the task] at this step, in layers_mine; NULL = not recorded */
 };
 
 /* How long the run is, and what is done at which step. */
@@ -90,9 +90,9 @@ struct series {
     struct recorded *column;
     size_t n_columns;
     bool wants_evaluation, wants[SG_COLUMNS], wants_layers, wants_workers;
-    double *layers_now; /* [LAYER_COLUMNS][n_layers of the task] means over all workers; rank 0 only */
-    double *entries_of; /* [workers][n_layers of the task] entries that each sent; rank 0 only; NULL = not recorded */
-    struct row *row;    /* [capacity] */
+    double *layers_mine; /* [count][LAYER_COLUMNS][n_layers of the task] of this rank's workers; NULL = not recorded */
+    double *layers_all;  /* [workers] the same of all workers, on rank 0 */
+    struct row *row;     /* [capacity] */
     size_t n_rows, capacity;
     double *evaluated; /* [capacity][n_metrics of the task] values of the rows that are evaluated */
     size_t n_evaluated;
@@ -157,6 +157,11 @@ struct train {
     char inputs_sha256[65]; /* of the recording up to the checkpoint from which the run goes on; "" = there is none */
 };
 
+/* Is this worker one of this rank? */
+static inline bool train_hosts(const struct train *t, size_t worker) {
+    return worker >= t->first && worker < t->first + t->count;
+}
+
 /* Set-up is collective, and a failure is known to all ranks. Teardown frees what there is. */
 sg_status train_setup(struct train *t, struct sg_error *err);
 void train_teardown(struct train *t);
@@ -187,7 +192,9 @@ sg_status train_ranks_verify(struct train *t, struct sg_error *err);
  * failed with. */
 sg_status train_gpu_open(struct train *t, struct sg_error *err);
 sg_status train_fail_device(const struct train *t, struct sg_error *err);
-void train_gpu_describe(const struct train *t, cJSON *host, cJSON *libraries);
+/* Where a run is made: this host with its GPU, and the version of CUDA, NULL without a GPU. */
+cJSON *train_host_json(const struct train *t);
+cJSON *train_cuda_json(const struct train *t);
 
 /* The schedule of the learning rate: read it, get its rate at an epoch (with a fraction), and its largest rate. The
  * schedule owns decay_at, which the caller frees. */
@@ -207,7 +214,7 @@ void train_measure_residual(struct train *t, size_t w, const float *g);
 void train_account(struct train *t, const struct sg_outcome *outcome, double value[SG_COLUMNS]);
 /* The sum so far; NaN where feedback keeps no residual, because a sum of 0 would say that nothing was lost. */
 double train_total_error(const struct train *t);
-/* Collective: sets layers_now of rank 0. train_layers_json makes JSON of it and of the modes of layers. */
+/* Collective: sets layers_all of rank 0. train_layers_json makes JSON of it and of the modes of layers. */
 sg_status train_collect_layers(struct train *t, struct sg_error *err);
 cJSON *train_layers_json(const struct train *t);
 
@@ -231,6 +238,8 @@ cJSON *train_monitor_warnings(const struct train *t);
 /* Is there a record after `step` steps, and does it have the task's columns? The answers are the same on every rank. */
 bool train_records(const struct train *t, uint64_t step);
 bool train_evaluates(const struct train *t, uint64_t step);
+/* Collective: brings the numbers mine [count][n] of this rank's workers to all [workers][n] on rank 0. */
+sg_status train_collect(struct train *t, const double *mine, size_t n, double *all, struct sg_error *err);
 /* Evaluates the present x by the shares of all workers; collective. Rank 0 gets the task's columns of the next row. */
 sg_status train_evaluate_shares(struct train *t, struct sg_error *err);
 
