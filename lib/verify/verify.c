@@ -140,7 +140,6 @@ static bool allocate(sg_verify *v) {
     v->e = malloc(v->room * sizeof *v->e);
     v->p = malloc(v->room * sizeof *v->p);
     v->bytes = malloc(8 * v->room + 4096);
-    v->damaged = malloc(8 * v->room + 4096);
     for (int t = 0; t < VERIFY_STEPS; t++) {
         v->first_e[t] = malloc(v->room * sizeof(float));
         v->first_value[t] = malloc(v->room * sizeof(float));
@@ -149,7 +148,7 @@ static bool allocate(sg_verify *v) {
         for (int pattern = 0; pattern < SG_PATTERNS; pattern++)
             fine = (v->gradient[pattern][t] = malloc(v->room * sizeof(float))) != NULL && fine;
     }
-    return fine && v->g != NULL && v->e != NULL && v->p != NULL && v->bytes != NULL && v->damaged != NULL;
+    return fine && v->g != NULL && v->e != NULL && v->p != NULL && v->bytes != NULL;
 }
 
 sg_status sg_verify_open(sg_verify **out, size_t longest, struct sg_error *err) {
@@ -176,7 +175,6 @@ void sg_verify_close(sg_verify *v) {
     free(v->e);
     free(v->p);
     free(v->bytes);
-    free(v->damaged);
     for (int t = 0; t < VERIFY_STEPS; t++) {
         free(v->first_e[t]);
         free(v->first_value[t]);

@@ -24,7 +24,7 @@ struct sg_verify {
     float *first_value[VERIFY_STEPS];    /* [room] */
     uint32_t *first_index[VERIFY_STEPS]; /* [room] */
     size_t first_count[VERIFY_STEPS];
-    void *bytes, *damaged; /* [8 room + 4096] */
+    void *bytes; /* [8 room + 4096] */
 };
 
 /* One setting of a compressor on one kind of input. */
