@@ -115,8 +115,8 @@ static const struct sg_program program = {
     .operand = "yaml",
     .summary = "Choose the thresholds of a recipe, with evidence, or say when compression is worth it.",
     .details =
-        "RECIPE may be - for stdin. The recipe comes out on stdout with lambda filled in, everything else as it\n"
-        "was, and is read by sparsebench; the evidence, every trial with its numbers, is JSON in a file beside.\n"
+        "RECIPE may be - for stdin. The recipe comes out on stdout, written anew with lambda filled in, and is\n"
+        "read by sparsebench; the evidence, every trial with its numbers, is JSON in a file beside.\n"
         "Trials are cells as sparsebench's, in its folder: what is finished is not run again, by neither of them.\n\n"
         "Examples:\n"
         "  sparsetune recipes/fig1.yaml --match-density | sparsebench - |\n"

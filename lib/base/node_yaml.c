@@ -1,4 +1,5 @@
 /* node_yaml.c: writes a tree of values as YAML, in brackets. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +11,24 @@ static bool is_left_out(const struct sg_node *parent, const struct sg_node *chil
     return parent->kind == SG_NODE_MAP && sg_node_absent(child);
 }
 
+/* Does the text mean itself without quotes, also between brackets? */
+static bool is_plain(const char *text) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-+*/^=_.%() ";
+    const size_t length = strlen(text);
+    struct sg_node node = {.kind = SG_NODE_NULL};
+    const bool words = length > 0 && strspn(text, plain) == length && isalnum((unsigned char)*text) &&
+                       text[length - 1] != ' ' && sg_node_set_plain(&node, text, length);
+    const bool is = words && node.kind == SG_NODE_STRING;
+    sg_node_clear(&node);
+    return is;
+}
+
 /* A JSON string is one of YAML. */
 static void put_string(FILE *out, const char *text) {
+    if (is_plain(text)) {
+        fputs(text, out);
+        return;
+    }
     cJSON *string = cJSON_CreateString(text);
     char *quoted = string ? sg_json_text(string, false) : NULL;
     fprintf(out, "%.*s", quoted ? (int)strcspn(quoted, "\n") : 0, quoted ? quoted : "");

@@ -41,7 +41,7 @@ struct sg_recipe {
     char *path;          /* as given; "<stdin>" for "-" */
     char sha256[65];     /* of the file's bytes */
     struct sg_node root; /* resolved */
-    char *text;          /* the file's bytes, NUL-terminated (sparsetune edits it) */
+    char *text;          /* the file's bytes, NUL-terminated */
     char **set;          /* [n_set] the --set values, in order */
     size_t n_set;
     size_t n_told; /* how many of these results name: all but those that repeat what a result names anyway */
@@ -106,19 +106,6 @@ bool sg_cell_is(const struct sg_cell *cell, const char *method);
 /* SG_OK if some cell is of this method; else SG_ERR_ARGUMENT, with the nearest label or all of them. */
 SG_CHECKED sg_status sg_cell_label_check(const struct sg_cell *cells, size_t count, const char *label,
                                          struct sg_error *err);
-
-/* One change to a recipe's text. Either `value` replaces the single value that stands at line:column, or a line with
- * `comment` is put before that line. Line ends in a comment become blanks. If a scalar that began earlier reaches into
- * the line, the comment goes before the line where the scalar begins. */
-struct sg_recipe_edit {
-    int line, column;
-    const char *value, *comment; /* one is YAML text, the other NULL */
-};
-
-/* The text of a recipe with these changes, and all other bytes as they are; the caller frees it. Of two edits of one
- * place the first counts. SG_ERR_ARGUMENT: no single value stands there. */
-SG_CHECKED sg_status sg_recipe_edited(char **out, const struct sg_recipe *recipe, const struct sg_recipe_edit *edits,
-                                      size_t n, struct sg_error *err);
 
 /* A method's parameter may be this word: a value that sparsetune is to find. A cell with it cannot run. */
 #define SG_VALUE_TO_FIND "match"

@@ -82,8 +82,9 @@ struct advise {
  * without compression is recorded, if it is not there already. Opens them and adds up their squares. */
 SG_CHECKED sg_status advise_source(struct advise *a, struct sg_error *err);
 
-/* The text of a candidate's method in a recipe, {name: …, compressor: …}, under its label, without what is absent or
- * refused by a replay. NULL = no memory. */
+/* Appends a candidate's method to a list of methods, under its label, without what is absent or refused by a replay;
+ * false = no memory. And the text of that entry, {name: …, compressor: …}; NULL = no memory. */
+bool advise_push_candidate(struct sg_node *out, const struct advise *a, const struct advise_candidate *c);
 char *advise_candidate_text(const struct advise *a, const struct advise_candidate *c);
 /* The methods of the replays, as a change: those of the recipe, or the built-in ones, for whose hard threshold it runs
  * trials. Always with one without compression. */

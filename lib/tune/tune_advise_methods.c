@@ -40,15 +40,19 @@ static bool push_method(struct sg_node *out, const struct sg_node *method, const
     return fine && sg_node_push(out, &map);
 }
 
-char *advise_candidate_text(const struct advise *a, const struct advise_candidate *c) {
+bool advise_push_candidate(struct sg_node *out, const struct advise *a, const struct advise_candidate *c) {
     const struct sg_node *methods = sg_node_get(&a->trials.recipe.root, "methods");
-    struct sg_node list = {.kind = SG_NODE_LIST};
-    char *text = NULL;
-    size_t i = 0, size;
+    size_t i = 0;
     while (strcmp(sg_node_string(&methods->child[i], "name", ""), c->cell->name) != 0)
         i++;
-    FILE *out =
-        push_method(&list, &methods->child[i], c->cell->method, c->cell->label) ? open_memstream(&text, &size) : NULL;
+    return push_method(out, &methods->child[i], c->cell->method, c->cell->label);
+}
+
+char *advise_candidate_text(const struct advise *a, const struct advise_candidate *c) {
+    struct sg_node list = {.kind = SG_NODE_LIST};
+    char *text = NULL;
+    size_t size;
+    FILE *out = advise_push_candidate(&list, a, c) ? open_memstream(&text, &size) : NULL;
     if (out)
         sg_node_put_yaml(out, &list.child[0], false);
     sg_node_clear(&list);

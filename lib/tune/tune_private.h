@@ -155,6 +155,16 @@ struct tune_found {
 SG_CHECKED sg_status tune_emit_recipe(char **out, const struct sg_tune *t, const struct tune_found *found,
                                       size_t n_methods, struct sg_error *err);
 
+/* *out <- the tree that the user's file is, without any --set; the caller clears it, also after an error. */
+SG_CHECKED sg_status tune_recipe_written(struct sg_node *out, const struct sg_tune *t, struct sg_error *err);
+/* Puts comments before a method, by tune_put_note. */
+typedef void tune_note_fn(FILE *out, const void *arg, size_t method);
+void tune_put_note(FILE *out, const char *format, ...) SG_PRINTF(2, 3);
+/* *out <- a changed tree of the recipe `from` as text: a line for each section, or for each entry of a list of sections,
+ * and before them the comments with which that file begins. It fails if the text is no valid recipe. */
+SG_CHECKED sg_status tune_recipe_text(char **out, const struct sg_recipe *from, const struct sg_node *written,
+                                      tune_note_fn *note, const void *arg, struct sg_error *err);
+
 /* The key of a method whose values are searched for; NULL = the method stays as it is. */
 typedef const char *tune_key_fn(const struct sg_node *method);
 tune_key_fn tune_lambda_key; /* of hard-threshold with a lambda */

@@ -7,10 +7,10 @@ setup() {
     export SPARSE_DATA=$CACHE
     # coding: a fixed time of compression, so that nothing of the list depends on this machine
     cat >r.yaml <<'YAML'
+# The network is slow.
 schema: 1
 name: advice
-# the network is slow
-title: "Which one"
+title: Which one
 task: {kind: logreg, dataset: two-clouds, stand-in: two-clouds, l2: L/100}
 workers: 4
 epochs: 20
@@ -199,7 +199,7 @@ PY
     [ "$before" != "$(sha256sum cells/first-*.gradients)" ]
     run -0 advise r.yaml
     [ "$before" = "$(sha256sum cells/first-*.gradients)" ]
-    # All but methods, claims and plots stays, comments included.
+    # All but methods, claims and plots stays, with the comments at the beginning.
     diff <(sed '/^methods:/,$d' r.yaml) <(sed '/^methods:/,$d' best.yaml)
     run -0 --separate-stderr sparsebench best.yaml --folder cells --quiet --json --set "seeds=[1]" --set epochs=1
     jq -e '[.results[].label] | .[0] == "Plain" and length > 3 and length <= 9' <<<"$output"
