@@ -63,8 +63,26 @@ static bool push_length(struct sg_node *out, const struct sg_node *root, const s
     return sg_push_copy(out, "epochs", epochs) && sg_push_copy(out, "steps", steps);
 }
 
+/* {compressor, its parameters} of the method, and the sections controller and values if it has them. */
+static bool push_choice(struct sg_node *out, const struct sg_node *method, const struct sg_compressor_ops *ops) {
+    static const char *const section[] = {"controller", "values"};
+    struct sg_node choice = {.kind = SG_NODE_MAP, .line = method->line, .column = method->column};
+    bool fine = sg_push_copy(&choice, "compressor", sg_node_member(method, "compressor"));
+    for (size_t i = 0; fine && i < ops->n_params; i++) {
+        const struct sg_node *given = sg_node_member(method, ops->params[i].name);
+        if (given != NULL || ops->params[i].words == NULL)
+            fine = sg_push_copy(&choice, ops->params[i].name, given);
+    }
+    for (size_t i = 0; fine && i < sizeof section / sizeof *section; i++)
+        if (sg_node_member(method, section[i]) != NULL)
+            fine = sg_push_copy(&choice, section[i], sg_node_member(method, section[i]));
+    fine = fine && sg_push_copy(out, "method", &choice);
+    sg_node_clear(&choice);
+    return fine;
+}
+
 static bool resolve(struct sg_node *out, const struct sg_node *root, const struct sg_node *method,
-                    const struct sg_node *choice) {
+                    const struct sg_compressor_ops *ops) {
     *out = (struct sg_node){.kind = SG_NODE_MAP};
     return push_section(out, root, method, "task", task_own) &&
            sg_push_copy(out, "workers", sg_node_member(root, "workers")) &&
@@ -73,15 +91,19 @@ static bool resolve(struct sg_node *out, const struct sg_node *root, const struc
            sg_push_copy(out, "error-feedback", sg_override(method, root, "error-feedback")) &&
            sg_push_copy(out, "scope", sg_override(method, root, "scope")) &&
            sg_push_copy(out, "message", sg_override(method, root, "message")) &&
-           sg_push_copy(out, "record", sg_node_member(root, "record")) && sg_push_copy(out, "method", choice);
+           sg_push_copy(out, "record", sg_node_member(root, "record")) && push_choice(out, method, ops);
 }
 
-bool sg_run_choice(struct sg_run_choice *out, const struct sg_node *root, const struct sg_node *method,
-                   const struct sg_node *choice, const char *label, size_t turn) {
+bool sg_run_choice(struct sg_run_choice *out, const struct sg_node *root, const struct sg_node *method, size_t turn) {
+    const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(method, "compressor", ""));
+    const char *name = sg_node_string(method, "name", "");
     bool past = false;
-    *out = (struct sg_run_choice){.swept = {.kind = SG_NODE_MAP}, .label = strdup(label)};
-    const bool fine = out->label != NULL && resolve(&out->resolved, root, method, choice) &&
-                      sg_choose_entries(&out->resolved, turn, &out->label, &out->swept, &past);
+    *out = (struct sg_run_choice){.label = NULL};
+    if (ops == NULL)
+        return true;
+    *out = (struct sg_run_choice){.swept = {.kind = SG_NODE_MAP}, .label = strdup(name), .base = strlen(name)};
+    const bool fine =
+        out->label != NULL && resolve(&out->resolved, root, method, ops) && sg_choose_run(out, turn, &past);
     if (!fine || past)
         sg_run_choice_clear(out);
     return fine;
@@ -146,32 +168,15 @@ static bool add_seeds(struct cells *cells, const struct sg_node *seeds, const st
     return true;
 }
 
-static bool add_choice(struct cells *cells, const struct sg_node *root, const struct sg_node *method,
-                       const struct sg_node *choice, const char *label) {
+static bool add_method(struct cells *cells, const struct sg_node *root, const struct sg_node *method) {
     for (size_t turn = 0;; turn++) {
         struct sg_run_choice run;
-        if (!sg_run_choice(&run, root, method, choice, label, turn))
+        if (!sg_run_choice(&run, root, method, turn))
             return false;
         if (run.label == NULL)
             return true;
-        bool fine = add_seeds(cells, sg_node_get(root, "seeds"), method, &run);
+        const bool fine = add_seeds(cells, sg_node_get(root, "seeds"), method, &run);
         sg_run_choice_clear(&run);
-        if (!fine)
-            return false;
-    }
-}
-
-static bool add_method(struct cells *cells, const struct sg_node *root, const struct sg_node *method) {
-    for (size_t turn = 0;; turn++) {
-        struct sg_node choice;
-        char *label;
-        if (!sg_method_choice(method, turn, &choice, &label))
-            return false;
-        if (label == NULL)
-            return true;
-        bool fine = add_choice(cells, root, method, &choice, label);
-        sg_node_clear(&choice);
-        free(label);
         if (!fine)
             return false;
     }

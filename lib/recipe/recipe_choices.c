@@ -38,18 +38,21 @@ struct list {
 enum { LISTS = 64 }; /* more than there are keys that may be lists */
 
 /* The lists of choices in a map and in its sections, in the order of the keys, behind the n that are there; returns how
- * many. `section` is the path of the map with a dot behind it. */
-static size_t find_lists(struct sg_node *map, const char *section, struct list list[LISTS], size_t n) {
+ * many. `section` is the path of the map with a dot behind it, `leave` a key that is left out, or NULL. */
+static size_t find_lists(struct sg_node *map, const char *section, const char *leave, struct list list[LISTS],
+                         size_t n) {
     for (size_t i = 0; i < map->count && n < LISTS; i++) {
         struct sg_node *child = &map->child[i];
         char path[64];
         snprintf(path, sizeof path, "%s%s", section, child->key);
+        if (leave != NULL && strcmp(child->key, leave) == 0)
+            continue;
         if (child->kind == SG_NODE_LIST && child->choices) {
             list[n].node = child;
             memcpy(list[n++].path, path, sizeof path);
         } else if (child->kind == SG_NODE_MAP) {
             snprintf(path, sizeof path, "%s%s.", section, child->key);
-            n = find_lists(child, path, list, n);
+            n = find_lists(child, path, NULL, list, n);
         }
     }
     return n;
@@ -65,8 +68,6 @@ static const char *text_of(const struct sg_node *value) {
  * told by its path. */
 static bool tell_entry(const struct list *list, const struct sg_node *entry, char **label, struct sg_node *swept) {
     char told[80];
-    if (label == NULL)
-        return true;
     snprintf(told, sizeof told, " %s=", list->node->key);
     const char *key = swept != NULL && strstr(*label, told) != NULL ? list->path : list->node->key;
     return append_label(label, key, text_of(entry)) && (swept == NULL || sg_push_copy(swept, key, entry));
@@ -86,41 +87,18 @@ static bool choose_entry(const struct list *from, size_t at, char **label, struc
     return true;
 }
 
-bool sg_choose_entries(struct sg_node *map, size_t turn, char **label, struct sg_node *swept, bool *past) {
+bool sg_choose_run(struct sg_run_choice *run, size_t turn, bool *past) {
     struct list list[LISTS];
     size_t at[LISTS];
-    const size_t n = find_lists(map, "", list, 0);
+    const size_t own = find_lists(sg_node_member(&run->resolved, "method"), "", NULL, list, 0);
+    const size_t n = find_lists(&run->resolved, "", "method", list, own);
+    bool fine = true;
     for (size_t i = n; i-- > 0; turn /= list[i].node->count)
         at[i] = turn % list[i].node->count;
     *past = turn > 0;
-    bool fine = true;
-    for (size_t i = 0; fine && i < n && !*past; i++)
-        fine = choose_entry(&list[i], at[i], label, swept);
-    return fine;
-}
-
-bool sg_method_choice(const struct sg_node *from, size_t turn, struct sg_node *method, char **label) {
-    static const char *const section[] = {"controller", "values"};
-    const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(from, "compressor", ""));
-    *method = (struct sg_node){.kind = SG_NODE_MAP, .line = from->line, .column = from->column};
-    *label = NULL;
-    if (ops == NULL)
-        return true;
-    *label = strdup(sg_node_string(from, "name", ""));
-    bool past = false, fine = *label != NULL && sg_push_copy(method, "compressor", sg_node_member(from, "compressor"));
-    for (size_t i = 0; fine && i < ops->n_params; i++) {
-        const struct sg_node *given = sg_node_member(from, ops->params[i].name);
-        if (given != NULL || ops->params[i].words == NULL)
-            fine = sg_push_copy(method, ops->params[i].name, given);
-    }
-    for (size_t i = 0; fine && i < sizeof section / sizeof *section; i++)
-        if (sg_node_member(from, section[i]) != NULL)
-            fine = sg_push_copy(method, section[i], sg_node_member(from, section[i]));
-    fine = fine && sg_choose_entries(method, turn, label, NULL, &past);
-    if (!fine || past) {
-        free(*label);
-        *label = NULL;
-        sg_node_clear(method);
+    for (size_t i = 0; fine && i < n && !*past; i++) {
+        fine = choose_entry(&list[i], at[i], &run->label, i < own ? NULL : &run->swept);
+        run->base = i < own && fine ? strlen(run->label) : run->base;
     }
     return fine;
 }

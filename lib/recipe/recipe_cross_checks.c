@@ -140,25 +140,6 @@ static const struct sg_optimizer_ops *find_optimizer(const struct sg_node *secti
     return ops;
 }
 
-/* At every choice of its lists, of which the check of the methods refuses too many. */
-static bool check_optimizer(struct sg_check *c, const struct sg_node *section) {
-    bool past = false, fine = true;
-    const size_t before = c->problems->count;
-    for (size_t turn = 0; fine && !past && turn < SG_LABELS && c->problems->count == before; turn++) {
-        double param[OPTIMIZER_PARAMETERS];
-        struct sg_node chosen;
-        if (!sg_node_copy(&chosen, section))
-            return false;
-        fine = sg_choose_entries(&chosen, turn, NULL, NULL, &past);
-        const struct sg_optimizer_ops *ops = find_optimizer(&chosen, param);
-        const char *why = !past && ops != NULL && ops->refuses != NULL ? ops->refuses(param) : NULL;
-        if (why != NULL)
-            sg_problem_at(c->problems, section->line, section->column, "optimizer: %s", why);
-        sg_node_clear(&chosen);
-    }
-    return fine;
-}
-
 static void check_decays(struct sg_check *c, const struct sg_node *section) {
     const struct sg_node *decays = sg_node_get(section, "decay-at");
     for (size_t i = 1; decays != NULL && i < decays->count; i++)
@@ -242,7 +223,6 @@ bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_nod
         check_network(c, map);
     } else if (strcmp(section, "optimizer") == 0) {
         check_decays(c, map);
-        return check_optimizer(c, map);
     } else if (strcmp(section, "methods[]") == 0) {
         choose_length(c, map);
     } else if (strcmp(section, "claims[].at") == 0) {
@@ -265,15 +245,21 @@ bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_nod
 
 /* ---- methods ---- */
 
-/* The optimizer of a run may refuse forms that work in updates. */
-static void check_form(struct sg_check *c, const struct sg_node *run, const struct sg_node *method) {
+/* The optimizer of a run may refuse its parameters, and forms that work in updates. */
+static void check_optimizer(struct sg_check *c, const struct sg_node *run, const struct sg_node *method) {
+    const struct sg_node *section = sg_node_get(run, "optimizer");
     const char *form = sg_node_string(run, "error-feedback.form", "");
     double param[OPTIMIZER_PARAMETERS];
-    const struct sg_optimizer_ops *ops = find_optimizer(sg_node_get(run, "optimizer"), param);
+    const struct sg_optimizer_ops *ops = find_optimizer(section, param);
     const struct sg_feedback_rule *rule = sg_feedback_find(form);
+    const char *why = ops != NULL && ops->refuses != NULL ? ops->refuses(param) : NULL;
+    if (why != NULL) {
+        sg_problem_at(c->problems, section->line, section->column, "optimizer: %s", why);
+        return;
+    }
     if (ops == NULL || ops->refuses_update_form == NULL || rule == NULL || !rule->in_updates)
         return;
-    const char *why = ops->refuses_update_form(param);
+    why = ops->refuses_update_form(param);
     if (why != NULL)
         sg_problem_at(c->problems, method->line, method->column,
                       "error-feedback '%s' does not go with this optimizer: %s", form, why);
@@ -303,25 +289,23 @@ static void check_parts(struct sg_check *c, const struct sg_node *run, const str
     sg_problem_at(c->problems, at->line, at->column, "method '%s': %s", sg_node_string(from, "name", ""), err.msg);
 }
 
-/* Adds a label, which it takes over; base: its length without the values of lists. */
-static bool add_label(struct sg_check *c, const struct sg_node *at, char *label, size_t base) {
+/* Adds the run's label, and takes it over. */
+static bool add_label(struct sg_check *c, const struct sg_node *at, struct sg_run_choice *run) {
     const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(at, "compressor", ""));
-    char name[SG_EXCERPT];
-    for (size_t i = 0; i < c->n_labels; i++)
-        if (strcmp(c->label[i].text, label) == 0) {
-            sg_problem_at(c->problems, at->line, at->column, "method name '%s' is used twice", sg_excerpt(name, label));
-            free(label);
-            return true;
-        }
-    struct sg_label *grown = realloc(c->label, (c->n_labels + 1) * sizeof *grown);
-    if (grown == NULL) {
-        free(label);
-        return false;
+    if (sg_label_find(c, run->label) != NULL) {
+        char name[SG_EXCERPT];
+        sg_problem_at(c->problems, at->line, at->column, "method name '%s' is used twice",
+                      sg_excerpt(name, run->label));
+        return true;
     }
+    struct sg_label *grown = realloc(c->label, (c->n_labels + 1) * sizeof *grown);
+    if (grown == NULL)
+        return false;
     c->label = grown;
-    c->label[c->n_labels++] = (struct sg_label){label, base, strlen(sg_node_string(at, "name", "")),
+    c->label[c->n_labels++] = (struct sg_label){run->label, run->base, strlen(sg_node_string(at, "name", "")),
                                                 ops->traits & SG_TRAIT_ABSOLUTE && ops->bound != NULL &&
                                                     sg_node_member(at, "controller") == NULL};
+    run->label = NULL;
     return true;
 }
 
@@ -334,44 +318,23 @@ static bool keep_swept(struct sg_check *c, const struct sg_node *swept) {
     return fine;
 }
 
-/* Checks the runs of one choice of the method's parameters. */
-static bool check_runs(struct sg_check *c, const struct sg_node *root, const struct sg_node *method,
-                       const struct sg_node *choice, const char *label) {
-    const size_t before = c->problems->count;
-    for (size_t turn = 0; c->problems->count == before; turn++) {
-        struct sg_run_choice run;
-        if (!sg_run_choice(&run, root, method, choice, label, turn))
-            return false;
-        if (run.label == NULL)
-            return true;
-        check_form(c, &run.resolved, method);
-        check_parts(c, &run.resolved, method);
-        bool fine = add_label(c, method, run.label, strlen(label));
-        run.label = NULL;
-        fine = fine && keep_swept(c, &run.swept);
-        sg_run_choice_clear(&run);
-        if (!fine)
-            return false;
-        if (c->n_labels > SG_LABELS)
-            sg_problem_at(c->problems, method->line, method->column, "more than %d combinations of methods and lists",
-                          SG_LABELS);
-    }
-    return true;
-}
-
-static bool check_choices(struct sg_check *c, const struct sg_node *root, const struct sg_node *method) {
+/* Checks the runs of a method, one for each choice of its lists. */
+static bool check_runs(struct sg_check *c, const struct sg_node *root, const struct sg_node *method) {
     const size_t before = c->problems->count;
     bool fine = true;
     for (size_t turn = 0; fine && c->problems->count == before; turn++) {
-        struct sg_node choice;
-        char *label;
-        if (!sg_method_choice(method, turn, &choice, &label))
+        struct sg_run_choice run;
+        if (!sg_run_choice(&run, root, method, turn))
             return false;
-        if (label == NULL)
+        if (run.label == NULL)
             return true;
-        fine = check_runs(c, root, method, &choice, label);
-        sg_node_clear(&choice);
-        free(label);
+        check_optimizer(c, &run.resolved, method);
+        check_parts(c, &run.resolved, method);
+        fine = add_label(c, method, &run) && keep_swept(c, &run.swept);
+        sg_run_choice_clear(&run);
+        if (c->n_labels > SG_LABELS)
+            sg_problem_at(c->problems, method->line, method->column, "more than %d combinations of methods and lists",
+                          SG_LABELS);
     }
     return fine;
 }
@@ -393,7 +356,7 @@ bool sg_check_methods(struct sg_check *c, const struct sg_node *root, const stru
     for (size_t i = 0; fine && i < methods->count; i++) {
         check_task_key(c, root, &methods->child[i], "shards");
         check_task_key(c, root, &methods->child[i], "sharding");
-        fine = check_choices(c, root, &methods->child[i]);
+        fine = check_runs(c, root, &methods->child[i]);
     }
     if (c->n_labels * n_seeds > SG_CELLS)
         sg_problem_at(c->problems, methods->line, methods->column, "%zu cells are more than %d", c->n_labels * n_seeds,

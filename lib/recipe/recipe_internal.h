@@ -31,6 +31,7 @@ struct sg_problems {
     struct sg_problem problem[SG_PROBLEMS];
 };
 
+/* Notes a problem; the same one at the same place once. */
 void sg_problem_at(struct sg_problems *p, int line, int column, const char *format, ...) SG_PRINTF(4, 5);
 /* Writes the problems into err in the order of their places, one a line. */
 sg_status sg_problems_report(const struct sg_problems *p, sg_status status, struct sg_error *err);
@@ -192,6 +193,8 @@ bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_nod
 bool sg_check_methods(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods);
 void sg_check_forget_labels(struct sg_check *c);
 
+/* The label with exactly this text; NULL = there is none. */
+const struct sg_label *sg_label_find(const struct sg_check *c, const char *text);
 /* Is it a label but for the values of lists, which are not those of the method's parameters? */
 bool sg_is_swept_label(const struct sg_check *c, const char *name);
 /* Replace each claim, and each entry of a plot's methods, that has such a name by one for each of its values. */
@@ -214,28 +217,20 @@ sg_status sg_read_method(struct sg_method_config *out, double room[SG_METHOD_NUM
                          const struct sg_constant *constants, size_t n, const struct sg_node **at,
                          struct sg_error *err);
 
-/* The turn-th choice of the lists in a map, the last varying fastest: each becomes one of its entries. *past: there are
- * no more turns, and the map is as it was. Unless it is NULL, *label gets " key=value" of each behind what it has, and
- * then swept, unless it is NULL, gets the values under the same keys. */
-bool sg_choose_entries(struct sg_node *map, size_t turn, char **label, struct sg_node *swept, bool *past);
-
-/* The turn-th choice of a method's list parameters, the last varying fastest: *method is {compressor, its parameters}
- * and the sections controller and values, if it has them, with single values, *label its label. Past the last choice
- * *label is NULL. */
-bool sg_method_choice(const struct sg_node *from, size_t turn, struct sg_node *method, char **label);
-
 /* A cell without its seed. */
 struct sg_run_choice {
     struct sg_node resolved; /* as that of a cell */
     struct sg_node swept;    /* as that of a cell */
     char *label;
+    size_t base; /* how many bytes of the label are those before `swept` */
 };
 
-/* The turn-th choice of the lists that stand outside of the parameters of `choice`, a choice of this method with this
- * label. Past the last choice the label is NULL, and nothing is to be cleared. What is wrong in the recipe stays as it
- * is. */
-bool sg_run_choice(struct sg_run_choice *out, const struct sg_node *root, const struct sg_node *method,
-                   const struct sg_node *choice, const char *label, size_t turn);
+/* The turn-th choice of a method's lists, those of its parameters first and the last varying fastest. Past the last
+ * choice the label is NULL, and nothing is to be cleared. What is wrong in the recipe stays as it is. */
+bool sg_run_choice(struct sg_run_choice *out, const struct sg_node *root, const struct sg_node *method, size_t turn);
+/* Chooses the entries of the lists in run->resolved, and completes label, base and swept by them. *past: there are no more
+ * turns, and all is as it was. */
+bool sg_choose_run(struct sg_run_choice *run, size_t turn, bool *past);
 void sg_run_choice_clear(struct sg_run_choice *run);
 
 /* What a shared object may change when it is loaded (plugin_guard.c). The end puts back what was there at the

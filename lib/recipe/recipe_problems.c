@@ -7,15 +7,17 @@
 
 void sg_problem_at(struct sg_problems *p, int line, int column, const char *format, ...) {
     SG_ASSERT(line >= 0 && column >= 0);
-    if (p->count++ >= SG_PROBLEMS)
-        return;
-    struct sg_problem *problem = &p->problem[p->count - 1];
-    problem->line = line;
-    problem->column = column;
+    struct sg_problem problem = {.line = line, .column = column};
     va_list args;
     va_start(args, format);
-    vsnprintf(problem->text, sizeof problem->text, format, args);
+    vsnprintf(problem.text, sizeof problem.text, format, args);
     va_end(args);
+    for (size_t i = 0; i < p->count && i < SG_PROBLEMS; i++)
+        if (p->problem[i].line == line && p->problem[i].column == column &&
+            strcmp(p->problem[i].text, problem.text) == 0)
+            return;
+    if (p->count++ < SG_PROBLEMS)
+        p->problem[p->count - 1] = problem;
 }
 
 static bool before(const struct sg_problem *a, const struct sg_problem *b) {

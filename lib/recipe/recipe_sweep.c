@@ -12,17 +12,17 @@ static bool is_variant_of(const struct sg_label *label, const char *name) {
            strncmp(label->text, name, label->base) == 0;
 }
 
-static bool has_label(const struct sg_check *c, const char *label) {
+const struct sg_label *sg_label_find(const struct sg_check *c, const char *text) {
     for (size_t i = 0; i < c->n_labels; i++)
-        if (strcmp(c->label[i].text, label) == 0)
-            return true;
-    return false;
+        if (strcmp(c->label[i].text, text) == 0)
+            return &c->label[i];
+    return NULL;
 }
 
 bool sg_is_swept_label(const struct sg_check *c, const char *name) {
     for (size_t i = 0; i < c->n_labels; i++)
         if (is_variant_of(&c->label[i], name))
-            return !has_label(c, name);
+            return sg_label_find(c, name) == NULL;
     return false;
 }
 
@@ -53,7 +53,7 @@ static bool put_values(struct sg_check *c, struct sg_node *node, const char *val
     bool fine = true;
     if (is_swept_name(c, node)) {
         fine = append(node, values);
-        if (fine && !has_label(c, node->string)) {
+        if (fine && sg_label_find(c, node->string) == NULL) {
             char name[SG_EXCERPT];
             sg_problem_at(c->problems, node->line, node->column,
                           "there is no method '%s', which this claim compares at each value of the lists",
