@@ -6,53 +6,32 @@
 #include "sg_file.h"
 #include "sg_json.h"
 
-/* Does the key that a --set changes lie in this part of a recipe? */
-static bool sets_part(const char *set, const char *part) {
-    return strncmp(set, part, strlen(part)) == 0;
-}
-
-/* Can it change the labels of cells? A list does, but for keys whose single value it is. */
-static bool sets_labels(const char *set, bool lists) {
-    static const char *const whole[] = {"seeds", "record", "claims", "plots", "optimizer.decay-at"};
-    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
-        lists = lists && !sets_part(set, whole[i]);
-    return lists || sets_part(set, "methods");
-}
-
-/* Raw tree with every --set applied. *labels_set <- the last that can change labels. */
-static bool read_raw(struct sg_node *raw, const char *text, size_t length, struct sg_problems *p, size_t n_set,
-                     const char **labels_set) {
-    if (!sg_yaml_parse(raw, text, length, SG_ORIGIN_FILE, p))
-        return false;
-    for (size_t i = 0; i < n_set && p->count == 0 && raw->kind == SG_NODE_MAP; i++) {
-        bool lists;
-        if (!sg_recipe_set(raw, p->set[i], (int)i + 1, p, &lists))
-            return false;
-        if (sets_labels(p->set[i], lists))
-            *labels_set = p->set[i];
-    }
-    return true;
+/* Raw tree with every --set applied. */
+static bool read_raw(struct sg_node *raw, const char *text, size_t length, struct sg_problems *p, size_t n_set) {
+    bool fine = sg_yaml_parse(raw, text, length, SG_ORIGIN_FILE, p);
+    for (size_t i = 0; fine && i < n_set && p->count == 0 && raw->kind == SG_NODE_MAP; i++)
+        fine = sg_recipe_set(raw, p->set[i], (int)i + 1, p);
+    return fine;
 }
 
 static bool check_raw(struct sg_node *root, const struct sg_node *raw, struct sg_problems *p,
-                      struct sg_problems *dangling, size_t n_set, const char *labels_set) {
-    struct sg_check check = {.problems = p, .dangling = dangling, .labels_set = labels_set};
-    for (size_t i = 0; i < n_set; i++)
-        if (sets_part(p->set[i], "record"))
-            check.series_set = p->set[i];
+                      struct sg_problems *dangling) {
+    struct sg_check check = {.problems = p, .dangling = dangling};
     bool fine = sg_schema_open(&check.schema) && sg_check_root(&check, raw, root);
     sg_check_forget_labels(&check);
     sg_schema_close(&check.schema);
     return fine;
 }
 
-/* Keeps what a --set took away from the file's claims and plots, as text for whoever judges them. */
+/* Keeps what does not fit any more in the file's claims and plots, as text for whoever judges them. */
 static bool keep_dangling(struct sg_recipe *recipe, const struct sg_problems *dangling) {
     struct sg_error text;
     if (dangling->count == 0)
         return true;
     sg_problems_report(dangling, SG_ERR_ARGUMENT, &text);
-    recipe->dangling = strdup(text.msg);
+    recipe->dangling = sg_format("%s: its claims and plots do not fit what --set made of it (leave them out with --set "
+                                 "claims=[] --set plots=[], or change them too)\n%s",
+                                 recipe->path, text.msg);
     return recipe->dangling != NULL;
 }
 
@@ -79,16 +58,15 @@ static sg_status parse(struct sg_recipe *out, struct sg_node *raw, const struct 
     struct sg_problems problems = {.path = from->name, .set = from->set}, dangling = problems;
     struct sg_recipe recipe = {.path = strdup(from->name), .text = malloc(from->length + 1)};
     sg_status status = SG_OK;
-    const char *labels_set = NULL;
-    bool fine = recipe.path != NULL && recipe.text != NULL &&
-                read_raw(raw, from->text, from->length, &problems, from->n_set, &labels_set);
+    bool fine =
+        recipe.path != NULL && recipe.text != NULL && read_raw(raw, from->text, from->length, &problems, from->n_set);
     for (size_t i = 0; fine && problems.count == 0 && from->changes != NULL && i < from->changes->count; i++)
         fine = sg_recipe_change(raw, &from->changes->child[i], &problems);
     if (fine && problems.count > 0) {
         status = sg_problems_report(&problems, SG_ERR_FORMAT, err);
         goto out;
     }
-    if (!fine || !check_raw(&recipe.root, raw, &problems, &dangling, from->n_set, labels_set) ||
+    if (!fine || !check_raw(&recipe.root, raw, &problems, from->n_set > 0 ? &dangling : &problems) ||
         !keep_dangling(&recipe, &dangling) || !keep_set(&recipe, from->set, from->n_set)) {
         status = sg_fail_memory(err, "the recipe");
         goto out;

@@ -236,11 +236,10 @@ static bool check_choices(struct sg_check *c, const struct sg_schema_row *row, c
 static bool check_seeds(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *root,
                         const struct sg_node *raw, struct sg_node *out) {
     struct sg_node range = {0}, list = {0};
-    size_t before = c->problems->count;
+    const size_t before = c->problems->count;
     bool fine = raw->kind != SG_NODE_MAP || check_section(c, "seeds", "", root, raw, &range);
-    *out = (struct sg_node){.kind = SG_NODE_LIST, .line = raw->line, .column = raw->column};
     if (fine && c->problems->count == before)
-        fine = sg_list_seeds(c, row, raw->kind == SG_NODE_MAP ? &range : raw, raw, &list);
+        fine = sg_list_seeds(c, row, raw->kind == SG_NODE_MAP ? &range : raw, &list);
     if (fine && c->problems->count == before)
         fine = check_list(c, row, row->least, row->most, "", root, &list, out);
     sg_node_clear(&range);
@@ -272,8 +271,14 @@ static bool check_given(struct sg_check *c, const struct sg_schema_row *row, con
 static bool check_row(struct sg_check *c, const struct sg_schema_row *row, const char *variant,
                       const struct sg_node *root, const struct sg_node *map, struct sg_node *out) {
     const struct sg_node *raw = sg_node_member(map, sg_row_key(row));
-    if (raw != NULL)
-        return check_given(c, row, variant, root, raw, out);
+    if (raw != NULL) {
+        const bool judged = strcmp(row->path, "claims") == 0 || strcmp(row->path, "plots") == 0;
+        struct sg_problems *problems = c->problems;
+        c->problems = judged && raw->line > 0 ? c->dangling : problems;
+        const bool fine = check_given(c, row, variant, root, raw, out);
+        c->problems = problems;
+        return fine;
+    }
     if (row->required)
         sg_problem_at(c->problems, map->line, map->column, "missing key '%s' (%s)", sg_row_key(row), row->help);
     if (row->required || row->preset[0] == '\0')

@@ -33,6 +33,9 @@ struct sg_problems {
 
 /* Notes a problem; the same one at the same place once. */
 void sg_problem_at(struct sg_problems *p, int line, int column, const char *format, ...) SG_PRINTF(4, 5);
+/* "a, b, c", cut at the end of a name. Returns out. */
+enum { SG_LIST_CHARS = 160 };
+const char *sg_list_text(char out[SG_LIST_CHARS], const char *const *name, size_t n);
 /* Writes the problems into err in the order of their places, one a line. */
 sg_status sg_problems_report(const struct sg_problems *p, sg_status status, struct sg_error *err);
 
@@ -44,8 +47,8 @@ enum { SG_ORIGIN_FILE = -1, SG_ORIGIN_PRESET = 0 };
 /* Parse `text` into *out (zeroed by the caller; its key stays), noting the first problem. */
 bool sg_yaml_parse(struct sg_node *out, const char *text, size_t length, int origin, struct sg_problems *p);
 
-/* Put the value of the --set with this origin into the raw tree. *lists: a list was there before or is there now. */
-bool sg_recipe_set(struct sg_node *root, const char *set, int origin, struct sg_problems *p, bool *lists);
+/* Put the value of the --set with this origin into the raw tree. */
+bool sg_recipe_set(struct sg_node *root, const char *set, int origin, struct sg_problems *p);
 /* Put a value whose key is a dotted path into the raw tree. */
 bool sg_recipe_change(struct sg_node *root, const struct sg_node *change, struct sg_problems *p);
 
@@ -151,21 +154,20 @@ struct sg_label {
 struct sg_check {
     struct sg_schema schema;
     struct sg_problems *problems;
-    struct sg_problems *dangling; /* names in the file's claims and plots that a --set took away */
+    struct sg_problems *dangling; /* where those of the file's claims and plots go; `problems` if there is no --set */
     const struct sg_node *root;   /* the top level as far as it is complete */
     struct sg_label *label;       /* [n_labels] of the cells; NULL until the methods are known to be right */
     size_t n_labels;
-    bool series_right;                   /* record.series is complete and free of problems */
-    struct sg_node swept;                /* a map whose keys are those of the cells' swept values */
-    const char *labels_set, *series_set; /* a --set that changed methods, lists or record, and so perhaps names */
+    bool series_right;    /* record.series is complete and free of problems */
+    struct sg_node swept; /* a map whose keys are those of the cells' swept values */
 };
 
 /* Check the raw tree and complete it into *out, which is meaningful only if no problem was noted. */
 bool sg_check_root(struct sg_check *c, const struct sg_node *raw, struct sg_node *out);
 
-/* The list that `seeds` stands for, a complete map {first, count} or a text "1..3,7", every entry at the place of `at`. */
+/* The list that seeds stand for, a complete map {first, count} or a text "1..3,7"; every entry has their place. */
 bool sg_list_seeds(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *seeds,
-                   const struct sg_node *at, struct sg_node *out);
+                   struct sg_node *out);
 
 /* A leaf that is not null; *out is a copy of raw, brought into normal form. */
 void sg_check_scalar(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw,

@@ -83,23 +83,9 @@ static void add_constants(struct names *names, const struct sg_task_kind *task) 
         add(names, sg_common_constants[i].name);
 }
 
-/* "a, b, c", cut at an entry's end. */
-static const char *list_of(const struct names *names, char out[160]) {
-    size_t used = 0;
-    out[0] = '\0';
-    for (size_t i = 0; i < names->n; i++) {
-        if (used + strlen(names->at[i]) + 8 > 160) {
-            snprintf(out + used, 160 - used, ", …");
-            break;
-        }
-        used += (size_t)snprintf(out + used, 160 - used, "%s%s", i ? ", " : "", names->at[i]);
-    }
-    return out;
-}
-
 static void check_recordable(struct sg_check *c, const struct sg_task_kind *task, const struct sg_node *raw) {
     struct names names = {.n = 0};
-    char name[SG_EXCERPT], list[160];
+    char name[SG_EXCERPT], list[SG_LIST_CHARS];
     add_recordable(&names, task);
     if (has(&names, raw->string))
         return;
@@ -110,19 +96,7 @@ static void check_recordable(struct sg_check *c, const struct sg_task_kind *task
                       "record.series: task '%s' cannot record '%s' (did you mean '%s'?)", task->name, name, near);
     else
         sg_problem_at(c->problems, raw->line, raw->column, "record.series: task '%s' cannot record '%s'; it has %s",
-                      task->name, name, list_of(&names, list));
-}
-
-/* Notes a name that the file gives and that a --set of record took away: the file may be right as it is. */
-static bool note_taken_away(struct sg_check *c, const struct sg_node *raw) {
-    char set[SG_EXCERPT];
-    if (c->series_set == NULL || raw->line == 0)
-        return false;
-    sg_problem_at(c->dangling, raw->line, raw->column,
-                  "series '%s' is not recorded any more after --set %s (leave claims and plots out with "
-                  "--set claims=[] --set plots=[], or change them too)",
-                  raw->string, sg_excerpt(set, c->series_set));
-    return true;
+                      task->name, name, sg_list_text(list, names.at, names.n));
 }
 
 /* Can this key be a list of values, one for each cell? */
@@ -133,70 +107,46 @@ static bool may_be_swept(const struct sg_check *c, const char *key) {
     return false;
 }
 
-/* Notes an axis over a key that is no list; if there are other problems, it may be one of them that it is none. */
-static void note_not_swept(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw) {
-    char set[SG_EXCERPT];
-    if (c->problems->count > 0)
-        return;
-    if (c->labels_set != NULL && raw->line > 0)
-        sg_problem_at(c->dangling, raw->line, raw->column,
-                      "'%s' is no list any more after --set %s (leave plots out with --set plots=[], or change them "
-                      "too)",
-                      raw->string, sg_excerpt(set, c->labels_set));
-    else
-        sg_problem_at(c->problems, raw->line, raw->column,
-                      "%s: '%s' is the same for all cells (make it a list, or name a series)", sg_row_key(row),
-                      raw->string);
-}
-
-/* A name that is not among those known here: is it not recorded, a constant, or misspelt? */
-static void note_unknown(struct sg_check *c, const struct sg_schema_row *row, const struct sg_task_kind *task,
-                         const struct names *known, const struct sg_node *raw) {
-    struct names recordable = {.n = 0}, constants = {.n = 0}, modelled = {.n = 0}, all = *known;
-    char name[SG_EXCERPT], list[160];
-    if (is_axis(row) && may_be_swept(c, raw->string)) {
-        note_not_swept(c, row, raw);
-        return;
-    }
-    add_recordable(&recordable, task);
-    add_constants(&constants, task);
-    if (has(&recordable, raw->string)) {
-        if (!note_taken_away(c, raw))
-            sg_problem_at(c->problems, raw->line, raw->column,
-                          "%s: series '%s' is not recorded (add it to record.series)", sg_row_key(row), raw->string);
-        return;
-    }
-    sg_excerpt(name, raw->string);
+/* Why a name that exists cannot stand here; NULL = there is none of it. */
+static const char *why_not(const struct sg_check *c, const struct sg_schema_row *row, const struct names *recordable,
+                           const struct sg_task_kind *task, const char *name) {
+    struct names modelled = {.n = 0}, bursts = {.n = 0}, constants = {.n = 0};
     for (size_t i = 0; i < SG_NET_SERIES; i++)
         add(&modelled, sg_net_series[i].name);
-    if (has(&modelled, raw->string)) {
-        sg_problem_at(c->problems, raw->line, raw->column,
-                      "%s: series '%s' is modelled, and there is no network (add a section 'network')", sg_row_key(row),
-                      name);
-        return;
-    }
-    struct names bursts = {.n = 0};
     add_bursts(&bursts);
-    if (has(&bursts, raw->string)) {
-        sg_problem_at(c->problems, raw->line, raw->column,
-                      "%s: series '%s' is modelled if the network's bursts are asked for (add network.bursts: true)",
-                      sg_row_key(row), name);
-        return;
-    }
-    if (has(&constants, raw->string)) {
-        sg_problem_at(c->problems, raw->line, raw->column, "%s: '%s' is a constant, and a series is needed here",
-                      sg_row_key(row), name);
-        return;
-    }
+    add_constants(&constants, task);
+    return is_axis(row) && may_be_swept(c, name) ? "'%s' is the same for all cells (make it a list, or name a series)"
+           : has(recordable, name)               ? "series '%s' is not recorded (add it to record.series)"
+           : has(&modelled, name) ? "series '%s' is modelled, and there is no network (add a section 'network')"
+           : has(&bursts, name)
+               ? "series '%s' is modelled if the network's bursts are asked for (add network.bursts: true)"
+           : has(&constants, name) ? "'%s' is a constant, and a series is needed here"
+                                   : NULL;
+}
+
+/* A name that is not among those known here: does it exist at all, or is it misspelt? */
+static void note_unknown(struct sg_check *c, const struct sg_schema_row *row, const struct sg_task_kind *task,
+                         const struct names *known, const struct sg_node *raw) {
+    struct names recordable = {.n = 0}, all = *known;
+    char name[SG_EXCERPT], list[SG_LIST_CHARS], why[160];
+    if (is_axis(row) && may_be_swept(c, raw->string) && c->problems->count > 0)
+        return; /* one of the other problems may be why it is no list */
+    sg_excerpt(name, raw->string);
+    add_recordable(&recordable, task);
     for (size_t i = 0; i < recordable.n; i++)
         add(&all, recordable.at[i]);
+    const char *format = why_not(c, row, &recordable, task, raw->string);
     const char *near = sg_suggest(raw->string, all.at, all.n);
-    if (near != NULL)
+    if (format != NULL) {
+        snprintf(why, sizeof why, format, name);
+        sg_problem_at(c->problems, raw->line, raw->column, "%s: %s", sg_row_key(row), why);
+    } else if (near != NULL) {
         sg_problem_at(c->problems, raw->line, raw->column, "%s: unknown series '%s' (did you mean '%s'%s?)",
                       sg_row_key(row), name, near, has(known, near) ? "" : ", which would have to be in record.series");
-    else
+    } else {
         sg_problem_at(c->problems, raw->line, raw->column, "%s: unknown series '%s'; there are %s", sg_row_key(row),
-                      name, list_of(known, list));
+                      name, sg_list_text(list, known->at, known->n));
+    }
 }
 
 void sg_check_series(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw) {
@@ -247,7 +197,7 @@ void sg_check_axes(struct sg_check *c, const struct sg_node *plot) {
         struct names recorded = {.n = 0}, spelt = {.n = 0};
         add_recorded(&recorded, c->root);
         add(&spelt, name->string);
-        if (!has(&recorded, spelt.at[0]) && !(c->series_set != NULL && name->line > 0))
+        if (!has(&recorded, spelt.at[0]))
             sg_problem_at(c->problems, name->line, name->column,
                           "%s: '%s' is a constant; a plot of kind 'curves' needs a series (or kind: points)", axis[i],
                           spelt.at[0]);

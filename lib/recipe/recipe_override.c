@@ -98,13 +98,6 @@ static bool walk(struct sg_node *root, const char *path, int origin, struct sg_p
     return true;
 }
 
-static bool has_list(const struct sg_node *node) {
-    bool found = node->kind == SG_NODE_LIST;
-    for (size_t i = 0; i < node->count && !found; i++)
-        found = has_list(&node->child[i]);
-    return found;
-}
-
 /* The value takes the place and its key. */
 static void put(struct sg_node *place, struct sg_node *take_value) {
     free(take_value->key);
@@ -115,9 +108,8 @@ static void put(struct sg_node *place, struct sg_node *take_value) {
     *take_value = (struct sg_node){0};
 }
 
-bool sg_recipe_set(struct sg_node *root, const char *set, int origin, struct sg_problems *p, bool *lists) {
+bool sg_recipe_set(struct sg_node *root, const char *set, int origin, struct sg_problems *p) {
     const char *equals = strchr(set, '=');
-    *lists = false;
     if (equals == NULL || equals == set) {
         sg_problem_at(p, 0, origin, "write key=value, as workers=4");
         return true;
@@ -129,7 +121,6 @@ bool sg_recipe_set(struct sg_node *root, const char *set, int origin, struct sg_
     if (fine && p->count == before)
         fine = walk(root, path, origin, p, &place);
     if (fine && place != NULL) {
-        *lists = has_list(&value) || has_list(place);
         value.key_column = origin;
         put(place, &value);
     }

@@ -64,6 +64,19 @@ sg_status sg_problems_report(const struct sg_problems *p, sg_status status, stru
     return status;
 }
 
+const char *sg_list_text(char out[SG_LIST_CHARS], const char *const *name, size_t n) {
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < n; i++) {
+        if (used + strlen(name[i]) + 8 > SG_LIST_CHARS) {
+            snprintf(out + used, SG_LIST_CHARS - used, ", …");
+            break;
+        }
+        used += (size_t)snprintf(out + used, SG_LIST_CHARS - used, "%s%s", i ? ", " : "", name[i]);
+    }
+    return out;
+}
+
 const char *sg_describe_value(const struct sg_node *node, char out[80]) {
     char text[SG_EXCERPT];
     switch (node->kind) {

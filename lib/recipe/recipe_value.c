@@ -26,7 +26,7 @@ static bool kebab(const char *s) {
 /* The value must be one of the names at(0), at(1) …; the problem lists them or suggests one. */
 static void note_wrong_name(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw,
                             const char *const *candidate, size_t n) {
-    char wanted[160] = "one of ";
+    char wanted[SG_LIST_CHARS + 8], list[SG_LIST_CHARS];
     bool word = raw->kind == SG_NODE_STRING && strlen(raw->string) > 2; /* a single letter is near to every other one */
     const char *near = word ? sg_suggest(raw->string, candidate, n) : NULL;
     if (near != NULL) {
@@ -36,15 +36,7 @@ static void note_wrong_name(struct sg_check *c, const struct sg_schema_row *row,
                       sg_excerpt(name, near));
         return;
     }
-    size_t used = strlen(wanted);
-    for (size_t i = 0; i < n; i++) {
-        size_t length = strlen(candidate[i]);
-        if (used + length + 8 > sizeof wanted) {
-            snprintf(wanted + used, sizeof wanted - used, ", …");
-            break;
-        }
-        used += (size_t)snprintf(wanted + used, sizeof wanted - used, "%s%s", i ? ", " : "", candidate[i]);
-    }
+    snprintf(wanted, sizeof wanted, "one of %s", sg_list_text(list, candidate, n));
     sg_note_wrong(c, row, raw, wanted);
 }
 
@@ -95,14 +87,6 @@ static void check_method(struct sg_check *c, const struct sg_schema_row *row, co
         return;
     if (c->label == NULL) /* the methods themselves have problems */
         return;
-    if (c->labels_set && raw->line > 0) { /* the file may be right as it stands */
-        char name[SG_EXCERPT], set[SG_EXCERPT];
-        sg_problem_at(c->dangling, raw->line, raw->column,
-                      "there is no method '%s' any more after --set %s (leave claims and plots out with "
-                      "--set claims=[] --set plots=[], or change them too)",
-                      sg_excerpt(name, raw->string), sg_excerpt(set, c->labels_set));
-        return;
-    }
     const char *candidate[SG_MAP_KEYS];
     size_t n = c->n_labels < SG_MAP_KEYS ? c->n_labels : SG_MAP_KEYS;
     for (size_t i = 0; i < n; i++)

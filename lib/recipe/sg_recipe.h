@@ -45,8 +45,9 @@ struct sg_recipe {
     char **set;          /* [n_set] the --set values, in order */
     size_t n_set;
     size_t n_told; /* how many of these results name: all but those that repeat what a result names anyway */
-    /* Lines "path:line:column: …" about methods and series that the file's claims and plots name, but that a --set took
-     * away. A program that judges claims must refuse such a recipe; a single run need not. NULL = there are none. */
+    /* Lines "path:line:column: …" on what is wrong with the file's claims and plots where there is a --set, which may have
+     * taken away what they name. A program that judges claims must refuse such a recipe; a single run need not. NULL =
+     * there are none. */
     char *dangling;
 };
 

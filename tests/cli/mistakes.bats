@@ -72,11 +72,11 @@ recipe() { # SED...
     [[ $stderr == *"the data are generated (gisete), not the published set (did you mean 'gisette'?)"* ]]
 }
 
-@test "one number or word in the place of a list, and seeds as 1-2" {
+@test "one number or word in the place of a list, and seeds as 1..2" {
     sparsebench "$SMOKE" --dry-run --set 'seeds=[2]' >list
     sparsebench "$SMOKE" --dry-run --set seeds=2 | cmp - list
     sparsebench "$SMOKE" --dry-run --set 'seeds=[1, 2]' >list
-    sparsebench "$SMOKE" --dry-run --set seeds=1-2 | cmp - list
+    sparsebench "$SMOKE" --dry-run --set seeds=1..2 | cmp - list
     sparsebench "$SMOKE" --dry-run --set 'record.series=[bits]' --set claims=[] --set plots=[] >list
     sparsebench "$SMOKE" --dry-run --set record.series=bits --set claims=[] --set plots=[] | cmp - list
 }

@@ -78,20 +78,17 @@ static void test_expression_names(void) {
 
 /* What a --set takes away under the file's claims and plots: no problem of the recipe, but said to those who judge. */
 static void test_dangling(void) {
+#define FITS                                                                                                           \
+    "r.yaml: its claims and plots do not fit what --set made of it (leave them out with --set claims=[] --set "        \
+    "plots=[], or change them too)\n"
     static const char text[] = SMALL "claims: [{text: t, metric: loss, of: Top-k, at-most: 1}]\n"
                                      "plots: [{x: step, y: loss, methods: [SGD]}]\n";
     static const struct {
         const char *set, *message;
     } given[] = {
-        {"methods.Top-k.k=[1, 7]",
-         "r.yaml:10:38: there is no method 'Top-k' any more after --set methods.Top-k.k=[1, 7] (leave claims and plots "
-         "out with --set claims=[] --set plots=[], or change them too)"},
-        {"record.series=[bits]", "r.yaml:10:28: series 'loss' is not recorded any more after --set "
-                                 "record.series=[bits] (leave claims and plots "
-                                 "out with --set claims=[] --set plots=[], or change them too)\n"
-                                 "r.yaml:11:22: series 'loss' is not recorded any more after --set "
-                                 "record.series=[bits] (leave claims and plots "
-                                 "out with --set claims=[] --set plots=[], or change them too)"},
+        {"methods.Top-k.k=[1, 7]", FITS "r.yaml:10:38: unknown method 'Top-k' (did you mean 'Top-k k=1'?)"},
+        {"record.series=[bits]", FITS "r.yaml:10:28: metric: series 'loss' is not recorded (add it to record.series)\n"
+                                      "r.yaml:11:22: y: series 'loss' is not recorded (add it to record.series)"},
         {"methods.Top-k.k=7", NULL},
         {"workers=2", NULL},
     };

