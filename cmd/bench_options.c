@@ -61,12 +61,12 @@ const struct sg_program program = {
     .operand = "yaml|json",
     .summary = "Run a recipe's methods at its seeds and judge its claims, or time the kernels of the compressors.",
     .details =
-        "RECIPE may be - for stdin. Each cell (one method, one seed) is a sparsetrain process. A finished cell is\n"
-        "not run again and a stopped one goes on from its checkpoint: give the same command again. Another version\n"
-        "of the code behind its numbers, or other data, make a finished cell another.\n"
-        "A recipe of kind: kernels runs in this process instead; wrong output of a kernel is no time and exit 3.\n"
-        "Its section compressors times one worker's step of every compressor, all rounds and the decoding of its\n"
-        "own message, as a multiple of e += g.\n"
+        "RECIPE may be - for stdin. Each cell (one method, one seed) is a sparsetrain process. A finished cell is "
+        "not run again and a stopped one goes on from its checkpoint: give the same command again. Another version "
+        "of the code behind its numbers, or other data, make a finished cell another. "
+        "A recipe of kind: kernels runs in this process instead; wrong output of a kernel is no time and exit 3. "
+        "Its section compressors times one worker's step of every compressor, all rounds and the decoding of its "
+        "own message, as a multiple of e += g. "
         "The result is a table on a terminal, else JSON.\n\n"
         "Examples:\n"
         "  sparsebench recipes/fig1.yaml | sparseplot-export --format svg > fig1.svg\n"
@@ -80,8 +80,8 @@ const struct sg_program program = {
         "  sparsebench --verify-compressors --plugin mine.so mine\n"
         "  sparsebench recipes/fig1.yaml --launcher \"mpirun -n 4\" -o fig1.json\n"
         "  sparsebench recipes/fig1.yaml --part $SLURM_ARRAY_TASK_ID/8 -o /dev/null\n\n"
-        "Exit: 0 done, 1 a cell failed or diverged, 2 usage or recipe error, 3 --strict and a claim fails,\n"
-        "something differs beyond noise, a kernel's output is wrong or a compressor breaks a promise,\n"
+        "Exit: 0 done, 1 a cell failed or diverged, 2 usage or recipe error, 3 --strict and a claim fails, "
+        "something differs beyond noise, a kernel's output is wrong or a compressor breaks a promise, "
         "124 stopped at --time-limit, 128+n stopped by signal n.\n",
     .verbose = "also what finished cells said, and every seed of a claim",
     .options = options,

@@ -74,25 +74,6 @@ cJSON *earlier_kernels(const char *path, const struct sg_recipe *recipe) {
     return NULL;
 }
 
-/* Re-read, as the exporters get it: the numbers in `result` are raw text. */
-static sg_status print_table(const cJSON *result, struct sg_error *err) {
-    cJSON *parsed;
-    char *text = sg_json_text(result, false);
-    if (!text)
-        return sg_fail_memory(err, "the result");
-    sg_status status = sg_plot_parse(&parsed, text, strlen(text), "the result", err);
-    free(text);
-    if (status != SG_OK)
-        return status;
-    const struct sg_plot_select as_planned = {.seeds = sg_app_verbosity() == SG_VERBOSE,
-                                              .color = sg_color(STDOUT_FILENO, opt.color),
-                                              .columns = (size_t)sg_terminal_columns(STDOUT_FILENO),
-                                              .sort = opt.sort};
-    status = sg_export(stdout, sg_exporter_find("table"), parsed, &as_planned, NULL, err);
-    cJSON_Delete(parsed);
-    return status;
-}
-
 bool table_wanted(void) {
     return opt.table || (sg_stdout_is_terminal() && !opt.json);
 }
@@ -118,11 +99,6 @@ static bool has_rows(const cJSON *result) {
     return sg_json_get(result, "kind") != NULL;
 }
 
-sg_status put_result(const cJSON *result, struct sg_file_writer *file, struct sg_error *err) {
-    sg_status status = file->stream || !table_wanted() ? write_json(result, file, err) : SG_OK;
-    return status == SG_OK && table_wanted() && has_rows(result) ? print_table(result, err) : status;
-}
-
 sg_status page_target(char **path, struct sg_error *err) {
     if (!opt.html)
         return SG_OK;
@@ -131,24 +107,48 @@ sg_status page_target(char **path, struct sg_error *err) {
     return sg_file_target(path, NULL, opt.html, opt.force || sg_page_is_partial(opt.html), err);
 }
 
-sg_status put_page(const char *path, const cJSON *result, struct sg_error *err) {
+static sg_status print_table(const cJSON *parsed, struct sg_error *err) {
+    const struct sg_plot_select as_planned = {.seeds = sg_app_verbosity() == SG_VERBOSE,
+                                              .color = sg_color(STDOUT_FILENO, opt.color),
+                                              .columns = (size_t)sg_terminal_columns(STDOUT_FILENO),
+                                              .sort = opt.sort};
+    return sg_export(stdout, sg_exporter_find("table"), parsed, &as_planned, NULL, err);
+}
+
+/* Writes the page whole or not at all. */
+static sg_status write_page(const char *path, const cJSON *parsed, struct sg_error *err) {
     const struct sg_plot_select as_planned = {.seeds = sg_app_verbosity() == SG_VERBOSE};
-    cJSON *parsed = NULL; /* read again, as the exporters get it: the numbers in `result` are raw text */
-    char *html = NULL, *text = path ? sg_json_text(result, false) : NULL;
-    size_t size = 0;
-    if (!path)
-        return SG_OK;
+    char *html = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&html, &size);
     sg_status status =
-        text ? sg_plot_parse(&parsed, text, strlen(text), "the result", err) : sg_fail_memory(err, "the page");
-    free(text);
-    FILE *stream = status == SG_OK ? open_memstream(&html, &size) : NULL;
-    SG_DO(status, stream ? sg_page_write(stream, &(struct sg_page_result){parsed, NULL}, 1, &as_planned, NULL, err)
-                         : sg_fail_memory(err, "the page"));
+        stream ? sg_page_write(stream, &(struct sg_page_result){parsed, NULL}, 1, &as_planned, NULL, err) : SG_OK;
     html = sg_stream_text(stream, &html);
     SG_DO(status, html ? sg_file_replace(path, html, strlen(html), err) : sg_fail_memory(err, "the page"));
     free(html);
-    cJSON_Delete(parsed);
     return status;
+}
+
+sg_status deliver(cJSON *take_result, struct sg_file_writer *file, const char *page, struct sg_error *err) {
+    const bool table = table_wanted() && has_rows(take_result);
+    cJSON *parsed = NULL; /* read again, as the exporters get it: the numbers in the result are raw text */
+    char *text = table || page ? sg_json_text(take_result, false) : NULL;
+    struct sg_error lost;
+    sg_status paged = SG_OK;
+    sg_status status = file->stream || !table_wanted() ? write_json(take_result, file, err) : SG_OK;
+    if (table || page)
+        paged = text ? sg_plot_parse(&parsed, text, strlen(text), "the result", &lost)
+                     : sg_fail_memory(&lost, "the result");
+    if (status == SG_OK && paged == SG_OK && table)
+        status = print_table(parsed, err);
+    if (paged == SG_OK && page)
+        paged = write_page(page, parsed, &lost);
+    if (status == SG_OK && paged != SG_OK)
+        *err = lost;
+    cJSON_Delete(parsed);
+    cJSON_Delete(take_result);
+    free(text);
+    return status == SG_OK ? paged : status;
 }
 
 /* ---- what is said at the end ---- */

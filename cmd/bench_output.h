@@ -28,15 +28,13 @@ bool table_wanted(void);
 /* The document to the file that was begun, else to stdout. */
 SG_CHECKED sg_status write_json(const cJSON *document, struct sg_file_writer *file, struct sg_error *err);
 
-/* The result to where it belongs: JSON to the file that was begun, or else to stdout, and a table that is wanted. */
-SG_CHECKED sg_status put_result(const cJSON *result, struct sg_file_writer *file, struct sg_error *err);
-
 /* The file of --html into *path, which the caller frees; left as it is if none is asked for. Like a result, a page replaces
  * only that of a run that did not come to its end, unless --force is given. */
 SG_CHECKED sg_status page_target(char **path, struct sg_error *err);
 
-/* The page of a result to the file of --html, whole or not at all; nothing if path is NULL. */
-SG_CHECKED sg_status put_page(const char *path, const cJSON *result, struct sg_error *err);
+/* Puts the result where it belongs: JSON to the file that was begun, or else to stdout, a table that is wanted, and the page
+ * into its file; NULL = no page. The page is written even where the result cannot be. */
+SG_CHECKED sg_status deliver(cJSON *take_result, struct sg_file_writer *file, const char *page, struct sg_error *err);
 
 /* How far each cell of an unfinished grid came. */
 void report_reach(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count);

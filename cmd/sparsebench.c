@@ -26,16 +26,6 @@ static double stop_at_s(void) {
     return isnan(opt.time_limit) ? 0 : launched_s + opt.time_limit;
 }
 
-/* Puts the result and its page where they belong; takes the result over. The page is written even where the result cannot
- * be. */
-static sg_status deliver(cJSON *result, struct sg_file_writer *file, const char *page, struct sg_error *err) {
-    sg_status status = put_result(result, file, err);
-    struct sg_error lost;
-    const sg_status paged = put_page(page, result, status == SG_OK ? err : &lost);
-    cJSON_Delete(result);
-    return status == SG_OK ? paged : status;
-}
-
 /* ---- the run ---- */
 
 struct bench {

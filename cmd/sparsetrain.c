@@ -93,7 +93,7 @@ static const struct sg_program program = {
                "      sparseplot-export - --x=epoch --y=suboptimality\n"
                "  mpirun -n 4 sparsetrain recipes/fig1.yaml --method Hard-threshold --seed 1 \\\n"
                "      -o run.ndjson --resume\n\n"
-               "Exit: 0 done, 1 the run failed or diverged, 2 usage or recipe error, 124 stopped at --time-limit,\n"
+               "Exit: 0 done, 1 the run failed or diverged, 2 usage or recipe error, 124 stopped at --time-limit, "
                "128+n stopped by signal n.\n",
     .verbose = "say more",
     .options = options,

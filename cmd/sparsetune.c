@@ -18,20 +18,20 @@ static struct {
     int64_t points, repeats;
 } opt = {.tune = {.tolerance = NAN, .target = NAN}, .points = 8, .repeats = 16};
 
-/* One of these per row of tune_action_table.c. */
-static const struct {
+static const struct action {
     const char *name;
+    sg_tune_action *run;
     const bool *wanted;       /* by a flag, */
     const char *const *value; /* or by an option with a value */
 } actions[] = {
-    {"match-density", &opt.match_density, NULL},
-    {"match-bytes", NULL, &opt.tune.budgets},
-    {"reach-baseline", &opt.reach_baseline, NULL},
-    {"oracle", NULL, &opt.tune.recording},
-    {"rule", NULL, &opt.tune.rule},
-    {"theory", &opt.theory, NULL},
-    {"when", &opt.when, NULL},
-    {"advise", &opt.advise, NULL},
+    {"match-density", sg_tune_match_density, &opt.match_density, NULL},
+    {"match-bytes", sg_tune_match_bytes, NULL, &opt.tune.budgets},
+    {"reach-baseline", sg_tune_reach_baseline, &opt.reach_baseline, NULL},
+    {"oracle", sg_tune_oracle, NULL, &opt.tune.recording},
+    {"rule", sg_tune_rule, NULL, &opt.tune.rule},
+    {"theory", sg_tune_theory, &opt.theory, NULL},
+    {"when", sg_tune_when, &opt.when, NULL},
+    {"advise", sg_tune_advise, &opt.advise, NULL},
 };
 
 static const struct sg_option options[] = {
@@ -115,8 +115,8 @@ static const struct sg_program program = {
     .operand = "yaml",
     .summary = "Choose the thresholds of a recipe, with evidence, or say when compression is worth it.",
     .details =
-        "RECIPE may be - for stdin. The recipe comes out on stdout, written anew with lambda filled in, and is\n"
-        "read by sparsebench; the evidence, every trial with its numbers, is JSON in a file beside.\n"
+        "RECIPE may be - for stdin. The recipe comes out on stdout, written anew with lambda filled in, and is "
+        "read by sparsebench; the evidence, every trial with its numbers, is JSON in a file beside. "
         "Trials are cells as sparsebench's, in its folder: what is finished is not run again, by neither of them.\n\n"
         "Examples:\n"
         "  sparsetune recipes/fig1.yaml --match-density | sparsebench - |\n"
@@ -135,7 +135,7 @@ static const struct sg_program program = {
         "      --set task.start.offset-from-optimum=10 --table\n"
         "  sparsetune recipes/smoke.yaml --advise --emit-recipe best.yaml --table\n\n"
         "Exit: 0 done, 1 a run failed or diverged (--match-bytes: of a method; the others are in the recipe), 2 usage "
-        "or recipe error, or nothing within the tolerance,\n"
+        "or recipe error, or nothing within the tolerance, "
         "128+n stopped by signal n.\n",
     .verbose = "also what finished cells said",
     .options = options,
@@ -217,8 +217,8 @@ static sg_status check_recipe(const struct sg_recipe *recipe, struct sg_error *e
     return recipe->dangling ? sg_fail(err, SG_ERR_ARGUMENT, "%s", recipe->dangling) : SG_OK;
 }
 
-static sg_status tune(const char *path, const struct sg_recipe *recipe, const char *action, int argc, char **argv,
-                      struct sg_error *err) {
+static sg_status tune(const char *path, const struct sg_recipe *recipe, const struct action *action, int argc,
+                      char **argv, struct sg_error *err) {
     char started_at[21];
     const double start_s = sg_clock_s();
     sg_clock_utc(started_at);
@@ -227,7 +227,7 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const ch
     fill_options(&grid, recipe, path);
     sg_status status = check_recipe(recipe, err);
     if (status == SG_OK && !opt.tune.dry_run)
-        status = open_output(&file, recipe, action, err);
+        status = open_output(&file, recipe, action->name, err);
     if (status == SG_OK && !opt.tune.dry_run && opt.emitted)
         status = sg_file_begin(&emitted, opt.emitted, opt.force, err);
     if (status == SG_OK && !opt.tune.dry_run)
@@ -243,7 +243,7 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const ch
     t.say = say;
     t.begin = begin_batch;
     t.end = end_batch;
-    SG_DO(status, sg_tune_find(action)->run(&t, err));
+    SG_DO(status, action->run(&t, err));
     sg_progress_end(&bar);
     if (status == SG_OK && !opt.tune.dry_run) {
         cJSON_ReplaceItemInObjectCaseSensitive(t.evidence, "program", program_json(program.name, recipe));
@@ -260,21 +260,21 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const ch
 }
 
 /* The one action that was asked for; NULL after a message. */
-static const char *choose_action(void) {
-    const char *found = NULL;
+static const struct action *choose_action(void) {
+    const struct action *found = NULL;
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
         if (actions[i].wanted ? !*actions[i].wanted : !*actions[i].value)
             continue;
         if (found) {
-            sg_log_error("--%s and --%s: one at a time", found, actions[i].name);
+            sg_log_error("--%s and --%s: one at a time", found->name, actions[i].name);
             return NULL;
         }
-        found = actions[i].name;
+        found = &actions[i];
     }
     if (!found)
         sg_log_error("nothing to find: give an action, as --match-density (--help lists them)");
     if (found && opt.tune.padded && !opt.match_density) {
-        sg_log_error("--padded tells --match-density which density to match; --%s has no use for it", found);
+        sg_log_error("--padded tells --match-density which density to match; --%s has no use for it", found->name);
         return NULL;
     }
     const struct {
@@ -286,15 +286,16 @@ static const char *choose_action(void) {
                {"candidates", "advise", opt.tune.candidates != NULL},
                {"emit-recipe", "advise", opt.emitted != NULL}};
     for (size_t i = 0; found && i < sizeof own / sizeof *own; i++)
-        if (own[i].given && strcmp(found, own[i].action) != 0) {
-            sg_log_error("--%s is an option of --%s; --%s has no use for it", own[i].name, own[i].action, found);
+        if (own[i].given && strcmp(found->name, own[i].action) != 0) {
+            sg_log_error("--%s is an option of --%s; --%s has no use for it", own[i].name, own[i].action, found->name);
             return NULL;
         }
     return found;
 }
 
 int main(int argc, char **argv) {
-    const char *path = NULL, *action;
+    const char *path = NULL;
+    const struct action *action;
     size_t n_operands = 0;
     int code = begin_program(&program, argc, argv, &path, 1, &n_operands);
     if (code != SG_PARSE_RUN)

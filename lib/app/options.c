@@ -2,10 +2,12 @@
 #include "app_private.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "sg_clock.h"
+#include "sg_table.h"
 #include "sg_terminal.h"
 #include "sg_text.h"
 
@@ -43,38 +45,16 @@ static const char *or_empty(const char *text) {
 
 enum { WIDTH = 80, LEFT = 30 };
 
-/* Prints the words of [text, end) in lines of at most WIDTH characters. The first line begins in column `indent`. */
-static void print_wrapped(FILE *out, const char *text, const char *end, int indent) {
-    int column = indent;
-    while (text < end) {
-        size_t word = strcspn(text, " \n");
-        if (column > indent && column + 1 + (int)word > WIDTH) {
-            fprintf(out, "\n%*s", indent, "");
-            column = indent;
-        } else if (column > indent) {
-            fputc(' ', out);
-            column++;
-        }
-        fprintf(out, "%.*s", (int)word, text);
-        column += (int)word;
-        text += word;
-        text += strspn(text, " \n");
-    }
-    fputc('\n', out);
-}
-
-/* Paragraphs are wrapped; lines that begin with a blank, examples, stand as they are. */
-static void print_details(FILE *out, const char *text) {
+/* Paragraphs, which are a line each, are wrapped; lines that begin with a blank, examples, stand as they are. */
+static void print_details(const char *text) {
     while (*text) {
-        const char *end = text + strcspn(text, "\n");
-        if (*text != ' ' && *text != '\n') {
-            while (end[0] == '\n' && end[1] != '\n' && end[1] != ' ' && end[1] != '\0')
-                end += 1 + strcspn(end + 1, "\n");
-            print_wrapped(out, text, end, 0);
-        } else {
-            fprintf(out, "%.*s\n", (int)(end - text), text);
-        }
-        text = end + (*end == '\n');
+        const size_t length = strcspn(text, "\n");
+        char *line = strndup(text, length);
+        sg_put_wrapped(stdout, line ? line : "", *text == ' ' ? 0 : WIDTH, "", "");
+        if (length == 0)
+            putchar('\n');
+        free(line);
+        text += length + (text[length] == '\n');
     }
 }
 
@@ -89,6 +69,7 @@ static void print_left(FILE *out, const char *text) {
         column += fprintf(out, "%.*s", part, text);
         text += part;
     }
+    fputc('\n', out);
 }
 
 /* Writes " [default]" for an option, read from its target. */
@@ -105,23 +86,22 @@ static void default_text(const struct sg_option *o, char *out, size_t size) {
 }
 
 static void print_option(FILE *out, const struct sg_program *p, const struct sg_option *o) {
-    char left[512], right[1024], preset[256];
+    char left[512], right[1024], preset[256], first[LEFT + 2], next[LEFT + 2];
     const char *value = o->type == SG_OPTION_FLAG ? NULL : o->choices ? o->choices : o->value;
     snprintf(left, sizeof left, "  %c%c%s --%s%s%s%s%s", o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
              o->letter ? "," : " ", o->name, o->bare ? "[" : "", value ? "=" : "", or_empty(value), o->bare ? "]" : "");
     default_text(o, preset, sizeof preset);
     snprintf(right, sizeof right, "%s%s", o->help ? o->help : p->verbose, preset);
-    print_left(out, left);
+    snprintf(first, sizeof first, "%-*.*s", LEFT + 1, LEFT + 1, left);
+    snprintf(next, sizeof next, "%*s", LEFT + 1, "");
     if (strlen(left) > LEFT)
-        fprintf(out, "\n%*s", LEFT + 1, "");
-    else
-        fprintf(out, "%*s", LEFT + 1 - (int)strlen(left), "");
-    print_wrapped(out, right, right + strlen(right), LEFT + 1);
+        print_left(out, left);
+    sg_put_wrapped(out, right, WIDTH, strlen(left) > LEFT ? next : first, next);
 }
 
 static void print_help(const struct sg_program *p, bool full) {
     printf("usage: %s %s\n", p->name, p->usage);
-    print_wrapped(stdout, p->summary, p->summary + strlen(p->summary), 0);
+    sg_put_wrapped(stdout, p->summary, WIDTH, "", "");
     if (!full) {
         printf("For all options, use %s --help.\n", p->name);
         return;
@@ -139,7 +119,7 @@ static void print_help(const struct sg_program *p, bool full) {
            "                                and files\n");
     if (p->details) {
         printf("\n");
-        print_details(stdout, p->details);
+        print_details(p->details);
     }
 }
 

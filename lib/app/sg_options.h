@@ -51,8 +51,8 @@ struct sg_program {
     const char *usage;   /* "[options] RECIPE" */
     const char *operand; /* how the names of files end that the program reads, "json|ndjson"; for shells */
     const char *summary; /* one line */
-    /* What --help prints after the options: paragraphs, which are wrapped, and examples, which are the lines that begin
-     * with a blank. NULL = none. */
+    /* What --help prints after the options: paragraphs, each a line that is wrapped, and examples, which are the lines that
+     * begin with a blank. NULL = none. */
     const char *details;
     const char *verbose; /* what --verbose does, for --help */
     const struct sg_option *options;

@@ -1,8 +1,8 @@
 /* sg_tune.h: the actions of sparsetune, which choose thresholds of a recipe, or compare its methods, and give evidence.
  *
  * An action runs cells of the recipe through lib/grid in the folder that sparsebench uses. So cells are reused: after
- * an interruption, and by the sparsebench that follows. Nothing here prints. Adding an action takes one file, one row
- * in tune_action_table.c and its option in the program. */
+ * an interruption, and by the sparsebench that follows. Nothing here prints. Adding an action takes one file, its name
+ * below, and its option in the program with a row of what it runs. */
 #ifndef SG_TUNE_H
 #define SG_TUNE_H
 
@@ -43,13 +43,10 @@ struct sg_tune {
     char *table; /* the evidence as a text for readers; NULL = the recipe is what readers get */
 };
 
-struct sg_tune_action {
-    const char *name; /* as the option: "match-density" */
-    sg_status (*run)(struct sg_tune *t, struct sg_error *err);
-};
-
-/* By name; NULL if unknown. */
-const struct sg_tune_action *sg_tune_find(const char *name);
+/* The actions, each under the name of its option. */
+typedef sg_status sg_tune_action(struct sg_tune *t, struct sg_error *err);
+sg_tune_action sg_tune_match_density, sg_tune_match_bytes, sg_tune_reach_baseline, sg_tune_oracle, sg_tune_rule,
+    sg_tune_theory, sg_tune_when, sg_tune_advise;
 
 void sg_tune_free(struct sg_tune *t);
 

@@ -128,7 +128,7 @@ static void close_advise(struct advise *a) {
     free(a->list);
 }
 
-sg_status tune_advise(struct sg_tune *t, struct sg_error *err) {
+sg_status sg_tune_advise(struct sg_tune *t, struct sg_error *err) {
     struct advise a = {.t = t, .tolerance = isnan(t->tolerance) ? TOLERANCE : t->tolerance, .share = NAN};
     sg_status status = read_options(&a, err);
     a.recorded_here = strcmp(sg_node_string(&t->recipe->root, "task.kind", ""), "recorded") != 0;

@@ -208,7 +208,7 @@ static void plan(const struct tune_search *s) {
     }
 }
 
-sg_status tune_match_bytes(struct sg_tune *t, struct sg_error *err) {
+sg_status sg_tune_match_bytes(struct sg_tune *t, struct sg_error *err) {
     static const struct tune_matching how = {
         .action = "match-bytes", .targets = "budgets", .key_of = tune_knob_key, .method = match_method, .judge = judge};
     double budget[BUDGETS];

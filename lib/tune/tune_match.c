@@ -110,7 +110,7 @@ static sg_status check(struct sg_tune *t, struct sg_error *err) {
     return status;
 }
 
-sg_status tune_match_density(struct sg_tune *t, struct sg_error *err) {
+sg_status sg_tune_match_density(struct sg_tune *t, struct sg_error *err) {
     static const struct tune_matching how = {.action = "match-density",
                                              .targets = "Top-k densities",
                                              .compressor = "hard-threshold",

@@ -200,17 +200,6 @@ bool tune_put_table(FILE *out, sg_table *take_table, const struct sg_tune *t);
 /* Closes a stream of open_memstream and hands over its text; NULL = no memory, or not all of it is fine. */
 char *tune_table_text(FILE *take_stream, char **text, bool fine);
 
-/* ---- actions ---- */
-
-sg_status tune_match_density(struct sg_tune *t, struct sg_error *err);
-sg_status tune_match_bytes(struct sg_tune *t, struct sg_error *err);
-sg_status tune_reach_baseline(struct sg_tune *t, struct sg_error *err);
-sg_status tune_oracle(struct sg_tune *t, struct sg_error *err);
-sg_status tune_rule(struct sg_tune *t, struct sg_error *err);
-sg_status tune_theory(struct sg_tune *t, struct sg_error *err);
-sg_status tune_when(struct sg_tune *t, struct sg_error *err);
-sg_status tune_advise(struct sg_tune *t, struct sg_error *err);
-
 /* Makes evidence without cells: schema sparsetune/1 with the recipe, and `tune` of this action, which is taken over. */
 SG_CHECKED sg_status tune_evidence(struct sg_tune *t, const char *action, cJSON *take_tune, struct sg_error *err);
 

@@ -240,7 +240,7 @@ static sg_status search(struct reach *r, const struct sg_cell *cell, struct sg_e
     return status == SG_OK ? reach_document(r, err) : status;
 }
 
-sg_status tune_reach_baseline(struct sg_tune *t, struct sg_error *err) {
+sg_status sg_tune_reach_baseline(struct sg_tune *t, struct sg_error *err) {
     char metric[TUNE_METRIC_CHARS];
     struct reach *r = calloc(1, sizeof *r);
     if (!r)

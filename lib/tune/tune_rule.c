@@ -202,7 +202,7 @@ static sg_status run_pilots(struct sg_tune *t, const struct sg_cell *cells, size
     return status;
 }
 
-sg_status tune_rule(struct sg_tune *t, struct sg_error *err) {
+sg_status sg_tune_rule(struct sg_tune *t, struct sg_error *err) {
     struct sg_cell *cells = NULL;
     size_t count = 0;
     if (strcmp(t->rule, "simple") != 0 && strcmp(t->rule, "estimated") != 0)

@@ -49,7 +49,7 @@ static sg_status write_table(struct sg_tune *t, const struct sg_theory *theory, 
     return tune_table_text(out, &t->table, fine) ? SG_OK : sg_fail_memory(err, "the table");
 }
 
-sg_status tune_theory(struct sg_tune *t, struct sg_error *err) {
+sg_status sg_tune_theory(struct sg_tune *t, struct sg_error *err) {
     struct sg_cell *cells = NULL;
     size_t count = 0;
     struct sg_theory theory = {0};

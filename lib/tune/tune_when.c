@@ -181,7 +181,7 @@ static void close_when(struct when *w) {
     free(w->gain);
 }
 
-sg_status tune_when(struct sg_tune *t, struct sg_error *err) {
+sg_status sg_tune_when(struct sg_tune *t, struct sg_error *err) {
     struct when w = {.t = t,
                      .given = !isnan(t->target),
                      .target = t->target,
