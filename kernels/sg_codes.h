@@ -1,4 +1,5 @@
-/* sg_codes.h: the inner loops of the codes of lib/wire: sums, signs, random numbers, rounding, and fields of few bits.
+/* sg_codes.h: the inner loops of the codes of lib/wire: sums, signs, random numbers, rounding, halves, and fields
+ * of few bits.
  * The codes define what they write; `levels` has loops of its own (sg_levels.h). All tables give the same bits, and the
  * plain C table is the specification. Calls run on the caller's thread, and arrays do not overlap. */
 #ifndef SG_CODES_H
@@ -72,6 +73,11 @@ struct sg_code_kernels {
                             const uint32_t *draw);
     /* out[j] <- q units; the field -2^(bits-1) becomes 0. */
     void (*read_multiples)(float *out, const uint32_t *field, size_t count, float unit, unsigned bits);
+
+    /* half[j] <- the half nearest to x[j], which is finite (sg_half.h). */
+    void (*write_halves)(uint16_t *half, const float *x, size_t count);
+    /* out[j] <- half[j], exactly; all halves are finite. */
+    void (*read_halves)(float *out, const uint16_t *half, size_t count);
 
     /* lowest_highest [2] <- the least and the largest of n >= 1 numbers; of equal ones the first. */
     void (*extremes)(float *lowest_highest, const float *x, size_t n);

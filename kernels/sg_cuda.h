@@ -80,10 +80,6 @@ struct sg_cuda_entries {
     const uint32_t *count;
 };
 
-/* `scatter_add` of sg_kernels.h: one message, whose indices all differ. */
-SG_UNSTABLE int sg_cuda_scatter_add(void *stream, float *dense, const uint32_t *index, const float *value,
-                                    size_t count);
-
 /* Adds message[0], then message[1], ... into dense [n]. The array `message` [n_messages] is host memory and is read
  * before the call returns. SG_CUDA_MESSAGES messages take one launch. */
 enum { SG_CUDA_MESSAGES = 32 };
@@ -92,23 +88,6 @@ SG_UNSTABLE int sg_cuda_scatter_add_messages(void *stream, float *dense, size_t 
 
 /* *sum <- the sum of squares of x [n]; n is at most that of the layout. */
 SG_UNSTABLE int sg_cuda_sum_squares(sg_cuda *c, void *stream, const float *x, size_t n, double *sum);
-
-/* *most <- the bits of the largest |x[i]| as a float; 0 for n = 0. All numbers are finite. */
-SG_UNSTABLE int sg_cuda_max_abs(void *stream, const float *x, size_t n, uint32_t *most);
-
-/* *sum <- `dot_shifted` of sg_kernels.h; it adds the entries one after another. */
-SG_UNSTABLE int sg_cuda_dot_shifted(void *stream, const struct sg_entries *message, const float *x, double weight,
-                                    double *sum);
-
-/* `running_mean`, `encode_half`, `decode_half`, `keep_mask`, `has_optimizer` and `update` of sg_kernels.h. */
-SG_UNSTABLE int sg_cuda_running_mean(void *stream, float *mean, const float *x, size_t n, double weight);
-SG_UNSTABLE int sg_cuda_encode_half(void *stream, uint16_t *half, const float *value, const uint32_t *index,
-                                    size_t count, float *e);
-SG_UNSTABLE int sg_cuda_decode_half(void *stream, float *value, const uint16_t *half, size_t count);
-SG_UNSTABLE int sg_cuda_keep_mask(void *stream, float *mask, size_t n, const struct sg_draws *draws, uint32_t least,
-                                  float kept);
-SG_UNSTABLE bool sg_cuda_has_optimizer(const char *name);
-SG_UNSTABLE int sg_cuda_update(void *stream, const struct sg_update *u);
 
 /* ---- a GPU behind the table of sg_kernels.h ----
  *

@@ -62,8 +62,8 @@ struct sg_device_codes {
     void (*read_buckets)(const struct sg_exec *exec, const struct sg_sink *to, const void *data, size_t bytes,
                          size_t count, size_t parts, enum sg_bucket_code code);
 
-    /* x [count] is finite. Floats and halves are written by `copy` and `encode_half` of sg_kernels.h. */
-    int (*write_bf16)(const struct sg_exec *exec, uint16_t *data, const float *x, size_t count);
+    /* x [count] is finite. */
+    int (*write_plain)(const struct sg_exec *exec, void *data, const float *x, size_t count, enum sg_plain_code code);
     void (*read_plain)(const struct sg_exec *exec, const struct sg_sink *to, const void *data, size_t count,
                        enum sg_plain_code code);
 

@@ -2,7 +2,8 @@
  * value.
  *
  * Rounding is to nearest, ties to even. A magnitude that would round to infinity (65520 and up) saturates to 65504, the
- * largest half. */
+ * largest half. The difference of a float below 2^29 and its half is a float; beyond, saturation leaves more than a float
+ * can hold. */
 #ifndef SG_HALF_H
 #define SG_HALF_H
 

@@ -195,14 +195,6 @@ struct sg_kernels {
     /* x[index[j]] <- 0 */
     void (*zero_at)(const struct sg_exec *exec, float *x, const uint32_t *index, size_t count);
 
-    /* half[j] <- the half h nearest to value[j], which is finite (sg_half.h). If e is not NULL, also e[index[j]] +=
-     * value[j] - h; index NULL means 0..count-1. Where e was 0 and |value[j]| < 2^29, this loses nothing; beyond,
-     * saturation leaves more than a float can hold. */
-    void (*encode_half)(const struct sg_exec *exec, uint16_t *half, const float *value, const uint32_t *index,
-                        size_t count, float *e);
-    /* value[j] <- half[j], exactly; all halves are finite. */
-    void (*decode_half)(const struct sg_exec *exec, float *value, const uint16_t *half, size_t count);
-
     /* mask[i] <- 0 where its random number is below `least`, else `kept`: so 0 with probability least / 2^32. */
     void (*keep_mask)(const struct sg_exec *exec, float *mask, size_t n, const struct sg_draws *draws, uint32_t least,
                       float kept);

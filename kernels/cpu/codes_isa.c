@@ -125,6 +125,17 @@ static void read_multiples(float *restrict out, const uint32_t *restrict field, 
     }
 }
 
+static void write_halves(uint16_t *restrict half, const float *restrict x, size_t count) {
+    SG_ASSERT(sg_all_finite(x, count));
+    for (size_t j = 0; j < count; j++)
+        half[j] = sg_half_of(x[j]);
+}
+
+static void read_halves(float *restrict out, const uint16_t *restrict half, size_t count) {
+    for (size_t j = 0; j < count; j++)
+        out[j] = sg_half_value(half[j]);
+}
+
 /* Bits of floats as integers of the same order, -0 below +0; and back. */
 static inline int32_t ordered(int32_t bits) {
     return bits ^ (bits >> 31 & 0x7fffffff);
@@ -273,6 +284,8 @@ const struct sg_code_kernels ISA_NAME(sg_code_kernels_) = {
     .unpack = ISA_NAME(unpack_fields_),
     .write_multiples = write_multiples,
     .read_multiples = read_multiples,
+    .write_halves = write_halves,
+    .read_halves = read_halves,
     .extremes = extremes,
     .write_places = write_places,
     .read_places = read_places,

@@ -367,9 +367,6 @@ void ISA_NAME(scatter_add_messages_)(const struct sg_exec *exec, float *dense, s
                                      const struct sg_entries *message, size_t n_messages);
 double ISA_NAME(sum_squares_)(const struct sg_exec *exec, const float *x, size_t n);
 float ISA_NAME(max_abs_)(const struct sg_exec *exec, const float *x, size_t n);
-void ISA_NAME(encode_half_)(const struct sg_exec *exec, uint16_t *half, const float *value, const uint32_t *index,
-                            size_t count, float *e);
-void ISA_NAME(decode_half_)(const struct sg_exec *exec, float *value, const uint16_t *half, size_t count);
 void ISA_NAME(keep_mask_)(const struct sg_exec *exec, float *mask, size_t n, const struct sg_draws *draws,
                           uint32_t least, float kept);
 

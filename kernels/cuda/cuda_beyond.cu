@@ -72,12 +72,10 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     }
 }
 
-int cuda_list_beyond(const struct bucket_call &c, const float *x, uint32_t n, uint32_t *begin) {
+void cuda_list_beyond(const struct sg_exec *exec, const struct bucket_call &c, const float *x, uint32_t n,
+                      uint32_t *begin) {
     const uint32_t chunks = (uint32_t)chunks_of(n);
-    int status = launch(blocks_for_warps(chunks), false, NULL, count_beyond_kernel, c, n, begin);
-    if (status == SG_KERNEL_OK)
-        status = launch(1, false, NULL, place_beyond_kernel, c, chunks, begin);
-    if (status == SG_KERNEL_OK)
-        status = launch(blocks_for_warps(chunks), false, NULL, write_beyond_kernel, c, x, n, (const uint32_t *)begin);
-    return status;
+    (void)enqueue(exec, blocks_for_warps(chunks), count_beyond_kernel, c, n, begin);
+    (void)enqueue(exec, 1, place_beyond_kernel, c, chunks, begin);
+    (void)enqueue(exec, blocks_for_warps(chunks), write_beyond_kernel, c, x, n, begin);
 }

@@ -320,15 +320,13 @@ static uint32_t largest_part(const struct sg_device_buckets *b) {
     return most;
 }
 
-static int measure_buckets(const struct bucket_call &c, const struct sg_device_buckets *b, size_t buckets,
-                           uint32_t each, double *measure) {
+static void measure_buckets(const struct sg_exec *exec, const struct bucket_call &c, const struct sg_device_buckets *b,
+                            size_t buckets, uint32_t each, double *measure) {
     const size_t groups = buckets * each / GROUPS + 1, most = 1 << 16;
-    int status = launch((uint32_t)(groups < most ? groups : most), false, NULL, measure_kernel, c, b->x, each,
-                        b->by_largest, measure);
-    if (status == SG_KERNEL_OK && each > 1)
-        status = launch(blocks_for_warps(buckets), false, NULL, units_kernel, c, each, b->by_largest,
-                        (const double *)measure);
-    return status;
+    (void)enqueue(exec, (uint32_t)(groups < most ? groups : most), measure_kernel, c, b->x, each, b->by_largest,
+                  measure);
+    if (each > 1)
+        (void)enqueue(exec, blocks_for_warps(buckets), units_kernel, c, each, b->by_largest, measure);
 }
 
 int cuda_write_buckets(const struct sg_exec *exec, void *data, const struct sg_device_buckets *b) {
@@ -342,52 +340,43 @@ int cuda_write_buckets(const struct sg_exec *exec, void *data, const struct sg_d
     struct random_stream stream;
     memcpy(stream.key, b->key, sizeof stream.key);
     memcpy(stream.counter, b->counter, sizeof stream.counter);
-    void *room;
-    int status = cuda_room(exec,
-                           measures * sizeof(double) + (b->parts + 1) * sizeof(bucket_part) +
-                               (steps ? b->parts : 0) * sizeof(float) + chunks * sizeof(uint32_t),
-                           &room);
-    if (status != SG_KERNEL_OK)
-        return cuda_record_launch(exec, status);
+    double *measure =
+        (double *)table_room(exec, measures * sizeof(double) + (b->parts + 1) * sizeof(bucket_part) +
+                                       (steps ? b->parts : 0) * sizeof(float) + chunks * sizeof(uint32_t));
+    if (measure == NULL)
+        return SG_KERNEL_MEMORY;
     c.data = (uint8_t *)data;
-    c.part = (bucket_part *)((double *)room + measures);
+    c.part = (bucket_part *)(measure + measures);
     c.parts = (uint32_t)b->parts;
     c.code = b->code;
     c.inverted = b->inverted;
     c.nearest = b->nearest;
     c.step = steps ? (float *)(c.part + b->parts + 1) : NULL;
-    sg_cuda_kernels()->put(exec, data, b->head, b->head_bytes);
-    sg_cuda_kernels()->zero(exec, (char *)data + b->bytes - TAIL, TAIL);
+    uint32_t *begin = (uint32_t *)(c.step + (steps ? b->parts : 0));
+    table_put(exec, data, b->head, b->head_bytes);
+    table_zero(exec, (char *)data + b->bytes - TAIL, TAIL);
     if (steps)
-        sg_cuda_kernels()->put(exec, c.step, b->step, b->parts * sizeof *b->step);
-    status = launch(1, false, NULL, bucket_parts_kernel, c);
-    if (status == SG_KERNEL_OK && measured)
-        status = measure_buckets(c, b, buckets, each, (double *)room);
-    if (status == SG_KERNEL_OK)
-        status = launch(blocks_for_warps(b->count / (8 * WARP) + b->parts), false, NULL, write_fields_kernel, c, b->x,
-                        stream);
-    if (status == SG_KERNEL_OK && steps)
-        status = cuda_list_beyond(c, b->x, (uint32_t)b->count, (uint32_t *)(c.step + b->parts));
-    status = cuda_record_launch(exec, status);
-    if (status == SG_KERNEL_OK && steps)
-        status =
-            sg_cuda_kernels()->get(exec, b->beyond, (uint32_t *)(c.step + b->parts) + chunks - 1, sizeof *b->beyond);
-    return status;
+        table_put(exec, c.step, b->step, b->parts * sizeof *b->step);
+    (void)enqueue(exec, 1, bucket_parts_kernel, c);
+    if (measured)
+        measure_buckets(exec, c, b, buckets, each, measure);
+    const int status =
+        enqueue(exec, blocks_for_warps(b->count / (8 * WARP) + b->parts), write_fields_kernel, c, b->x, stream);
+    if (!steps)
+        return status;
+    cuda_list_beyond(exec, c, b->x, (uint32_t)b->count, begin);
+    return table_get(exec, b->beyond, begin + chunks - 1, sizeof *b->beyond);
 }
 
 void cuda_read_buckets(const struct sg_exec *exec, const struct sg_sink *to, const void *data, size_t bytes,
                        size_t count, size_t parts, enum sg_bucket_code code) {
     struct bucket_call c = {};
-    void *room = NULL;
-    int status = count > 0 ? cuda_room(exec, (parts + 1) * sizeof(bucket_part), &room) : SG_KERNEL_OK;
     c.data = (uint8_t *)(uintptr_t)data;
-    c.part = (bucket_part *)room;
+    c.part = count > 0 ? (bucket_part *)table_room(exec, (parts + 1) * sizeof(bucket_part)) : (bucket_part *)NULL;
     c.parts = (uint32_t)parts;
     c.code = code;
-    if (status == SG_KERNEL_OK && count > 0)
-        status = launch(1, false, NULL, bucket_parts_kernel, c);
-    if (status == SG_KERNEL_OK && count > 0)
-        status = launch(blocks_for_warps(count / CHUNK), false, NULL, read_fields_kernel, *to, c, (uint64_t)bytes,
-                        (uint32_t)count);
-    (void)cuda_record_launch(exec, status);
+    if (c.part == NULL)
+        return;
+    (void)enqueue(exec, 1, bucket_parts_kernel, c);
+    (void)enqueue(exec, blocks_for_warps(count / CHUNK), read_fields_kernel, *to, c, bytes, (uint32_t)count);
 }

@@ -71,7 +71,8 @@ static inline size_t chunks_of(size_t count) {
 }
 
 /* Lists the numbers behind the fields that these say are sent as they are, and how many they are; that also into
- * begin[chunks_of(n)], of which the others are scratch. Returns enum sg_kernel_status. */
-int cuda_list_beyond(const struct bucket_call &c, const float *x, uint32_t n, uint32_t *begin);
+ * begin[chunks_of(n)], of which the others are scratch. */
+void cuda_list_beyond(const struct sg_exec *exec, const struct bucket_call &c, const float *x, uint32_t n,
+                      uint32_t *begin);
 
 #endif

@@ -1,38 +1,9 @@
-/* cuda_codes.cuh: what the kernels of codes share: the device behind an sg_exec, where parts begin, what becomes of a number
- * that is read. */
+/* cuda_codes.cuh: what the kernels of codes and products share: warps of the grid, where parts begin, what becomes of a
+ * number that is read. */
 #ifndef CUDA_CODES_CUH
 #define CUDA_CODES_CUH
 
-#include "cuda_device.cuh"
-#include "sg_device_codes.h"
-
-/* ---- host side, of cuda_table.cu ---- */
-
-/* Makes the exec's device the thread's. Returns false after a failure. */
-bool cuda_ready(const struct sg_exec *exec);
-/* `bytes` of the device's memory, in *out, until the next call for the table. */
-int cuda_room(const struct sg_exec *exec, size_t bytes, void **out);
-/* Tells the device what a launch returned, and returns it. */
-int cuda_record_launch(const struct sg_exec *exec, int status);
-
-extern const struct sg_products cuda_products; /* cuda_products.cu */
-extern const struct sg_device_codes cuda_codes;
-/* Rows of that table (cuda_signs.cu, cuda_buckets.cu, cuda_plain.cu). */
-int cuda_write_signs(const struct sg_exec *exec, void *data, const struct sg_device_signs *s, uint32_t *below);
-void cuda_read_signs(const struct sg_exec *exec, const struct sg_sink *to, const void *data, size_t count,
-                     size_t parts);
-int cuda_write_buckets(const struct sg_exec *exec, void *data, const struct sg_device_buckets *b);
-void cuda_read_buckets(const struct sg_exec *exec, const struct sg_sink *to, const void *data, size_t bytes,
-                       size_t count, size_t parts, enum sg_bucket_code code);
-int cuda_write_bf16(const struct sg_exec *exec, uint16_t *data, const float *x, size_t count);
-void cuda_read_plain(const struct sg_exec *exec, const struct sg_sink *to, const void *data, size_t count,
-                     enum sg_plain_code code);
-
-/* Rows of the table of sg_kernels.h (cuda_mix.cu). */
-void cuda_mix(const struct sg_exec *exec, float *to, float a, const float *x, float b, const float *y, size_t n);
-void cuda_add_quotient(const struct sg_exec *exec, float *x, const float *y, float divisor, size_t n);
-void cuda_copy(const struct sg_exec *exec, float *to, const float *x, size_t n);
-void cuda_zero_at(const struct sg_exec *exec, float *x, const uint32_t *index, size_t count);
+#include "cuda_table.cuh"
 
 /* Blocks for so many warps of work, of which a warp may do several. */
 static inline uint32_t blocks_for_warps(size_t warps) {
@@ -40,8 +11,6 @@ static inline uint32_t blocks_for_warps(size_t warps) {
     const size_t wanted = warps / WARPS + 1;
     return (uint32_t)(wanted < MOST ? wanted : MOST);
 }
-
-/* ---- device side ---- */
 
 __device__ inline uint32_t grid_warp() {
     return blockIdx.x * WARPS + warp();
@@ -90,13 +59,6 @@ __device__ inline void put_number(const sg_sink &s, uint64_t j, float v) {
         *to = __fadd_rn(*to, __fadd_rn(s.value[j], -v));
         break;
     }
-}
-
-/* The sum over 16 lanes, in the order of sg_kernels.h: halves are added onto each other. The first of them has it. */
-__device__ inline double add_lanes(double sum) {
-    for (uint32_t half = SG_KERNEL_LANES / 2; half > 0; half /= 2)
-        sum = __dadd_rn(sum, __shfl_down_sync(ALL_LANES, sum, half, SG_KERNEL_LANES));
-    return sum;
 }
 
 #endif

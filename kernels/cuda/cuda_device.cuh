@@ -10,6 +10,8 @@
 
 #include <cuda_runtime.h>
 
+#include <initializer_list>
+
 #include "sg_cuda.h"
 #include "sg_debug.h"
 
@@ -131,6 +133,13 @@ __device__ inline uint32_t warp_end(const view &v) {
     return v.warp_piece[blockIdx.x * WARPS + warp() + 1];
 }
 
+/* The sum over 16 lanes, in the order of sg_kernels.h: halves are added onto each other. The first of them has it. */
+__device__ inline double add_lanes(double sum) {
+    for (uint32_t half = SG_KERNEL_LANES / 2; half > 0; half /= 2)
+        sum = __dadd_rn(sum, __shfl_down_sync(ALL_LANES, sum, half, SG_KERNEL_LANES));
+    return sum;
+}
+
 /* ---- a block ---- */
 
 /* term(0) + term(1) + ... + term(count - 1) in this order; thread 0 gets it. The first warp adds while the others compute
@@ -206,8 +215,12 @@ static inline int device_status(cudaError_t error) {
                                                 : SG_KERNEL_DEVICE;
 }
 
+/* Keeps arguments from deciding the types of a kernel's parameters: they are converted. */
+template <typename T> struct converted { typedef T to; };
+
 template <typename... Args>
-static int launch(uint32_t blocks, bool cooperative, void *stream, void (*kernel)(Args...), Args... args) {
+static int launch(uint32_t blocks, bool cooperative, void *stream, void (*kernel)(Args...),
+                  typename converted<Args>::to... args) {
     cudaLaunchAttribute attribute = {};
     attribute.id = cudaLaunchAttributeCooperative;
     attribute.val.cooperative = cooperative;
@@ -228,6 +241,13 @@ int sums_kernels_blocks(void);
 template <typename Kernel> static int blocks_of(Kernel *kernel) {
     int blocks = 0;
     return cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, (int)THREADS, 0) == cudaSuccess ? blocks : 0;
+}
+
+static inline int least_of(std::initializer_list<int> blocks) {
+    int least = *blocks.begin();
+    for (int b : blocks)
+        least = b < least ? b : least;
+    return least;
 }
 
 static inline struct pass pass_of(const struct sg_cuda_select *s) {

@@ -89,21 +89,17 @@ __global__ void __launch_bounds__(THREADS)
 
 static void times(const struct sg_exec *exec, float *p, const float *m, const float *q, const struct sg_shape *s) {
     const size_t warps = (s->rows + 1) / 2 * ((s->rank + AT_ONCE - 1) / AT_ONCE);
-    if (cuda_ready(exec))
-        (void)cuda_record_launch(exec, launch(blocks_for_warps(warps), false, NULL, times_kernel, p, m, q, *s));
+    (void)enqueue(exec, blocks_for_warps(warps), times_kernel, p, m, q, *s);
 }
 
 static void transposed(const struct sg_exec *exec, float *q, const float *m, const float *p, const struct sg_shape *s) {
     const size_t warps = s->columns * ((s->rank + AT_ONCE - 1) / AT_ONCE) / WARP;
-    if (cuda_ready(exec))
-        (void)cuda_record_launch(exec, launch(blocks_for_warps(warps), false, NULL, transposed_kernel, q, m, p, *s));
+    (void)enqueue(exec, blocks_for_warps(warps), transposed_kernel, q, m, p, *s);
 }
 
 static void outer(const struct sg_exec *exec, float *m, const float *p, const float *q, const struct sg_shape *s,
                   bool subtract) {
-    if (cuda_ready(exec))
-        (void)cuda_record_launch(
-            exec, launch(pass_blocks(s->rows * s->columns), false, NULL, outer_kernel, m, p, q, *s, subtract));
+    (void)enqueue(exec, pass_blocks(s->rows * s->columns), outer_kernel, m, p, q, *s, subtract);
 }
 
 const struct sg_products cuda_products = {"cuda", times, transposed, outer};

@@ -93,11 +93,7 @@ int sg_cuda_select_all(sg_cuda *c, void *stream, const struct sg_cuda_select *s)
 }
 
 int select_kernels_blocks(void) {
-    const int blocks[] = {blocks_of(threshold_kernel<FROM_BOTH>), blocks_of(threshold_kernel<FROM_GRADIENT>),
-                          blocks_of(positions_kernel<FROM_BOTH>), blocks_of(positions_kernel<FROM_GRADIENT>),
-                          blocks_of(all_kernel<FROM_BOTH>),       blocks_of(all_kernel<FROM_GRADIENT>)};
-    int least = blocks[0];
-    for (int b : blocks)
-        least = b < least ? b : least;
-    return least;
+    return least_of({blocks_of(threshold_kernel<FROM_BOTH>), blocks_of(threshold_kernel<FROM_GRADIENT>),
+                     blocks_of(positions_kernel<FROM_BOTH>), blocks_of(positions_kernel<FROM_GRADIENT>),
+                     blocks_of(all_kernel<FROM_BOTH>), blocks_of(all_kernel<FROM_GRADIENT>)});
 }

@@ -148,44 +148,33 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     }
 }
 
-/* Blocks are at most one more a part than whole ones. */
-static int room_of(sign_room *out, const struct sg_exec *exec, size_t count, size_t parts) {
+/* Blocks are at most one more a part than whole ones. Without memory r.sum is NULL. */
+static sign_room room_of(const struct sg_exec *exec, size_t count, size_t parts) {
     const size_t blocks = count / BLOCK + parts;
-    void *room;
-    const int status = cuda_room(
-        exec, blocks * 2 * sizeof(double) + (parts + 1) * sizeof(sign_part) + (blocks + parts) * sizeof(uint32_t),
-        &room);
-    if (status != SG_KERNEL_OK)
-        return status;
-    out->sum = (double *)room;
-    out->part = (sign_part *)(out->sum + 2 * blocks);
-    out->below = (uint32_t *)(out->part + parts + 1);
-    out->of_parts = out->below + blocks;
-    return SG_KERNEL_OK;
+    sign_room r;
+    r.sum = (double *)table_room(exec, blocks * 2 * sizeof(double) + (parts + 1) * sizeof(sign_part) +
+                                           (blocks + parts) * sizeof(uint32_t));
+    r.part = (sign_part *)(r.sum + 2 * blocks);
+    r.below = (uint32_t *)(r.part + parts + 1);
+    r.of_parts = r.below + blocks;
+    return r;
 }
 
 int cuda_write_signs(const struct sg_exec *exec, void *data, const struct sg_device_signs *s, uint32_t *below) {
     const uint32_t parts = (uint32_t)s->parts;
-    sign_room r;
-    int status = room_of(&r, exec, s->count, s->parts);
-    if (status != SG_KERNEL_OK)
-        return cuda_record_launch(exec, status);
-    sg_cuda_kernels()->put(exec, data, s->head, s->head_bytes);
+    const sign_room r = room_of(exec, s->count, s->parts);
+    if (r.sum == NULL)
+        return SG_KERNEL_MEMORY;
+    table_put(exec, data, s->head, s->head_bytes);
     if (s->values != SG_VALUES_GIVEN) {
-        status = launch(1, false, NULL, sign_parts_kernel, (const void *)data, parts, r.part);
-        if (status == SG_KERNEL_OK)
-            status = launch((uint32_t)((s->count / BLOCK + s->parts) / GROUPS + 1), false, NULL, sum_blocks_kernel, r,
-                            s->x, parts, s->values);
-        if (status == SG_KERNEL_OK)
-            status = launch(blocks_for_warps(parts), false, NULL, sign_values_kernel, r, data, parts, s->values);
+        const size_t blocks = s->count / BLOCK + s->parts;
+        (void)enqueue(exec, 1, sign_parts_kernel, data, parts, r.part);
+        (void)enqueue(exec, (uint32_t)(blocks / GROUPS + 1), sum_blocks_kernel, r, s->x, parts, s->values);
+        (void)enqueue(exec, blocks_for_warps(parts), sign_values_kernel, r, data, parts, s->values);
     }
-    if (status == SG_KERNEL_OK)
-        status = launch(blocks_for_warps(s->count / CHUNK), false, NULL, pack_signs_kernel,
-                        (uint32_t *)((char *)data + s->head_bytes), s->x, (uint32_t)s->count);
-    status = cuda_record_launch(exec, status);
-    if (status == SG_KERNEL_OK && below != NULL)
-        status = sg_cuda_kernels()->get(exec, below, r.of_parts, s->parts * sizeof *below);
-    return status;
+    const int status = enqueue(exec, blocks_for_warps(s->count / CHUNK), pack_signs_kernel,
+                               (uint32_t *)((char *)data + s->head_bytes), s->x, (uint32_t)s->count);
+    return below != NULL ? table_get(exec, below, r.of_parts, s->parts * sizeof *below) : status;
 }
 
 /* ---- reading ---- */
@@ -216,12 +205,12 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
 
 void cuda_read_signs(const struct sg_exec *exec, const struct sg_sink *to, const void *data, size_t count,
                      size_t parts) {
-    sign_room r;
-    int status = count > 0 ? room_of(&r, exec, 0, parts) : SG_KERNEL_OK;
-    if (status == SG_KERNEL_OK && count > 0)
-        status = launch(1, false, NULL, sign_parts_kernel, data, (uint32_t)parts, r.part);
-    if (status == SG_KERNEL_OK && count > 0)
-        status = launch(blocks_for_warps(count / CHUNK), false, NULL, read_signs_kernel, *to, data, (uint32_t)count,
-                        (uint32_t)parts, (const sign_part *)r.part);
-    (void)cuda_record_launch(exec, status);
+    if (count == 0)
+        return;
+    const sign_room r = room_of(exec, 0, parts);
+    if (r.sum == NULL)
+        return;
+    (void)enqueue(exec, 1, sign_parts_kernel, data, (uint32_t)parts, r.part);
+    (void)enqueue(exec, blocks_for_warps(count / CHUNK), read_signs_kernel, *to, data, (uint32_t)count, (uint32_t)parts,
+                  r.part);
 }

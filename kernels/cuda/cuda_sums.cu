@@ -74,9 +74,7 @@ __device__ static double square_block(const float *x, uint32_t n) {
 #pragma unroll 16
     for (uint32_t i = l; i < n; i += SG_KERNEL_LANES)
         sum = __dadd_rn(sum, __dmul_rn(x[i], x[i]));
-    for (uint32_t half = SG_KERNEL_LANES / 2; half > 0; half /= 2)
-        sum = __dadd_rn(sum, __shfl_down_sync(ALL_LANES, sum, half, SG_KERNEL_LANES));
-    return sum;
+    return add_lanes(sum);
 }
 
 __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)

@@ -1,18 +1,9 @@
 /* cuda_table.cu: the table of sg_kernels.h on a GPU's memory. Parameters of a selection go to the device, and its counts
  * come back, in one small copy each. */
-#include "cuda_codes.cuh"
 #include "cuda_table.cuh"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Keeps the first error of the device, for a launch that returned `status`. */
-static void record_launch(sg_cuda_device *d, int status) {
-    if (status != SG_KERNEL_OK && d->error == cudaSuccess) {
-        const cudaError_t error = cudaGetLastError();
-        d->error = error != cudaSuccess ? error : cudaErrorUnknown;
-    }
-}
 
 /* ---- what goes along with a call -------------------------------------------------------------------------------- */
 
@@ -72,19 +63,9 @@ static int workspace(sg_cuda_device *d, size_t n_layers, const size_t *offset, s
     return status;
 }
 
-bool cuda_ready(const struct sg_exec *exec) {
-    return ready(device_of(exec));
-}
-
-int cuda_room(const struct sg_exec *exec, size_t bytes, void **out) {
-    const int status = reserve(device_of(exec), bytes);
-    *out = device_of(exec)->there;
-    return status;
-}
-
-int cuda_record_launch(const struct sg_exec *exec, int status) {
-    record_launch(device_of(exec), status);
-    return status;
+char *table_room(const struct sg_exec *exec, size_t bytes) {
+    sg_cuda_device *d = device_of(exec);
+    return record_launch(d, reserve(d, bytes)) == SG_KERNEL_OK ? d->there : NULL;
 }
 
 /* ---- selections -------------------------------------------------------------------------------------------------- */
@@ -216,13 +197,6 @@ static void scatter_add_messages(const struct sg_exec *exec, float *dense, size_
     }
 }
 
-static void scatter_add(const struct sg_exec *exec, float *dense, const uint32_t *index, const float *value,
-                        size_t count) {
-    sg_cuda_device *d = device_of(exec);
-    if (ready(d))
-        record_launch(d, sg_cuda_scatter_add(STREAM, dense, index, value, count));
-}
-
 /* Side by side into `staged`, then as if they had been there. */
 static void add_messages(const struct sg_exec *exec, float *dense, size_t n, const struct sg_entries *message,
                          size_t n_messages) {
@@ -256,81 +230,29 @@ static void add_messages(const struct sg_exec *exec, float *dense, size_t n, con
     }
 }
 
-/* d->there gets the sum. */
-static int begin_squares(sg_cuda_device *d, const float *x, size_t n) {
-    int status = workspace(d, 0, NULL, n);
-    if (status == SG_KERNEL_OK)
-        status = reserve(d, sizeof(double));
-    if (status == SG_KERNEL_OK)
-        status = sg_cuda_sum_squares(d->workspace, STREAM, x, n, (double *)d->there);
-    record_launch(d, status);
-    return status;
+/* Where the sum will be; NULL = a failure. */
+static double *begin_squares(const struct sg_exec *exec, const float *x, size_t n) {
+    sg_cuda_device *d = device_of(exec);
+    double *sum = record_launch(d, workspace(d, 0, NULL, n)) == SG_KERNEL_OK ? (double *)table_room(exec, sizeof *sum)
+                                                                             : (double *)NULL;
+    if (sum != NULL)
+        (void)record_launch(d, sg_cuda_sum_squares(d->workspace, STREAM, x, n, sum));
+    return sum;
 }
 
 static double sum_squares(const struct sg_exec *exec, const float *x, size_t n) {
-    sg_cuda_device *d = device_of(exec);
-    const double *sum =
-        begin_squares(d, x, n) == SG_KERNEL_OK ? (const double *)copy_to_host(d, 0, sizeof *sum) : (const double *)NULL;
-    return sum != NULL ? *sum : (double)NAN;
+    double sum = NAN;
+    const double *there = begin_squares(exec, x, n);
+    if (there != NULL)
+        (void)table_get(exec, &sum, there, sizeof sum); /* it stays NaN after a failure */
+    return sum;
 }
 
 static void sum_squares_later(const struct sg_exec *exec, const float *x, size_t n, double *sum) {
-    sg_cuda_device *d = device_of(exec);
     *sum = (double)NAN;
-    if (begin_squares(d, x, n) == SG_KERNEL_OK)
-        table_get_later(exec, sum, d->there, sizeof *sum);
-}
-
-static float max_abs(const struct sg_exec *exec, const float *x, size_t n) {
-    sg_cuda_device *d = device_of(exec);
-    int status = reserve(d, sizeof(float));
-    if (status == SG_KERNEL_OK)
-        status = sg_cuda_max_abs(STREAM, x, n, (uint32_t *)d->there);
-    record_launch(d, status);
-    const float *most = status == SG_KERNEL_OK ? (const float *)copy_to_host(d, 0, sizeof *most) : NULL;
-    return most != NULL ? *most : NAN;
-}
-
-static double dot_shifted(const struct sg_exec *exec, const struct sg_entries *message, const float *x, double weight) {
-    sg_cuda_device *d = device_of(exec);
-    int status = reserve(d, sizeof(double));
-    if (status == SG_KERNEL_OK)
-        status = sg_cuda_dot_shifted(STREAM, message, x, weight, (double *)d->there);
-    record_launch(d, status);
-    const double *sum = status == SG_KERNEL_OK ? (const double *)copy_to_host(d, 0, sizeof *sum) : NULL;
-    return sum != NULL ? *sum : (double)NAN;
-}
-
-static void running_mean(const struct sg_exec *exec, float *mean, const float *x, size_t n, double weight) {
-    sg_cuda_device *d = device_of(exec);
-    if (ready(d))
-        record_launch(d, sg_cuda_running_mean(STREAM, mean, x, n, weight));
-}
-
-static void encode_half(const struct sg_exec *exec, uint16_t *half, const float *value, const uint32_t *index,
-                        size_t count, float *e) {
-    sg_cuda_device *d = device_of(exec);
-    if (ready(d))
-        record_launch(d, sg_cuda_encode_half(STREAM, half, value, index, count, e));
-}
-
-static void decode_half(const struct sg_exec *exec, float *value, const uint16_t *half, size_t count) {
-    sg_cuda_device *d = device_of(exec);
-    if (ready(d))
-        record_launch(d, sg_cuda_decode_half(STREAM, value, half, count));
-}
-
-static void keep_mask(const struct sg_exec *exec, float *mask, size_t n, const struct sg_draws *draws, uint32_t least,
-                      float kept) {
-    sg_cuda_device *d = device_of(exec);
-    if (ready(d))
-        record_launch(d, sg_cuda_keep_mask(STREAM, mask, n, draws, least, kept));
-}
-
-static void update(const struct sg_exec *exec, const struct sg_update *u) {
-    sg_cuda_device *d = device_of(exec);
-    if (ready(d))
-        record_launch(d, sg_cuda_update(STREAM, u));
+    const double *there = begin_squares(exec, x, n);
+    if (there != NULL)
+        table_get_later(exec, sum, there, sizeof *sum);
 }
 
 /* Set by name, because a row in the place of another would compile where their types agree. */
@@ -346,22 +268,20 @@ static const struct sg_kernels the_table = [] {
     table.select_topk = select_topk;
     table.select_positions = select_positions;
     table.select_all = select_all;
-    table.scatter_add = scatter_add;
+    table.scatter_add = cuda_scatter_add;
     table.sum_squares = sum_squares;
     table.scatter_add_messages = scatter_add_messages;
     table.add_messages = add_messages;
-    table.max_abs = max_abs;
-    table.dot_shifted = dot_shifted;
-    table.running_mean = running_mean;
+    table.max_abs = cuda_max_abs;
+    table.dot_shifted = cuda_dot_shifted;
+    table.running_mean = cuda_running_mean;
     table.mix = cuda_mix;
     table.add_quotient = cuda_add_quotient;
     table.copy = cuda_copy;
     table.zero_at = cuda_zero_at;
-    table.encode_half = encode_half;
-    table.decode_half = decode_half;
-    table.keep_mask = keep_mask;
-    table.has_optimizer = sg_cuda_has_optimizer;
-    table.update = update;
+    table.keep_mask = cuda_keep_mask;
+    table.has_optimizer = cuda_has_optimizer;
+    table.update = cuda_update;
     table.sum_squares_later = sum_squares_later;
     table.get_later = table_get_later;
     table.wait = table_wait;

@@ -312,10 +312,6 @@ int sg_cuda_select_topk(sg_cuda *c, void *stream, const struct sg_cuda_select *s
 }
 
 int topk_kernels_blocks(void) {
-    const int blocks[] = {blocks_of(topk_kernel<FROM_BOTH, true>), blocks_of(topk_kernel<FROM_GRADIENT, true>),
-                          blocks_of(topk_kernel<FROM_BOTH, false>), blocks_of(topk_kernel<FROM_GRADIENT, false>)};
-    int least = blocks[0];
-    for (int b : blocks)
-        least = b < least ? b : least;
-    return least;
+    return least_of({blocks_of(topk_kernel<FROM_BOTH, true>), blocks_of(topk_kernel<FROM_GRADIENT, true>),
+                     blocks_of(topk_kernel<FROM_BOTH, false>), blocks_of(topk_kernel<FROM_GRADIENT, false>)});
 }

@@ -1,11 +1,10 @@
 /* cuda_vectors.cu: plain passes over vectors, with the bits of kernels/cpu/cpu_vectors.c and kernels/cpu/cpu_update.c: each
  * operation rounded, nothing contracted. */
-#include "cuda_device.cuh"
+#include "cuda_table.cuh"
 
 #include <math.h>
 #include <string.h>
 
-#include "sg_half.h"
 #include "sg_philox.h"
 
 /* ---- measures ------------------------------------------------------------------------------------------------- */
@@ -22,10 +21,15 @@ __global__ void max_abs_kernel(const float *x, uint64_t n, uint32_t *most) {
         atomicMax(most, mine);
 }
 
-int sg_cuda_max_abs(void *stream, const float *x, size_t n, uint32_t *most) {
-    const int status = device_status(cudaMemsetAsync(most, 0, sizeof *most, (cudaStream_t)stream));
-    return status == SG_KERNEL_OK ? launch(pass_blocks(n), false, stream, max_abs_kernel, x, (uint64_t)n, most)
-                                  : status;
+float cuda_max_abs(const struct sg_exec *exec, const float *x, size_t n) {
+    float most = NAN;
+    uint32_t *there = (uint32_t *)table_room(exec, sizeof most);
+    if (there == NULL)
+        return most;
+    table_zero(exec, there, sizeof *there);
+    (void)enqueue(exec, pass_blocks(n), max_abs_kernel, x, n, there);
+    (void)table_get(exec, &most, there, sizeof most); /* it stays NaN after a failure */
+    return most;
 }
 
 /* One block, because the order of the additions is stated. */
@@ -39,8 +43,13 @@ __global__ void dot_shifted_kernel(struct sg_entries m, const float *x, double w
         *out = sum;
 }
 
-int sg_cuda_dot_shifted(void *stream, const struct sg_entries *message, const float *x, double weight, double *sum) {
-    return launch(1, false, stream, dot_shifted_kernel, *message, x, weight, sum);
+double cuda_dot_shifted(const struct sg_exec *exec, const struct sg_entries *message, const float *x, double weight) {
+    double sum = NAN, *there = (double *)table_room(exec, sizeof sum);
+    if (there == NULL)
+        return sum;
+    (void)enqueue(exec, 1, dot_shifted_kernel, *message, x, weight, there);
+    (void)table_get(exec, &sum, there, sizeof sum);
+    return sum;
 }
 
 /* ---- element by element --------------------------------------------------------------------------------------- */
@@ -52,8 +61,42 @@ __global__ void running_mean_kernel(float *mean, const float *x, uint64_t n, dou
     }
 }
 
-int sg_cuda_running_mean(void *stream, float *mean, const float *x, size_t n, double weight) {
-    return launch(pass_blocks(n), false, stream, running_mean_kernel, mean, x, (uint64_t)n, weight);
+void cuda_running_mean(const struct sg_exec *exec, float *mean, const float *x, size_t n, double weight) {
+    (void)enqueue(exec, pass_blocks(n), running_mean_kernel, mean, x, n, weight);
+}
+
+__global__ void mix_kernel(float *to, float a, const float *x, float b, const float *y, uint64_t n) {
+    for (uint64_t i = first_place(); i < n; i += stride())
+        to[i] = __fadd_rn(__fmul_rn(a, x[i]), __fmul_rn(b, y[i]));
+}
+
+void cuda_mix(const struct sg_exec *exec, float *to, float a, const float *x, float b, const float *y, size_t n) {
+    (void)enqueue(exec, pass_blocks(n), mix_kernel, to, a, x, b, y, n);
+}
+
+__global__ void add_quotient_kernel(float *x, const float *y, float divisor, uint64_t n) {
+    for (uint64_t i = first_place(); i < n; i += stride())
+        x[i] = __fadd_rn(x[i], __fdiv_rn(y[i], divisor));
+}
+
+void cuda_add_quotient(const struct sg_exec *exec, float *x, const float *y, float divisor, size_t n) {
+    (void)enqueue(exec, pass_blocks(n), add_quotient_kernel, x, y, divisor, n);
+}
+
+void cuda_copy(const struct sg_exec *exec, float *to, const float *x, size_t n) {
+    sg_cuda_device *d = device_of(exec);
+    if (n > 0 && ready(d))
+        check(d, cudaMemcpyAsync(to, x, n * sizeof *to, cudaMemcpyDeviceToDevice, STREAM));
+}
+
+/* Indices differ, so no two threads write the same x[index[j]]. */
+__global__ void zero_at_kernel(float *x, const uint32_t *index, uint64_t count) {
+    for (uint64_t j = first_place(); j < count; j += stride())
+        x[index[j]] = 0;
+}
+
+void cuda_zero_at(const struct sg_exec *exec, float *x, const uint32_t *index, size_t count) {
+    (void)enqueue(exec, pass_blocks(count), zero_at_kernel, x, index, count);
 }
 
 /* Indices differ, so no two threads write the same dense[index[j]]. */
@@ -64,34 +107,9 @@ __global__ void scatter_add_kernel(float *dense, const uint32_t *index, const fl
     }
 }
 
-int sg_cuda_scatter_add(void *stream, float *dense, const uint32_t *index, const float *value, size_t count) {
-    return launch(pass_blocks(count), false, stream, scatter_add_kernel, dense, index, value, (uint64_t)count);
-}
-
-/* Indices differ, so no two threads write the same e[index[j]]. */
-__global__ void encode_half_kernel(uint16_t *half, const float *value, const uint32_t *index, uint64_t count,
-                                   float *e) {
-    for (uint64_t j = first_place(); j < count; j += stride()) {
-        half[j] = sg_half_of(value[j]);
-        if (e != NULL) {
-            float *kept = &e[index != NULL ? index[j] : j];
-            *kept = __fadd_rn(*kept, __fadd_rn(value[j], -sg_half_value(half[j])));
-        }
-    }
-}
-
-int sg_cuda_encode_half(void *stream, uint16_t *half, const float *value, const uint32_t *index, size_t count,
-                        float *e) {
-    return launch(pass_blocks(count), false, stream, encode_half_kernel, half, value, index, (uint64_t)count, e);
-}
-
-__global__ void decode_half_kernel(float *value, const uint16_t *half, uint64_t count) {
-    for (uint64_t j = first_place(); j < count; j += stride())
-        value[j] = sg_half_value(half[j]);
-}
-
-int sg_cuda_decode_half(void *stream, float *value, const uint16_t *half, size_t count) {
-    return launch(pass_blocks(count), false, stream, decode_half_kernel, value, half, (uint64_t)count);
+void cuda_scatter_add(const struct sg_exec *exec, float *dense, const uint32_t *index, const float *value,
+                      size_t count) {
+    (void)enqueue(exec, pass_blocks(count), scatter_add_kernel, dense, index, value, count);
 }
 
 /* A thread computes a block of four numbers of the stream and writes the elements of one run that take them. Of a run's
@@ -118,13 +136,14 @@ __global__ void keep_mask_kernel(float *mask, uint64_t n, struct sg_draws d, uin
     }
 }
 
-int sg_cuda_keep_mask(void *stream, float *mask, size_t n, const struct sg_draws *draws, uint32_t least, float kept) {
+void cuda_keep_mask(const struct sg_exec *exec, float *mask, size_t n, const struct sg_draws *draws, uint32_t least,
+                    float kept) {
     if (n == 0)
-        return SG_KERNEL_OK;
+        return;
     struct sg_draws d = *draws;
     d.run = d.run < n ? d.run : n;
     const uint64_t runs = (n - 1) / d.run + 1, blocks = (d.run + 6) / 4;
-    return launch(pass_blocks(n / 4), false, stream, keep_mask_kernel, mask, (uint64_t)n, d, runs, blocks, least, kept);
+    (void)enqueue(exec, pass_blocks(n / 4), keep_mask_kernel, mask, n, d, runs, blocks, least, kept);
 }
 
 /* ---- the end of a step: one block a piece --------------------------------------------------------------------- */
@@ -187,17 +206,18 @@ template <typename Optimizer> __global__ void update_kernel(struct sg_update u, 
     }
 }
 
-bool sg_cuda_has_optimizer(const char *name) {
+bool cuda_has_optimizer(const char *name) {
     return strcmp(name, "sgd") == 0 || strcmp(name, "adam") == 0;
 }
 
-int sg_cuda_update(void *stream, const struct sg_update *u) {
+void cuda_update(const struct sg_exec *exec, const struct sg_update *u) {
+    SG_ASSERT(u->optimizer == NULL || cuda_has_optimizer(u->optimizer));
+    const uint32_t blocks = (uint32_t)u->n_pieces;
     if (u->optimizer == NULL)
-        return launch((uint32_t)u->n_pieces, false, stream, update_kernel<no_optimizer>, *u, no_optimizer());
-    if (!sg_cuda_has_optimizer(u->optimizer))
-        return SG_KERNEL_DEVICE;
-    if (strcmp(u->optimizer, "adam") == 0)
-        return launch((uint32_t)u->n_pieces, false, stream, update_kernel<struct adam>, *u, adam_of(u));
-    const struct sgd sgd = {u->learning_rate, u->param[0], u->param[1], u->param[2], u->state};
-    return launch((uint32_t)u->n_pieces, false, stream, update_kernel<struct sgd>, *u, sgd);
+        (void)enqueue(exec, blocks, update_kernel<no_optimizer>, *u, no_optimizer());
+    else if (strcmp(u->optimizer, "adam") == 0)
+        (void)enqueue(exec, blocks, update_kernel<struct adam>, *u, adam_of(u));
+    else
+        (void)enqueue(exec, blocks, update_kernel<struct sgd>, *u,
+                      {u->learning_rate, u->param[0], u->param[1], u->param[2], u->state});
 }

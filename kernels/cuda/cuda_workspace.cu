@@ -57,10 +57,7 @@ static uint32_t choose_blocks(size_t n) {
     last_error = cudaGetDevice(&device);
     if (last_error == cudaSuccess)
         last_error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
-    const int each[] = {select_kernels_blocks(), topk_kernels_blocks(), sums_kernels_blocks()};
-    int least = each[0];
-    for (int b : each)
-        least = b < least ? b : least;
+    const int least = least_of({select_kernels_blocks(), topk_kernels_blocks(), sums_kernels_blocks()});
     const size_t fit = (size_t)least * (size_t)processors, limit = block_limit(), most = fit < limit ? fit : limit;
     const size_t wanted = n / (STEP * WARPS) + 1;
     return (uint32_t)(wanted < most ? wanted : most);

@@ -117,18 +117,14 @@ static int select_message(sg_method *m, struct method_worker *w, const struct sg
     const bool cheap = !is_cut && sg_compressor_traits(m->compressor, m->param) & SG_TRAIT_CHEAP_POSITIONS;
     const double positions = cheap ? w->seen.position_bits : room->index != NULL ? 32.0 * (double)count : 0;
     out->known = cheap && w->seen.same_positions;
-    if (code == &sg_code_fp16) {
-        m->shared.kernels->encode_half(s.exec, room->data, room->value, room->index, count, s.e);
-        out->data = room->data;
-    } else if (code != &sg_code_fp32) {
+    if (code != &sg_code_fp32)
         status = method_write(&w->seen, code,
                               (struct sg_numbers){.value = room->value, .count = count, .param = m->code_param}, out);
-    }
     /* Floats and halves count as the paper counts: 32 bits a value and 32 a position. */
     out->bits = positions + (code->width > 0 ? 32.0 * (double)count : out->bits);
     if (m->added && status == SG_KERNEL_OK && (w->fault = method_message_fault(m, 0, out)) != NULL)
         return METHOD_MALFORMED;
-    if (code != &sg_code_fp16 && code != &sg_code_fp32 && s.e != NULL && status == SG_KERNEL_OK)
+    if (code != &sg_code_fp32 && s.e != NULL && status == SG_KERNEL_OK)
         sg_message_read(
             &(struct sg_sink){.kind = SG_SINK_DIFFERENCE, .to = s.e, .index = out->index, .value = room->value}, out,
             m->shared.kernels, s.exec);

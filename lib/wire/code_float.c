@@ -7,10 +7,13 @@
 #include "sg_half.h"
 #include "wire_private.h"
 
-/* What `count` numbers in the memory of a GPU take, which has the host's order of bytes. */
-static void size_there(size_t width, size_t count, size_t *bytes, double *bits) {
-    *bytes = width * count;
+/* ---- on a GPU, which has the host's order of bytes ---- */
+
+static int write_there(void *data, const struct sg_numbers *n, size_t width, enum sg_plain_code code, size_t *bytes,
+                       double *bits) {
+    *bytes = width * n->count;
     *bits = 8 * (double)*bytes;
+    return n->kernels->codes->write_plain(n->exec, data, n->value, n->count, code);
 }
 
 /* ---- fp32 ---- */
@@ -45,9 +48,7 @@ static bool valid_floats(const struct sg_message *m) {
 }
 
 static int floats_there(void *data, const struct sg_numbers *numbers, size_t *bytes, double *bits) {
-    size_there(sizeof(float), numbers->count, bytes, bits);
-    numbers->kernels->copy(numbers->exec, data, numbers->value, numbers->count);
-    return SG_KERNEL_OK;
+    return write_there(data, numbers, sizeof(float), SG_PLAIN_FLOAT, bytes, bits);
 }
 
 static void read_floats_there(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
@@ -93,17 +94,15 @@ static bool valid_exponents(const struct sg_message *m, uint16_t exponent) {
 
 static size_t encode_halves(void *data, const struct sg_numbers *numbers, double *bits) {
     SG_ASSERT(sg_all_finite(numbers->value, numbers->count));
-    const struct sg_exec exec = {.threads = 1};
-    const struct sg_kernels *kernels = numbers->kernels != NULL ? numbers->kernels : sg_kernels_cpu(NULL);
-    kernels->encode_half(&exec, data, numbers->value, NULL, numbers->count, NULL);
+    sg_code_kernels_cpu(numbers->kernels != NULL ? numbers->kernels->name : NULL)
+        ->write_halves(data, numbers->value, numbers->count);
     *bits = 16.0 * (double)numbers->count;
     return 2 * numbers->count;
 }
 
 static void decode_halves(float *out, const struct sg_message *m, size_t first, size_t count) {
     SG_ASSERT(first + count <= m->count && m->bytes == 2 * m->count);
-    const struct sg_exec exec = {.threads = 1};
-    sg_kernels_cpu(NULL)->decode_half(&exec, out, (const uint16_t *)m->data + first, count);
+    sg_code_kernels_cpu(NULL)->read_halves(out, (const uint16_t *)m->data + first, count);
 }
 
 static bool valid_halves(const struct sg_message *m) {
@@ -111,9 +110,7 @@ static bool valid_halves(const struct sg_message *m) {
 }
 
 static int halves_there(void *data, const struct sg_numbers *numbers, size_t *bytes, double *bits) {
-    size_there(sizeof(uint16_t), numbers->count, bytes, bits);
-    numbers->kernels->encode_half(numbers->exec, data, numbers->value, NULL, numbers->count, NULL);
-    return SG_KERNEL_OK;
+    return write_there(data, numbers, sizeof(uint16_t), SG_PLAIN_HALF, bytes, bits);
 }
 
 static void read_halves_there(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
@@ -157,8 +154,7 @@ static bool valid_bf16(const struct sg_message *m) {
 }
 
 static int bf16_there(void *data, const struct sg_numbers *numbers, size_t *bytes, double *bits) {
-    size_there(sizeof(uint16_t), numbers->count, bytes, bits);
-    return numbers->kernels->codes->write_bf16(numbers->exec, data, numbers->value, numbers->count);
+    return write_there(data, numbers, sizeof(uint16_t), SG_PLAIN_BF16, bytes, bits);
 }
 
 static void read_bf16_there(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,

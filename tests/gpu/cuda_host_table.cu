@@ -193,16 +193,31 @@ static size_t reach(const uint32_t *index, size_t count) {
     return index == NULL ? count : count > 0 ? (size_t)index[count - 1] + 1 : 0;
 }
 
+/* What has no call of its own on a stream is tried through the device's table. */
+static const struct sg_exec *on_device(void) {
+    static struct sg_exec exec = {1, NULL};
+    char why[256];
+    if (exec.device == NULL && sg_cuda_device_open((sg_cuda_device **)&exec.device, -1, 0, why, sizeof why) != 0)
+        abort();
+    check(cudaStreamSynchronize(stream)); /* its stream is another one */
+    return &exec;
+}
+
+static void from_device(void *to, const void *from, size_t bytes) {
+    if (sg_cuda_kernels()->get(on_device(), to, from, bytes) != SG_KERNEL_OK)
+        abort();
+}
+
 static void scatter_add(const struct sg_exec *exec, float *dense, const uint32_t *index, const float *value,
                         size_t count) {
     const size_t n = reach(index, count);
     (void)exec;
     arena_open(room_for(3, n, 1));
     float *there = device(dense, n);
-    if (sg_cuda_scatter_add(stream, there, index == NULL ? NULL : device(index, count), device(value, count), count) !=
-        SG_KERNEL_OK)
-        abort();
-    host(dense, there, n);
+    const uint32_t *index_there = index == NULL ? NULL : device(index, count);
+    const float *value_there = device(value, count);
+    sg_cuda_kernels()->scatter_add(on_device(), there, index_there, value_there, count);
+    from_device(dense, there, n * sizeof *dense);
 }
 
 static double sum_squares(const struct sg_exec *exec, const float *x, size_t n) {
@@ -222,26 +237,20 @@ static double sum_squares(const struct sg_exec *exec, const float *x, size_t n) 
 static double dot_shifted(const struct sg_exec *exec, const struct sg_entries *message, const float *x, double weight) {
     (void)exec;
     const size_t count = message->count, n = reach(message->index, count);
-    double sum = NAN;
     arena_open(room_for(3, n, 1));
-    double *device_sum = device(&sum, 1);
+    const float *x_there = device(x, n);
     const struct sg_entries there = {message->index == NULL ? NULL : device(message->index, count),
                                      device(message->value, count), count};
-    if (sg_cuda_dot_shifted(stream, &there, device(x, n), weight, device_sum) != SG_KERNEL_OK)
-        return NAN;
-    host(&sum, device_sum, 1);
-    return failed ? NAN : sum;
+    return sg_cuda_kernels()->dot_shifted(on_device(), &there, x_there, weight);
 }
 
 static void keep_mask(const struct sg_exec *exec, float *mask, size_t n, const struct sg_draws *draws, uint32_t least,
                       float kept) {
     (void)exec;
     arena_open(room_for(1, n, 1));
-    float *device_mask = device(mask, n);
-    if (sg_cuda_keep_mask(stream, device_mask, n, draws, least, kept) != SG_KERNEL_OK)
-        abort();
-    check(cudaStreamSynchronize(stream));
-    host(mask, device_mask, n);
+    float *there = device(mask, n);
+    sg_cuda_kernels()->keep_mask(on_device(), there, n, draws, least, kept);
+    from_device(mask, there, n * sizeof *mask);
 }
 
 /* Comparisons need no more of it. */
