@@ -1,6 +1,6 @@
 /* sg_codes.h: the inner loops of the codes of lib/wire: sums, signs, random numbers, rounding, halves, and fields
  * of few bits.
- * The codes define what they write; `levels` has loops of its own (sg_levels.h). All tables give the same bits, and the
+ * The codes define what they write. All tables give the same bits, and the
  * plain C table is the specification. Calls run on the caller's thread, and arrays do not overlap. */
 #ifndef SG_CODES_H
 #define SG_CODES_H
@@ -85,6 +85,12 @@ struct sg_code_kernels {
     void (*write_places)(uint32_t *field, const float *x, size_t count, double low, double step, uint32_t most,
                          const uint32_t *draw);
     void (*read_places)(float *out, const uint32_t *field, size_t count, double low, double step);
+
+    /* Levels 0 .. levels <= 32767 of a unit, in float: of |x| / unit, at most `levels`, the level below or above. A field
+     * has `bits` bits: the level, and above it the sign, of a level 0 none. unit > 0 */
+    void (*write_levels)(uint32_t *field, const float *x, size_t count, float unit, uint32_t levels, unsigned bits,
+                         const uint32_t *draw);
+    void (*read_levels)(float *out, const uint32_t *field, size_t count, float unit, unsigned bits);
 
     /* A power of two as the exponent E of a float, 0 for the number 0. A field has `bits` bits: E - lowest, but at least
      * 0 and at most highest - lowest, and above it the sign. */

@@ -1,7 +1,7 @@
 /* sg_device_codes.h: numbers written in codes, and read, in the memory of a GPU.
  *
  * lib/wire defines the bytes of every code, and writes on the host what of them no number decides: a message's head, of a
- * few bytes a layer. The rest is written here, with the bytes and floats of the CPU's sg_codes.h and sg_levels.h.
+ * few bytes a layer. The rest is written here, with the bytes and floats of the CPU's sg_codes.h.
  * `data` is aligned for a float. Pointers are to the GPU's memory unless they say "host".
  *
  * Functions that return something return enum sg_kernel_status. After a failure of the device nothing is done. */

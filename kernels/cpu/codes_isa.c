@@ -186,6 +186,29 @@ static void read_places(float *restrict out, const uint32_t *restrict field, siz
         out[j] = (float)(low + step * (double)(int32_t)field[j]);
 }
 
+/* ---- levels of a unit ---- */
+
+static void write_levels(uint32_t *restrict field, const float *restrict x, size_t count, float unit, uint32_t levels,
+                         unsigned bits, const uint32_t *restrict draw) {
+    const float most = (float)levels;
+    for (size_t j = 0; j < count; j++) {
+        float a = __builtin_fabsf(x[j]) / unit;
+        a = a < most ? a : most;
+        const int32_t whole = (int32_t)a;
+        const int32_t up = (float)(int32_t)(draw[j] >> 8) < (a - (float)whole) * 0x1p24f;
+        const uint32_t level = (uint32_t)(whole + up);
+        field[j] = level | ((uint32_t)(x[j] < 0) & (uint32_t)(level > 0)) << (bits - 1);
+    }
+}
+
+static void read_levels(float *restrict out, const uint32_t *restrict field, size_t count, float unit, unsigned bits) {
+    const uint32_t mask = (1U << (bits - 1)) - 1;
+    for (size_t j = 0; j < count; j++) {
+        const float magnitude = unit * (float)(int32_t)(field[j] & mask);
+        out[j] = field[j] >> (bits - 1) ? -magnitude : magnitude;
+    }
+}
+
 /* ---- powers of two ---- */
 
 static void write_powers(uint32_t *restrict field, const float *restrict x, size_t count, uint32_t lowest,
@@ -289,6 +312,8 @@ const struct sg_code_kernels ISA_NAME(sg_code_kernels_) = {
     .extremes = extremes,
     .write_places = write_places,
     .read_places = read_places,
+    .write_levels = write_levels,
+    .read_levels = read_levels,
     .write_powers = write_powers,
     .read_powers = read_powers,
     .write_parts = write_parts,

@@ -25,17 +25,16 @@ struct isa {
     bool (*runs_here)(void);
     const struct sg_kernels *kernels;
     const struct sg_dense *dense;
-    const struct sg_level_kernels *levels;
     const struct sg_code_kernels *codes;
 };
 
 /* The best comes first. */
 static const struct isa isas[] = {
 #if defined(__x86_64__)
-    {has_avx512, &sg_kernels_table_avx512, &sg_dense_table_avx512, &sg_level_kernels_avx512, &sg_code_kernels_avx512},
-    {has_avx2, &sg_kernels_table_avx2, &sg_dense_table_avx2, &sg_level_kernels_avx2, &sg_code_kernels_avx2},
+    {has_avx512, &sg_kernels_table_avx512, &sg_dense_table_avx512, &sg_code_kernels_avx512},
+    {has_avx2, &sg_kernels_table_avx2, &sg_dense_table_avx2, &sg_code_kernels_avx2},
 #endif
-    {always, &sg_kernels_table_c, &sg_dense_table_c, &sg_level_kernels_c, &sg_code_kernels_c},
+    {always, &sg_kernels_table_c, &sg_dense_table_c, &sg_code_kernels_c},
 };
 
 static const struct isa *find(const char *name) {
@@ -58,11 +57,6 @@ const struct sg_kernels *sg_kernels_cpu(const char *name) {
 const struct sg_dense *sg_dense_cpu(const char *name) {
     const struct isa *isa = find(name);
     return isa ? isa->dense : NULL;
-}
-
-const struct sg_level_kernels *sg_level_kernels_cpu(const char *name) {
-    const struct isa *isa = find(name);
-    return isa ? isa->levels : NULL;
 }
 
 const struct sg_code_kernels *sg_code_kernels_cpu(const char *name) {

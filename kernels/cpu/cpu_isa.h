@@ -11,11 +11,9 @@
 #include "sg_debug.h"
 #include "sg_dense.h"
 #include "sg_kernels.h"
-#include "sg_levels.h"
 #include "sg_products.h"
 
 extern const struct sg_kernels sg_kernels_table_c, sg_kernels_table_avx2, sg_kernels_table_avx512;
-extern const struct sg_level_kernels sg_level_kernels_c, sg_level_kernels_avx2, sg_level_kernels_avx512;
 extern const struct sg_code_kernels sg_code_kernels_c, sg_code_kernels_avx2, sg_code_kernels_avx512;
 extern const struct sg_products sg_products_c, sg_products_avx2, sg_products_avx512;
 extern const struct sg_dense sg_dense_table_c, sg_dense_table_avx2, sg_dense_table_avx512;

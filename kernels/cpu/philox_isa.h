@@ -56,12 +56,14 @@ static inline const uint32_t *philox_draws(uint32_t *room, const uint32_t *key, 
 #if defined(__AVX2__)
     const size_t skip = (size_t)(first % 4), end = skip + count;
     const uint32_t block = (uint32_t)(first / 4);
+    const uint32_t k[] = {key[0], key[1]},
+                   c[] = {0, counter[1], counter[2], counter[3]}; /* which room does not alias */
     size_t at = 0;
     for (; at + 4 * PHILOX_BLOCKS <= SG_PHILOX_ROOM && at < end; at += 4 * PHILOX_BLOCKS)
-        philox_blocks(room + at, key, counter, block + (uint32_t)(at / 4));
+        philox_blocks(room + at, k, c, block + (uint32_t)(at / 4));
     if (at < end) { /* what is left of the room is less than a vector */
         uint32_t rest[4 * PHILOX_BLOCKS];
-        philox_blocks(rest, key, counter, block + (uint32_t)(at / 4));
+        philox_blocks(rest, k, c, block + (uint32_t)(at / 4));
         __builtin_memcpy(room + at, rest, (end - at) * sizeof *rest);
     }
     return room + skip;

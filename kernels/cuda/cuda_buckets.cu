@@ -167,7 +167,7 @@ __device__ static random_block draw_block(const random_stream &r, uint32_t block
     return b;
 }
 
-/* As round_numbers of levels_isa.c, or as write_inverted of code_levels.c. */
+/* As write_levels of codes_isa.c, or as write_inverted of code_levels.c. */
 __device__ static uint32_t level_field(float x, float unit, const bucket_part &p, uint32_t draw, bool inverted) {
     if (!(unit > 0))
         return 0;

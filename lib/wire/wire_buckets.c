@@ -248,7 +248,7 @@ void wire_buckets_decode(const struct wire_buckets *f, float *out, const struct 
 
 static bool valid_part(const void *format, const uint8_t *data, const struct wire_part *p) {
     const struct sg_code_kernels *kernels = sg_code_kernels_cpu(NULL);
-    uint32_t field[WIRE_PIECE];
+    uint32_t field[WIRE_PIECE], wrong = 0;
     float out[WIRE_PIECE];
     if (!wire_padding_is_zero(data, p))
         return false;
@@ -257,10 +257,9 @@ static bool valid_part(const void *format, const uint8_t *data, const struct wir
         if (!read_piece(format, kernels, out, field, data, p, at, now, true))
             return false;
         for (size_t j = 0; j < now; j++)
-            if (!isfinite(out[j]))
-                return false;
+            wrong |= (sg_float_bits(out[j]) & 0x7f800000) == 0x7f800000;
     }
-    return true;
+    return !wrong;
 }
 
 bool wire_buckets_valid_before(const struct wire_buckets *f, const struct sg_message *m, size_t tail) {
