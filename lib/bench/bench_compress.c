@@ -111,7 +111,6 @@ void compressors_case(struct compressors *c, const struct data *data) {
     c->part_data = *data;
     c->part_data.layers = &c->part;
     c->part_data.k = c->part_k;
-    c->topk = NAN;
 }
 
 void compressors_close_size(struct compressors *c) {
@@ -151,52 +150,6 @@ static bool is_slow(struct compressors *c, const struct sg_compressor_ops *ops, 
     return status == SG_OK && least * (double)of->data->layers->n > MOST_S * (double)c->part.n;
 }
 
-static double wanted_of(const struct data *d) {
-    size_t wanted = 0;
-    for (size_t l = 0; l < d->layers->count; l++)
-        wanted += d->k[l];
-    return (double)wanted;
-}
-
-/* Is there a number of entries that it was asked for? */
-static bool has_target(const struct sg_compressor_ops *ops) {
-    for (size_t i = 0; i < ops->n_params; i++)
-        if (strncmp(ops->params[i].name, "density", 7) == 0)
-            return true;
-    return ops->select != NULL && !(ops->traits & SG_TRAIT_DENSE);
-}
-
-static void report(struct compressors *c, const struct group *g, const struct job *job, const char *reason,
-                   cJSON *rows) {
-    const struct layers *layers = job->data->layers;
-    const struct timed *timed = &g->timed[1];
-    const struct step_counts *counts = &job->counts;
-    const double steps = timed->timing.sample ? counts->steps : NAN, target = has_target(job->compressor) ? 1 : NAN;
-    const double ratio = timed->timing.sample ? timed->timing.median / g->timed[0].timing.median : (double)NAN;
-    const struct row_case of = group_case(g->of, layers);
-    const struct row_times times = {.own = &timed->timing,
-                                    .add = &g->timed[0].timing,
-                                    .k = counts->entries / steps,
-                                    .bytes = bytes_compress(job),
-                                    .add_bytes = 12 * (double)layers->n,
-                                    .right = g->right[0],
-                                    .missing = reason};
-    if (strcmp(job->compressor->name, "topk") == 0)
-        c->topk = ratio;
-    const struct row_compressor own = {.name = job->compressor->name,
-                                       .workers = (double)job->workers,
-                                       .message_bytes = counts->bytes / steps,
-                                       .decode_s = timed->part.sample ? timed->part.median : (double)NAN,
-                                       .bits_per_element = counts->bits / steps / (double)layers->n,
-                                       .times_topk = job->data == g->of->data ? ratio / c->topk : (double)NAN,
-                                       .of_target = target * counts->entries / steps / wanted_of(job->data),
-                                       .layer_factor = target * exp(counts->off / steps)};
-    cJSON *row = row_begin(&of, job->operation->name, job->kernels->name, job->exec.threads);
-    row_times(row, &of, &times);
-    row_end(row, NULL, &own, reason);
-    sg_json_push(rows, row);
-}
-
 sg_status compressors_run(struct compressors *c, const struct sg_compressor_ops *ops, struct group *g, cJSON *rows,
                           bool *verified, struct sg_error *err) {
     struct data *all = g->of->data;
@@ -210,7 +163,7 @@ sg_status compressors_run(struct compressors *c, const struct sg_compressor_ops 
     if (ends)
         *err = why;
     else
-        report(c, g, &g->job[0], status != SG_OK ? why.msg : NULL, rows);
+        group_report(g, status != SG_OK ? why.msg : NULL, rows);
     group_close(g);
     return ends ? status : SG_OK;
 }

@@ -214,44 +214,6 @@ SG_CHECKED sg_status time_in_turn(struct timed *timed, size_t count, size_t samp
                                   struct sg_error *err);
 void timed_free(struct timed *timed);
 
-/* ---- rows of the results ---- */
-
-/* What a row says of its case. */
-struct row_case {
-    const struct layers *layers;
-    const char *distribution;
-    double density, cache_bytes; /* of the last-level cache; NaN = unknown */
-    bool on_device;              /* the reference is a copy there, not `add` */
-};
-
-/* What was measured of one operation. */
-struct row_times {
-    const struct timing *own;               /* without samples = it was not timed */
-    const struct timing *add;               /* of the reference */
-    const struct timing *threshold, *torch; /* of ef-threshold on the same back-end, of libtorch's rival; or NULL */
-    double k, bytes, add_bytes;             /* entries sent; bytes that must be moved, also by the reference */
-    bool right;
-    const char *missing; /* why it did not run, so that nothing was compared; NULL = it did */
-};
-
-/* What a row of `compress` has beside its times; results/BENCHMARKS.md says what the numbers are. NaN = there is none. */
-struct row_compressor {
-    const char *name;
-    double workers, message_bytes, decode_s, bits_per_element, times_topk, of_target, layer_factor;
-};
-
-double cpu_cache_bytes(void);
-
-/* A row is begun, is given its times, and is ended; each call adds its keys. `job` is that of an operation, `compressor`
- * that of a compressor; both are NULL for the reference. */
-cJSON *row_begin(const struct row_case *c, const char *operation, const char *back_end, int threads);
-void row_times(cJSON *row, const struct row_case *c, const struct row_times *times);
-void row_end(cJSON *row, const struct job *job, const struct row_compressor *compressor, const char *missing);
-
-/* Copies the rows of a case, if `earlier`, an array of rows or NULL, has them. *verified becomes false if one of them was
- * wrong. */
-bool earlier_take(cJSON *rows, bool *verified, const cJSON *earlier, const struct row_case *c, int threads);
-
 /* ---- a group of jobs: those that are timed in turn ---- */
 
 enum { MOST_JOBS = 64, MOST_OPERATIONS = 32 };
@@ -272,6 +234,7 @@ struct group {
     struct timed timed[MOST_JOBS + 1]; /* the first one is the reference */
     bool right[MOST_JOBS];
     size_t jobs;
+    double topk; /* the time of Top-k's step in this case, in units of the reference; NaN = not timed so far */
 };
 
 /* Adds a job and opens what it needs. group_close frees it, also one that is half open. */
@@ -281,10 +244,8 @@ SG_CHECKED sg_status group_add(struct group *g, const struct job *like, struct s
 SG_CHECKED sg_status group_run(struct group *g, bool *verified, struct sg_error *err);
 void group_close(struct group *g);
 
-/* The case as its rows say it; of compress, on layers that may be some of the case's. */
-struct row_case group_case(const struct bench_case *c, const struct layers *layers);
-/* Adds the rows of the reference and of all jobs, which are no compressors. */
-void group_report(const struct group *g, cJSON *rows);
+/* Adds the rows of the reference and of all jobs, or that of a step. failure: why the step was not timed; NULL = it was. */
+void group_report(struct group *g, const char *failure, cJSON *rows);
 
 /* ---- compressors (bench_compress.c) ---- */
 
@@ -296,7 +257,6 @@ struct compressors {
     struct data part_data;            /* the case's arrays, on the part */
     size_t *part_k;                   /* [part.count] */
     sg_gradients *recording;          /* NULL = gradients are drawn */
-    double topk;                      /* Top-k's time in this case, in units of add; NaN = not timed so far */
 };
 
 /* SG_ERR_ARGUMENT: a name is unknown. */
