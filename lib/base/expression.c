@@ -157,42 +157,30 @@ static sg_status read_factor(struct reader *r, double *out) {
     return status;
 }
 
-static sg_status read_product(struct reader *r, double *out) {
-    sg_status status = read_factor(r, out);
+/* Operands with `plus` or `minus` between them, from the left to the right; a product has '*' and '/' there. */
+static sg_status read_chain(struct reader *r, double *out, char plus, char minus,
+                            sg_status (*operand)(struct reader *r, double *out)) {
+    sg_status status = operand(r, out);
     while (status == SG_OK) {
-        double right;
-        if (take(r, '*')) {
-            status = read_factor(r, &right);
-            if (status == SG_OK)
-                *out *= right;
-        } else if (take(r, '/')) {
-            status = read_factor(r, &right);
-            if (status == SG_OK)
-                *out /= right;
-        } else {
+        double right = 0;
+        const bool first = take(r, plus);
+        if (!first && !take(r, minus))
             break;
-        }
+        status = operand(r, &right);
+        if (plus == '+')
+            *out = first ? *out + right : *out - right;
+        else
+            *out = first ? *out * right : *out / right;
     }
     return status;
 }
 
+static sg_status read_product(struct reader *r, double *out) {
+    return read_chain(r, out, '*', '/', read_factor);
+}
+
 static sg_status read_sum(struct reader *r, double *out) {
-    sg_status status = read_product(r, out);
-    while (status == SG_OK) {
-        double right;
-        if (take(r, '+')) {
-            status = read_product(r, &right);
-            if (status == SG_OK)
-                *out += right;
-        } else if (take(r, '-')) {
-            status = read_product(r, &right);
-            if (status == SG_OK)
-                *out -= right;
-        } else {
-            break;
-        }
-    }
-    return status;
+    return read_chain(r, out, '+', '-', read_product);
 }
 
 static sg_status read_all(struct reader *r, double *out) {
