@@ -17,6 +17,23 @@ patiently() { # COMMAND...
     return 1
 }
 
+# COMMAND ends with STATUS, and its messages have these texts, one behind the other.
+says() { # STATUS TEXT... -- COMMAND...
+    local ends=$1 rest text texts=()
+    shift
+    while [ "$1" != -- ]; do
+        texts+=("$1")
+        shift
+    done
+    shift
+    run "-$ends" --separate-stderr "$@"
+    rest=$stderr
+    for text in "${texts[@]}"; do
+        [[ $rest == *"$text"* ]] || { echo "not said: $text"; echo "$stderr"; return 1; }
+        rest=${rest#*"$text"}
+    done
+}
+
 # A folder of caches kept for the whole test run, so that generated data and optima are made once.
 CACHE=$ROOT/build/test-cache
 mkdir -p "$CACHE"

@@ -140,8 +140,7 @@ draw_all() { # OPTION...: every published figure into $OUT
     grep -q "2 of 3 methods" "$OUT/one"
     run -1 grep -q "methods; mean" "$OUT/r"
     jq '.plots[0].x_range = [5, 6] | .results |= map(select(.baseline | not))' "$OUT/r.json" >"$OUT/none.json"
-    run -1 --separate-stderr sparseplot-export -q "$OUT/none.json" --format=svg
-    [[ $stderr == *"nothing to rank"* ]]
+    says 1 "nothing to rank" -- sparseplot-export -q "$OUT/none.json" --format=svg
     # What lies beyond the view says where.
     jq '.plots[0].y_range = [93, 95]' "$OUT/r.json" | sparseplot-export -q --format=svg >"$OUT/r.svg"
     grep -q "← 92.4" "$OUT/r.svg"

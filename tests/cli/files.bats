@@ -40,8 +40,7 @@ flip() { # BYTE FILE: its lowest bit
     wait_for "$OUT/both.part"
     for options in --force --resume "--resume --force" ""; do
         # shellcheck disable=SC2086
-        run -1 --separate-stderr sparsetrain -q "$SMOKE" --method Hard-threshold -o "$OUT/both" $options
-        [[ $stderr == *"another sparsetrain writes $OUT/both.part"* ]]
+        says 1 "another sparsetrain writes $OUT/both.part" -- sparsetrain -q "$SMOKE" --method Hard-threshold -o "$OUT/both" $options
     done
     kill -0 $pid
     wait $pid
@@ -53,8 +52,7 @@ flip() { # BYTE FILE: its lowest bit
     sparsetrain -q "${LONG[@]}" --record-inputs "$OUT/k" >"$OUT/first" 3>&- &
     pid=$!
     wait_for "$OUT/k.part"
-    run -1 --separate-stderr sparsetrain "${SHORT[@]}" --record-inputs "$OUT/k"
-    [[ $stderr == *"another sparsetrain writes $OUT/k.part"* ]]
+    says 1 "another sparsetrain writes $OUT/k.part" -- sparsetrain "${SHORT[@]}" --record-inputs "$OUT/k"
     kill -0 $pid
     wait $pid
     grep -q '"steps":60000,' <(head -n 1 "$OUT/k")
@@ -126,8 +124,7 @@ flip() { # BYTE FILE: its lowest bit
         [[ $stderr == *"the partial series was changed since $OUT/cut.ckpt was written, or is damaged: start again with --force instead of --resume" ]]
     done
     head -c $((bytes / 2)) "$OUT/good" >"$OUT/cut.part"
-    run -1 --separate-stderr sparsetrain -q "${LONG[@]}" -o "$OUT/cut" --resume
-    [[ $stderr == *"the partial series is shorter than "* ]]
+    says 1 "the partial series is shorter than " -- sparsetrain -q "${LONG[@]}" -o "$OUT/cut" --resume
     cp "$OUT/good" "$OUT/cut.part"
     sparsetrain -q "${LONG[@]}" -o "$OUT/cut" --resume
 }
@@ -177,8 +174,7 @@ flip() { # BYTE FILE: its lowest bit
         tail -c +$((16 + 72 + ${#identity} + 1)) "$OUT/cut.ckpt" | head -c -64
     } >"$OUT/body"
     { cat "$OUT/body"; sha256sum "$OUT/body" | cut -c 1-64 | tr -d '\n'; } >"$OUT/cut.ckpt"
-    run -0 --separate-stderr sparsetrain "${SHORT[@]:1}" -o "$OUT/cut" --resume
-    [[ $stderr == *"another version of the program: starting afresh"* ]]
+    says 0 "another version of the program: starting afresh" -- sparsetrain "${SHORT[@]:1}" -o "$OUT/cut" --resume
     same_series "$OUT/whole" "$OUT/cut"
 }
 
@@ -228,8 +224,7 @@ flip() { # BYTE FILE: its lowest bit
     cp "$OUT/cut.ckpt" "$OUT/state/r.json.ckpt"
     cp "$OUT/series" "$OUT/state/r.json.part"
     cp -r "$OUT/state" "$OUT/again"
-    run -0 --separate-stderr sparsetrain "${args[@]:1}" -o "$OUT/state/r.json" --resume
-    [[ $stderr == *"r.json is finished: nothing to resume"* ]]
+    says 0 "r.json is finished: nothing to resume" -- sparsetrain "${args[@]:1}" -o "$OUT/state/r.json" --resume
     [ "$(ls "$OUT/state")" = r.json ]
     sparsetrain "${args[@]}" -o "$OUT/again/r.json" --seed 2 --resume --force
     [ "$(jq -r .seed "$OUT/again/r.json")" = 2 ]
@@ -241,8 +236,7 @@ flip() { # BYTE FILE: its lowest bit
     cp "$OUT/cut.part" "$OUT/part"
     sparsetrain "${SHORT[@]}" --seed 2 -o "$OUT/two"
     mv "$OUT/two" "$OUT/cut"
-    run -0 --separate-stderr sparsetrain "${SHORT[@]:1}" --seed 2 -o "$OUT/cut" --resume
-    [[ $stderr == *"nothing to resume"* ]]
+    says 0 "nothing to resume" -- sparsetrain "${SHORT[@]:1}" --seed 2 -o "$OUT/cut" --resume
     cmp "$OUT/cut.part" "$OUT/part"
     [ -e "$OUT/cut.ckpt" ]
 }
@@ -286,8 +280,7 @@ flip() { # BYTE FILE: its lowest bit
     sparsetrain "${SHORT[@]}" -o "$OUT/whole"
     same_series "$OUT/whole" "$OUT/got"
     for name in a b; do
-        run -2 --separate-stderr timeout -k 5 5 sparsetrain "${SHORT[@]}" -o "$OUT/$name"
-        [[ $stderr == *"is not a plain file"* ]]
+        says 2 "is not a plain file" -- timeout -k 5 5 sparsetrain "${SHORT[@]}" -o "$OUT/$name"
     done
 }
 
@@ -299,8 +292,7 @@ flip() { # BYTE FILE: its lowest bit
     sparsetrain "${SHORT[@]}" -o "${links[0]}" # to a file that is not there yet
     sparsetrain "${SHORT[@]}" >"$OUT/whole"
     same_series "$OUT/whole" "$real"
-    run -2 --separate-stderr sparsetrain "${SHORT[@]}" -o "${links[0]}"
-    [[ $stderr == *"--force"* ]]
+    says 2 "--force" -- sparsetrain "${SHORT[@]}" -o "${links[0]}"
     cp "$real" "$OUT/folder/series"
     sparseplot-export "$OUT/folder/series" --format=csv --x=step --y=density -o "$OUT/export" --force
     [ -L "$OUT/latest" ] && [ -L "$OUT/export" ] && [ "$(ls "$OUT/folder")" = "$(printf 'real\nseries')" ]
@@ -336,10 +328,8 @@ flip() { # BYTE FILE: its lowest bit
     echo precious >"$OUT/victim"
     ln -s victim "$OUT/r.part"
     ln -s victim "$OUT/k.part"
-    run -2 --separate-stderr sparsetrain "${SHORT[@]}" -o "$OUT/r" --force
-    [[ $stderr == *"r.part is a symbolic link"* ]]
-    run -2 --separate-stderr sparsetrain "${SHORT[@]}" --record-inputs "$OUT/k"
-    [[ $stderr == *"k.part is a symbolic link"* ]]
+    says 2 "r.part is a symbolic link" -- sparsetrain "${SHORT[@]}" -o "$OUT/r" --force
+    says 2 "k.part is a symbolic link" -- sparsetrain "${SHORT[@]}" --record-inputs "$OUT/k"
     rm "$OUT/r.part"
     ln -s victim "$OUT/r.ckpt"
     sparsetrain "${SHORT[@]}" -o "$OUT/r" --checkpoint-every 5000
@@ -348,8 +338,7 @@ flip() { # BYTE FILE: its lowest bit
 
 @test "more steps than can be counted are refused" {
     for epochs in 1e18 4e17 1e300; do
-        run -2 --separate-stderr sparsetrain -q "$SMOKE" --method SGD --set epochs=$epochs -o "$OUT/r"
-        [[ $stderr == *"epochs: "*" are more than the 2^53 that can be counted"* ]]
+        says 2 "epochs: " " are more than the 2^53 that can be counted" -- sparsetrain -q "$SMOKE" --method SGD --set epochs=$epochs -o "$OUT/r"
     done
     [ -z "$(ls "$OUT")" ]
 }

@@ -105,8 +105,7 @@ YAML
 }
 
 @test "wrong output is not timed and exits 3" {
-    run -3 --separate-stderr sparsebench r.yaml --corrupt -o r.json
-    [[ $stderr == *"differs from plain C"* ]]
+    says 3 "differs from plain C" -- sparsebench r.yaml --corrupt -o r.json
     [ "$(grep -c '"median"' r.json)" = 1 ]
     [ "$(grep -Ec '"verified":\s*false' r.json)" = 7 ]
     grep -Eq '"status":\s*"failed"' r.json

@@ -97,29 +97,22 @@ words() {
     words train 'the cat sat'
     words valid 'the cat sat'
     printf 'caf\351 au lait\n' >>data/wikitext-2/valid.txt
-    run -1 --separate-stderr lm SGD -o out
-    [[ $stderr == *"wikitext-2/valid.txt:101: byte 0xe9 is not UTF-8"*iconv* ]] || { echo "$stderr"; false; }
+    says 1 "wikitext-2/valid.txt:101: byte 0xe9 is not UTF-8" iconv -- lm SGD -o out
     : >data/wikitext-2/valid.txt
-    run -1 --separate-stderr lm SGD -o out
-    [[ $stderr == *"valid.txt: the text is empty"* ]] || { echo "$stderr"; false; }
+    says 1 "valid.txt: the text is empty" -- lm SGD -o out
     [ ! -e out ]
 }
 
 @test "values that only the data can refute" {
     need_torch
-    run -2 --separate-stderr lm SGD --set batch=40
-    [[ $stderr == *"600 tokens for 3 workers of 40 columns: a column has 5, and one step of bptt 5 takes 6"* ]] || { echo "$stderr"; false; }
-    run -2 --separate-stderr lm SGD --set batch=30 --set task.test-tokens=100
-    [[ $stderr == *"100 test tokens for 3 workers of 30 columns"* ]] || { echo "$stderr"; false; }
-    run -2 --separate-stderr lm SGD --set task.vocabulary=1
-    [[ $stderr == *"a vocabulary of 1 word"* ]] || { echo "$stderr"; false; }
-    run -1 --separate-stderr lm SGD --device cuda
-    [[ $stderr == *"--device cuda"* ]] || { echo "$stderr"; false; }
+    says 2 "600 tokens for 3 workers of 40 columns: a column has 5, and one step of bptt 5 takes 6" -- lm SGD --set batch=40
+    says 2 "100 test tokens for 3 workers of 30 columns" -- lm SGD --set batch=30 --set task.test-tokens=100
+    says 2 "a vocabulary of 1 word" -- lm SGD --set task.vocabulary=1
+    says 1 "--device cuda" -- lm SGD --device cuda
 }
 
 @test "a diverging run says where and exits 1" {
     need_torch
-    run -1 --separate-stderr lm SGD --set optimizer.learning-rate=1e38 --set task.clip=0 -o out
-    [[ $stderr == *"worker 0, step"* ]] || { echo "$stderr"; false; }
+    says 1 "worker 0, step" -- lm SGD --set optimizer.learning-rate=1e38 --set task.clip=0 -o out
     tail -n 1 out | grep -q '"status":"diverged"'
 }

@@ -175,8 +175,7 @@ PY
         jq '.results[0] | keys' matched.json
     sparsetune -q replay.yaml --rule=estimated --repeats 4 --points 4 >rule.yaml
     grep -q 'sparsetune --rule estimated: lambda' rule.yaml
-    run -2 --separate-stderr sparsetune -q replay.yaml --rule=estimated --repeats 30 --points 4
-    [[ $stderr == *"task.files hold 12 steps, and step 12 is asked for"* ]]
+    says 2 "task.files hold 12 steps, and step 12 is asked for" -- sparsetune -q replay.yaml --rule=estimated --repeats 30 --points 4
     run ! --separate-stderr sparsetune -q replay.yaml --rule=estimated --repeats 0 --points 4
     [[ $stderr == *"task 'recorded' has no exact expectations"* ]]
     sed -i 's/lambda: match/lambda: 3/' replay.yaml

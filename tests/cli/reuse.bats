@@ -120,8 +120,7 @@ YAML
     sed -i -e 's/"identity":"/&older/' -e 's/,"sha256":"[0-9a-f]*"}$/}/' cells/*.ndjson
     run -0 --separate-stderr $tune --any-version
     [[ $stderr != *": done after"* ]]
-    run -0 --separate-stderr $tune
-    [[ $stderr == *"made by another version of the program (older"*": --any-version takes it"* ]]
+    says 0 "made by another version of the program (older" ": --any-version takes it" -- $tune
 }
 
 @test "what would be read is what a run names: logreg" {
@@ -209,8 +208,7 @@ YAML
     run ! cmp -s "$cell" good
     [ "$(actions)" = "reuse run reuse" ]
     [ "$(actions --any-version)" = "reuse run reuse" ]
-    run -2 --separate-stderr sparsetrain r.yaml --seed 2 -o "$cell" --resume
-    [[ $stderr == *"is damaged"* ]]
+    says 2 "is damaged" -- sparsetrain r.yaml --seed 2 -o "$cell" --resume
     run -0 --separate-stderr bench --json
     [[ $stderr == *"1 finished cell is damaged (cells/SGD-seed2-"*"), so it is run again"* ]]
     cmp <(jq -c '.results[].final' whole.json) <(jq -c '.results[].final' <<<"$output")
@@ -257,13 +255,10 @@ YAML
     [ "$(actions)" = "reuse reuse reuse" ]
     [ "$(actions --device cpu)" = "run reuse reuse" ]
     [ "$(actions --device cuda:1)" = "reuse run run" ]
-    run -0 --separate-stderr bench --dry-run
-    [[ $stderr == *"1 finished cell ran on a GPU and is reused all the same"* ]]
-    run -0 --separate-stderr bench --dry-run --device cuda
-    [[ $stderr == *"2 finished cells ran on another device than --device names (cpu), so they are run again"* ]]
+    says 0 "1 finished cell ran on a GPU and is reused all the same" -- bench --dry-run
+    says 0 "2 finished cells ran on another device than --device names (cpu), so they are run again" -- bench --dry-run --device cuda
     run -0 sparsetrain r.yaml -o "$(echo cells/SGD-seed1-*)" --resume
-    run -2 --separate-stderr sparsetrain r.yaml -o "$(echo cells/SGD-seed1-*)" --resume --device cpu
-    [[ $stderr == *"ran on cuda:0 and not on cpu"* ]]
+    says 2 "ran on cuda:0 and not on cpu" -- sparsetrain r.yaml -o "$(echo cells/SGD-seed1-*)" --resume --device cpu
     run -0 --separate-stderr bench -q --device cpu --json
     [ "$(jq '[.results[].cells[] | select(.reused)] | length' <<<"$output")" = 2 ]
 }
@@ -351,8 +346,7 @@ stop_train() { # EVERY
     [[ $stderr != *"other file"* ]]
     bench -q --set workers=4 --seed 1 >/dev/null
     echo "a note" >cells/notes.txt
-    run -0 --separate-stderr bench --dry-run
-    [[ $stderr == *"1 other file"* ]]
+    says 0 "1 other file" -- bench --dry-run
     [ -f cells/notes.txt ]
 }
 

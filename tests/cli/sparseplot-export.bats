@@ -140,8 +140,7 @@ PY
 }
 
 @test "a run: folded or series, from a file or stdin, gives the same" {
-    run -2 --separate-stderr sparseplot-export run.json
-    [[ $stderr == *"--x=NAME and --y=NAME"*"step, epoch, suboptimality, bits"* ]]
+    says 2 "--x=NAME and --y=NAME" "step, epoch, suboptimality, bits" -- sparseplot-export run.json
     sparseplot-export run.json --y=bits >"$OUT/folded"
     sparseplot-export - --y=bits <run.ndjson >"$OUT/series"
     cmp "$OUT/folded" "$OUT/series"
@@ -238,13 +237,10 @@ methods() { # ARGUMENT...
     [ "$(methods --sort=times-less)" = "Hard-threshold,Top-k,SGD" ]
     jq '.results[0].final.suboptimality.mean = null' fig1.json >null.json && mv null.json fig1.json
     [ "$(methods --sort)" = "Hard-threshold,Top-k,SGD" ]
-    run -2 --separate-stderr sparseplot-export fig1.json --format=table --sort=bit
-    [[ $stderr == *"--sort=bit: "*"did you mean 'bits'? (it has suboptimality, bits, "* ]]
-    run -2 --separate-stderr sparseplot-export fig1.json --format=gnuplot --sort
-    [[ $stderr == *"--sort is for tables"* ]]
+    says 2 "--sort=bit: " "did you mean 'bits'? (it has suboptimality, bits, " -- sparseplot-export fig1.json --format=table --sort=bit
+    says 2 "--sort is for tables" -- sparseplot-export fig1.json --format=gnuplot --sort
     jq 'del(.summary) | .recipe.resolved.task.kind = "none"' fig1.json >none.json
-    run -2 --separate-stderr sparseplot-export none.json --format=table --sort
-    [[ $stderr == *"name a column"* ]]
+    says 2 "name a column" -- sparseplot-export none.json --format=table --sort
 }
 
 @test "a table beside points shows them where the panel takes them, and says so" {
@@ -327,8 +323,7 @@ methods() { # ARGUMENT...
 @test "times of kernels are shown as their table" {
     run -0 --separate-stderr sparseplot-export "$ROOT/results/kernels.json"
     [[ ${lines[0]} == "# operation "* && ${#lines[@]} -gt 20 && -z $stderr ]]
-    run -2 --separate-stderr sparseplot-export "$ROOT/results/kernels.json" --format=svg
-    [[ $stderr == *"--format=table"* ]]
+    says 2 "--format=table" -- sparseplot-export "$ROOT/results/kernels.json" --format=svg
 }
 
 @test "a column of a plot that no run recorded is left out of the table with a note" {
@@ -374,26 +369,19 @@ methods() { # ARGUMENT...
     run -1 --separate-stderr sparseplot-export "$OUT/cut.json"
     [[ -z $output && $stderr =~ cut\.json:[0-9]+:[0-9]+: ]]
     printf 'garbage\n' >"$OUT/garbage"
-    run -1 --separate-stderr sparseplot-export "$OUT/garbage"
-    [[ $stderr == *"garbage:1:1:"* ]]
-    run -1 --separate-stderr sparseplot-export - </dev/null
-    [[ $stderr == *"<stdin>:1:1: empty"* ]]
+    says 1 "garbage:1:1:" -- sparseplot-export "$OUT/garbage"
+    says 1 "<stdin>:1:1: empty" -- sparseplot-export - </dev/null
     echo '{"schema":"other/1"}' >"$OUT/other.json"
-    run -1 --separate-stderr sparseplot-export "$OUT/other.json"
-    [[ $stderr == *"sparsebench/1"* ]]
-    run -1 --separate-stderr sparseplot-export "$OUT/nowhere.json"
-    [[ $stderr == *"nowhere.json: No such file"* ]]
+    says 1 "sparsebench/1" -- sparseplot-export "$OUT/other.json"
+    says 1 "nowhere.json: No such file" -- sparseplot-export "$OUT/nowhere.json"
 }
 
 @test "output that cannot be written: full disk loud, closed pipe quiet" {
     for format in csv vegalite table html; do
-        run -1 --separate-stderr bash -c "sparseplot-export fig1.json --format=$format >/dev/full"
-        [[ $stderr == *"cannot write"* ]]
-        run -1 --separate-stderr sparseplot-export fig1.json --format=$format --force -o /dev/full
-        [[ $stderr == *"cannot write /dev/full: No space left"* ]]
+        says 1 "cannot write" -- bash -c "sparseplot-export fig1.json --format=$format >/dev/full"
+        says 1 "cannot write /dev/full: No space left" -- sparseplot-export fig1.json --format=$format --force -o /dev/full
     done
-    run -1 --separate-stderr sparseplot-export fig1.json -o "$OUT/no/such/folder.csv"
-    [[ $stderr == *"cannot write"* ]]
+    says 1 "cannot write" -- sparseplot-export fig1.json -o "$OUT/no/such/folder.csv"
     seq 1 200000 | sed 's|.*|{"record":"step","step":&,"epoch":&,"suboptimality":1,"bits":&}|' >"$OUT/steps"
     { head -n 1 run.ndjson; cat "$OUT/steps"; tail -n 2 run.ndjson; } >"$OUT/long.ndjson"
     run -0 --separate-stderr bash -c "sparseplot-export '$OUT/long.ndjson' --y=bits | head -n 1"
@@ -427,8 +415,7 @@ methods() { # ARGUMENT...
     run -0 --separate-stderr sparseplot-export "$OUT/c.json" --panel=1 --format=table
     [[ $output != *skew* && $output == *suboptimality* ]]
     run -0 --separate-stderr sparseplot-export "$OUT/c.json" --panel=1 --format=csv
-    run -2 --separate-stderr sparseplot-export "$OUT/c.json" --x=label_skewed
-    [[ $stderr == *"no column 'label_skewed'"* ]]
+    says 2 "no column 'label_skewed'" -- sparseplot-export "$OUT/c.json" --x=label_skewed
 }
 
 @test "ticks of a log axis are at powers of ten, wherever it begins" {
@@ -460,8 +447,7 @@ PY
     mkdir "$OUT/other" && cp fig1.json "$OUT/other/a.json"
     sparseplot-export "$OUT/a.json" "$OUT/other/a.json" --format=csv | grep -q "other/a.json"
     jq '.kind = "kernels"' fig1.json >"$OUT/kernels.json"
-    run -2 --separate-stderr sparseplot-export "$OUT/a.json" "$OUT/kernels.json" --format=csv
-    [[ $stderr == *"times of kernels"* ]]
+    says 2 "times of kernels" -- sparseplot-export "$OUT/a.json" "$OUT/kernels.json" --format=csv
 }
 
 @test "points of several results lie in one panel" {

@@ -50,12 +50,9 @@ record() { # METHOD
     [[ $stderr == *"does not belong to this recipe: it is of method 'Top-k k=4', seed 2"*"which has 'SGD', 'Top-k k=1'"* ]]
     run -0 sparsetune -q "$SMOKE" --oracle run.inputs --set title=Other
     truncate -s -3 run.inputs
-    run -1 --separate-stderr sparsetune -q "$SMOKE" --oracle run.inputs
-    [[ $stderr == *"run.inputs: "*"it is damaged"* ]]
-    run -1 --separate-stderr sparsetune -q "$SMOKE" --oracle "$SMOKE"
-    [[ $stderr == *"is not a recording of a run (sparsetrain --record-inputs"* ]]
-    run -1 --separate-stderr sparsetune -q "$SMOKE" --oracle none
-    [[ $stderr == *"cannot read none"* ]]
+    says 1 "run.inputs: " "it is damaged" -- sparsetune -q "$SMOKE" --oracle run.inputs
+    says 1 "is not a recording of a run (sparsetrain --record-inputs" -- sparsetune -q "$SMOKE" --oracle "$SMOKE"
+    says 1 "cannot read none" -- sparsetune -q "$SMOKE" --oracle none
 }
 
 @test "oracle: a header that no run writes, and what is no plain file" {
@@ -72,8 +69,7 @@ record() { # METHOD
     damaged '.layers = {"a": 40}' "its header makes no sense"
     damaged '.steps = 9007199254740992' "its header makes no sense"
     damaged '.steps += 1' "it is damaged"
-    run -2 --separate-stderr sparsetune -q "$SMOKE" --oracle <(cat run.inputs)
-    [[ $stderr == *"is not a plain file: a recording is read twice"* ]]
+    says 2 "is not a plain file: a recording is read twice" -- sparsetune -q "$SMOKE" --oracle <(cat run.inputs)
 }
 
 @test "rule: the recipe with lambda filled in, and both rules in the evidence" {
@@ -112,30 +108,23 @@ END
 }
 
 @test "rule: what cannot be" {
-    run -2 --separate-stderr sparsetune -q "$SMOKE" --rule=best
-    [[ $stderr == *"must be simple or estimated"* ]]
+    says 2 "must be simple or estimated" -- sparsetune -q "$SMOKE" --rule=best
     for repeats in 1 3; do
         run -2 --separate-stderr sparsetune -q "$SMOKE" --rule=simple --repeats $repeats
         [[ $stderr == *"--repeats=$repeats: each half of the draws needs a variance"*"give 4 or more, or 0"* ]]
     done
     sed '/Top-k/d; /claims:/,$d' "$SMOKE" >no-topk.yaml
-    run -2 --separate-stderr sparsetune -q no-topk.yaml --rule=simple
-    [[ $stderr == *"no method with compressor: topk"* ]]
+    says 2 "no method with compressor: topk" -- sparsetune -q no-topk.yaml --rule=simple
     sed '/Hard-threshold/d; /claims:/,$d' "$SMOKE" >no-threshold.yaml
-    run -2 --separate-stderr sparsetune -q no-threshold.yaml --rule=simple
-    [[ $stderr == *"no method with compressor: hard-threshold"* ]]
+    says 2 "no method with compressor: hard-threshold" -- sparsetune -q no-threshold.yaml --rule=simple
     sed '/^claims:/,$d' "$SMOKE" >plain.yaml
-    run -1 --separate-stderr sparsetune -q plain.yaml --rule=simple --device cuda
-    [[ $stderr == *"use --device cpu"* ]]
+    says 1 "use --device cpu" -- sparsetune -q plain.yaml --rule=simple --device cuda
     run -2 --separate-stderr sparsetune -q "$SMOKE" --rule=simple # before a pilot, and by its own lines
     [[ $stderr == *"smoke.yaml:"*": claims or plots name 'Hard-threshold', of which 2 targets (Top-k densities) would make several"* ]]
     sed 's/\(hard-threshold, lambda:\) [^}]*/\1 [0.1]/' plain.yaml >short.yaml
-    run -2 --separate-stderr sparsetune -q short.yaml --rule=simple
-    [[ $stderr == *": 1 values of lambda, and 2 targets (Top-k densities)"* ]]
-    run -2 --separate-stderr sparsetune -q plain.yaml --rule=simple --set methods.Hard-threshold.lambda=3
-    [[ $stderr == *"its lambda is from --set; write it into the recipe to tune it"* ]]
-    run -0 --separate-stderr sparsetune plain.yaml --rule=simple --dry-run
-    [[ $stderr == *"Hard-threshold: one lambda for each Top-k density, by the rule 'simple'"* ]]
+    says 2 ": 1 values of lambda, and 2 targets (Top-k densities)" -- sparsetune -q short.yaml --rule=simple
+    says 2 "its lambda is from --set; write it into the recipe to tune it" -- sparsetune -q plain.yaml --rule=simple --set methods.Hard-threshold.lambda=3
+    says 0 "Hard-threshold: one lambda for each Top-k density, by the rule 'simple'" -- sparsetune plain.yaml --rule=simple --dry-run
     run -2 --separate-stderr sparsetune -q no-topk.yaml --rule=simple --dry-run
 }
 
@@ -143,8 +132,7 @@ END
     sed '/^claims:/,$d' "$SMOKE" >plain.yaml
     sparsetune -q plain.yaml --rule=simple --set epochs=0.1 --json >short.json
     jq -e '.tune.pilots[0] | (.points | length) == 8' short.json
-    run -2 --separate-stderr sparsetune -q "$SMOKE" --rule=simple --oracle x
-    [[ $stderr == *"one at a time"* ]]
+    says 2 "one at a time" -- sparsetune -q "$SMOKE" --rule=simple --oracle x
 }
 
 @test "theory: both sides of every result that is about a method, and none above its bound" {
@@ -164,6 +152,5 @@ END
 }
 
 @test "theory: logistic regression only" {
-    run -2 --separate-stderr sparsetune -q "$ROOT/recipes/mini/fig3.yaml" --theory
-    [[ $stderr == *"the constants are known for logreg only"* ]]
+    says 2 "the constants are known for logreg only" -- sparsetune -q "$ROOT/recipes/mini/fig3.yaml" --theory
 }

@@ -25,8 +25,7 @@ in_segments() { # SECONDS COMMAND...
 
 @test "a run stops at its limit with status 124 and a checkpoint, and its segments end with the same bytes" {
     sparsetrain "${RUN[@]}" -o whole
-    run -124 --separate-stderr sparsetrain "${RUN[@]}" -o cut --resume --time-limit 0.05
-    [[ $stderr == *"stopped at the time limit after step "*" of 60000"* ]]
+    says 124 "stopped at the time limit after step " " of 60000" -- sparsetrain "${RUN[@]}" -o cut --resume --time-limit 0.05
     [ -e cut.ckpt ] && [ -e cut.part ] && [ ! -e cut ]
     in_segments 0.05 sparsetrain "${RUN[@]}" -o cut --resume 2>/dev/null
     same_series whole cut
@@ -38,12 +37,9 @@ in_segments() { # SECONDS COMMAND...
 }
 
 @test "a limit of nothing still takes one step, so that a chain of short segments ends" {
-    run -124 --separate-stderr sparsetrain "${RUN[@]}" -o cut --time-limit 0
-    [[ $stderr == *"after step 1 of 60000"* ]]
-    run -124 --separate-stderr sparsetrain "${RUN[@]}" -o cut --resume --time-limit 0
-    [[ $stderr == *"after step 2 of 60000"* ]]
-    run -2 --separate-stderr sparsetrain "${RUN[@]}" --time-limit soon
-    [[ $stderr == *"--time-limit=soon: must be a number from 0 to"* ]]
+    says 124 "after step 1 of 60000" -- sparsetrain "${RUN[@]}" -o cut --time-limit 0
+    says 124 "after step 2 of 60000" -- sparsetrain "${RUN[@]}" -o cut --resume --time-limit 0
+    says 2 "--time-limit=soon: must be a number from 0 to" -- sparsetrain "${RUN[@]}" --time-limit soon
 }
 
 @test "the limit under mpirun: all ranks stop together, and another number of ranks goes on" {
@@ -83,8 +79,7 @@ in_segments() { # SECONDS COMMAND...
     } >body
     { cat body; sha256sum body | cut -c 1-64 | tr -d '\n'; } >cut.ckpt
     cp cut.ckpt kept
-    run -1 --separate-stderr sparsetrain "${RUN[@]}" -o cut --resume
-    [[ $stderr == *"cut.ckpt was written on a machine with another order of bytes: "* ]]
+    says 1 "cut.ckpt was written on a machine with another order of bytes: " -- sparsetrain "${RUN[@]}" -o cut --resume
     cmp kept cut.ckpt
 }
 
@@ -175,8 +170,7 @@ back-ends: [c]
 threads: [1]
 samples: 100
 YAML
-    run -124 --separate-stderr sparsebench k.yaml --time-limit 0.9 -o k.json
-    [[ $stderr == *"stopped with cases left to run: give the same command again to resume"* ]]
+    says 124 "stopped with cases left to run: give the same command again to resume" -- sparsebench k.yaml --time-limit 0.9 -o k.json
     [ "$(jq -r .status k.json)" = interrupted ]
     cp k.json first.json
     n=$(jq '.results | length' k.json)
@@ -188,10 +182,8 @@ YAML
     diff <(jq -c --argjson n "$n" '.results[:$n]' k.json) <(jq -c .results first.json)
     # Another program's cases are not taken, and a whole result is not replaced unasked.
     jq '.program.commit = "other"' first.json >k2.json
-    run -2 --separate-stderr sparsebench k.yaml -o k2.json
-    [[ $stderr == *"k2.json"*"--force"* ]]
-    run -2 --separate-stderr sparsebench k.yaml -o k.json
-    [[ $stderr == *"--force"* ]]
+    says 2 "k2.json" "--force" -- sparsebench k.yaml -o k2.json
+    says 2 "--force" -- sparsebench k.yaml -o k.json
 }
 
 @test "make FIGURE PIECE=SECONDS ends well, says how to go on, and the last piece is the figure" {
@@ -208,6 +200,5 @@ YAML
     done
     [ "$(jq -r .status results/local/smoke.json)" = ok ]
     [[ $output == *"plot: results/local/smoke.svg"* ]]
-    run -2 --separate-stderr env PIECE=soon recipes/run smoke "$BIN" 1
-    [[ $stderr == *"--time-limit=soon: must be a number"* ]]
+    says 2 "--time-limit=soon: must be a number" -- env PIECE=soon recipes/run smoke "$BIN" 1
 }
