@@ -5,35 +5,21 @@
 
 #include "sg_debug.h"
 #include "sg_drive.h"
-#include "sg_expression.h"
 #include "sg_json.h"
 #include "sg_lemma3_oracle.h"
 #include "sg_recording.h"
-
-enum { PARALLEL = 1 << 18 }; /* with fewer entries a step, a second thread costs more than it saves */
-
-/* One method at work, and what its workers lose. */
-struct replayed_method {
-    struct sg_oracle_method *result;
-    sg_method *method;
-    struct oracle_state *oracle;
-    double *error;  /* [workers] of this step */
-    uint64_t *sent; /* [workers] of this step */
-    double *bits;   /* [workers] of its messages */
-};
+#include "sg_replay.h"
 
 struct oracle_state {
     struct sg_oracle *out;
     const struct sg_oracle_options *options;
     struct sg_recording recording;
     const struct sg_kernels *kernels;
-    struct sg_constant *constant;
-    size_t n_constants;
-    size_t whole[2];                  /* offsets in `model` scope */
-    struct replayed_method *replayed; /* [n_methods] */
-    float *a, *lost;                  /* [workers][d] of this step; lost: a - C(a) */
-    uint64_t *sent;                   /* [workers] */
-    struct sg_error *trouble;         /* [workers] */
+    sg_method **method;              /* [n_methods] */
+    struct sg_oracle_method *played; /* the one that is played, and of which `take` learns what it sends */
+    float *a, *lost;                 /* [workers][d] of this step; lost: a - C(a) */
+    uint64_t *sent;                  /* [workers] by the recorded method */
+    struct sg_message *message;      /* [workers] */
     sg_magnitudes *magnitudes;
 };
 
@@ -56,145 +42,84 @@ static sg_status find_recorded(struct oracle_state *k, const struct sg_cell *cel
                          sg_cell_labels(names, sizeof names, cells, count));
 }
 
-static sg_status read_constants(struct oracle_state *k, struct sg_error *err) {
-    const cJSON *all = sg_json_get(k->recording.header, "constants"), *one;
-    k->constant = calloc((size_t)cJSON_GetArraySize(all) + 1, sizeof *k->constant);
-    if (!k->constant)
-        return sg_fail_memory(err, "constants");
-    cJSON_ArrayForEach(one, all) k->constant[k->n_constants++] =
-        (struct sg_constant){one->string, cJSON_IsNumber(one) ? one->valuedouble : NAN};
-    return SG_OK;
-}
-
 /* Opens a method. With decay 0 the residual is what was lost of this step's input alone. */
-static sg_status open_method(struct oracle_state *k, struct replayed_method *s, struct sg_error *err) {
+static sg_status open_method(sg_method **out, const struct oracle_state *k, const struct sg_cell *cell,
+                             struct sg_error *err) {
     const struct sg_recording *r = &k->recording;
-    const struct sg_cell *cell = s->result->cell;
-    const bool model = strcmp(sg_node_string(&cell->resolved, "scope", "layer"), "model") == 0;
-    const struct sg_node *at;
-    double room[SG_METHOD_NUMBERS];
-    struct sg_method_config config = {
-        .size = sizeof(struct sg_method_config),
-        .layout = {.n_layers = model ? 1 : r->n_layers, .offset = model ? k->whole : r->offset},
-        .seed = cell->seed,
-        .count = r->workers,
-        .steps_per_epoch = r->steps_per_epoch,
-        .steps = r->steps,
-        .kernels = k->kernels,
-        .exec = {.threads = 1}};
-    s->oracle = k;
-    s->error = calloc(r->workers, sizeof *s->error);
-    s->sent = calloc(r->workers, sizeof *s->sent);
-    s->bits = calloc(r->workers, sizeof *s->bits);
-    sg_status status = s->error && s->sent && s->bits ? SG_OK : sg_fail_memory(err, "the oracle");
-    SG_DO(status, sg_cell_method(&config, room, cell, k->constant, k->n_constants, &at, err));
+    struct sg_replay_room room = {0};
+    struct sg_method_config config = {.layout = {.n_layers = r->n_layers, .offset = r->offset},
+                                      .count = r->workers,
+                                      .steps_per_epoch = r->steps_per_epoch,
+                                      .steps = r->steps,
+                                      .kernels = k->kernels,
+                                      .exec = {.threads = k->options->threads}};
+    sg_status status = sg_replay_method(&config, &room, cell, sg_json_get(r->header, "constants"), err);
     config.feedback = (struct sg_feedback){.rule = &sg_feedback_gradient, .decay = 0};
-    SG_DO(status, sg_method_open(&s->method, &config, err));
-    if (status == SG_OK && sg_method_rounds(s->method) > 1)
+    SG_DO(status, sg_method_open(out, &config, err));
+    if (status == SG_OK && sg_method_rounds(*out) > 1)
         status = sg_fail(err, SG_ERR_UNSUPPORTED, "the oracle compresses in one round, and it takes more");
     return status == SG_OK ? SG_OK : sg_prefix(err, "method '%s': ", cell->label);
 }
 
 static sg_status open_methods(struct oracle_state *k, const struct sg_cell *cells, size_t count, struct sg_error *err) {
     struct sg_oracle *out = k->out;
-    out->method = calloc(count, sizeof *out->method);
-    k->replayed = calloc(count, sizeof *k->replayed);
-    if (!out->method || !k->replayed)
-        return sg_fail_memory(err, "the oracle");
     sg_status status = SG_OK;
     for (size_t i = 0; i < count && status == SG_OK; i++)
         if (cells[i].seed == out->cell->seed) {
-            struct replayed_method *s = &k->replayed[out->n_methods];
-            s->result = &out->method[out->n_methods++];
-            s->result->cell = &cells[i];
-            status = open_method(k, s, err);
+            const size_t m = out->n_methods++;
+            out->method[m].cell = &cells[i];
+            status = open_method(&k->method[m], k, &cells[i], err);
         }
     return status;
 }
 
-static sg_status allocate(struct oracle_state *k, struct sg_error *err) {
+/* count: of the cells, of which the methods are some. */
+static sg_status allocate(struct oracle_state *k, size_t count, struct sg_error *err) {
     const struct sg_recording *r = &k->recording;
     const size_t all = r->workers * r->d;
-    k->whole[1] = r->d;
+    k->out->method = calloc(count, sizeof *k->out->method);
+    k->method = calloc(count, sizeof *k->method);
     k->a = malloc(all * sizeof *k->a);
     k->lost = calloc(all, sizeof *k->lost);
     k->sent = malloc(r->workers * sizeof *k->sent);
-    k->trouble = calloc(r->workers, sizeof *k->trouble);
+    k->message = calloc(r->workers, sizeof *k->message);
     k->kernels = sg_kernels_cpu(NULL);
     if (!k->kernels)
         return sg_fail(err, SG_ERR_UNSUPPORTED, "SG_CPU=%s: this machine has no such kernels (c, avx2, avx512)",
                        getenv("SG_CPU"));
-    if (!k->a || !k->lost || !k->sent || !k->trouble)
+    if (!k->out->method || !k->method || !k->a || !k->lost || !k->sent || !k->message)
         return sg_fail_memory(err, "the oracle");
     return sg_magnitudes_open(&k->magnitudes, err);
 }
 
 /* ---- the two passes ---------------------------------------------------------------------------------------------- */
 
-static void compress_one(struct oracle_state *k, struct replayed_method *s, size_t w) {
+static sg_status take(void *of, size_t worker, unsigned round, const struct sg_message *message, struct sg_error *err) {
+    const struct oracle_state *k = of;
     const size_t d = k->recording.d;
-    const struct sg_exec exec = {.threads = 1};
-    struct sg_message m;
-    float *lost = k->lost + w * d;
-    struct sg_error *err = &k->trouble[w];
-    if (err->status != SG_OK ||
-        (err->status = sg_method_send(s->method, w, 0, k->a + w * d, lost, NULL, &m, err)) != SG_OK)
-        return;
-    s->sent[w] = m.count;
-    s->bits[w] = m.bits;
-    SG_ASSERT(m.count <= d);
-    s->error[w] = k->kernels->sum_squares(&exec, lost, d);
-}
-
-static sg_status lead(void *of, double *square, struct sg_error *err) {
-    const struct replayed_method *s = of;
-    (void)err;
-    sg_method_lead(s->method, s->oracle->a, square);
+    (void)round, (void)err;
+    SG_ASSERT(message->count <= d);
+    k->played->sent += message->count;
+    k->played->error += k->kernels->sum_squares(&(struct sg_exec){.threads = 1}, k->lost + worker * d, d);
     return SG_OK;
 }
 
-/* Nothing is exchanged: the oracle has no use for the sum. */
-static sg_status compress_all(void *of, unsigned round, size_t length, const struct sg_message **all,
-                              struct sg_error *err) {
-    struct replayed_method *s = of;
-    struct oracle_state *k = s->oracle;
-    const size_t workers = k->recording.workers;
-    (void)round, (void)length, (void)all;
-#pragma omp parallel for schedule(static) num_threads(k->options->threads) if (workers * k->recording.d >= PARALLEL)
-    for (size_t w = 0; w < workers; w++)
-        compress_one(k, s, w);
-    for (size_t w = 0; w < workers; w++) {
-        if (k->trouble[w].status != SG_OK) {
-            *err = k->trouble[w];
-            return sg_prefix(err, "method '%s': ", s->result->cell->label);
-        }
-        s->result->sent += s->sent[w];
-        s->result->error += s->error[w];
-    }
-    return SG_OK;
-}
-
-static void spend(void *of, struct sg_spent *spent) {
-    const struct replayed_method *s = of;
-    const size_t workers = s->oracle->recording.workers;
-    for (size_t w = 0; w < workers; w++) {
-        spent->largest = fmax(spent->largest, sg_method_note(s->method, w));
-        spent->entries += (double)s->sent[w];
-        spent->bits += s->bits[w];
-    }
-    spent->entries /= (double)workers;
-    spent->bits /= (double)workers;
-}
-
+/* Nothing is added up: the oracle has no use for the sum. */
 static sg_status apply_methods(struct oracle_state *k, double gamma, uint64_t step, struct sg_error *err) {
-    static const struct sg_drive_hooks hooks = {.lead = lead, .exchange = compress_all, .spend = spend};
-    sg_status status = SG_OK;
-    for (size_t i = 0; status == SG_OK && i < k->out->n_methods; i++) {
-        struct replayed_method *s = &k->replayed[i];
-        const struct sg_drive drive = {.part = &s->method, .parts = 1, .hooks = &hooks, .of = s};
-        status = sg_method_drive(&drive, step, gamma, err);
+    for (size_t i = 0; i < k->out->n_methods; i++) {
+        struct sg_play play = {.part = &k->method[i],
+                               .parts = 1,
+                               .d = k->recording.d,
+                               .g = k->a,
+                               .e = k->lost,
+                               .message = k->message,
+                               .sent = take,
+                               .of = k};
+        k->played = &k->out->method[i];
+        if (sg_method_play(&play, step, gamma, err) != SG_OK)
+            return sg_prefix(err, "method '%s': ", k->played->cell->label);
     }
-    return status;
+    return SG_OK;
 }
 
 enum pass { COUNT, REFINE };
@@ -244,15 +169,11 @@ static sg_status two_passes(struct oracle_state *k, struct sg_error *err) {
 }
 
 static void oracle_state_free(struct oracle_state *k) {
-    for (size_t i = 0; k->replayed && i < k->out->n_methods; i++) {
-        sg_method_close(k->replayed[i].method);
-        free(k->replayed[i].error);
-        free(k->replayed[i].sent);
-        free(k->replayed[i].bits);
-    }
+    for (size_t i = 0; i < k->out->n_methods; i++)
+        sg_method_close(k->method[i]);
     sg_magnitudes_close(k->magnitudes);
     sg_recording_free(&k->recording);
-    void *const owned[] = {k->replayed, k->constant, k->a, k->lost, k->sent, k->trouble};
+    void *const owned[] = {k->method, k->a, k->lost, k->sent, k->message};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
 }
@@ -270,8 +191,7 @@ sg_status sg_oracle_run(struct sg_oracle *out, const char *recording, const stru
                          "sparsetrain --record-inputs",
                          recording);
     SG_DO(status, find_recorded(&k, cells, count, err));
-    SG_DO(status, read_constants(&k, err));
-    SG_DO(status, allocate(&k, err));
+    SG_DO(status, allocate(&k, count, err));
     SG_DO(status, open_methods(&k, cells, count, err));
     SG_DO(status, two_passes(&k, err));
     oracle.steps = k.recording.steps;

@@ -13,6 +13,7 @@
 #include "sg_gradient_noise.h"
 #include "sg_recipe.h"
 #include "sg_status.h"
+#include "sg_theory.h"
 
 double sg_rule_simple(double k);
 /* *error <- the standard error of the result, by the delta method, with the errors of the constants taken as
@@ -40,19 +41,14 @@ struct sg_rules {
 };
 
 struct sg_rules_options {
-    const struct sg_recipe *recipe; /* the pilot's; it says how long the pilot is */
-    const struct sg_cell *pilot;    /* a cell of this recipe */
-    const char *data_dir, *device;
-    int threads;    /* 0 = all cores */
-    size_t points;  /* points along the pilot, >= 1, at its steps i T / points */
+    struct sg_theory_options how; /* its recipe is the pilot's, which says how long the pilot is */
+    const struct sg_cell *pilot;  /* a cell of this recipe */
+    size_t points;                /* points along the pilot, >= 1, at its steps i T / points */
     size_t repeats; /* draws of each worker at each point, >= SG_NOISE_REPEATS; 0 = exactly, if the task can */
-    int (*stop)(void);
-    void (*progress)(const char *what, double done, double total);
-    void (*notice)(const char *message);
 };
 
 /* Runs the pilot and fits the constants. cells [count] are those of the recipe whose Top-k methods are wanted; they are
- * borrowed. SG_ERR_ARGUMENT: there is no Top-k among them. */
+ * borrowed. */
 SG_CHECKED sg_status sg_rules_measure(struct sg_rules *out, const struct sg_cell *cells, size_t count,
                                       const struct sg_rules_options *options, struct sg_error *err);
 /* {"pilot":{"method","seed","steps","repeats"},"d","M":…,"rules":[{"of","k","lambda_simple","lambda_estimated",

@@ -63,10 +63,11 @@ struct sg_theory {
     size_t n_left_out;
 };
 
+/* How cells are trained in this process. */
 struct sg_theory_options {
-    const struct sg_recipe *recipe;
+    const struct sg_recipe *recipe; /* of the cells */
     const char *data_dir;
-    int threads;
+    int threads; /* 0 = all cores */
     int (*stop)(void);
     void (*progress)(const char *what, double done, double total);
     void (*notice)(const char *message);

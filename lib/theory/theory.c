@@ -6,10 +6,7 @@
 #include "sg_compressor.h"
 #include "sg_json.h"
 #include "sg_theory.h"
-#include "sg_train.h"
-#include "theory_scope.h"
-
-enum { PARAMETERS = 32 };
+#include "theory_private.h"
 
 /* One cell being trained. `observer` is a second copy of its task: evaluating a point does not disturb the run. */
 struct theory_run {
@@ -19,7 +16,7 @@ struct theory_run {
     sg_task *observer;
     size_t workers, d;
     uint64_t every;
-    double mu, base, gamma; /* mu; the learning rate of the recipe, which its expressions may use; the step size */
+    double mu, gamma; /* gamma: the step size */
     struct sg_noise_points points;
     double *average, weight; /* [d] sum of weighted x_t; sum of the weights */
     struct sg_theory_method *out;
@@ -32,18 +29,6 @@ static double constant(const struct theory_run *v, const char *name) {
         if (strcmp(info->constant[i].name, name) == 0)
             return info->constant[i].value;
     return NAN;
-}
-
-static sg_status number(double *out, const struct theory_run *v, const char *path, struct sg_error *err) {
-    const struct sg_task_info *info = sg_task_info(v->observer);
-    const struct sg_node *node = sg_node_get(&v->cell->resolved, path);
-    struct sg_constant known[PARAMETERS];
-    size_t n = 0;
-    for (; n < info->n_constants && n + 1 < PARAMETERS; n++)
-        known[n] = info->constant[n];
-    known[n++] = (struct sg_constant){"gamma", v->base};
-    *out = NAN;
-    return node && node->kind != SG_NODE_NULL ? sg_expression(out, node->string, known, n, err) : SG_OK;
 }
 
 /* value <- loss, suboptimality, relative suboptimality and |x - x*|^2 at x. */
@@ -108,63 +93,31 @@ static sg_status open_observer(struct theory_run *v, struct sg_error *err) {
     v->mu = constant(v, "l2");
     if (isnan(constant(v, "f_star")))
         return sg_fail(err, SG_ERR_ARGUMENT, "task.solve-optimum: the theorems are about f - f*: set it to true");
-    status = number(&v->base, v, "optimizer.learning-rate", err);
-    v->gamma = v->base * sg_node_number(cell, "optimizer.scale", 1);
     v->average = calloc(v->d, sizeof *v->average);
-    return status == SG_OK && !v->average ? sg_fail_memory(err, "the mean of the iterates") : status;
+    return v->average ? SG_OK : sg_fail_memory(err, "the mean of the iterates");
 }
 
-static sg_status train(struct theory_run *v, struct sg_error *err) {
-    struct sg_train_report report;
-    const struct sg_train_options options = {.recipe = v->options->recipe,
-                                             .cell = v->cell,
-                                             .data_dir = v->options->data_dir,
-                                             .device = "cpu",
-                                             .threads = v->options->threads,
-                                             .series = fopen("/dev/null", "w"),
-                                             .visit = visit,
-                                             .visit_arg = v,
-                                             .stop = v->options->stop,
-                                             .progress = v->options->progress,
-                                             .notice = v->options->notice};
-    sg_comm *comm = NULL;
-    sg_status status =
-        options.series ? sg_comm_open(&comm, err) : sg_fail_errno(err, SG_ERR_IO, "cannot write /dev/null");
-    SG_DO(status, sg_train_run(&report, comm, &options, err));
-    sg_comm_close(comm);
-    if (options.series)
-        fclose(options.series);
-    return status;
-}
-
-/* Finds the bound of the compressor; the task's constants must be known. *why is set if there is none. */
+/* Finds the step size and the bound of the compressor. *why is set if there is none. */
 static sg_status bound_of(const char **why, struct theory_run *v, struct sg_error *err) {
     const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(v->cell->method, "compressor", ""));
-    double param[PARAMETERS];
-    sg_status status = SG_OK;
+    double param[SG_METHOD_NUMBERS];
     *why = theory_method_misfit(v->cell);
+    for (size_t i = 0; !*why && i < ops->n_params; i++)
+        if (ops->params[i].words && !sg_node_absent(sg_node_get(v->cell->method, ops->params[i].name)))
+            *why = "its bound is the publication's, not that of a quirk";
     if (*why)
         return SG_OK;
-    for (size_t i = 0; status == SG_OK && i < ops->n_params && i < PARAMETERS; i++) {
-        char path[80];
-        snprintf(path, sizeof path, "method.%s", ops->params[i].name);
-        param[i] = NAN;
-        if (ops->params[i].words == NULL)
-            status = number(&param[i], v, path, err);
-        else if (sg_node_get(&v->cell->resolved, path) != NULL)
-            *why = "its bound is the publication's, not that of a quirk";
-        if (isnan(param[i]))
-            param[i] = ops->params[i].preset;
-    }
-    if (status == SG_OK && *why == NULL) {
-        v->out->absolute = ops->traits & SG_TRAIT_ABSOLUTE;
-        v->out->compressor = ops->bound(param, v->d);
-        if (isnan(v->out->compressor))
-            *why = "what a budget's thresholds lose is not bounded beforehand";
-        else if (!v->out->absolute && !(v->out->compressor > 0))
-            *why = "its bound allows that more is lost than there was";
-    }
-    return status;
+    const sg_status status = theory_parameters(&v->gamma, param, v->cell, sg_task_info(v->observer), err);
+    if (status != SG_OK)
+        return status;
+    v->gamma *= sg_node_number(&v->cell->resolved, "optimizer.scale", 1);
+    v->out->absolute = ops->traits & SG_TRAIT_ABSOLUTE;
+    v->out->compressor = ops->bound(param, v->d);
+    if (isnan(v->out->compressor))
+        *why = "what a budget's thresholds lose is not bounded beforehand";
+    else if (!v->out->absolute && !(v->out->compressor > 0))
+        *why = "its bound allows that more is lost than there was";
+    return SG_OK;
 }
 
 /* D. With the shifted oracle f_i becomes f_i(x) - <grad f_i(x*), x>, which is as smooth and has D = 0. */
@@ -178,7 +131,7 @@ static sg_status run_cell(struct theory_run *v, const char **why, struct sg_erro
     sg_status status = open_observer(v, err);
     SG_DO(status, bound_of(why, v, err));
     if (status == SG_OK && !*why)
-        status = train(v, err);
+        status = theory_train(v->options, v->cell, visit, v, err);
     if (status == SG_OK && !*why) {
         c->L = constant(v, "row_max") + v->mu;
         c->mu = v->mu;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "sg_compressor.h"
-#include "theory_scope.h"
+#include "theory_private.h"
 
 sg_status theory_recipe_check(const struct sg_cell *cell, struct sg_error *err) {
     const struct sg_node *resolved = &cell->resolved, *decays = sg_node_get(resolved, "optimizer.decay-at");

@@ -6,8 +6,8 @@
 
 #include "sg_clock.h"
 #include "sg_drive.h"
-#include "sg_expression.h"
 #include "sg_magnitude_ranks.h"
+#include "sg_replay.h"
 #include "sg_stats.h"
 #include "tune_advise.h"
 
@@ -19,8 +19,8 @@ enum { LEAST_STEPS = 10 };
 struct replay {
     struct advise *a;
     struct sg_method_config config;
-    double room[SG_METHOD_NUMBERS];
-    size_t whole[2], steps;
+    struct sg_replay_room room;
+    size_t steps;
     sg_method *method;
     struct sg_message *message; /* [workers] */
     float *g, *e, *sum, *lost;  /* [workers][d], [workers][d], [d], [d] */
@@ -124,41 +124,19 @@ static sg_status two_passes(struct replay *r, struct advise_candidate *c, double
 
 /* ---- set-up ---- */
 
-/* The constants that a run had, for expressions. */
-static struct sg_constant *constants_of(const struct sg_run *run, size_t *n) {
-    const cJSON *all = sg_json_get(run->header, "constants"), *one;
-    struct sg_constant *out = calloc((size_t)cJSON_GetArraySize(all) + 1, sizeof *out);
-    *n = 0;
-    cJSON_ArrayForEach(one, all) if (out) out[(*n)++] =
-        (struct sg_constant){one->string, cJSON_IsNumber(one) ? one->valuedouble : NAN};
-    return out;
-}
-
 static sg_status configure(struct replay *r, const struct advise_candidate *c, struct sg_error *err) {
-    struct advise *a = r->a;
+    const struct advise *a = r->a;
     const struct sg_gradients_facts *f = sg_gradients_look(a->gradients);
-    const bool model = strcmp(sg_node_string(&c->cell->resolved, "scope", "layer"), "model") == 0;
-    const struct sg_node *at;
-    size_t n;
-    struct sg_constant *constant = constants_of(&c->outcome->run, &n);
-    r->whole[1] = a->d;
-    r->config = (struct sg_method_config){.size = sizeof(struct sg_method_config),
-                                          .layout = {.n_layers = model ? 1 : f->n_layers,
-                                                     .offset = model ? r->whole : f->offset,
-                                                     .name = model ? NULL : f->name,
-                                                     .rows = model ? NULL : f->rows},
-                                          .seed = c->cell->seed,
-                                          .workers = a->workers,
-                                          .count = a->workers,
-                                          .steps_per_epoch = f->steps_per_epoch,
-                                          .steps = a->steps,
-                                          .kernels = sg_kernels_cpu(NULL),
-                                          .exec = {.threads = a->threads},
-                                          .inputs = true};
-    sg_status status = constant ? sg_cell_method(&r->config, r->room, c->cell, constant, n, &at, err)
-                                : sg_fail_memory(err, "constants");
-    free(constant);
-    return status;
+    r->config = (struct sg_method_config){
+        .layout = {.n_layers = f->n_layers, .offset = f->offset, .name = f->name, .rows = f->rows},
+        .workers = a->workers,
+        .count = a->workers,
+        .steps_per_epoch = f->steps_per_epoch,
+        .steps = a->steps,
+        .kernels = sg_kernels_cpu(NULL),
+        .exec = {.threads = a->threads},
+        .inputs = true};
+    return sg_replay_method(&r->config, &r->room, c->cell, sg_json_get(c->outcome->run.header, "constants"), err);
 }
 
 sg_status advise_replay(struct advise *a, struct advise_candidate *c, struct sg_error *err) {

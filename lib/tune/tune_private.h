@@ -7,6 +7,7 @@
 #include "sg_compressor.h"
 #include "sg_grid_network.h"
 #include "sg_table.h"
+#include "sg_theory.h"
 #include "sg_tune.h"
 
 /* ---- trials: cells of the recipe with some keys changed ---- */
@@ -183,6 +184,9 @@ const struct sg_parameter *tune_wordy_knob(const struct sg_node *method);
  * what: the targets as messages name them, "Top-k densities" for example. */
 SG_CHECKED sg_status tune_emit_check(const struct sg_tune *t, tune_key_fn *key_of, size_t n, const char *what,
                                      struct sg_error *err);
+
+/* How theory trains the cells of a recipe for an action. */
+struct sg_theory_options tune_trained_here(const struct sg_tune *t, const struct sg_recipe *recipe);
 
 /* ---- texts for readers ---- */
 

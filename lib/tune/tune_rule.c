@@ -113,16 +113,8 @@ static void groups_free(struct groups *g) {
 
 static sg_status measure(struct group *group, const struct sg_tune *t, const struct sg_recipe *pilot,
                          const struct sg_cell *cells, size_t count, struct sg_error *err) {
-    const struct sg_rules_options options = {.recipe = pilot,
-                                             .pilot = group->pilot,
-                                             .data_dir = t->grid.data_dir,
-                                             .device = t->grid.device ? t->grid.device : "cpu",
-                                             .threads = t->grid.threads,
-                                             .points = t->points,
-                                             .repeats = t->repeats,
-                                             .stop = t->grid.stop,
-                                             .progress = t->progress,
-                                             .notice = t->say};
+    const struct sg_rules_options options = {
+        .how = tune_trained_here(t, pilot), .pilot = group->pilot, .points = t->points, .repeats = t->repeats};
     const bool simple = strcmp(t->rule, "simple") == 0;
     struct sg_rules *rules = &group->rules;
     sg_status status = sg_rules_measure(rules, cells, count, &options, err);
@@ -211,6 +203,9 @@ sg_status sg_tune_rule(struct sg_tune *t, struct sg_error *err) {
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "--repeats=%zu: each half of the draws needs a variance of its own; give %d or more, or 0",
                        t->repeats, SG_NOISE_REPEATS);
+    if (t->grid.device && strcmp(t->grid.device, "cpu") != 0)
+        return sg_fail(err, SG_ERR_UNSUPPORTED,
+                       "--device %s: the pilot's gradients are looked at on the CPU: use --device cpu", t->grid.device);
     sg_status status = tune_need_lambda(t, err);
     if (status == SG_OK && t->dry_run) {
         char how[64];

@@ -1,7 +1,4 @@
 /* tune_theory.c: --theory: prints section 5.1 with numbers in it (sg_theory.h). */
-#include <math.h>
-
-#include "sg_theory.h"
 #include "sg_text.h"
 #include "tune_private.h"
 
@@ -49,16 +46,20 @@ static sg_status write_table(struct sg_tune *t, const struct sg_theory *theory, 
     return tune_table_text(out, &t->table, fine) ? SG_OK : sg_fail_memory(err, "the table");
 }
 
+struct sg_theory_options tune_trained_here(const struct sg_tune *t, const struct sg_recipe *recipe) {
+    return (struct sg_theory_options){.recipe = recipe,
+                                      .data_dir = t->grid.data_dir,
+                                      .threads = t->grid.threads,
+                                      .stop = t->grid.stop,
+                                      .progress = t->progress,
+                                      .notice = t->say};
+}
+
 sg_status sg_tune_theory(struct sg_tune *t, struct sg_error *err) {
     struct sg_cell *cells = NULL;
     size_t count = 0;
     struct sg_theory theory = {0};
-    const struct sg_theory_options options = {.recipe = t->recipe,
-                                              .data_dir = t->grid.data_dir,
-                                              .threads = t->grid.threads,
-                                              .stop = t->grid.stop,
-                                              .progress = t->progress,
-                                              .notice = t->say};
+    const struct sg_theory_options options = tune_trained_here(t, t->recipe);
     sg_status status = sg_recipe_cells(t->recipe, &cells, &count, err);
     if (status == SG_OK && !t->dry_run) {
         status = sg_theory_run(&theory, cells, count, &options, err);

@@ -1,0 +1,30 @@
+/* theory_private.h: what the files of lib/theory share. */
+#ifndef THEORY_PRIVATE_H
+#define THEORY_PRIVATE_H
+
+#include "sg_recipe.h"
+#include "sg_status.h"
+#include "sg_theory.h"
+
+/* ---- which recipes and methods Theorems 4 to 7 are about: Algorithm 1 on logistic regression ---- */
+
+/* Checks what all methods share. SG_ERR_ARGUMENT names the key that is not part of Algorithm 1. */
+SG_CHECKED sg_status theory_recipe_check(const struct sg_cell *cell, struct sg_error *err);
+
+/* Checks what is the method's own. Returns NULL, or a static sentence that says why no theorem is about it. */
+const char *theory_method_misfit(const struct sg_cell *cell);
+
+/* ---- cells at work in this process ---- */
+
+/* Trains the cell on the CPU, without a series; `visit` is called as by sg_train_run. */
+SG_CHECKED sg_status theory_train(const struct sg_theory_options *how, const struct sg_cell *cell,
+                                  sg_status (*visit)(void *arg, const struct sg_task_ops *ops, sg_task *task,
+                                                     uint64_t step, uint64_t steps, struct sg_error *err),
+                                  void *arg, struct sg_error *err);
+
+/* *gamma <- the learning rate of the recipe, without optimizer.scale; param <- the parameters of the cell's compressor,
+ * their presets where the cell does not give them. */
+SG_CHECKED sg_status theory_parameters(double *gamma, double param[SG_METHOD_NUMBERS], const struct sg_cell *cell,
+                                       const struct sg_task_info *info, struct sg_error *err);
+
+#endif
