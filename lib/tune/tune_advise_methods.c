@@ -18,14 +18,27 @@ static bool is_refused(const char *key) {
     return false;
 }
 
+static bool push_name(struct sg_node *map, const char *name) {
+    struct sg_node own = {.kind = SG_NODE_NULL};
+    const bool fine =
+        sg_node_set_string(&own, name, strlen(name)) && sg_node_set_key(&own, "name") && sg_node_push(map, &own);
+    sg_node_clear(&own);
+    return fine;
+}
+
+/* Appends a map, which is moved from and cleared, to the list `out`, if it is `fine`. */
+static bool push_map(struct sg_node *out, struct sg_node *take_map, bool fine) {
+    fine = fine && sg_node_push(out, take_map);
+    sg_node_clear(take_map);
+    return fine;
+}
+
 /* Appends a method, which keeps its places in the user's recipe, to the list `out`, without what is absent or refused
  * by a replay. cell: its values take the place of the method's lists; may be NULL. false = no memory. */
 static bool push_method(struct sg_node *out, const struct sg_node *method, const struct sg_node *cell,
                         const char *name) {
     struct sg_node map = {.kind = SG_NODE_MAP, .line = method->line, .column = method->column};
-    struct sg_node own = {.kind = SG_NODE_NULL};
-    bool fine =
-        sg_node_set_string(&own, name, strlen(name)) && sg_node_set_key(&own, "name") && sg_node_push(&map, &own);
+    bool fine = push_name(&map, name);
     for (size_t i = 0; fine && i < method->count; i++) {
         const struct sg_node *value = &method->child[i], *single = cell ? sg_node_get(cell, value->key) : NULL;
         struct sg_node copy;
@@ -34,10 +47,29 @@ static bool push_method(struct sg_node *out, const struct sg_node *method, const
         fine = sg_node_copy(&copy, sg_node_absent(single) ? value : single) && sg_node_set_key(&copy, value->key) &&
                sg_node_push(&map, &copy);
     }
-    sg_node_clear(&own);
-    if (!fine)
-        sg_node_clear(&map);
-    return fine && sg_node_push(out, &map);
+    return push_map(out, &map, fine);
+}
+
+/* Appends the method that a text like "topk density=0.1,0.01 scope=model" says. A value with a comma is a list, also if
+ * nothing follows the comma. false = no memory. */
+static bool push_text(struct sg_node *out, const char *name, const char *text) {
+    struct sg_node map = {.kind = SG_NODE_MAP};
+    char *words = sg_format("compressor=%s", text), *rest = words;
+    bool fine = words && push_name(&map, name);
+    for (char *word; fine && (word = strsep(&rest, " ")) != NULL;) {
+        const char *key = strsep(&word, "=");
+        struct sg_node list = {.kind = SG_NODE_LIST};
+        if (!strchr(word, ',')) {
+            fine = sg_node_push_plain(&map, key, word);
+            continue;
+        }
+        for (const char *value; fine && (value = strsep(&word, ",")) != NULL && *value;)
+            fine = sg_node_push_plain(&list, NULL, value);
+        fine = fine && sg_node_set_key(&list, key) && sg_node_push(&map, &list);
+        sg_node_clear(&list);
+    }
+    free(words);
+    return push_map(out, &map, fine);
 }
 
 bool advise_push_candidate(struct sg_node *out, const struct advise *a, const struct advise_candidate *c) {
@@ -65,16 +97,7 @@ const char *advise_baseline(const struct advise *a) {
 }
 
 bool advise_push_baseline(struct sg_node *out, const struct advise *a) {
-    struct sg_node map = {.kind = SG_NODE_MAP}, name = {0}, yes = {.kind = SG_NODE_BOOL, .boolean = true};
-    const char *own = advise_baseline(a);
-    const bool fine = sg_node_set_string(&name, own, strlen(own)) && sg_node_set_key(&name, "name") &&
-                      sg_node_push(&map, &name) && sg_node_push_plain(&map, "compressor", "none") &&
-                      sg_node_set_key(&yes, "baseline") && sg_node_push(&map, &yes);
-    sg_node_clear(&name);
-    sg_node_clear(&yes);
-    if (!fine)
-        sg_node_clear(&map);
-    return fine && sg_node_push(out, &map);
+    return push_text(out, advise_baseline(a), "none baseline=true");
 }
 
 /* ---- the built-in methods ---- */
@@ -82,52 +105,28 @@ bool advise_push_baseline(struct sg_node *out, const struct advise *a) {
 /* What a method needs beside a gradient. */
 enum need { ANY, MATRICES, LAYERS, LAMBDA };
 
-enum { SETTINGS = 3, EXTRAS = 2 };
-
 static const struct built_in {
-    const char *name;
+    const char *name, *text; /* text: behind that of a method that needs lambdas they are put */
     enum need need;
     double fewest; /* share of the elements that its smallest setting sends; less than one element makes no sense */
-    const char *compressor, *key, *value[SETTINGS]; /* key: of the settings; NULL = it has one */
-    const char *extra[EXTRAS][2];
 } built_in[] = {
-    {"Top-k", LAYERS, 0, "topk", "density", {"0.1", "0.01", "0.001"}, {{0}}},
-    {"Top-k of the model", ANY, 0, "topk", "density", {"0.1", "0.01", "0.001"}, {{"scope", "model"}}},
-    {"Hard-threshold", LAMBDA, 0, "hard-threshold", "lambda", {0}, {{0}}},
-    {"DGC selection", ANY, 0.01, "dgc", "density", {"0.1", "0.01"}, {{0}}},
-    {"SIDCo", ANY, 0.01, "sidco-e", "density", {"0.1", "0.01"}, {{0}}},
-    {"Random-k", ANY, 0, "randomk", "density", {"0.1"}, {{0}}},
-    {"gTop-k conserving", ANY, 0.01, "gtopk", "density", {"0.1", "0.01"}, {{"conserve", "1"}}},
-    {"Top-k natural", ANY, 0.01, "topk", "density", {"0.1", "0.01"}, {{"scope", "model"}, {"values", "natural"}}},
-    {"EF-SignSGD", ANY, 0, "ef-signsgd", NULL, {0}, {{0}}},
-    {"EDEN", ANY, 0, "eden", "bits", {"1", "2", "3"}, {{"error-feedback", "none"}}},
-    {"QSGD", ANY, 0, "qsgd", "levels", {"1", "7", "127"}, {{"error-feedback", "none"}}},
-    {"TernGrad", ANY, 0, "terngrad", NULL, {0}, {{"error-feedback", "none"}}},
-    {"Natural", ANY, 0, "natural", NULL, {0}, {{"error-feedback", "none"}}},
-    {"8bit", ANY, 0, "8bit", NULL, {0}, {{0}}},
-    {"fp16", ANY, 0, "fp16", NULL, {0}, {{0}}},
-    {"PowerSGD", MATRICES, 0, "powersgd", "rank", {"1", "4"}, {{0}}},
+    {"Top-k", "topk density=0.1,0.01,0.001", LAYERS, 0},
+    {"Top-k of the model", "topk density=0.1,0.01,0.001 scope=model", ANY, 0},
+    {"Hard-threshold", "hard-threshold lambda=", LAMBDA, 0},
+    {"DGC selection", "dgc density=0.1,0.01", ANY, 0.01},
+    {"SIDCo", "sidco-e density=0.1,0.01", ANY, 0.01},
+    {"Random-k", "randomk density=0.1", ANY, 0},
+    {"gTop-k conserving", "gtopk density=0.1,0.01 conserve=1", ANY, 0.01},
+    {"Top-k natural", "topk density=0.1,0.01 scope=model values=natural", ANY, 0.01},
+    {"EF-SignSGD", "ef-signsgd", ANY, 0},
+    {"EDEN", "eden bits=1,2,3 error-feedback=none", ANY, 0},
+    {"QSGD", "qsgd levels=1,7,127 error-feedback=none", ANY, 0},
+    {"TernGrad", "terngrad error-feedback=none", ANY, 0},
+    {"Natural", "natural error-feedback=none", ANY, 0},
+    {"8bit", "8bit", ANY, 0},
+    {"fp16", "fp16", ANY, 0},
+    {"PowerSGD", "powersgd rank=1,4", MATRICES, 0},
 };
-
-/* Appends the method to the list `out`, with these values of its key; of one value only a lambda is a list. false = no
- * memory. */
-static bool push_built_in(struct sg_node *out, const struct built_in *from, const char *const *value, size_t n) {
-    struct sg_node map = {.kind = SG_NODE_MAP}, list = {.kind = SG_NODE_LIST};
-    bool fine =
-        sg_node_push_plain(&map, "name", from->name) && sg_node_push_plain(&map, "compressor", from->compressor);
-    for (size_t i = 0; fine && i < n; i++)
-        fine = sg_node_push_plain(&list, NULL, value[i]);
-    if (fine && n == 1 && from->need != LAMBDA)
-        fine = sg_node_push_plain(&map, from->key, value[0]);
-    else if (fine && n > 0)
-        fine = sg_node_set_key(&list, from->key) && sg_node_push(&map, &list);
-    for (size_t i = 0; fine && i < EXTRAS && from->extra[i][0]; i++)
-        fine = sg_node_push_plain(&map, from->extra[i][0], from->extra[i][1]);
-    sg_node_clear(&list);
-    if (!fine)
-        sg_node_clear(&map);
-    return fine && sg_node_push(out, &map);
-}
 
 static bool has_matrices(const struct sg_gradients_facts *f) {
     for (size_t l = 0; f->rows && l < f->n_layers; l++)
@@ -145,27 +144,26 @@ static void leave_out(struct advise *a, const char *method, const char *reason) 
 
 /* ---- the thresholds of the built-in hard threshold ---- */
 
-enum { TARGETS = 3, TURNS = 5 };
+enum { TARGETS = 3, TURNS = 5, LIST = TARGETS * TUNE_LAMBDA_CHARS };
 static const double target[TARGETS] = {0.1, 0.01, 0.001}, NEAR_ENOUGH = 0.1;
 
-/* The values of the goals, each once; returns how many. */
-static size_t keep_lambdas(char text[TARGETS][TUNE_LAMBDA_CHARS], const struct tune_search *s) {
-    size_t n = 0;
+/* The values of the goals, each once, with a comma behind each. */
+static void put_lambdas(char list[LIST], const struct tune_search *s) {
+    size_t used = 0;
     for (size_t i = 0; i < s->n_goals; i++) {
+        char text[TUNE_LAMBDA_CHARS];
         bool known = false;
         for (size_t j = 0; j < i; j++)
             known = known || s->goal[j].value == s->goal[i].value;
+        tune_round(s->goal[i].value, text);
         if (!known)
-            tune_round(s->goal[i].value, text[n++]);
+            used += (size_t)snprintf(list + used, LIST - used, "%s,", text);
     }
-    return n;
 }
 
-/* Finds thresholds that send a tenth, a hundredth and a thousandth of the elements in replays. The first guess is that
- * of a random walk, which leaves at lambda after (lambda / rms)^2 steps. */
-static sg_status find_lambdas(char text[TARGETS][TUNE_LAMBDA_CHARS], size_t *n, struct advise *a,
-                              const struct built_in *method, struct sg_error *err) {
-    static const char *const any[] = {"1"};
+/* Finds thresholds that send a tenth, a hundredth and a thousandth of the elements in replays; "" = there are none. The
+ * first guess is that of a random walk, which leaves at lambda after (lambda / rms)^2 steps. */
+static sg_status find_lambdas(char list[LIST], struct advise *a, const struct built_in *method, struct sg_error *err) {
     const double d = (double)a->d, rms = sqrt(a->square / (double)a->steps / d);
     struct tune_search *s = calloc(1, sizeof *s);
     struct sg_node methods = {.kind = SG_NODE_LIST};
@@ -173,7 +171,7 @@ static sg_status find_lambdas(char text[TARGETS][TUNE_LAMBDA_CHARS], size_t *n, 
     if (!s)
         return sg_fail_memory(err, "the thresholds");
     tune_changes_start(&c, a->t, &a->changes);
-    c.lost = !push_built_in(&methods, method, any, 1) || c.lost;
+    c.lost = !push_text(&methods, method->name, "hard-threshold lambda=1,") || c.lost;
     tune_change(&c, "methods", &methods);
     *s = (struct tune_search){.t = &a->replay,
                               .changes = &c,
@@ -182,7 +180,7 @@ static sg_status find_lambdas(char text[TARGETS][TUNE_LAMBDA_CHARS], size_t *n, 
                               .d = d,
                               .seeds = 1,
                               .name = method->name,
-                              .key = method->key,
+                              .key = "lambda",
                               .max = INFINITY,
                               .length = {.steps = (double)a->steps},
                               .slope = 2,
@@ -193,7 +191,8 @@ static sg_status find_lambdas(char text[TARGETS][TUNE_LAMBDA_CHARS], size_t *n, 
             s->goal[s->n_goals++] = (struct tune_goal){.target = target[i] * d, .value = rms / sqrt(target[i])};
     const struct tune_refine replays = {.steps = s->length.steps, .first = 1, .seeds = 1, .turns = TURNS};
     const sg_status status = s->n_goals > 0 ? tune_refine(s, &replays, err) : SG_OK;
-    *n = status == SG_OK ? keep_lambdas(text, s) : 0;
+    if (status == SG_OK)
+        put_lambdas(list, s);
     cJSON_Delete(s->trials);
     tune_changes_free(&c);
     free(s);
@@ -215,29 +214,23 @@ static void look_for_reason(char reason[ADVISE_REASON], const struct advise *a, 
         snprintf(reason, ADVISE_REASON, "%g of %zu elements is less than one", method->fewest, a->d);
 }
 
-static sg_status push_all_built_in(struct sg_node *out, struct advise *a, struct sg_error *err) {
-    char reason[ADVISE_REASON], text[TARGETS][TUNE_LAMBDA_CHARS];
+static sg_status push_built_in(struct sg_node *out, struct advise *a, struct sg_error *err) {
+    char reason[ADVISE_REASON], lambdas[LIST] = "", text[128];
     bool fine = true;
     for (size_t i = 0; fine && i < sizeof built_in / sizeof *built_in; i++) {
         const struct built_in *method = &built_in[i];
-        const char *value[SETTINGS] = {method->value[0], method->value[1], method->value[2]};
-        size_t n = 0;
-        while (n < SETTINGS && value[n])
-            n++;
+        const bool wants_lambda = method->need == LAMBDA;
         look_for_reason(reason, a, method);
-        if (!reason[0] && method->need == LAMBDA) {
-            const sg_status status = find_lambdas(text, &n, a, method, err);
-            if (status != SG_OK)
-                return status;
-            if (n == 0)
-                snprintf(reason, sizeof reason, "there are too few elements to find a threshold for a tenth of them");
-            for (size_t k = 0; k < n; k++)
-                value[k] = text[k];
-        }
+        const sg_status status = wants_lambda ? find_lambdas(lambdas, a, method, err) : SG_OK;
+        if (status != SG_OK)
+            return status;
+        snprintf(text, sizeof text, "%s%s", method->text, wants_lambda ? lambdas : "");
+        if (wants_lambda && !lambdas[0])
+            snprintf(reason, sizeof reason, "there are too few elements to find a threshold for a tenth of them");
         if (reason[0])
             leave_out(a, method->name, reason);
         else
-            fine = push_built_in(out, method, value, n);
+            fine = push_text(out, method->name, text);
     }
     return fine ? SG_OK : sg_fail_memory(err, "the methods");
 }
@@ -256,7 +249,7 @@ static sg_status push_own(struct sg_node *out, const struct advise *a, struct sg
 sg_status advise_methods(struct advise *a, struct sg_error *err) {
     struct sg_node list = {.kind = SG_NODE_LIST};
     sg_status status = advise_push_baseline(&list, a) ? SG_OK : sg_fail_memory(err, "the methods");
-    SG_DO(status, a->own ? push_own(&list, a, err) : push_all_built_in(&list, a, err));
+    SG_DO(status, a->own ? push_own(&list, a, err) : push_built_in(&list, a, err));
     tune_change(&a->changes, "methods", &list);
     return status;
 }
