@@ -199,19 +199,16 @@ static sg_status open_output(struct sg_file_writer *file, const struct sg_recipe
 
 /* A recipe of kind kernels has no cells, lists outside of methods make several recipes of one, and a --set may leave
  * claims without their methods. */
-static sg_status check_recipe(const struct sg_recipe *recipe, struct sg_error *err) {
-    struct sg_cell *cells;
-    size_t count;
-    sg_status status = sg_recipe_cells(recipe, &cells, &count, err);
-    for (size_t i = 0; status == SG_OK && i < count; i++) {
-        const struct sg_node *swept = cells[i].swept.child;
+static sg_status read_cells(struct sg_tune *t, const struct sg_recipe *recipe, struct sg_error *err) {
+    sg_status status = sg_recipe_cells(recipe, &t->cells, &t->n_cells, err);
+    for (size_t i = 0; status == SG_OK && i < t->n_cells; i++) {
+        const struct sg_node *swept = t->cells[i].swept.child;
         char place[PATH_MAX];
-        if (cells[i].swept.count > 0)
+        if (t->cells[i].swept.count > 0)
             status =
                 sg_fail(err, SG_ERR_ARGUMENT, "%s%s is a list, and sparsetune takes one value (choose it with --set)",
                         sg_node_place(place, sizeof place, recipe, swept), swept->key);
     }
-    sg_recipe_cells_free(cells, count);
     if (status != SG_OK)
         return status;
     return recipe->dangling ? sg_fail(err, SG_ERR_ARGUMENT, "%s", recipe->dangling) : SG_OK;
@@ -225,14 +222,14 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const st
     struct sg_file_writer file = {0}, emitted = {0};
     struct grid grid = {.folder = ""};
     fill_options(&grid, recipe, path);
-    sg_status status = check_recipe(recipe, err);
+    struct sg_tune t = opt.tune;
+    sg_status status = read_cells(&t, recipe, err);
     if (status == SG_OK && !opt.tune.dry_run)
         status = open_output(&file, recipe, action->name, err);
     if (status == SG_OK && !opt.tune.dry_run && opt.emitted)
         status = sg_file_begin(&emitted, opt.emitted, opt.force, err);
     if (status == SG_OK && !opt.tune.dry_run)
         status = prepare_run(&grid, recipe, err);
-    struct sg_tune t = opt.tune;
     t.recipe = recipe;
     t.grid = grid.options;
     t.columns = (size_t)sg_terminal_columns(STDOUT_FILENO);
@@ -256,6 +253,7 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const st
     sg_file_abandon(&file);
     sg_file_abandon(&emitted);
     sg_tune_free(&t);
+    sg_recipe_cells_free(t.cells, t.n_cells);
     return status;
 }
 

@@ -15,6 +15,8 @@
 struct sg_tune {
     /* Set by the caller. */
     const struct sg_recipe *recipe;
+    struct sg_cell *cells; /* [n_cells] of the recipe */
+    size_t n_cells;
     struct sg_grid_options grid; /* recipe_path is a file; `set` has the user's --set; `changed` serves every trial */
     const char *metric;          /* --metric; NULL = the first series of the recipe that its task measures */
     double tolerance;            /* --tolerance; NaN = the action's own */

@@ -12,28 +12,12 @@ static const double TOLERANCE = 0.5;
 
 /* ---- what was asked for ---- */
 
-static sg_status read_network(struct advise *a, struct sg_error *err) {
-    struct tune_changes c;
-    struct sg_recipe with = {0};
-    a->assumed = !sg_grid_network_read(&a->network, a->t->recipe);
-    if (!a->assumed)
-        return SG_OK;
-    tune_changes_start(&c, a->t, NULL);
-    tune_change_network(&c);
-    sg_status status = tune_changes_read(&with, NULL, &c, err);
-    if (status == SG_OK && !sg_grid_network_read(&a->network, &with))
-        status = sg_fail(err, SG_ERR_ARGUMENT, "%s: there is no network", a->t->recipe->path);
-    sg_recipe_free(&with);
-    tune_changes_free(&c);
-    return status;
-}
-
 static sg_status read_options(struct advise *a, struct sg_error *err) {
     const char *from = a->t->candidates ? a->t->candidates : "built-in";
     a->own = strcmp(from, "recipe") == 0;
     if (!a->own && strcmp(from, "built-in") != 0)
         return sg_fail(err, SG_ERR_ARGUMENT, "--candidates=%s: must be built-in or recipe", from);
-    return read_network(a, err);
+    return tune_network_read(&a->network, &a->assumed, a->t, err);
 }
 
 /* ---- the replays ---- */
@@ -108,16 +92,6 @@ static sg_status measure_candidates(struct advise *a, struct sg_error *err) {
     return status;
 }
 
-static void say_plan(const struct advise *a) {
-    char text[256];
-    if (!a->t->say)
-        return;
-    snprintf(text, sizeof text, "%s under %s methods, modelled on %zu workers and the link %s",
-             a->recorded_here ? "gradients of the first tenth of a run" : a->files,
-             a->own ? "the recipe's" : "built-in", a->network.net.workers, a->network.net.between.name);
-    a->t->say(text);
-}
-
 static void close_advise(struct advise *a) {
     sg_gradients_close(a->gradients);
     tune_trials_close(&a->trials);
@@ -133,9 +107,11 @@ sg_status sg_tune_advise(struct sg_tune *t, struct sg_error *err) {
     sg_status status = read_options(&a, err);
     a.recorded_here = strcmp(sg_node_string(&t->recipe->root, "task.kind", ""), "recorded") != 0;
     if (status == SG_OK && t->dry_run) {
-        a.files = strdup(sg_node_string(&t->recipe->root, "task.files", ""));
-        say_plan(&a);
-        goto out;
+        tune_say(t, "%s under %s methods, modelled on %zu workers and the link %s",
+                 a.recorded_here ? "gradients of the first tenth of a run"
+                                 : sg_node_string(&t->recipe->root, "task.files", ""),
+                 a.own ? "the recipe's" : "built-in", a.network.net.workers, a.network.net.between.name);
+        return SG_OK;
     }
     SG_DO(status, advise_source(&a, err));
     SG_DO(status, run_candidates(&a, err));
@@ -143,7 +119,6 @@ sg_status sg_tune_advise(struct sg_tune *t, struct sg_error *err) {
     SG_DO(status, advise_rank(&a, err));
     SG_DO(status, t->emits ? advise_recipe(&a, err) : SG_OK);
     SG_DO(status, advise_document(&a, err));
-out:
     close_advise(&a);
     return status;
 }

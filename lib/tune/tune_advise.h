@@ -111,7 +111,7 @@ bool advise_pays(const struct advise *a);              /* is the first of the li
 bool advise_is_open(const struct advise_candidate *c); /* does it compress, and is its replay whole? */
 char *advise_answer(const struct advise *a);           /* a sentence or two; NULL = no memory */
 cJSON *advise_assumptions(const struct advise *a);     /* sentences */
-char *advise_table(const struct advise *a, const char *answer, const cJSON *assumptions);
+tune_put_fn advise_put_table;                          /* `of` is the struct advise */
 SG_CHECKED sg_status advise_document(const struct advise *a, struct sg_error *err);
 
 /* t->text <- the recipe with the methods of the list beside the one without compression, without claims and plots. */

@@ -62,35 +62,26 @@ static cJSON *network_json(const struct advise *a) {
     return out;
 }
 
-static cJSON *tune_json(const struct advise *a, const char *answer, cJSON *take_assumptions) {
+sg_status advise_document(const struct advise *a, struct sg_error *err) {
     cJSON *candidates = cJSON_CreateArray(), *left_out = cJSON_CreateArray(), *list = cJSON_CreateArray();
+    char *answer = advise_answer(a);
     for (size_t i = 0; i < a->n; i++)
         sg_json_push(candidates, candidate_json(a, &a->candidate[i]));
-    for (size_t i = 0; i < a->n_left_out; i++) {
+    for (size_t i = 0; i < a->n_left_out; i++)
         sg_json_push(left_out,
                      SG_OBJECT(SG_TEXT("method", a->left_out[i].method), SG_TEXT("reason", a->left_out[i].reason)));
-    }
     for (size_t i = 0; i < a->listed; i++)
         sg_json_push_string(list, a->candidate[a->list[i]].cell->label);
-    return SG_OBJECT(SG_TEXT("answer", answer), SG_BOOL("pays", advise_pays(a)), SG_NUMBER("tolerance", a->tolerance),
-                     SG_TEXT("candidates_from", a->own ? "recipe" : "built-in"),
-                     SG_VALUE("gradients", gradients_json(a)), SG_VALUE("network", network_json(a)),
-                     SG_BOOL("network_assumed", a->assumed), SG_BOOL("coding_measured", !(a->network.coding_s > 0)),
-                     SG_NUMBER("threads", a->threads), SG_VALUE("list", list), SG_VALUE("candidates", candidates),
-                     SG_VALUE("left_out", left_out), SG_VALUE("assumptions", take_assumptions));
-}
-
-sg_status advise_document(const struct advise *a, struct sg_error *err) {
-    char *answer = advise_answer(a);
-    cJSON *assumptions = advise_assumptions(a);
-    sg_status status = answer && assumptions ? SG_OK : sg_fail_memory(err, "the evidence");
-    if (status == SG_OK) {
-        a->t->table = advise_table(a, answer, assumptions);
-        status = a->t->table ? tune_evidence(a->t, "advise", tune_json(a, answer, assumptions), err)
-                             : sg_fail_memory(err, "the table");
-        assumptions = NULL;
-    }
-    cJSON_Delete(assumptions);
+    cJSON *tune =
+        SG_OBJECT(SG_TEXT("answer", answer), SG_BOOL("pays", advise_pays(a)), SG_NUMBER("tolerance", a->tolerance),
+                  SG_TEXT("candidates_from", a->own ? "recipe" : "built-in"), SG_VALUE("gradients", gradients_json(a)),
+                  SG_VALUE("network", network_json(a)), SG_BOOL("network_assumed", a->assumed),
+                  SG_BOOL("coding_measured", !(a->network.coding_s > 0)), SG_NUMBER("threads", a->threads),
+                  SG_VALUE("list", list), SG_VALUE("candidates", candidates), SG_VALUE("left_out", left_out),
+                  SG_VALUE("assumptions", advise_assumptions(a)));
+    const sg_status status = answer ? tune_evidence(a->t, "advise", tune, err) : sg_fail_memory(err, "the answer");
+    if (!answer)
+        cJSON_Delete(tune);
     free(answer);
-    return status;
+    return status == SG_OK ? tune_write_table(a->t, advise_put_table, a, err) : status;
 }

@@ -113,7 +113,8 @@ static sg_status find_times(struct advise *a, struct advise_candidate *c, struct
     const struct sg_run *run = &c->outcome->run;
     struct sg_grid_network network = a->network;
     struct sg_grid_messages *messages = NULL;
-    double *column[SG_NET_SERIES] = {NULL}, steps = sg_run_last(run, "step");
+    double total[SG_NET_SERIES];
+    const double steps = sg_run_last(run, "step");
     if (strcmp(sg_node_string(c->cell->method, "compressor", ""), "none") == 0)
         c->coding_s = 0;
     else
@@ -121,20 +122,13 @@ static sg_status find_times(struct advise *a, struct advise_candidate *c, struct
             network.coding_s > 0 ? network.coding_s * (double)a->d : c->encode_s + additions(a, c->cell) * c->add_s;
     network.coding_s = c->coding_s / (double)a->d;
     sg_status status = sg_grid_messages_open(&messages, c->cell, run, err);
-    for (size_t i = 0; i < SG_NET_SERIES; i++) {
-        column[i] = calloc(run->n_points + 1, sizeof **column);
-        if (status == SG_OK && !column[i])
-            status = sg_fail_memory(err, "the times");
-    }
-    SG_DO(status, sg_grid_messages_time(column, messages, &network, run->n_points, err));
+    SG_DO(status, tune_network_seconds(total, messages, &network, run->n_points, err));
     if (status == SG_OK) {
-        c->step_s = column[SG_NET_TIME][run->n_points - 1] / steps;
-        c->exposed_s = column[SG_NET_EXPOSED_TIME][run->n_points - 1] / steps;
-        c->compute_s = column[SG_NET_COMPUTE_TIME][run->n_points - 1] / steps - c->coding_s;
+        c->step_s = total[SG_NET_TIME] / steps;
+        c->exposed_s = total[SG_NET_EXPOSED_TIME] / steps;
+        c->compute_s = total[SG_NET_COMPUTE_TIME] / steps - c->coding_s;
         c->caution[ADVISE_SLOW] = c->coding_s > c->exposed_s;
     }
-    for (size_t i = 0; i < SG_NET_SERIES; i++)
-        free(column[i]);
     sg_grid_messages_free(messages);
     return status;
 }

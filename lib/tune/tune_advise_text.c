@@ -245,28 +245,20 @@ static void put_legend(FILE *out, const struct advise_candidate *const *row, siz
         }
 }
 
-char *advise_table(const struct advise *a, const char *answer, const cJSON *assumptions) {
+bool advise_put_table(FILE *out, const struct sg_tune *t, const void *of) {
+    const struct advise *a = of;
     const struct advise_candidate *row[ROWS + 1];
     const size_t n = find_rows(row, a);
-    const cJSON *sentence;
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    sg_table *t = sg_table_open(columns, sizeof columns / sizeof *columns);
-    if (!out || !t) {
-        sg_table_free(t);
-        return tune_table_text(out, &text, false);
-    }
-    sg_put_wrapped(out, answer, a->t->columns, "", "");
+    sg_table *table = sg_table_open(columns, sizeof columns / sizeof *columns);
+    sg_put_wrapped(out, sg_json_string(t->evidence, "tune.answer", ""), t->columns, "", "");
     fputc('\n', out);
-    cJSON_ArrayForEach(sentence, assumptions) tune_put_comment(out, sentence->valuestring, a->t);
-    fputs("#\n", out);
+    tune_put_assumptions(out, t);
     for (size_t i = 0; i < n; i++)
-        add_row(t, a, row[i]);
-    add_row(t, a, &a->candidate[a->baseline]);
-    const bool fine = tune_put_table(out, t, a->t);
+        add_row(table, a, row[i]);
+    add_row(table, a, &a->candidate[a->baseline]);
+    const bool fine = tune_put_table(out, table, t);
     if (a->listed > ROWS)
         fprintf(out, "# %zu more methods are within the tolerance: --json has them.\n", a->listed - ROWS);
-    put_legend(out, row, n, a->t);
-    return tune_table_text(out, &text, fine);
+    put_legend(out, row, n, t);
+    return fine;
 }

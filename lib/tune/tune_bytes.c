@@ -69,15 +69,6 @@ static double difference(const struct tune_goal *goal) {
     return goal->reached / goal->target - 1;
 }
 
-static void say_nearest(const struct tune_search *s, size_t i) {
-    const struct tune_goal *goal = &s->goal[i];
-    char text[256];
-    snprintf(text, sizeof text, "%s: no %s comes within %g %% of the budget %g; %.10g is the nearest, %+.1f %%",
-             s->name, s->key, 100 * s->tolerance, budgets(s)[i], goal->value, 100 * difference(goal));
-    if (s->t->say)
-        s->t->say(text);
-}
-
 /* *f <- the values, of which a recipe has each once. */
 static sg_status keep(struct tune_found *f, const struct tune_search *s, struct sg_error *err) {
     const sg_status status = tune_found_open(f, s, s->n_goals, err);
@@ -85,7 +76,8 @@ static sg_status keep(struct tune_found *f, const struct tune_search *s, struct 
         const struct tune_goal *goal = &s->goal[i];
         size_t at = 0;
         if (goal->missed)
-            say_nearest(s, i);
+            tune_say(s->t, "%s: no %s comes within %g %% of the budget %g; %.10g is the nearest, %+.1f %%", s->name,
+                     s->key, 100 * s->tolerance, budgets(s)[i], goal->value, 100 * difference(goal));
         while (at < f->n && f->value[at] != goal->value)
             at++;
         if (at < f->n)
@@ -180,31 +172,21 @@ static sg_status read_budgets(struct tune_search *s, double budget[BUDGETS], con
                          list, BUDGETS);
 }
 
-/* Says which methods have a knob but no number there, from which a search could start. */
-static void say_left(const struct sg_tune *t) {
-    const struct sg_node *methods = sg_node_get(&t->recipe->root, "methods");
-    char text[256];
-    for (size_t i = 0; t->say && i < methods->count; i++) {
-        const struct sg_parameter *knob = tune_wordy_knob(&methods->child[i]);
-        if (!knob)
-            continue;
-        snprintf(text, sizeof text, "%s: %s stays '%s'; to find it, give a number to start from, as %s: 0.01",
-                 sg_node_string(&methods->child[i], "name", ""), knob->name,
-                 sg_node_string(&methods->child[i], knob->name, ""), knob->name);
-        t->say(text);
-    }
-}
-
-static void plan(const struct tune_search *s) {
+/* Says which methods have a knob but no number there, from which a search could start; of a plan also what is found of
+ * the others. */
+static void say_methods(const struct tune_search *s) {
     const struct sg_node *methods = sg_node_get(&s->t->recipe->root, "methods");
-    char text[256];
-    for (size_t i = 0; s->t->say && i < methods->count; i++) {
-        const char *key = tune_knob_key(&methods->child[i]);
-        if (tune_wordy_knob(&methods->child[i]))
-            continue; /* said already */
-        snprintf(text, sizeof text, key ? "%s: one %s for each of %zu budgets" : "%s: nothing to find",
-                 sg_node_string(&methods->child[i], "name", ""), key ? key : "", s->n_goals);
-        s->t->say(text);
+    for (size_t i = 0; i < methods->count; i++) {
+        const struct sg_node *method = &methods->child[i];
+        const char *name = sg_node_string(method, "name", ""), *key = tune_knob_key(method);
+        const struct sg_parameter *wordy = tune_wordy_knob(method);
+        if (wordy)
+            tune_say(s->t, "%s: %s stays '%s'; to find it, give a number to start from, as %s: 0.01", name, wordy->name,
+                     sg_node_string(method, wordy->name, ""), wordy->name);
+        else if (s->t->dry_run && key)
+            tune_say(s->t, "%s: one %s for each of %zu budgets", name, key, s->n_goals);
+        else if (s->t->dry_run)
+            tune_say(s->t, "%s: nothing to find", name);
     }
 }
 
@@ -222,10 +204,8 @@ sg_status sg_tune_match_bytes(struct sg_tune *t, struct sg_error *err) {
                          "%s: record.series has no bytes-sent, by which the volume of a whole run is known (add it)",
                          t->recipe->path);
     if (status == SG_OK)
-        say_left(t);
-    if (status == SG_OK && t->dry_run)
-        plan(s);
-    else if (status == SG_OK)
+        say_methods(s);
+    if (status == SG_OK && !t->dry_run)
         status = tune_match_methods(s, &how, cJSON_CreateObject(), err);
     free(s);
     return status;

@@ -99,14 +99,10 @@ static sg_status match_method(struct tune_search *s, const struct sg_cell *cell,
 
 /* Will the runs of every method that is tuned tell what they send? */
 static sg_status check(struct sg_tune *t, struct sg_error *err) {
-    struct sg_cell *cells = NULL;
-    size_t n = 0;
-    sg_status status = sg_recipe_cells(t->recipe, &cells, &n, err);
-    SG_DO(status, tune_need_lambda(t, err));
-    for (size_t i = 0; status == SG_OK && i < n; i++)
-        if (tune_wants_lambda(cells[i].method))
-            status = tune_need_volume(t, &cells[i], err);
-    sg_recipe_cells_free(cells, n);
+    sg_status status = tune_need_lambda(t, err);
+    for (size_t i = 0; status == SG_OK && i < t->n_cells; i++)
+        if (tune_wants_lambda(t->cells[i].method))
+            status = tune_need_volume(t, &t->cells[i], err);
     return status;
 }
 

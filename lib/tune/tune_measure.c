@@ -35,14 +35,6 @@ void tune_change_values(struct tune_changes *c, const struct tune_search *s, con
     free(path);
 }
 
-static void say(const struct tune_search *s, size_t n, double steps) {
-    char text[256];
-    snprintf(text, sizeof text, "%s: %s at %zu value%s of %s, %.0f of %.0f steps", s->name,
-             steps < s->length.steps ? "pilot" : "whole run", n, n == 1 ? "" : "s", s->key, steps, s->length.steps);
-    if (s->t->say)
-        s->t->say(text);
-}
-
 static void add_trial(struct tune_search *s, const struct tune_point *p, double steps) {
     const bool bytes = s->unit == TUNE_BYTES;
     cJSON *trial = SG_OBJECT(SG_NUMBER(bytes ? "value" : "lambda", p->value), SG_NUMBER("steps", steps),
@@ -89,7 +81,8 @@ sg_status tune_measure(struct tune_search *s, struct tune_point *p, size_t n, do
         tune_change_record(&c, 1, true, tune_volume_series);
     sg_status status = tune_trials_open(&b, &c, s->name, NULL, seeds, err);
     if (status == SG_OK) {
-        say(s, n, steps);
+        tune_say(s->t, "%s: %s at %zu value%s of %s, %.0f of %.0f steps", s->name, whole ? "whole run" : "pilot", n,
+                 n == 1 ? "" : "s", s->key, steps, s->length.steps);
         status = tune_trials_run(&b, s->t, s->metric == NULL, err);
     }
     for (size_t i = 0; status == SG_OK && i < n; i++) {

@@ -3,7 +3,6 @@
 
 #include "sg_clock.h"
 #include "sg_lemma3_oracle.h"
-#include "sg_text.h"
 #include "tune_private.h"
 
 static const struct sg_table_column columns[] = {
@@ -16,18 +15,16 @@ static const struct sg_table_column columns[] = {
     {.head = "lambda of as many", .align = SG_TABLE_RIGHT, .weight = SG_TABLE_ALWAYS},
 };
 
-static sg_status write_table(struct sg_tune *t, const struct sg_oracle *o, struct sg_error *err) {
-    size_t size;
-    FILE *out = open_memstream(&t->table, &size);
+static bool put_table(FILE *out, const struct sg_tune *t, const void *of) {
+    const struct sg_oracle *o = of;
     sg_table *table = sg_table_open(columns, sizeof columns / sizeof *columns);
     const double entries = (double)o->entries;
-    if (out)
-        fprintf(out,
-                "# what '%s', seed %llu, compressed: %llu steps of %zu workers, %zu parameters\n"
-                "# sent %llu entries, %.4g %%: lambda %.6g (down to %.6g), least total error %.6g\n",
-                o->cell->label, (unsigned long long)o->cell->seed, (unsigned long long)o->steps, o->workers, o->d,
-                (unsigned long long)o->best.k, 100 * (double)o->best.k / entries, o->best.kept_last, o->best.lost_most,
-                o->best.lost);
+    fprintf(out,
+            "# what '%s', seed %llu, compressed: %llu steps of %zu workers, %zu parameters\n"
+            "# sent %llu entries, %.4g %%: lambda %.6g (down to %.6g), least total error %.6g\n",
+            o->cell->label, (unsigned long long)o->cell->seed, (unsigned long long)o->steps, o->workers, o->d,
+            (unsigned long long)o->best.k, 100 * (double)o->best.k / entries, o->best.kept_last, o->best.lost_most,
+            o->best.lost);
     for (size_t i = 0; i < o->n_methods; i++) {
         const struct sg_oracle_method *m = &o->method[i];
         sg_table_cell(table, m->cell->label, NULL);
@@ -38,26 +35,18 @@ static sg_status write_table(struct sg_tune *t, const struct sg_oracle *o, struc
         sg_table_number(table, "%.4f", m->best.lost > 0 ? m->error / m->best.lost : 1);
         sg_table_number(table, "%.6g", m->best.kept_last);
     }
-    const bool fine = out && tune_put_table(out, table, t);
-    if (!out)
-        sg_table_free(table);
-    return tune_table_text(out, &t->table, fine) ? SG_OK : sg_fail_memory(err, "the table");
+    return tune_put_table(out, table, t);
 }
 
 sg_status sg_tune_oracle(struct sg_tune *t, struct sg_error *err) {
-    struct sg_cell *cells = NULL;
-    size_t count = 0;
     struct sg_oracle oracle = {0};
     const struct sg_oracle_options options = {
         .threads = t->grid.threads > 0 ? t->grid.threads : sg_cores(1), .stop = t->grid.stop, .progress = t->progress};
-    sg_status status = sg_recipe_cells(t->recipe, &cells, &count, err);
-    if (status == SG_OK && t->dry_run)
-        goto out;
-    SG_DO(status, sg_oracle_run(&oracle, t->recording, cells, count, &options, err));
+    if (t->dry_run)
+        return SG_OK;
+    sg_status status = sg_oracle_run(&oracle, t->recording, t->cells, t->n_cells, &options, err);
     SG_DO(status, tune_evidence(t, "oracle", sg_oracle_json(&oracle), err));
-    SG_DO(status, write_table(t, &oracle, err));
+    SG_DO(status, tune_write_table(t, put_table, &oracle, err));
     sg_oracle_free(&oracle);
-out:
-    sg_recipe_cells_free(cells, count);
     return status;
 }

@@ -46,6 +46,17 @@ sg_status tune_cells_evidence(struct sg_tune *t, const char *text, const char *c
     return status;
 }
 
+void tune_say(const struct sg_tune *t, const char *format, ...) {
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    if (t->say && vasprintf(&text, format, args) >= 0) {
+        t->say(text);
+        free(text);
+    }
+    va_end(args);
+}
+
 void tune_sentence(cJSON *list, const char *format, ...) {
     char *text = NULL;
     va_list args;
@@ -57,26 +68,16 @@ void tune_sentence(cJSON *list, const char *format, ...) {
     va_end(args);
 }
 
-char *tune_model_text(const struct sg_grid_network *n) {
-    return sg_format("%s, %s%s%s, overlap %s", n->net.between.name, n->sum->name, n->gather ? " and " : "",
-                     n->gather ? n->gather->name : "", n->overlap->name);
-}
-
-void tune_say_assumed(cJSON *list, const struct sg_grid_network *n, bool assumed) {
-    if (assumed)
-        tune_sentence(list, "The recipe has no section network, so the link %s is assumed.", n->net.between.name);
-}
-
-void tune_say_compute(cJSON *list, const struct sg_grid_network *n, const char *without) {
-    if (n->compute_s > 0)
-        tune_sentence(list, "The forward and backward pass of a step take %.4g s (network.compute).", n->compute_s);
-    else
-        tune_sentence(list, "No compute time is given (network.compute), %s.", without);
-}
-
 void tune_put_comment(FILE *out, const char *text, const struct sg_tune *t) {
     enum { WIDTH = 100 };
     sg_put_wrapped(out, text, t->columns > 0 ? t->columns : WIDTH, "# ", "#   ");
+}
+
+void tune_put_assumptions(FILE *out, const struct sg_tune *t) {
+    const cJSON *sentence;
+    cJSON_ArrayForEach(sentence, sg_json_get(t->evidence, "tune.assumptions"))
+        tune_put_comment(out, sentence->valuestring, t);
+    fputs("#\n", out);
 }
 
 bool tune_put_table(FILE *out, sg_table *take_table, const struct sg_tune *t) {
@@ -88,12 +89,11 @@ bool tune_put_table(FILE *out, sg_table *take_table, const struct sg_tune *t) {
     return fine;
 }
 
-char *tune_table_text(FILE *take_stream, char **text, bool fine) {
-    if (sg_stream_text(take_stream, text) && !fine) {
-        free(*text);
-        *text = NULL;
-    }
-    return *text;
+sg_status tune_write_table(struct sg_tune *t, tune_put_fn *put, const void *of, struct sg_error *err) {
+    size_t size;
+    FILE *out = open_memstream(&t->table, &size);
+    const bool fine = out && put(out, t, of);
+    return sg_stream_text(out, &t->table) && fine ? SG_OK : sg_fail_memory(err, "the table");
 }
 
 void sg_tune_free(struct sg_tune *t) {

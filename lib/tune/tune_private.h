@@ -190,19 +190,33 @@ struct sg_theory_options tune_trained_here(const struct sg_tune *t, const struct
 
 /* ---- texts for readers ---- */
 
+/* Tells the user what goes on. */
+void tune_say(const struct sg_tune *t, const char *format, ...) SG_PRINTF(2, 3);
 /* Appends a sentence to an array; one that there is no memory for is left out. */
 void tune_sentence(cJSON *list, const char *format, ...) SG_PRINTF(2, 3);
+/* A text as lines of comment, broken at blanks. */
+void tune_put_comment(FILE *out, const char *text, const struct sg_tune *t);
+/* Writes the evidence's "assumptions" so, and an empty line of comment. */
+void tune_put_assumptions(FILE *out, const struct sg_tune *t);
+/* Writes a table, which is freed, in lines that fit; false = no memory. */
+bool tune_put_table(FILE *out, sg_table *take_table, const struct sg_tune *t);
+/* t->table <- what `put` writes of what was found; it returns false if there is no memory. */
+typedef bool tune_put_fn(FILE *out, const struct sg_tune *t, const void *of);
+SG_CHECKED sg_status tune_write_table(struct sg_tune *t, tune_put_fn *put, const void *of, struct sg_error *err);
+
+/* ---- the modelled network ---- */
+
+/* That of the recipe, or an assumed one where it has none: that of tune_change_network. */
+SG_CHECKED sg_status tune_network_read(struct sg_grid_network *out, bool *assumed, const struct sg_tune *t,
+                                       struct sg_error *err);
+/* total <- every series of the network's model at the last of a run's first `records` records, one or more. */
+SG_CHECKED sg_status tune_network_seconds(double total[SG_NET_SERIES], const struct sg_grid_messages *messages,
+                                          const struct sg_grid_network *network, size_t records, struct sg_error *err);
 /* The model of a network in words: link, collectives, overlap. NULL = no memory. */
 char *tune_model_text(const struct sg_grid_network *n);
 /* Sentences on it: that its link was assumed, if it was; the time of computation, or what follows `without` one. */
 void tune_say_assumed(cJSON *list, const struct sg_grid_network *n, bool assumed);
 void tune_say_compute(cJSON *list, const struct sg_grid_network *n, const char *without);
-/* A text as lines of comment, broken at blanks. */
-void tune_put_comment(FILE *out, const char *text, const struct sg_tune *t);
-/* Writes a table, which is freed, in lines that fit; false = no memory. */
-bool tune_put_table(FILE *out, sg_table *take_table, const struct sg_tune *t);
-/* Closes a stream of open_memstream and hands over its text; NULL = no memory, or not all of it is fine. */
-char *tune_table_text(FILE *take_stream, char **text, bool fine);
 
 /* Makes evidence without cells: schema sparsetune/1 with the recipe, and `tune` of this action, which is taken over. */
 SG_CHECKED sg_status tune_evidence(struct sg_tune *t, const char *action, cJSON *take_tune, struct sg_error *err);

@@ -117,20 +117,15 @@ static double next_lambda(const struct tune_point *in, const struct tune_point *
 /* Says what one must know to read the result. */
 static void say_ends(const struct reach *r) {
     const struct tune_search *s = &r->search;
-    char text[256] = "", lengths[256];
-    if (r->base_steps != s->length.steps && s->t->say) {
-        snprintf(lengths, sizeof lengths, "%s: its runs have %.0f steps, those of the baseline %s %.0f", s->name,
-                 s->length.steps, r->baseline, r->base_steps);
-        s->t->say(lengths);
-    }
+    if (r->base_steps != s->length.steps)
+        tune_say(s->t, "%s: its runs have %.0f steps, those of the baseline %s %.0f", s->name, s->length.steps,
+                 r->baseline, r->base_steps);
     if (!r->next)
-        snprintf(text, sizeof text, "%s: no lambda was found that fails, up to %.4g: the tolerance is wide", s->name,
+        tune_say(s->t, "%s: no lambda was found that fails, up to %.4g: the tolerance is wide", s->name,
                  r->best->value);
     else if (r->next->value > NARROW * r->best->value)
-        snprintf(text, sizeof text, "%s: stopped with %.4g reaching %s and %.4g not: the largest may lie between",
-                 s->name, r->best->value, r->baseline, r->next->value);
-    if (text[0] && s->t->say)
-        s->t->say(text);
+        tune_say(s->t, "%s: stopped with %.4g reaching %s and %.4g not: the largest may lie between", s->name,
+                 r->best->value, r->baseline, r->next->value);
 }
 
 /* Makes whole runs until the two ends are close and both are confirmed at all seeds. */
@@ -246,31 +241,24 @@ sg_status sg_tune_reach_baseline(struct sg_tune *t, struct sg_error *err) {
     if (!r)
         return sg_fail_memory(err, "the search");
     struct tune_search *s = &r->search;
-    struct sg_cell *cells = NULL;
-    size_t count = 0, i = 0;
+    const struct sg_cell *cell = t->cells;
     tune_search_open(s, t, TUNE_ENTRIES, TOLERANCE);
     s->metric = metric;
     s->key = "lambda";
     sg_status status = find_methods(r, err);
     SG_DO(status, tune_metric(t, metric, &s->higher, err));
     SG_DO(status, check_text(r, err));
-    SG_DO(status, sg_recipe_cells(t->recipe, &cells, &count, err));
-    for (size_t c = 0; status == SG_OK && c < count; c++)
-        if (strcmp(sg_node_string(cells[c].method, "compressor", ""), "none") != 0) /* no volume of it is shown */
-            status = tune_need_volume(t, &cells[c], err);
-    while (status == SG_OK && strcmp(cells[i].name, s->name) != 0)
-        i++;
-    if (status == SG_OK && t->dry_run) {
-        char text[256];
-        snprintf(text, sizeof text, "%s: the largest lambda whose %s comes within %g %% of %s's", s->name, metric,
-                 100 * s->tolerance, r->baseline);
-        if (t->say)
-            t->say(text);
-    } else if (status == SG_OK) {
-        status = search(r, &cells[i], err);
-    }
+    for (size_t c = 0; status == SG_OK && c < t->n_cells; c++)
+        if (strcmp(sg_node_string(t->cells[c].method, "compressor", ""), "none") != 0) /* no volume of it is shown */
+            status = tune_need_volume(t, &t->cells[c], err);
+    while (status == SG_OK && strcmp(cell->name, s->name) != 0)
+        cell++;
+    if (status == SG_OK && t->dry_run)
+        tune_say(t, "%s: the largest lambda whose %s comes within %g %% of %s's", s->name, metric, 100 * s->tolerance,
+                 r->baseline);
+    else if (status == SG_OK)
+        status = search(r, cell, err);
     cJSON_Delete(s->trials);
-    sg_recipe_cells_free(cells, count);
     free(r);
     return status;
 }

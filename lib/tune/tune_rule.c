@@ -9,10 +9,10 @@
 
 static const double PILOT = 0.1; /* the share of a run that a pilot takes */
 
-/* Reads the recipe cut to a pilot of `cell`, whose learning rate goes as at the beginning of the run. */
-static sg_status read_pilot(struct sg_recipe *pilot, const struct sg_tune *t, const struct sg_cell *cell,
-                            const struct tune_targets *topk, struct sg_error *err) {
-    const double steps = ceil(PILOT * tune_length(&cell->resolved, topk->steps_per_epoch).steps);
+/* Reads the recipe cut to a pilot, whose learning rate goes as at the beginning of the run. */
+static sg_status read_pilot(struct sg_recipe *pilot, const struct sg_tune *t, const struct tune_targets *topk,
+                            struct sg_error *err) {
+    const double steps = ceil(PILOT * tune_length(&t->cells[0].resolved, topk->steps_per_epoch).steps);
     struct tune_changes c;
     tune_changes_start(&c, t, NULL);
     tune_change_length(&c, NULL, fmax((double)t->points, steps));
@@ -112,12 +112,12 @@ static void groups_free(struct groups *g) {
 }
 
 static sg_status measure(struct group *group, const struct sg_tune *t, const struct sg_recipe *pilot,
-                         const struct sg_cell *cells, size_t count, struct sg_error *err) {
+                         struct sg_error *err) {
     const struct sg_rules_options options = {
         .how = tune_trained_here(t, pilot), .pilot = group->pilot, .points = t->points, .repeats = t->repeats};
     const bool simple = strcmp(t->rule, "simple") == 0;
     struct sg_rules *rules = &group->rules;
-    sg_status status = sg_rules_measure(rules, cells, count, &options, err);
+    sg_status status = sg_rules_measure(rules, t->cells, t->n_cells, &options, err);
     if (status != SG_OK)
         return status;
     group->lambda = calloc(rules->count, sizeof *group->lambda);
@@ -173,7 +173,7 @@ static sg_status fill_in(struct sg_tune *t, const struct groups *g, struct sg_er
     return status;
 }
 
-static sg_status run_pilots(struct sg_tune *t, const struct sg_cell *cells, size_t count, struct sg_error *err) {
+static sg_status run_pilots(struct sg_tune *t, struct sg_error *err) {
     struct sg_recipe pilot = {0};
     struct sg_cell *pilots = NULL;
     size_t n_pilots = 0;
@@ -181,11 +181,11 @@ static sg_status run_pilots(struct sg_tune *t, const struct sg_cell *cells, size
     struct tune_targets topk;
     sg_status status = tune_targets(&topk, t, err);
     SG_DO(status, tune_emit_check(t, tune_lambda_key, topk.n, "Top-k densities", err));
-    SG_DO(status, read_pilot(&pilot, t, &cells[0], &topk, err));
+    SG_DO(status, read_pilot(&pilot, t, &topk, err));
     SG_DO(status, sg_recipe_cells(&pilot, &pilots, &n_pilots, err));
     SG_DO(status, group_methods(&groups, t, pilots, n_pilots, err));
     for (size_t i = 0; i < groups.count && status == SG_OK; i++)
-        status = measure(&groups.group[i], t, &pilot, cells, count, err);
+        status = measure(&groups.group[i], t, &pilot, err);
     SG_DO(status, tune_evidence(t, "rule", groups_json(&groups), err));
     SG_DO(status, fill_in(t, &groups, err));
     groups_free(&groups);
@@ -195,8 +195,6 @@ static sg_status run_pilots(struct sg_tune *t, const struct sg_cell *cells, size
 }
 
 sg_status sg_tune_rule(struct sg_tune *t, struct sg_error *err) {
-    struct sg_cell *cells = NULL;
-    size_t count = 0;
     if (strcmp(t->rule, "simple") != 0 && strcmp(t->rule, "estimated") != 0)
         return sg_fail(err, SG_ERR_ARGUMENT, "--rule=%s: must be simple or estimated", t->rule);
     if (t->repeats > 0 && t->repeats < SG_NOISE_REPEATS)
@@ -212,8 +210,5 @@ sg_status sg_tune_rule(struct sg_tune *t, struct sg_error *err) {
         snprintf(how, sizeof how, ", by the rule '%s'", t->rule);
         return tune_plan(t, how, err);
     }
-    SG_DO(status, sg_recipe_cells(t->recipe, &cells, &count, err));
-    SG_DO(status, run_pilots(t, cells, count, err));
-    sg_recipe_cells_free(cells, count);
-    return status;
+    return status == SG_OK ? run_pilots(t, err) : status;
 }

@@ -306,10 +306,11 @@ sg_status tune_found_open(struct tune_found *f, const struct tune_search *s, siz
 
 /* ---- all methods ---- */
 
-static sg_status match_cells(struct tune_search *s, const struct tune_matching *how, const struct sg_cell *cells,
-                             size_t n_cells, struct tune_found *found, size_t *n, cJSON *list, struct sg_error *err) {
+static sg_status match_cells(struct tune_search *s, const struct tune_matching *how, struct tune_found *found,
+                             size_t *n, cJSON *list, struct sg_error *err) {
+    const struct sg_cell *cells = s->t->cells;
     sg_status status = tune_emit_check(s->t, how->key_of, s->n_goals, how->targets, err);
-    for (size_t i = 0; status == SG_OK && i < n_cells; i++) {
+    for (size_t i = 0; status == SG_OK && i < s->t->n_cells; i++) {
         cJSON *evidence = NULL;
         if ((i > 0 && strcmp(cells[i].name, cells[i - 1].name) == 0) || how->key_of(cells[i].method) == NULL)
             continue;
@@ -322,15 +323,11 @@ static sg_status match_cells(struct tune_search *s, const struct tune_matching *
 
 sg_status tune_match_methods(struct tune_search *s, const struct tune_matching *how, cJSON *take_tune,
                              struct sg_error *err) {
-    struct sg_cell *cells = NULL;
     cJSON *list = cJSON_CreateArray();
-    size_t n_cells = 0, n = 0;
-    sg_status status = sg_recipe_cells(s->t->recipe, &cells, &n_cells, err);
-    struct tune_found *found = calloc(n_cells + 1, sizeof *found);
+    struct tune_found *found = calloc(s->t->n_cells, sizeof *found);
+    size_t n = 0;
     SG_SET(take_tune, SG_TEXT("action", how->action), SG_NUMBER("tolerance", s->tolerance), SG_VALUE("methods", list));
-    if (status == SG_OK && !found)
-        status = sg_fail_memory(err, "the search");
-    SG_DO(status, match_cells(s, how, cells, n_cells, found, &n, list, err));
+    sg_status status = found ? match_cells(s, how, found, &n, list, err) : sg_fail_memory(err, "the search");
     if (status == SG_OK)
         status = tune_cells_evidence(s->t, s->t->text, how->compressor, take_tune, err);
     else
@@ -340,7 +337,6 @@ sg_status tune_match_methods(struct tune_search *s, const struct tune_matching *
         free(found[i].how);
     }
     free(found);
-    sg_recipe_cells_free(cells, n_cells);
     cJSON_Delete(s->trials);
     return status;
 }

@@ -51,8 +51,8 @@ sg_status tune_targets(struct tune_targets *out, struct sg_tune *t, struct sg_er
         status = no_topk(t, err);
     if (status == SG_OK && b.count > TUNE_DENSITIES)
         status = sg_fail(err, SG_ERR_ARGUMENT, "%s: more than %d Top-k densities", t->recipe->path, TUNE_DENSITIES);
-    if (status == SG_OK && t->say)
-        t->say("one step of every Top-k method, for its density");
+    if (status == SG_OK)
+        tune_say(t, "one step of every Top-k method, for its density");
     SG_DO(status, tune_trials_run(&b, t, true, err));
     if (status == SG_OK)
         take(out, &b);
@@ -71,15 +71,11 @@ struct tune_length tune_length(const struct sg_node *resolved, double steps_per_
 
 sg_status tune_plan(const struct sg_tune *t, const char *how, struct sg_error *err) {
     const struct sg_node *methods = sg_node_get(&t->recipe->root, "methods");
-    char text[256];
     bool any = false;
     for (size_t i = 0; i < methods->count; i++)
         any = any || strcmp(sg_node_string(&methods->child[i], "compressor", ""), "topk") == 0;
-    for (size_t i = 0; t->say && any && i < methods->count; i++)
-        if (tune_wants_lambda(&methods->child[i])) {
-            snprintf(text, sizeof text, "%s: one lambda for each Top-k density%s",
-                     sg_node_string(&methods->child[i], "name", ""), how);
-            t->say(text);
-        }
+    for (size_t i = 0; any && i < methods->count; i++)
+        if (tune_wants_lambda(&methods->child[i]))
+            tune_say(t, "%s: one lambda for each Top-k density%s", sg_node_string(&methods->child[i], "name", ""), how);
     return any ? SG_OK : no_topk(t, err);
 }

@@ -1,5 +1,4 @@
 /* tune_theory.c: --theory: prints section 5.1 with numbers in it (sg_theory.h). */
-#include "sg_text.h"
 #include "tune_private.h"
 
 static const struct sg_table_column columns[] = {
@@ -24,26 +23,20 @@ static void add_rows(sg_table *t, const struct sg_theory_method *m) {
     }
 }
 
-static sg_status write_table(struct sg_tune *t, const struct sg_theory *theory, struct sg_error *err) {
-    size_t size;
-    FILE *out = open_memstream(&t->table, &size);
+static bool put_table(FILE *out, const struct sg_tune *t, const void *of) {
+    const struct sg_theory *theory = of;
     sg_table *table = sg_table_open(columns, sizeof columns / sizeof *columns);
     const struct sg_theory_constants *c = &theory->method[0].constants;
-    if (out)
-        fprintf(out, "# L %.6g, mu %.6g, n %.0f\n", c->L, c->mu, c->n);
-    for (size_t i = 0; i < theory->count && out; i++) {
+    fprintf(out, "# L %.6g, mu %.6g, n %.0f\n", c->L, c->mu, c->n);
+    for (size_t i = 0; i < theory->count; i++) {
         c = &theory->method[i].constants;
         fprintf(out, "# %s: M %.4g, sigma^2 %.4g, C %.4g, zeta^2 %.4g, D %.4g\n", theory->method[i].cell->label, c->M,
                 c->sigma_squared, c->C, c->zeta_squared, c->D);
-    }
-    for (size_t i = 0; i < theory->n_left_out && out; i++)
-        fprintf(out, "# %s is left out: %s\n", theory->left_out[i].cell->label, theory->left_out[i].why);
-    for (size_t i = 0; i < theory->count; i++)
         add_rows(table, &theory->method[i]);
-    const bool fine = out && tune_put_table(out, table, t);
-    if (!out)
-        sg_table_free(table);
-    return tune_table_text(out, &t->table, fine) ? SG_OK : sg_fail_memory(err, "the table");
+    }
+    for (size_t i = 0; i < theory->n_left_out; i++)
+        fprintf(out, "# %s is left out: %s\n", theory->left_out[i].cell->label, theory->left_out[i].why);
+    return tune_put_table(out, table, t);
 }
 
 struct sg_theory_options tune_trained_here(const struct sg_tune *t, const struct sg_recipe *recipe) {
@@ -56,17 +49,13 @@ struct sg_theory_options tune_trained_here(const struct sg_tune *t, const struct
 }
 
 sg_status sg_tune_theory(struct sg_tune *t, struct sg_error *err) {
-    struct sg_cell *cells = NULL;
-    size_t count = 0;
-    struct sg_theory theory = {0};
     const struct sg_theory_options options = tune_trained_here(t, t->recipe);
-    sg_status status = sg_recipe_cells(t->recipe, &cells, &count, err);
-    if (status == SG_OK && !t->dry_run) {
-        status = sg_theory_run(&theory, cells, count, &options, err);
-        SG_DO(status, tune_evidence(t, "theory", sg_theory_json(&theory), err));
-        SG_DO(status, write_table(t, &theory, err));
-    }
+    struct sg_theory theory = {0};
+    if (t->dry_run)
+        return SG_OK;
+    sg_status status = sg_theory_run(&theory, t->cells, t->n_cells, &options, err);
+    SG_DO(status, tune_evidence(t, "theory", sg_theory_json(&theory), err));
+    SG_DO(status, tune_write_table(t, put_table, &theory, err));
     sg_theory_free(&theory);
-    sg_recipe_cells_free(cells, count);
     return status;
 }

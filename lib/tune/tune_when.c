@@ -44,12 +44,10 @@ static sg_status read_options(struct when *w, struct sg_error *err) {
     return status;
 }
 
-/* The network of the recipe, and whether every cluster can be built of its nodes. */
-static sg_status read_network(struct when *w, const struct sg_recipe *recipe, struct sg_error *err) {
+/* Can every cluster be built of the network's nodes? */
+static sg_status check_clusters(const struct when *w, struct sg_error *err) {
     struct sg_grid_network unused;
     sg_status status = SG_OK;
-    if (!sg_grid_network_read(&w->network, recipe))
-        return sg_fail(err, SG_ERR_ARGUMENT, "%s: there is no network", recipe->path);
     for (size_t c = 0; status == SG_OK && c < w->n_clusters; c++)
         status = sg_grid_network_change(&unused, &w->network, w->bandwidth[0], w->workers[c], err);
     return status;
@@ -122,23 +120,19 @@ static sg_status read_run(struct when_run *r, struct when_method *m, const struc
 
 static sg_status read_runs(struct when *w, const struct tune_trials *b, struct sg_error *err) {
     sg_status status = choose_target(w, b, err);
-    size_t most = 1;
     for (size_t m = 0; m < w->n_methods; m++)
         for (size_t s = 0; status == SG_OK && !w->method[m].why[0] && s < w->seeds; s++) {
             const size_t i = m * w->seeds + s;
             status = read_run(&w->method[m].run[s], &w->method[m], w, &b->cells[i], &b->outcomes[i], err);
-            most = b->outcomes[i].run.n_points > most ? b->outcomes[i].run.n_points : most;
         }
     if (status == SG_OK && w->method[w->baseline].why[0])
         return sg_fail(err, SG_ERR_ARGUMENT, "%s is the run without compression to compare with, and %s (%s %.4g)",
                        w->method[w->baseline].cell->label, w->method[w->baseline].why, w->metric, w->target);
     const size_t points = w->n_clusters * w->n_bandwidths;
-    w->record_s[0] = calloc(most, sizeof(double));
-    w->record_s[1] = calloc(most, sizeof(double));
     w->seed_s = calloc(w->n_methods * w->seeds, sizeof *w->seed_s);
     w->time = calloc(points * w->n_methods, sizeof *w->time);
     w->gain = calloc(w->n_clusters * w->n_methods, sizeof *w->gain);
-    if (status == SG_OK && (!w->record_s[0] || !w->record_s[1] || !w->seed_s || !w->time || !w->gain))
+    if (status == SG_OK && (!w->seed_s || !w->time || !w->gain))
         status = sg_fail_memory(err, "the times");
     return status;
 }
@@ -157,16 +151,6 @@ static sg_status model(struct when *w, struct sg_error *err) {
     return status == SG_OK ? when_find_gains(w, err) : status;
 }
 
-static void say_plan(const struct when *w) {
-    char text[256];
-    snprintf(text, sizeof text,
-             "%zu methods at %zu seeds: modelled times until they reach the %s of %s, at %zu bandwidths on clusters of "
-             "%zu sizes",
-             w->n_methods, w->seeds, w->metric, w->method[w->baseline].cell->label, w->n_bandwidths, w->n_clusters);
-    if (w->t->say)
-        w->t->say(text);
-}
-
 static void close_when(struct when *w) {
     for (size_t m = 0; w->method && m < w->n_methods; m++) {
         for (size_t s = 0; w->method[m].run && s < w->seeds; s++)
@@ -174,8 +158,6 @@ static void close_when(struct when *w) {
         free(w->method[m].run);
     }
     free(w->method);
-    free(w->record_s[0]);
-    free(w->record_s[1]);
     free(w->seed_s);
     free(w->time);
     free(w->gain);
@@ -185,20 +167,23 @@ sg_status sg_tune_when(struct sg_tune *t, struct sg_error *err) {
     struct when w = {.t = t,
                      .given = !isnan(t->target),
                      .target = t->target,
-                     .tolerance = isnan(t->tolerance) ? TOLERANCE : t->tolerance,
-                     .assumed = sg_node_get(&t->recipe->root, "network") == NULL};
+                     .tolerance = isnan(t->tolerance) ? TOLERANCE : t->tolerance};
     struct tune_changes c;
     struct tune_trials b = {.count = 0};
     tune_changes_start(&c, t, NULL);
-    if (w.assumed)
-        tune_change_network(&c);
     sg_status status = read_options(&w, err);
     SG_DO(status, tune_metric(t, w.metric, &w.higher, err));
+    SG_DO(status, tune_network_read(&w.network, &w.assumed, t, err));
+    if (w.assumed)
+        tune_change_network(&c);
     SG_DO(status, tune_trials_open(&b, &c, NULL, NULL, SIZE_MAX, err));
-    SG_DO(status, read_network(&w, &b.recipe, err));
+    SG_DO(status, check_clusters(&w, err));
     SG_DO(status, find_methods(&w, &b, err));
     if (status == SG_OK && t->dry_run) {
-        say_plan(&w);
+        tune_say(t,
+                 "%zu methods at %zu seeds: modelled times until they reach the %s of %s, at %zu bandwidths on "
+                 "clusters of %zu sizes",
+                 w.n_methods, w.seeds, w.metric, w.method[w.baseline].cell->label, w.n_bandwidths, w.n_clusters);
     } else if (status == SG_OK) {
         status = tune_trials_run(&b, t, false, err);
         SG_DO(status, read_runs(&w, &b, err));

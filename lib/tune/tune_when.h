@@ -56,8 +56,7 @@ struct when {
     struct when_method *method;        /* [n_methods] */
     struct when_time *time;            /* [n_clusters][n_bandwidths][n_methods] */
     struct when_gain *gain;            /* [n_clusters][n_methods] */
-    double *record_s[2]; /* work space: modelled seconds, and those of computing, to each record of the longest run */
-    double *seed_s;      /* work space: [n_methods][seeds] */
+    double *seed_s;                    /* work space: [n_methods][seeds] */
 };
 
 static inline struct when_time *when_times(const struct when *w, size_t cluster, size_t bandwidth) {
@@ -67,10 +66,6 @@ static inline struct when_time *when_times(const struct when *w, size_t cluster,
 /* The first record whose running median is no worse than the target: the median of WHEN_WINDOW values, with as many
  * before as behind, and fewer at the ends of the run. NaN = the record has no value. n = there is no such record. */
 size_t when_attained(const double *value, size_t n, double target, bool higher);
-
-/* Modelled seconds of run r to the target, and the part that is computing. */
-SG_CHECKED sg_status when_seconds(double *total_s, double *compute_s, const struct when *w, const struct when_run *r,
-                                  const struct sg_grid_network *network, struct sg_error *err);
 
 /* time [n_methods] <- all methods at one bandwidth and number of workers. */
 SG_CHECKED sg_status when_compare(struct when_time *time, const struct when *w, double bits_per_s, size_t workers,
@@ -92,8 +87,8 @@ const char *when_target_text(const struct when *w, char out[WHEN_TEXT]);
 /* The answer in sentences, and what one must know to read it; arrays of strings. NULL = no memory. */
 cJSON *when_answer_json(const struct when *w);
 cJSON *when_assumptions_json(const struct when *w);
-/* A table for readers; NULL = no memory. */
-char *when_table(const struct when *w, const cJSON *answer, const cJSON *assumptions);
+/* Writes the table for readers; `of` is the struct when. */
+tune_put_fn when_put_table;
 /* "always", "never", "below" (its `to`), "above" (its `from`), "between" (them) or "outside" (them). */
 const char *when_where(const struct when_gain *gain);
 

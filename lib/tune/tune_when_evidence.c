@@ -220,23 +220,19 @@ static cJSON *summary_json(const cJSON *answer) {
 sg_status when_document(const struct when *w, const struct tune_trials *b, struct sg_error *err) {
     const struct sg_run *first = &b->outcomes[0].run;
     char *model = tune_model_text(&w->network);
-    cJSON *out = cJSON_CreateObject(), *answer = when_answer_json(w), *assumptions = when_assumptions_json(w);
-    if (!model || !out || !answer || !assumptions) {
-        free(model);
-        cJSON_Delete(out);
-        cJSON_Delete(answer);
-        cJSON_Delete(assumptions);
+    cJSON *answer = when_answer_json(w), *tune = tune_json(w, answer, when_assumptions_json(w));
+    if (!model) {
+        cJSON_Delete(tune);
         return sg_fail_memory(err, "the evidence");
     }
-    w->t->table = when_table(w, answer, assumptions);
-    SG_SET(out, SG_TEXT("schema", SG_SCHEMA_BENCH), SG_TEXT("kind", "when"), SG_TEXT("status", "ok"),
-           SG_VALUE("program", NULL), SG_VALUE("run", NULL), SG_VALUE("recipe", sg_recipe_json(&b->recipe)),
-           SG_VALUE("dataset", cJSON_Duplicate(sg_json_get(first->header, "dataset"), true)),
-           SG_VALUE("identities", sg_grid_identities(b->outcomes, b->count)), SG_VALUE("units", units_json(w, model)),
-           SG_VALUE("network", network_json(w, model)), SG_VALUE("results", results_json(w)),
-           SG_VALUE("claims", cJSON_CreateArray()), SG_VALUE("plots", plots_json(w)), SG_VALUE("table", table_json(w)),
-           SG_VALUE("summary", summary_json(answer)), SG_VALUE("tune", tune_json(w, answer, assumptions)));
-    w->t->evidence = out;
+    w->t->evidence = SG_OBJECT(
+        SG_TEXT("schema", SG_SCHEMA_BENCH), SG_TEXT("kind", "when"), SG_TEXT("status", "ok"), SG_VALUE("program", NULL),
+        SG_VALUE("run", NULL), SG_VALUE("recipe", sg_recipe_json(&b->recipe)),
+        SG_VALUE("dataset", cJSON_Duplicate(sg_json_get(first->header, "dataset"), true)),
+        SG_VALUE("identities", sg_grid_identities(b->outcomes, b->count)), SG_VALUE("units", units_json(w, model)),
+        SG_VALUE("network", network_json(w, model)), SG_VALUE("results", results_json(w)),
+        SG_VALUE("claims", cJSON_CreateArray()), SG_VALUE("plots", plots_json(w)), SG_VALUE("table", table_json(w)),
+        SG_VALUE("summary", summary_json(answer)), SG_VALUE("tune", tune));
     free(model);
-    return w->t->table ? SG_OK : sg_fail_memory(err, "the table");
+    return tune_write_table(w->t, when_put_table, w, err);
 }

@@ -2,7 +2,6 @@
  * which bandwidths a method gains. */
 #include <math.h>
 
-#include "sg_debug.h"
 #include "sg_stats.h"
 #include "tune_when.h"
 
@@ -35,18 +34,6 @@ size_t when_attained(const double *value, size_t n, double target, bool higher) 
 
 /* ---- one cluster ---- */
 
-sg_status when_seconds(double *total_s, double *compute_s, const struct when *w, const struct when_run *r,
-                       const struct sg_grid_network *network, struct sg_error *err) {
-    double *column[SG_NET_SERIES] = {[SG_NET_TIME] = w->record_s[0], [SG_NET_COMPUTE_TIME] = w->record_s[1]};
-    SG_ASSERT(r->records > 0);
-    sg_status status = sg_grid_messages_time(column, r->messages, network, r->records, err);
-    if (status == SG_OK) {
-        *total_s = w->record_s[0][r->records - 1];
-        *compute_s = w->record_s[1][r->records - 1];
-    }
-    return status;
-}
-
 /* One method's times; w->seed_s [n_methods][seeds] gets those of its seeds. */
 static sg_status measure(struct when_time *out, const struct when *w, size_t method,
                          const struct sg_grid_network *network, struct sg_error *err) {
@@ -55,11 +42,12 @@ static sg_status measure(struct when_time *out, const struct when *w, size_t met
     sg_status status = SG_OK;
     *out = (struct when_time){.mean_s = m->why[0] ? NAN : 0, .speedup = NAN, .least = NAN, .most = NAN};
     for (size_t s = 0; status == SG_OK && !m->why[0] && s < w->seeds; s++) {
-        double *total_s = &w->seed_s[method * w->seeds + s], compute_s;
-        status = when_seconds(total_s, &compute_s, w, &m->run[s], network, err);
+        double total[SG_NET_SERIES];
+        status = tune_network_seconds(total, m->run[s].messages, network, m->run[s].records, err);
         if (status == SG_OK) {
-            out->mean_s += *total_s / seeds;
-            out->compute_s += compute_s / seeds;
+            w->seed_s[method * w->seeds + s] = total[SG_NET_TIME];
+            out->mean_s += total[SG_NET_TIME] / seeds;
+            out->compute_s += total[SG_NET_COMPUTE_TIME] / seeds;
         }
     }
     return status;

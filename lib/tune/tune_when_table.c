@@ -244,18 +244,13 @@ static bool put_gains(FILE *out, const struct when *w) {
     return tune_put_table(out, t, w->t);
 }
 
-char *when_table(const struct when *w, const cJSON *answer, const cJSON *assumptions) {
+bool when_put_table(FILE *out, const struct sg_tune *t, const void *of) {
     const cJSON *sentence;
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return NULL;
-    cJSON_ArrayForEach(sentence, assumptions) tune_put_comment(out, sentence->valuestring, w->t);
-    fputs("#\n", out);
-    bool fine = put_points(out, w);
-    fine = put_gains(out, w) && fine;
+    tune_put_assumptions(out, t);
+    bool fine = put_points(out, of);
+    fine = put_gains(out, of) && fine;
     fputc('\n', out);
-    cJSON_ArrayForEach(sentence, answer) sg_put_wrapped(out, sentence->valuestring, w->t->columns, "", "");
-    return tune_table_text(out, &text, fine);
+    cJSON_ArrayForEach(sentence, sg_json_get(t->evidence, "tune.answer"))
+        sg_put_wrapped(out, sentence->valuestring, t->columns, "", "");
+    return fine;
 }

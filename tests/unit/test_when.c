@@ -19,7 +19,7 @@
     "  - {name: SGD, compressor: none}\n"                                                                              \
     "  - {name: Top-k, compressor: topk, k: 10}\n"
 
-enum { SGD, TOPK, N_METHODS, SEEDS = 2, RECORDS = 5, BANDWIDTHS = 4 };
+enum { SGD, TOPK, N_METHODS, SEEDS = 2, BANDWIDTHS = 4 };
 
 /* A message without bytes takes a millisecond, computing 20 of them. */
 static const double COMPUTE = 0.02, ALPHA = 1e-3;
@@ -35,7 +35,7 @@ struct grid {
     struct when_method method[N_METHODS];
     struct when_time time[BANDWIDTHS * N_METHODS];
     struct when_gain gain[N_METHODS];
-    double record_s[2][RECORDS], seed_s[N_METHODS * SEEDS];
+    double seed_s[N_METHODS * SEEDS];
     struct when w;
 };
 
@@ -82,7 +82,6 @@ static void open_grid(struct grid *g, const double bytes[N_METHODS], const doubl
                          .method = g->method,
                          .time = g->time,
                          .gain = g->gain,
-                         .record_s = {g->record_s[0], g->record_s[1]},
                          .seed_s = g->seed_s};
     fine = fine && sg_grid_network_read(&g->w.network, &g->recipe);
     for (size_t b = 0; fine && b < BANDWIDTHS; b++) {

@@ -1,0 +1,52 @@
+/* tune_network.c: the modelled network of --when and --advise: which one it is, how long a run takes on it, and what is said
+ * of it. */
+#include <stdlib.h>
+
+#include "sg_text.h"
+#include "tune_private.h"
+
+sg_status tune_network_read(struct sg_grid_network *out, bool *assumed, const struct sg_tune *t, struct sg_error *err) {
+    struct tune_changes c;
+    struct sg_recipe with = {0};
+    *assumed = !sg_grid_network_read(out, t->recipe);
+    if (!*assumed)
+        return SG_OK;
+    tune_changes_start(&c, t, NULL);
+    tune_change_network(&c);
+    const sg_status status = tune_changes_read(&with, NULL, &c, err);
+    if (status == SG_OK)
+        sg_grid_network_read(out, &with);
+    sg_recipe_free(&with);
+    tune_changes_free(&c);
+    return status;
+}
+
+sg_status tune_network_seconds(double total[SG_NET_SERIES], const struct sg_grid_messages *messages,
+                               const struct sg_grid_network *network, size_t records, struct sg_error *err) {
+    double *all = calloc(records * SG_NET_SERIES, sizeof *all), *column[SG_NET_SERIES];
+    for (size_t i = 0; i < SG_NET_SERIES; i++)
+        column[i] = all + i * records;
+    const sg_status status =
+        all ? sg_grid_messages_time(column, messages, network, records, err) : sg_fail_memory(err, "the times");
+    for (size_t i = 0; status == SG_OK && i < SG_NET_SERIES; i++)
+        total[i] = column[i][records - 1];
+    free(all);
+    return status;
+}
+
+char *tune_model_text(const struct sg_grid_network *n) {
+    return sg_format("%s, %s%s%s, overlap %s", n->net.between.name, n->sum->name, n->gather ? " and " : "",
+                     n->gather ? n->gather->name : "", n->overlap->name);
+}
+
+void tune_say_assumed(cJSON *list, const struct sg_grid_network *n, bool assumed) {
+    if (assumed)
+        tune_sentence(list, "The recipe has no section network, so the link %s is assumed.", n->net.between.name);
+}
+
+void tune_say_compute(cJSON *list, const struct sg_grid_network *n, const char *without) {
+    if (n->compute_s > 0)
+        tune_sentence(list, "The forward and backward pass of a step take %.4g s (network.compute).", n->compute_s);
+    else
+        tune_sentence(list, "No compute time is given (network.compute), %s.", without);
+}
