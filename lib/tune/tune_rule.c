@@ -26,18 +26,11 @@ static sg_status read_pilot(struct sg_recipe *pilot, const struct sg_tune *t, co
 
 /* Methods that share a pilot because their workers have the same data: M, zeta^2 and sigma^2 belong to these. */
 struct group {
-    char *task;                  /* its section, JSON: only how the data are dealt differs */
     const struct sg_cell *pilot; /* of the recipe's cells, cut to a pilot */
     struct sg_rules rules;
     double *lambda;              /* [rules.count] */
     char (*how)[TUNE_HOW_CHARS]; /* [rules.count] */
-};
-
-struct groups {
-    const struct sg_node *methods; /* of the recipe */
-    size_t *of;                    /* [methods->count] a method's group, SIZE_MAX: it is not tuned */
-    struct group *group;           /* [count] */
-    size_t count;
+    cJSON *names;                /* of the methods, for the evidence; NULL = taken */
 };
 
 static char *task_of(const struct sg_cell *cell) {
@@ -47,11 +40,13 @@ static char *task_of(const struct sg_cell *cell) {
     return text;
 }
 
-/* The first cell of this task without compression, else with Top-k, else any. There is one, so NULL = no memory. */
-static const struct sg_cell *choose_pilot(const struct sg_cell *cells, size_t count, const char *task) {
+/* Of the cells with the task of `cell`, in which only how the data are dealt may differ, the first without compression,
+ * else with Top-k, else any. NULL = no memory. */
+static const struct sg_cell *choose_pilot(const struct sg_cell *cells, size_t count, const struct sg_cell *cell) {
     const struct sg_cell *best = NULL;
+    char *task = task_of(cell);
     int best_rank = 3;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; task && i < count; i++) {
         const char *compressor = sg_node_string(cells[i].method, "compressor", "");
         const int rank = strcmp(compressor, "none") == 0 ? 0 : strcmp(compressor, "topk") == 0 ? 1 : 2;
         char *own = rank < best_rank ? task_of(&cells[i]) : NULL;
@@ -61,54 +56,8 @@ static const struct sg_cell *choose_pilot(const struct sg_cell *cells, size_t co
         }
         free(own);
     }
+    free(task);
     return best;
-}
-
-/* Puts method i into the group with its data, or into a new one; false = no memory. */
-static bool join(struct groups *g, size_t i, const struct sg_cell *pilots, size_t n_pilots) {
-    const char *name = sg_node_string(&g->methods->child[i], "name", "");
-    size_t at = 0;
-    while (at < n_pilots && strcmp(pilots[at].name, name) != 0)
-        at++;
-    char *task = at < n_pilots ? task_of(&pilots[at]) : NULL;
-    size_t k = 0;
-    if (!task)
-        return false;
-    while (k < g->count && strcmp(g->group[k].task, task) != 0)
-        k++;
-    g->of[i] = k;
-    if (k < g->count) {
-        free(task);
-        return true;
-    }
-    g->group[g->count++] = (struct group){.task = task, .pilot = choose_pilot(pilots, n_pilots, task)};
-    return g->group[k].pilot != NULL;
-}
-
-static sg_status group_methods(struct groups *g, const struct sg_tune *t, const struct sg_cell *pilots, size_t n_pilots,
-                               struct sg_error *err) {
-    g->methods = sg_node_get(&t->recipe->root, "methods");
-    g->of = malloc((g->methods->count + 1) * sizeof *g->of);
-    g->group = calloc(g->methods->count + 1, sizeof *g->group);
-    if (!g->of || !g->group)
-        return sg_fail_memory(err, "the pilots");
-    for (size_t i = 0; i < g->methods->count; i++) {
-        g->of[i] = SIZE_MAX;
-        if (tune_wants_lambda(&g->methods->child[i]) && !join(g, i, pilots, n_pilots))
-            return sg_fail_memory(err, "the pilots");
-    }
-    return SG_OK;
-}
-
-static void groups_free(struct groups *g) {
-    for (size_t i = 0; i < g->count; i++) {
-        free(g->group[i].task);
-        sg_rules_free(&g->group[i].rules);
-        free(g->group[i].lambda);
-        free(g->group[i].how);
-    }
-    free(g->group);
-    free(g->of);
 }
 
 static sg_status measure(struct group *group, const struct sg_tune *t, const struct sg_recipe *pilot,
@@ -120,6 +69,7 @@ static sg_status measure(struct group *group, const struct sg_tune *t, const str
     sg_status status = sg_rules_measure(rules, t->cells, t->n_cells, &options, err);
     if (status != SG_OK)
         return status;
+    group->names = cJSON_CreateArray();
     group->lambda = calloc(rules->count, sizeof *group->lambda);
     group->how = calloc(rules->count, sizeof *group->how);
     if (!group->lambda || !group->how)
@@ -138,59 +88,80 @@ static sg_status measure(struct group *group, const struct sg_tune *t, const str
     return SG_OK;
 }
 
-/* {"pilots":[{"methods":[name], and sg_rules_json}]} */
-static cJSON *groups_json(const struct groups *g) {
-    cJSON *out = cJSON_CreateObject(), *pilots = cJSON_CreateArray();
-    for (size_t k = 0; k < g->count; k++) {
-        cJSON *row = sg_rules_json(&g->group[k].rules), *names = cJSON_CreateArray();
-        for (size_t i = 0; i < g->methods->count; i++)
-            if (g->of[i] == k)
-                sg_json_push(names, cJSON_CreateString(sg_node_string(&g->methods->child[i], "name", "")));
-        sg_json_set(row, "methods", names);
-        sg_json_push(pilots, row);
+/* The pilots, each with its methods, and what is found for a method: the lambda of every k that Top-k sends. */
+struct work {
+    struct sg_recipe pilot;
+    struct sg_cell *cells; /* [n_cells] of `pilot` */
+    size_t n_cells;
+    struct group *group; /* [n_groups] */
+    size_t n_groups;
+    struct tune_found *found; /* [n_found] */
+    size_t n_found;
+};
+
+/* Finds the values of a method, with the pilot of another one that has the same data, or with its own. */
+static sg_status find_values(struct work *w, const struct sg_tune *t, const struct sg_cell *cell,
+                             struct sg_error *err) {
+    const struct sg_cell *pilot = choose_pilot(w->cells, w->n_cells, cell);
+    struct group *group = w->group;
+    sg_status status = pilot ? SG_OK : sg_fail_memory(err, "the pilots");
+    while (group < w->group + w->n_groups && group->pilot != pilot)
+        group++;
+    if (status == SG_OK && group == w->group + w->n_groups) {
+        w->n_groups++;
+        group->pilot = pilot;
+        status = measure(group, t, &w->pilot, err);
     }
-    sg_json_set(out, "pilots", pilots);
-    return out;
+    if (status != SG_OK)
+        return status;
+    sg_json_push_string(group->names, cell->name);
+    w->found[w->n_found++] = (struct tune_found){
+        .name = cell->name, .key = "lambda", .n = group->rules.count, .value = group->lambda, .how = group->how};
+    return SG_OK;
 }
 
-/* Every hard-threshold method gets the lambda of every k that Top-k sends. */
-static sg_status fill_in(struct sg_tune *t, const struct groups *g, struct sg_error *err) {
-    struct tune_found *found = calloc(g->methods->count, sizeof *found);
-    size_t n = 0;
-    if (!found)
-        return sg_fail_memory(err, "the tuned recipe");
-    for (size_t i = 0; i < g->methods->count; i++)
-        if (g->of[i] < g->count) {
-            const struct group *group = &g->group[g->of[i]];
-            found[n++] = (struct tune_found){.name = sg_node_string(&g->methods->child[i], "name", ""),
-                                             .key = "lambda",
-                                             .n = group->rules.count,
-                                             .value = group->lambda,
-                                             .how = group->how};
-        }
-    sg_status status = tune_emit_recipe(&t->text, t, found, n, err);
-    free(found);
-    return status;
+/* {"pilots":[{"methods":[name], and sg_rules_json}]} */
+static cJSON *evidence_of(struct work *w) {
+    cJSON *pilots = cJSON_CreateArray();
+    for (struct group *group = w->group; group < w->group + w->n_groups; group++) {
+        cJSON *row = sg_rules_json(&group->rules);
+        sg_json_set(row, "methods", group->names);
+        group->names = NULL;
+        sg_json_push(pilots, row);
+    }
+    return SG_OBJECT(SG_VALUE("pilots", pilots));
+}
+
+static void close_work(struct work *w) {
+    for (size_t i = 0; i < w->n_groups; i++) {
+        sg_rules_free(&w->group[i].rules);
+        free(w->group[i].lambda);
+        free(w->group[i].how);
+        cJSON_Delete(w->group[i].names);
+    }
+    free(w->group);
+    free(w->found);
+    sg_recipe_cells_free(w->cells, w->n_cells);
+    sg_recipe_free(&w->pilot);
 }
 
 static sg_status run_pilots(struct sg_tune *t, struct sg_error *err) {
-    struct sg_recipe pilot = {0};
-    struct sg_cell *pilots = NULL;
-    size_t n_pilots = 0;
-    struct groups groups = {0};
+    struct work w = {.n_groups = 0};
     struct tune_targets topk;
     sg_status status = tune_targets(&topk, t, err);
     SG_DO(status, tune_emit_check(t, tune_lambda_key, topk.n, "Top-k densities", err));
-    SG_DO(status, read_pilot(&pilot, t, &topk, err));
-    SG_DO(status, sg_recipe_cells(&pilot, &pilots, &n_pilots, err));
-    SG_DO(status, group_methods(&groups, t, pilots, n_pilots, err));
-    for (size_t i = 0; i < groups.count && status == SG_OK; i++)
-        status = measure(&groups.group[i], t, &pilot, err);
-    SG_DO(status, tune_evidence(t, "rule", groups_json(&groups), err));
-    SG_DO(status, fill_in(t, &groups, err));
-    groups_free(&groups);
-    sg_recipe_cells_free(pilots, n_pilots);
-    sg_recipe_free(&pilot);
+    SG_DO(status, read_pilot(&w.pilot, t, &topk, err));
+    SG_DO(status, sg_recipe_cells(&w.pilot, &w.cells, &w.n_cells, err));
+    w.group = calloc(w.n_cells + 1, sizeof *w.group);
+    w.found = calloc(w.n_cells + 1, sizeof *w.found);
+    if (status == SG_OK && (!w.group || !w.found))
+        status = sg_fail_memory(err, "the pilots");
+    for (size_t i = 0; status == SG_OK && i < w.n_cells; i++)
+        if (tune_wants_lambda(w.cells[i].method) && (i == 0 || strcmp(w.cells[i].name, w.cells[i - 1].name) != 0))
+            status = find_values(&w, t, &w.cells[i], err);
+    SG_DO(status, tune_evidence(t, "rule", evidence_of(&w), err));
+    SG_DO(status, tune_emit_recipe(&t->text, t, w.found, w.n_found, err));
+    close_work(&w);
     return status;
 }
 
