@@ -9,19 +9,14 @@
 
 /* ---- measuring --------------------------------------------------------------------------------------------------- */
 
-/* Parts of the draws: the two halves, and all. */
-enum { ALL = 2, PARTS };
+enum { A = SG_NOISE_HALF_A, B = SG_NOISE_HALF_B, ALL = SG_NOISE_ALL, PARTS = SG_NOISE_PARTS };
 
 struct scratch {
     float *g;           /* [d] one draw */
-    double *mean, *all; /* of one worker [PARTS][d]; the mean over the workers */
+    double *mean, *all; /* of one worker [PARTS][d]; the mean over the workers, likewise */
     char *state;        /* of a worker */
     size_t state_bytes, draws[PARTS];
 };
-
-static struct sg_noise_estimate *part_of(struct sg_noise_point *p, size_t part) {
-    return part == ALL ? &p->all : &p->half[part];
-}
 
 static double square(const double *x, size_t d) {
     double sum = 0;
@@ -44,7 +39,7 @@ static sg_status draw(double noise[PARTS], struct scratch *s, const struct sg_ta
     for (size_t r = 0; r < repeats && status == SG_OK; r++) {
         const uint64_t step =
             ops->replays ? at + r : SG_STEP_BEYOND + (index * repeats + r) * (info->steps_per_epoch + 1);
-        const size_t half = r < s->draws[0] ? 0 : 1;
+        const size_t half = r < s->draws[A] ? A : B;
         if (ops->touched) /* it writes only what it touches, so g must be zeros */
             memset(s->g, 0, d * sizeof *s->g);
         status = ops->gradient(task, worker, step, s->g, err);
@@ -57,7 +52,7 @@ static sg_status draw(double noise[PARTS], struct scratch *s, const struct sg_ta
     }
     for (size_t j = 0; j < d; j++)
         s->mean[ALL * d + j] = s->mean[j] + s->mean[d + j];
-    second[ALL] = second[0] + second[1];
+    second[ALL] = second[A] + second[B];
     for (size_t part = 0; part < PARTS; part++) {
         const double n = (double)s->draws[part];
         for (size_t j = 0; j < d; j++)
@@ -67,6 +62,18 @@ static sg_status draw(double noise[PARTS], struct scratch *s, const struct sg_ta
     }
     if (status == SG_OK && !isfinite(second[ALL]))
         return sg_fail(err, SG_ERR_NONFINITE, "worker %zu: a gradient is NaN or Inf", worker);
+    return status;
+}
+
+/* The same without draws: each part is the whole. */
+static sg_status expect(double noise[PARTS], struct scratch *s, const struct sg_task_ops *ops, sg_task *task,
+                        size_t worker, struct sg_error *err) {
+    const size_t d = sg_task_info(task)->d;
+    const sg_status status = ops->expect(task, worker, s->mean, &noise[0], err);
+    for (size_t part = 1; part < PARTS; part++) {
+        memcpy(s->mean + part * d, s->mean, d * sizeof *s->mean);
+        noise[part] = noise[0];
+    }
     return status;
 }
 
@@ -91,35 +98,23 @@ static void conclude(struct sg_noise_estimate *e, const double *all, size_t d, s
     e->dissimilarity = gradient - e->mean_gradient;
 }
 
-/* If measured exactly, both halves are the whole. */
-static void copy_to_halves(struct sg_noise_point *p, size_t workers) {
-    for (size_t h = 0; h < 2; h++) {
-        memcpy(p->half[h].gradient, p->all.gradient, workers * sizeof *p->all.gradient);
-        memcpy(p->half[h].noise, p->all.noise, workers * sizeof *p->all.noise);
-        p->half[h].mean_gradient = p->all.mean_gradient;
-        p->half[h].dissimilarity = p->all.dissimilarity;
-    }
-}
-
 static sg_status measure(struct sg_noise_point *p, struct scratch *s, const struct sg_task_ops *ops, sg_task *task,
                          size_t workers, size_t index, struct sg_error *err) {
-    const size_t d = sg_task_info(task)->d, first = s->draws[ALL] ? 0 : ALL;
-    double noise[PARTS], variance[PARTS] = {0};
+    const size_t d = sg_task_info(task)->d;
+    double noise[PARTS], variance[PARTS];
     sg_status status = SG_OK;
     memset(s->all, 0, PARTS * d * sizeof *s->all);
-    for (size_t part = first; part < PARTS && s->draws[ALL]; part++)
-        variance[part] = 1 / (double)s->draws[part];
+    for (size_t part = 0; part < PARTS; part++)
+        variance[part] = s->draws[ALL] ? 1 / (double)s->draws[part] : 0;
     for (size_t w = 0; w < workers && status == SG_OK; w++) {
-        status = s->draws[ALL] ? draw(noise, s, ops, task, w, p->step, index, err)
-                               : ops->expect(task, w, s->mean + ALL * d, &noise[ALL], err);
-        for (size_t part = first; part < PARTS && status == SG_OK; part++)
-            take_worker(part_of(p, part), s->all + part * d, s->mean + part * d, d, w, workers, noise[part],
+        status =
+            s->draws[ALL] ? draw(noise, s, ops, task, w, p->step, index, err) : expect(noise, s, ops, task, w, err);
+        for (size_t part = 0; part < PARTS && status == SG_OK; part++)
+            take_worker(&p->part[part], s->all + part * d, s->mean + part * d, d, w, workers, noise[part],
                         variance[part]);
     }
-    for (size_t part = first; part < PARTS && status == SG_OK; part++)
-        conclude(part_of(p, part), s->all + part * d, d, workers, variance[part]);
-    if (status == SG_OK && first == ALL)
-        copy_to_halves(p, workers);
+    for (size_t part = 0; part < PARTS && status == SG_OK; part++)
+        conclude(&p->part[part], s->all + part * d, d, workers, variance[part]);
     return status;
 }
 
@@ -127,15 +122,14 @@ static bool point_open(struct sg_noise_point *p, size_t workers, uint64_t step) 
     double *block = malloc((2 * PARTS * workers + 1) * sizeof *block);
     *p = (struct sg_noise_point){.step = step};
     for (size_t part = 0; block && part < PARTS; part++) {
-        struct sg_noise_estimate *e = part_of(p, PARTS - 1 - part); /* `all` owns the block */
-        e->gradient = block + 2 * part * workers;
-        e->noise = e->gradient + workers;
+        p->part[part].gradient = block + 2 * part * workers; /* that of the first part owns the block */
+        p->part[part].noise = block + (2 * part + 1) * workers;
     }
     return block != NULL;
 }
 
 static void point_free(struct sg_noise_point *p) {
-    free(p->all.gradient);
+    free(p->part[0].gradient);
 }
 
 sg_status sg_noise_measure(struct sg_noise_points *points, const struct sg_task_ops *ops, sg_task *task, size_t workers,
@@ -197,15 +191,15 @@ static void add(struct moments *m, const double x[PARTS], const double y[PARTS])
         m->x[part] += x[part];
         m->y[part] += y[part];
     }
-    m->xx += x[0] * x[1];
-    m->xy += (x[0] * y[1] + x[1] * y[0]) / 2;
+    m->xx += x[A] * x[B];
+    m->xy += (x[A] * y[B] + x[B] * y[A]) / 2;
 }
 
 /* The line that is not held at 0; NaN if the x do not differ by more than their errors. */
 static struct sg_noise_line free_line(const struct moments *m) {
-    const double spread = m->xx - m->x[0] * m->x[1] / m->n;
+    const double spread = m->xx - m->x[A] * m->x[B] / m->n;
     const double slope =
-        spread > 0 ? (m->xy - (m->x[0] * m->y[1] + m->x[1] * m->y[0]) / (2 * m->n)) / spread : (double)NAN;
+        spread > 0 ? (m->xy - (m->x[A] * m->y[B] + m->x[B] * m->y[A]) / (2 * m->n)) / spread : (double)NAN;
     const double level = (m->y[ALL] - slope * m->x[ALL]) / m->n;
     return (struct sg_noise_line){slope, level, slope, level, NAN, NAN};
 }
@@ -230,15 +224,14 @@ enum line { NOISE, DISSIMILARITY };
 
 static struct moments moments_at(const struct sg_noise_points *points, enum line which, size_t i) {
     SG_ASSERT(i < points->count);
-    const struct sg_noise_point *p = &points->point[i];
-    const struct sg_noise_estimate *part[PARTS] = {&p->half[0], &p->half[1], &p->all};
+    const struct sg_noise_estimate *e = points->point[i].part;
     struct moments m = {0};
     if (which == DISSIMILARITY)
-        add(&m, (double[]){part[0]->mean_gradient, part[1]->mean_gradient, part[ALL]->mean_gradient},
-            (double[]){part[0]->dissimilarity, part[1]->dissimilarity, part[ALL]->dissimilarity});
+        add(&m, (double[]){e[A].mean_gradient, e[B].mean_gradient, e[ALL].mean_gradient},
+            (double[]){e[A].dissimilarity, e[B].dissimilarity, e[ALL].dissimilarity});
     for (size_t w = 0; which == NOISE && w < points->workers; w++)
-        add(&m, (double[]){part[0]->gradient[w], part[1]->gradient[w], part[ALL]->gradient[w]},
-            (double[]){part[0]->noise[w], part[1]->noise[w], part[ALL]->noise[w]});
+        add(&m, (double[]){e[A].gradient[w], e[B].gradient[w], e[ALL].gradient[w]},
+            (double[]){e[A].noise[w], e[B].noise[w], e[ALL].noise[w]});
     return m;
 }
 
@@ -298,7 +291,7 @@ struct sg_noise_constants sg_noise_cover(const struct sg_noise_points *points, c
     struct sg_noise_constants out = {.noise = {.slope = line->noise.slope},
                                      .dissimilarity = {.slope = line->dissimilarity.slope}};
     for (size_t i = 0; i < points->count; i++) {
-        const struct sg_noise_estimate *p = &points->point[i].all;
+        const struct sg_noise_estimate *p = &points->point[i].part[ALL];
         out.dissimilarity.level =
             fmax(out.dissimilarity.level, p->dissimilarity - out.dissimilarity.slope * p->mean_gradient);
         for (size_t w = 0; w < points->workers; w++)
@@ -322,7 +315,7 @@ cJSON *sg_noise_json(const struct sg_noise_points *points, const struct sg_noise
            SG_VALUE("zeta_squared", estimate(line->dissimilarity.level, line->dissimilarity.free_level,
                                              line->dissimilarity.level_error)));
     for (size_t i = 0; i < points->count; i++) {
-        const struct sg_noise_estimate *p = &points->point[i].all;
+        const struct sg_noise_estimate *p = &points->point[i].part[ALL];
         sg_json_push(all, SG_OBJECT(SG_NUMBER("step", points->point[i].step),
                                     SG_VALUE("gradient", sg_json_numbers(p->gradient, points->workers)),
                                     SG_VALUE("noise", sg_json_numbers(p->noise, points->workers)),

@@ -32,11 +32,13 @@ struct sg_noise_estimate {
     double mean_gradient, dissimilarity;
 };
 
+/* From which draws an estimate is: the first R/2, the others, or all. They are the same if it is exact. */
+enum { SG_NOISE_HALF_A, SG_NOISE_HALF_B, SG_NOISE_ALL, SG_NOISE_PARTS };
+
 /* The measurement at one x. */
 struct sg_noise_point {
     uint64_t step;
-    struct sg_noise_estimate all;     /* from all draws */
-    struct sg_noise_estimate half[2]; /* from the first R/2 draws, and from the others; if exact, `all` twice */
+    struct sg_noise_estimate part[SG_NOISE_PARTS];
 };
 
 struct sg_noise_points {

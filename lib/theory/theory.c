@@ -186,7 +186,7 @@ static sg_status run_label(struct sg_theory_method *m, const char **why, const s
     }
     if (status == SG_OK && !*why) {
         for (size_t i = 0; i < points.count; i++)
-            m->gradients += points.point[i].all.mean_gradient / (double)points.count;
+            m->gradients += points.point[i].part[SG_NOISE_ALL].mean_gradient / (double)points.count;
         take_noise(&m->constants, &points);
         conclude(m, seeds);
     }

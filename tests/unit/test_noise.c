@@ -92,7 +92,7 @@ static sg_status visit(void *arg, const struct sg_task_ops *ops, sg_task *task, 
     for (size_t i = 0; i < SETS && status == SG_OK; i++)
         status = sg_noise_measure(&few, ops, task, WORKERS, step, FEW, e);
     if (status == SG_OK)
-        compare_with_rows(&exact.point[exact.count - 1].all, sg_task_x(task));
+        compare_with_rows(&exact.point[exact.count - 1].part[SG_NOISE_ALL], sg_task_x(task));
     return status;
 }
 
@@ -137,12 +137,13 @@ static void test_estimates(void) {
     const double n = (double)(exact.count * WORKERS);
     for (size_t i = 0; i < exact.count; i++)
         for (size_t w = 0; w < WORKERS; w++) {
-            const double r = drawn.point[i].all.noise[w] / exact.point[i].all.noise[w];
+            const double r = drawn.point[i].part[SG_NOISE_ALL].noise[w] / exact.point[i].part[SG_NOISE_ALL].noise[w];
             ratio[0] += r / n;
             spread += (r - 1) * (r - 1);
-            ratio[1] += drawn.point[i].all.gradient[w] / exact.point[i].all.gradient[w] / n;
-            dissimilar[0] += drawn.point[i].all.dissimilarity / WORKERS;
-            dissimilar[1] += exact.point[i].all.dissimilarity / WORKERS;
+            ratio[1] +=
+                drawn.point[i].part[SG_NOISE_ALL].gradient[w] / exact.point[i].part[SG_NOISE_ALL].gradient[w] / n;
+            dissimilar[0] += drawn.point[i].part[SG_NOISE_ALL].dissimilarity / WORKERS;
+            dissimilar[1] += exact.point[i].part[SG_NOISE_ALL].dissimilarity / WORKERS;
         }
     within(ratio[0], 1, sqrt(spread) / n, "noise, relative");
     ok(fabs(ratio[1] - 1) <= 0.05, "|grad f_i|^2 without bias: %.4g of the exact", ratio[1]);
@@ -157,9 +158,9 @@ static void test_estimates(void) {
     size_t above = 0, touching = 0;
     for (size_t i = 0; i < exact.count; i++)
         for (size_t w = 0; w < WORKERS; w++) {
-            const double bound = cover.noise.slope * exact.point[i].all.gradient[w] + cover.noise.level;
-            above += !(exact.point[i].all.noise[w] <= bound * (1 + 1e-12));
-            touching += exact.point[i].all.noise[w] >= bound * (1 - 1e-12);
+            const double bound = cover.noise.slope * exact.point[i].part[SG_NOISE_ALL].gradient[w] + cover.noise.level;
+            above += !(exact.point[i].part[SG_NOISE_ALL].noise[w] <= bound * (1 + 1e-12));
+            touching += exact.point[i].part[SG_NOISE_ALL].noise[w] >= bound * (1 - 1e-12);
         }
     ok(above == 0 && touching > 0, "the covering line is above every point, and touches one");
     cJSON *json = sg_noise_json(&drawn, &estimate);
@@ -176,7 +177,7 @@ static struct sg_noise_constants fit_few(size_t i, bool same) {
     for (size_t k = 0; k < exact.count; k++) {
         set[k] = few.point[k * SETS + i];
         if (same)
-            set[k].half[0] = set[k].half[1] = set[k].all;
+            set[k].part[0] = set[k].part[1] = set[k].part[SG_NOISE_ALL];
     }
     return sg_noise_fit(&(struct sg_noise_points){WORKERS, exact.count, set});
 }
@@ -207,7 +208,7 @@ static struct sg_noise_line line(double slope, double level, double off) {
         x[i][0] = i + 1;
         y[i][0] = slope * (i + 1) + level + (i == 1 ? -2 : 1) * off;
         const struct sg_noise_estimate e = {x[i], y[i], x[i][0], y[i][0]};
-        point[i] = (struct sg_noise_point){0, e, {e, e}};
+        point[i] = (struct sg_noise_point){0, {e, e, e}};
     }
     const struct sg_noise_points points = {1, 3, point};
     const struct sg_noise_constants c = sg_noise_fit(&points);
@@ -234,7 +235,7 @@ static void test_lines(void) {
        "where a bound holds the line, its errors are those of the line let free");
     double x[1] = {2}, y[1] = {5};
     const struct sg_noise_estimate e = {x, y, 2, 5};
-    struct sg_noise_point same[3] = {{0, e, {e, e}}, {0, e, {e, e}}, {0, e, {e, e}}};
+    struct sg_noise_point same[3] = {{0, {e, e, e}}, {0, {e, e, e}}, {0, {e, e, e}}};
     const struct sg_noise_line none = sg_noise_fit(&(struct sg_noise_points){1, 3, same}).noise;
     ok(none.slope == 0 && none.level == 5 && isnan(none.slope_error) && isnan(none.level_error),
        "where x does not differ, no error is made up");
