@@ -232,49 +232,39 @@ bool sg_theory_statement(const struct sg_theory_method *m, size_t i, enum sg_sta
 }
 
 static cJSON *constants_json(const struct sg_theory_constants *c) {
-    const struct {
-        const char *name;
-        double value;
-    } all[] = {{"L", c->L},     {"mu", c->mu},
-               {"M", c->M},     {"sigma_squared", c->sigma_squared},
-               {"C", c->C},     {"zeta_squared", c->zeta_squared},
-               {"D", c->D},     {"R_0", c->R_0},
-               {"gap", c->gap}, {"gamma", c->gamma},
-               {"n", c->n},     {"T", c->T}};
-    cJSON *out = cJSON_CreateObject();
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        sg_json_set_number(out, all[i].name, all[i].value);
+    return SG_OBJECT(SG_NUMBER("L", c->L), SG_NUMBER("mu", c->mu), SG_NUMBER("M", c->M),
+                     SG_NUMBER("sigma_squared", c->sigma_squared), SG_NUMBER("C", c->C),
+                     SG_NUMBER("zeta_squared", c->zeta_squared), SG_NUMBER("D", c->D), SG_NUMBER("R_0", c->R_0),
+                     SG_NUMBER("gap", c->gap), SG_NUMBER("gamma", c->gamma), SG_NUMBER("n", c->n),
+                     SG_NUMBER("T", c->T));
+}
+
+static cJSON *statements_json(const struct sg_theory_method *m) {
+    cJSON *out = cJSON_CreateArray();
+    enum sg_statement what;
+    double measured, bound, largest;
+    for (size_t k = 0; sg_theory_statement(m, k, &what, &measured, &bound, &largest); k++)
+        sg_json_push(out, SG_OBJECT(SG_TEXT("statement", sg_statement_name(what)), SG_NUMBER("measured", measured),
+                                    SG_NUMBER("bound", bound), SG_NUMBER("ratio", measured / bound),
+                                    SG_NUMBER("largest_gamma", largest),
+                                    SG_BOOL("applies", !isnan(bound) && m->constants.gamma <= largest)));
     return out;
 }
 
 cJSON *sg_theory_json(const struct sg_theory *theory) {
-    cJSON *out = cJSON_CreateObject(), *methods = cJSON_CreateArray(), *left_out = cJSON_CreateArray();
+    cJSON *methods = cJSON_CreateArray(), *left_out = cJSON_CreateArray();
     for (size_t i = 0; i < theory->count; i++) {
         const struct sg_theory_method *m = &theory->method[i];
-        cJSON *row = cJSON_CreateObject(), *statements = cJSON_CreateArray();
-        enum sg_statement what;
-        double measured, bound, largest;
-        SG_SET(row, SG_TEXT("label", m->cell->label), SG_NUMBER("nu_squared", m->absolute ? m->compressor : NAN),
-               SG_NUMBER("delta", m->absolute ? NAN : m->compressor),
-               SG_VALUE("constants", constants_json(&m->constants)));
-        for (size_t k = 0; sg_theory_statement(m, k, &what, &measured, &bound, &largest); k++) {
-            sg_json_push(statements,
-                         SG_OBJECT(SG_TEXT("statement", sg_statement_name(what)), SG_NUMBER("measured", measured),
-                                   SG_NUMBER("bound", bound), SG_NUMBER("ratio", measured / bound),
-                                   SG_NUMBER("largest_gamma", largest),
-                                   SG_BOOL("applies", !isnan(bound) && m->constants.gamma <= largest)));
-        }
-        sg_json_set(row, "statements", statements);
-        sg_json_push(methods, row);
+        sg_json_push(methods, SG_OBJECT(SG_TEXT("label", m->cell->label),
+                                        SG_NUMBER("nu_squared", m->absolute ? m->compressor : NAN),
+                                        SG_NUMBER("delta", m->absolute ? NAN : m->compressor),
+                                        SG_VALUE("constants", constants_json(&m->constants)),
+                                        SG_VALUE("statements", statements_json(m))));
     }
-    sg_json_set(out, "methods", methods);
-    for (size_t i = 0; i < theory->n_left_out; i++) {
-        cJSON *row = cJSON_CreateObject();
-        SG_SET(row, SG_TEXT("label", theory->left_out[i].cell->label), SG_TEXT("why", theory->left_out[i].why));
-        sg_json_push(left_out, row);
-    }
-    sg_json_set(out, "left_out", left_out);
-    return out;
+    for (size_t i = 0; i < theory->n_left_out; i++)
+        sg_json_push(left_out, SG_OBJECT(SG_TEXT("label", theory->left_out[i].cell->label),
+                                         SG_TEXT("why", theory->left_out[i].why)));
+    return SG_OBJECT(SG_VALUE("methods", methods), SG_VALUE("left_out", left_out));
 }
 
 void sg_theory_free(struct sg_theory *theory) {

@@ -51,6 +51,16 @@ static void change_replay(struct advise *a) {
     a->replay.grid.launcher = NULL;
 }
 
+static const struct advise_candidate unknown = {.bytes = NAN,
+                                                .error = NAN,
+                                                .error_over_least = NAN,
+                                                .encode_s = NAN,
+                                                .add_s = NAN,
+                                                .coding_s = NAN,
+                                                .exposed_s = NAN,
+                                                .step_s = NAN,
+                                                .speedup = NAN};
+
 static sg_status run_candidates(struct advise *a, struct sg_error *err) {
     change_replay(a);
     sg_status status = advise_methods(a, err);
@@ -66,8 +76,9 @@ static sg_status run_candidates(struct advise *a, struct sg_error *err) {
     a->baseline = a->n;
     for (size_t i = 0; i < a->n; i++) {
         struct advise_candidate *c = &a->candidate[i];
-        *c = (struct advise_candidate){
-            .cell = &a->trials.cells[i], .outcome = &a->trials.outcomes[i], .error = NAN, .error_over_least = NAN};
+        *c = unknown;
+        c->cell = &a->trials.cells[i];
+        c->outcome = &a->trials.outcomes[i];
         c->baseline = a->baseline == a->n && strcmp(c->cell->name, advise_baseline(a)) == 0;
         if (c->baseline)
             a->baseline = i;
@@ -98,12 +109,25 @@ static void close_advise(struct advise *a) {
     tune_changes_free(&a->changes);
     free(a->files);
     free(a->layers);
+    cJSON_Delete(a->left_out);
     free(a->candidate);
     free(a->list);
 }
 
+static sg_status advise(struct advise *a, struct sg_error *err) {
+    sg_status status = advise_source(a, err);
+    SG_DO(status, run_candidates(a, err));
+    SG_DO(status, measure_candidates(a, err));
+    SG_DO(status, advise_rank(a, err));
+    SG_DO(status, a->t->emits ? advise_recipe(a, err) : SG_OK);
+    return status == SG_OK ? advise_document(a, err) : status;
+}
+
 sg_status sg_tune_advise(struct sg_tune *t, struct sg_error *err) {
-    struct advise a = {.t = t, .tolerance = isnan(t->tolerance) ? TOLERANCE : t->tolerance, .share = NAN};
+    struct advise a = {.t = t,
+                       .tolerance = isnan(t->tolerance) ? TOLERANCE : t->tolerance,
+                       .share = NAN,
+                       .left_out = cJSON_CreateArray()};
     sg_status status = read_options(&a, err);
     a.recorded_here = strcmp(sg_node_string(&t->recipe->root, "task.kind", ""), "recorded") != 0;
     if (status == SG_OK && t->dry_run) {
@@ -111,14 +135,9 @@ sg_status sg_tune_advise(struct sg_tune *t, struct sg_error *err) {
                  a.recorded_here ? "gradients of the first tenth of a run"
                                  : sg_node_string(&t->recipe->root, "task.files", ""),
                  a.own ? "the recipe's" : "built-in", a.network.net.workers, a.network.net.between.name);
-        return SG_OK;
+    } else if (status == SG_OK) {
+        status = advise(&a, err);
     }
-    SG_DO(status, advise_source(&a, err));
-    SG_DO(status, run_candidates(&a, err));
-    SG_DO(status, measure_candidates(&a, err));
-    SG_DO(status, advise_rank(&a, err));
-    SG_DO(status, t->emits ? advise_recipe(&a, err) : SG_OK);
-    SG_DO(status, advise_document(&a, err));
     close_advise(&a);
     return status;
 }

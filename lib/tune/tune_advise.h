@@ -6,7 +6,7 @@
 #include "sg_grid_network.h"
 #include "tune_search.h"
 
-enum { ADVISE_REASON = 160, ADVISE_LEFT_OUT = 32 };
+enum { ADVISE_REASON = 160 };
 
 /* Steps whose times differ by less count as equally long. */
 #define ADVISE_ALIKE 0.05
@@ -29,7 +29,7 @@ enum advise_caution {
 struct advise_candidate {
     const struct sg_cell *cell;
     const struct sg_cell_outcome *outcome;
-    char why[ADVISE_REASON]; /* it is left out, and why; "" = all below is known */
+    char why[ADVISE_REASON]; /* it is left out, and why, and the numbers below are NaN; "" = they are known */
     bool baseline;           /* the one without compression that others are compared with */
     double bytes;            /* that a worker sends at a step, mean over workers and steps */
     double error;            /* sum of |p - C(p)|^2 over the sum of |g|^2, on the gradient's scale */
@@ -37,7 +37,6 @@ struct advise_candidate {
     double encode_s, add_s;  /* of a worker's message, measured here; of adding one message to the sum */
     double coding_s;         /* both, of a step on the network */
     double step_s;           /* modelled, of a step: all of it */
-    double compute_s;        /* its forward and backward pass */
     double exposed_s;        /* its waiting for exchanges */
     double speedup;          /* step_s of the baseline over its own */
     bool caution[ADVISE_CAUTIONS];
@@ -71,11 +70,7 @@ struct advise {
     struct advise_candidate *candidate; /* [n] */
     size_t n, baseline;                 /* baseline: its index */
     size_t *list, listed;               /* [n] the ranked ones */
-    struct {
-        const char *method;
-        char reason[ADVISE_REASON];
-    } left_out[ADVISE_LEFT_OUT]; /* [n_left_out] of the built-in candidates, before any run */
-    size_t n_left_out;
+    cJSON *left_out;                    /* [{"method","reason"}] of the built-in candidates, before any run */
 };
 
 /* Where the gradients are, and how many: files and layers of a task `recorded`; of another task the first tenth of a run

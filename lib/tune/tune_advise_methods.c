@@ -135,13 +135,6 @@ static bool has_matrices(const struct sg_gradients_facts *f) {
     return false;
 }
 
-static void leave_out(struct advise *a, const char *method, const char *reason) {
-    if (a->n_left_out == ADVISE_LEFT_OUT)
-        return;
-    a->left_out[a->n_left_out].method = method;
-    snprintf(a->left_out[a->n_left_out++].reason, ADVISE_REASON, "%s", reason);
-}
-
 /* ---- the thresholds of the built-in hard threshold ---- */
 
 enum { TARGETS = 3, TURNS = 5, LIST = TARGETS * TUNE_LAMBDA_CHARS };
@@ -228,7 +221,7 @@ static sg_status push_built_in(struct sg_node *out, struct advise *a, struct sg_
         if (wants_lambda && !lambdas[0])
             snprintf(reason, sizeof reason, "there are too few elements to find a threshold for a tenth of them");
         if (reason[0])
-            leave_out(a, method->name, reason);
+            sg_json_push(a->left_out, SG_OBJECT(SG_TEXT("method", method->name), SG_TEXT("reason", reason)));
         else
             fine = push_text(out, method->name, text);
     }

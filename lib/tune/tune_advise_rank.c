@@ -126,7 +126,6 @@ static sg_status find_times(struct advise *a, struct advise_candidate *c, struct
     if (status == SG_OK) {
         c->step_s = total[SG_NET_TIME] / steps;
         c->exposed_s = total[SG_NET_EXPOSED_TIME] / steps;
-        c->compute_s = total[SG_NET_COMPUTE_TIME] / steps - c->coding_s;
         c->caution[ADVISE_SLOW] = c->coding_s > c->exposed_s;
     }
     sg_grid_messages_free(messages);

@@ -145,6 +145,7 @@ static void add_outside(cJSON *out, const struct advise *a) {
 cJSON *advise_assumptions(const struct advise *a) {
     const struct sg_grid_network *n = &a->network;
     cJSON *out = cJSON_CreateArray();
+    const cJSON *one;
     if (a->recorded_here)
         tune_sentence(out,
                       "The gradients are those of the first %zu steps of a run without compression, %.3g %% of it.",
@@ -172,8 +173,8 @@ cJSON *advise_assumptions(const struct advise *a) {
             "Compression was timed on this machine with %d thread%s, and is not another's; network.coding overrides "
             "it.",
             a->threads, a->threads == 1 ? "" : "s");
-    for (size_t i = 0; i < a->n_left_out; i++)
-        tune_sentence(out, "%s is left out: %s.", a->left_out[i].method, a->left_out[i].reason);
+    cJSON_ArrayForEach(one, a->left_out)
+        tune_sentence(out, "%s is left out: %s.", sg_json_string(one, "method", ""), sg_json_string(one, "reason", ""));
     for (size_t i = 0; i < a->n; i++)
         if (a->candidate[i].why[0])
             tune_sentence(out, "%s is left out: %s.", a->candidate[i].cell->label, a->candidate[i].why);

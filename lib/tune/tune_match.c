@@ -99,7 +99,7 @@ static sg_status match_method(struct tune_search *s, const struct sg_cell *cell,
 
 /* Will the runs of every method that is tuned tell what they send? */
 static sg_status check(struct sg_tune *t, struct sg_error *err) {
-    sg_status status = tune_need_lambda(t, err);
+    sg_status status = tune_plan(t, "", err);
     for (size_t i = 0; status == SG_OK && i < t->n_cells; i++)
         if (tune_wants_lambda(t->cells[i].method))
             status = tune_need_volume(t, &t->cells[i], err);
@@ -115,9 +115,7 @@ sg_status sg_tune_match_density(struct sg_tune *t, struct sg_error *err) {
     struct tune_targets topk = {.n = 0};
     struct tune_search *s = calloc(1, sizeof *s);
     sg_status status = s ? check(t, err) : sg_fail_memory(err, "the search");
-    if (status == SG_OK && t->dry_run) {
-        status = tune_plan(t, "", err);
-    } else if (status == SG_OK && (status = tune_targets(&topk, t, err)) == SG_OK) {
+    if (status == SG_OK && !t->dry_run && (status = tune_targets(&topk, t, err)) == SG_OK) {
         tune_search_open(s, t, TUNE_ENTRIES, TOLERANCE);
         s->arg = &topk;
         s->n_goals = topk.n;

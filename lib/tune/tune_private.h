@@ -103,13 +103,10 @@ struct tune_targets {
 /* Runs one step of every Top-k method. It is an error if there is none. */
 SG_CHECKED sg_status tune_targets(struct tune_targets *out, struct sg_tune *t, struct sg_error *err);
 
-/* For --dry-run: says which methods would get lambdas. An error if there is no Top-k. */
-sg_status tune_plan(const struct sg_tune *t, const char *how, struct sg_error *err);
-
 /* Is this a hard-threshold method with a lambda (and not a budget)? */
 bool tune_wants_lambda(const struct sg_node *method);
-/* Fails if there is no such method. */
-sg_status tune_need_lambda(const struct sg_tune *t, struct sg_error *err);
+/* Fails if there is no such method, or no Top-k. With --dry-run it says which methods would get lambdas. */
+SG_CHECKED sg_status tune_plan(const struct sg_tune *t, const char *how, struct sg_error *err);
 
 /* ---- pilots: a share of a run ---- */
 

@@ -6,17 +6,14 @@
 #include "tune_private.h"
 
 const char *tune_baseline(const struct sg_node *methods) {
-    const char *found = NULL;
-    for (size_t i = 0; i < methods->count; i++) {
-        const struct sg_node *method = &methods->child[i], *says = sg_node_get(method, "baseline");
-        const bool chosen = says && says->kind == SG_NODE_BOOL && says->boolean;
-        if (strcmp(sg_node_string(method, "compressor", ""), "none") == 0 && (!found || chosen)) {
-            found = sg_node_string(method, "name", "");
-            if (chosen)
-                break;
+    for (int any = 0; any < 2; any++)
+        for (size_t i = 0; i < methods->count; i++) {
+            const struct sg_node *method = &methods->child[i];
+            if (strcmp(sg_node_string(method, "compressor", ""), "none") == 0 &&
+                (any || sg_node_bool(method, "baseline", false)))
+                return sg_node_string(method, "name", "");
         }
-    }
-    return found;
+    return NULL;
 }
 
 sg_status tune_metric(const struct sg_tune *t, char name[TUNE_METRIC_CHARS], bool *higher, struct sg_error *err) {

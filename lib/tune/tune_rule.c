@@ -175,11 +175,8 @@ sg_status sg_tune_rule(struct sg_tune *t, struct sg_error *err) {
     if (t->grid.device && strcmp(t->grid.device, "cpu") != 0)
         return sg_fail(err, SG_ERR_UNSUPPORTED,
                        "--device %s: the pilot's gradients are looked at on the CPU: use --device cpu", t->grid.device);
-    sg_status status = tune_need_lambda(t, err);
-    if (status == SG_OK && t->dry_run) {
-        char how[64];
-        snprintf(how, sizeof how, ", by the rule '%s'", t->rule);
-        return tune_plan(t, how, err);
-    }
-    return status == SG_OK ? run_pilots(t, err) : status;
+    char how[64];
+    snprintf(how, sizeof how, ", by the rule '%s'", t->rule);
+    const sg_status status = tune_plan(t, how, err);
+    return status == SG_OK && !t->dry_run ? run_pilots(t, err) : status;
 }

@@ -70,12 +70,20 @@ struct tune_length tune_length(const struct sg_node *resolved, double steps_per_
 }
 
 sg_status tune_plan(const struct sg_tune *t, const char *how, struct sg_error *err) {
-    const struct sg_node *methods = sg_node_get(&t->recipe->root, "methods");
-    bool any = false;
-    for (size_t i = 0; i < methods->count; i++)
-        any = any || strcmp(sg_node_string(&methods->child[i], "compressor", ""), "topk") == 0;
-    for (size_t i = 0; any && i < methods->count; i++)
-        if (tune_wants_lambda(&methods->child[i]))
-            tune_say(t, "%s: one lambda for each Top-k density%s", sg_node_string(&methods->child[i], "name", ""), how);
-    return any ? SG_OK : no_topk(t, err);
+    size_t topk = 0, wanting = 0;
+    for (size_t i = 0; i < t->n_cells; i++) {
+        const struct sg_cell *cell = &t->cells[i];
+        topk += strcmp(sg_node_string(cell->method, "compressor", ""), "topk") == 0;
+        wanting += tune_wants_lambda(cell->method);
+    }
+    if (wanting == 0)
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "%s: no method with compressor: hard-threshold and a lambda to find (lambda: match will do)",
+                       t->recipe->path);
+    if (topk == 0)
+        return no_topk(t, err);
+    for (size_t i = 0; t->dry_run && i < t->n_cells; i++)
+        if (tune_wants_lambda(t->cells[i].method) && (i == 0 || strcmp(t->cells[i].name, t->cells[i - 1].name) != 0))
+            tune_say(t, "%s: one lambda for each Top-k density%s", t->cells[i].name, how);
+    return SG_OK;
 }

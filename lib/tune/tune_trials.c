@@ -271,16 +271,6 @@ const char *tune_lambda_key(const struct sg_node *method) {
     return tune_wants_lambda(method) ? "lambda" : NULL;
 }
 
-sg_status tune_need_lambda(const struct sg_tune *t, struct sg_error *err) {
-    const struct sg_node *methods = sg_node_get(&t->recipe->root, "methods");
-    for (size_t i = 0; i < methods->count; i++)
-        if (tune_wants_lambda(&methods->child[i]))
-            return SG_OK;
-    return sg_fail(err, SG_ERR_ARGUMENT,
-                   "%s: no method with compressor: hard-threshold and a lambda to find (lambda: match will do)",
-                   t->recipe->path);
-}
-
 /* ---- pilots ---- */
 
 static const char *scaled(char out[SG_NUMBER_CHARS], double epoch, double scale) {
