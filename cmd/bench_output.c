@@ -158,7 +158,7 @@ void report_reach(const struct sg_cell *cells, const struct sg_cell_outcome *out
     for (size_t i = 0; i < count; i++) {
         const char *status = sg_grid_status(&outcomes[i]);
         sg_log_note("%s, seed %" PRIu64 ": %s", cells[i].label, cells[i].seed,
-                    sg_status_is_open(status) ? sg_grid_reach_text(text, &cells[i], &outcomes[i]) : status);
+                    sg_run_status_is_open(status) ? sg_grid_reach_text(text, &cells[i], &outcomes[i]) : status);
     }
 }
 

@@ -88,7 +88,7 @@ static bool tell_open(char *out, size_t size, const struct grid_frame *g, const 
     char reach[SG_REACH_CHARS];
     for (size_t i = 0; i < label->n_seeds; i++) {
         const size_t cell = grid_first_cell(g, label) + i;
-        if (!sg_status_is_open(label->seed[i].status))
+        if (!sg_run_status_is_open(label->seed[i].status))
             continue;
         snprintf(out, size, "not yet: %.64s, seed %" PRIu64 ": %s", label->label, g->cells[cell].seed,
                  sg_grid_reach_text(reach, &g->cells[cell], &g->outcomes[cell]));

@@ -26,21 +26,6 @@ struct sg_grid_messages {
 
 /* ---- what was recorded ---- */
 
-/* What a worker sent in a step, mean over workers: of the steps since the record before i, or of all up to record i. */
-static double mean_bytes(const struct sg_run *run, size_t i, bool all) {
-    const double *bytes = sg_run_series(run, "bytes_sent"), *step = sg_run_series(run, "step");
-    const double *sent = bytes ? bytes : sg_run_series(run, "bits");
-    const bool whole = all || i == 0;
-    const double steps = step[i] - (whole ? 0 : step[i - 1]), grown = sent[i] - (whole ? 0 : sent[i - 1]);
-    return steps > 0 ? fmax(0, grown) / steps / (bytes ? 1 : 8) : 0;
-}
-
-/* How many times longer than the mean the longest message of record i was. */
-static double longest(const struct sg_run *run, size_t i) {
-    const double *density = sg_run_series(run, "density"), *padded = sg_run_series(run, "density_padded");
-    return density && padded && density[i] > 0 && padded[i] > density[i] ? padded[i] / density[i] : 1;
-}
-
 /* share [layers] <- the part of a record's entries in each layer; `record` is its "layers", or NULL. */
 static void find_shares(double *share, const struct sg_grid_messages *m, const cJSON *record) {
     const cJSON *entries = sg_json_get(record, "entries"), *item = entries ? entries->child : NULL;
@@ -77,17 +62,23 @@ static bool find_sent(double *sent, const struct sg_grid_messages *m, const cJSO
     return true;
 }
 
+/* The bytes of a step are the mean over the workers, of the steps since the record before. */
 static void read_records(struct sg_grid_messages *m, const struct sg_run *run) {
-    const double *step = sg_run_series(run, "step");
+    const double *step = sg_run_series(run, "step"), *bytes = sg_run_series(run, "bytes_sent"),
+                 *sent = bytes ? bytes : sg_run_series(run, "bits"), unit = bytes ? 1 : 8;
+    const double *density = sg_run_series(run, "density"), *padded = sg_run_series(run, "density_padded");
     const cJSON *record = run->layers ? run->layers->child : NULL;
     for (size_t i = 0; i < m->records; i++, record = record ? record->next : NULL) {
+        const double grown = sent[i] - (i > 0 ? sent[i - 1] : 0);
+        const bool uneven = density && padded && density[i] > 0 && padded[i] > density[i];
         m->steps[i] = step[i] - (i > 0 ? step[i - 1] : 0);
-        m->mean[i] = mean_bytes(run, i, false);
-        m->longer[i] = longest(run, i);
+        m->mean[i] = m->steps[i] > 0 ? fmax(0, grown) / m->steps[i] / unit : 0;
+        m->longer[i] = uneven ? padded[i] / density[i] : 1;
         find_shares(m->share + i * m->layers, m, record);
         m->by_worker[i] = m->sent && find_sent(m->sent + i * m->layers * m->workers, m, record, m->mean[i]);
     }
-    m->mean_of_all = m->records > 0 ? mean_bytes(run, m->records - 1, true) : 0;
+    const size_t n = m->records;
+    m->mean_of_all = n > 0 && step[n - 1] > 0 ? fmax(0, sent[n - 1]) / step[n - 1] / unit : 0;
 }
 
 static bool has_workers(const struct sg_run *run) {

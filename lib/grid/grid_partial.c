@@ -21,7 +21,7 @@ size_t sg_grid_finished(const cJSON *result) {
     size_t n = 0;
     cJSON_ArrayForEach(method, sg_json_get(result, "results")) {
         cJSON_ArrayForEach(cell, sg_json_get(method, "cells")) n +=
-            sg_status_is_finished(sg_json_string(cell, "status", ""));
+            sg_run_status_is_finished(sg_json_string(cell, "status", ""));
     }
     return n;
 }
@@ -43,7 +43,7 @@ bool sg_grid_is_partial(const char *path, const struct sg_recipe *recipe, const 
         return false;
     const bool ours = strcmp(sg_json_string(then, "schema", ""), SG_SCHEMA_BENCH) == 0 && !sg_json_get(then, "kind") &&
                       cJSON_IsArray(sg_json_get(then, "results")) &&
-                      !sg_status_is_finished(sg_json_string(then, "status", ""));
+                      !sg_run_status_is_finished(sg_json_string(then, "status", ""));
     const bool same = strcmp(sg_json_string(then, "recipe.sha256", ""), recipe->sha256) == 0 &&
                       same_command(sg_json_get(then, "run"), command);
     const bool partial = ours && (same || sg_grid_finished(then) == 0);

@@ -309,7 +309,7 @@ static const char *begin(struct comparison *c, const struct grid_frame *g) {
     bool open = false;
     c->quality = choose_quality(g->recipe);
     for (size_t i = 0; i < g->count; i++)
-        open = open || sg_status_is_open(g->seed[i].status);
+        open = open || sg_run_status_is_open(g->seed[i].status);
     for (size_t l = 0; l < g->frame.n_labels; l++) {
         const struct sg_frame_label *label = &g->frame.label[l];
         baselines += label->baseline;

@@ -14,7 +14,7 @@ struct tally {
 };
 
 static bool is_unfinished(const cJSON *cell) {
-    return sg_status_is_open(sg_json_string(cell, "status", ""));
+    return sg_run_status_is_open(sg_json_string(cell, "status", ""));
 }
 
 static struct tally count_cells(const cJSON *document) {

@@ -7,7 +7,6 @@
 #include "sg_debug.h"
 #include "sg_frame.h"
 #include "sg_stats.h"
-#include "sg_text.h"
 
 static const size_t NO_POINT = SIZE_MAX;
 
@@ -25,13 +24,12 @@ void sg_spread(double out[SG_STATISTICS], double *value, size_t n) {
 
 /* The number that a label has of a list of the recipe; NaN = it has none under this name. */
 static double swept_number(const struct sg_frame_label *label, const struct sg_run *run, const char *name) {
-    char why[SG_WHY_CHARS], key[64], wanted[64];
-    sg_snake(wanted, sizeof wanted, name);
+    char why[SG_WHY_CHARS];
     for (size_t i = 0; label->swept && i < label->swept->count; i++) {
         const struct sg_node *value = &label->swept->child[i];
-        if (strcmp(sg_snake(key, sizeof key, value->key), wanted) != 0)
+        if (!sg_same_name(name, strlen(name), value->key))
             continue;
-        if (value->kind == SG_NODE_STRING && strcmp(wanted, "learning_rate") == 0)
+        if (value->kind == SG_NODE_STRING && sg_same_name("learning_rate", strlen("learning_rate"), name))
             return sg_run_value(run, "gamma", NULL, why);
         return value->kind == SG_NODE_NUMBER ? value->number : NAN;
     }
@@ -46,7 +44,7 @@ bool sg_frame_spread(double out[SG_STATISTICS], double *value, const struct sg_f
     if (!copy)
         return false;
     for (size_t i = 0; i < label->n_seeds; i++)
-        all_open = all_open && sg_status_is_open(label->seed[i].status);
+        all_open = all_open && sg_run_status_is_open(label->seed[i].status);
     for (size_t i = 0; i < label->n_seeds; i++) {
         const struct sg_frame_seed *seed = &label->seed[i];
         value[i] = swept_number(label, seed->run, metric);

@@ -143,11 +143,11 @@ double sg_run_value(const struct sg_run *run, const char *metric, const struct s
     return value;
 }
 
-bool sg_status_is_finished(const char *status) {
+bool sg_run_status_is_finished(const char *status) {
     return strcmp(status, "ok") == 0 || strcmp(status, "diverged") == 0;
 }
 
-bool sg_status_is_open(const char *status) {
+bool sg_run_status_is_open(const char *status) {
     return strcmp(status, "interrupted") == 0 || strcmp(status, "not_run") == 0 || strcmp(status, "running") == 0;
 }
 

@@ -26,8 +26,8 @@ double sg_run_value(const struct sg_run *run, const char *metric, const struct s
 
 /* The status of a run as results spell it: "ok", "diverged", "failed", "interrupted", "not_run", "running". A run is
  * finished if it came to its own end, good or bad, and open if it has no end yet. */
-bool sg_status_is_finished(const char *status);
-bool sg_status_is_open(const char *status);
+bool sg_run_status_is_finished(const char *status);
+bool sg_run_status_is_open(const char *status);
 
 /* ---- the seeds of a label ---- */
 

@@ -57,9 +57,9 @@ static void test_statuses(void) {
     static const char *const status[] = {"ok", "diverged", "failed", "interrupted", "not_run", "running"};
     size_t finished = 0, open = 0, both = 0;
     for (size_t i = 0; i < sizeof status / sizeof *status; i++) {
-        finished += sg_status_is_finished(status[i]);
-        open += sg_status_is_open(status[i]);
-        both += sg_status_is_finished(status[i]) && sg_status_is_open(status[i]);
+        finished += sg_run_status_is_finished(status[i]);
+        open += sg_run_status_is_open(status[i]);
+        both += sg_run_status_is_finished(status[i]) && sg_run_status_is_open(status[i]);
     }
     ok(finished == 2 && open == 3 && both == 0, "a run is finished, or open, or it failed");
 }
