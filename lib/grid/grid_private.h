@@ -31,8 +31,8 @@ struct grid_reach {
 };
 struct grid_reach grid_reach(const struct sg_cell *cell, const struct sg_cell_outcome *outcome);
 
-/* What the first baseline that recorded its traffic sent: bytes_sent, else bits, else bits_values. Of several baselines, a
- * label is compared with the one that has its swept values, if there is one. */
+/* What the first baseline that recorded its traffic sent: bytes_sent, else bits, else bits_values. Of several
+ * baselines, a label is compared with the one that has its swept values, if there is one. */
 struct grid_traffic {
     const char *column, *baseline; /* NULL = there is no baseline, or its traffic is not known */
     double sent;                   /* mean over the seeds, at the end */
@@ -54,12 +54,12 @@ cJSON *grid_plots_json(const struct grid_frame *g);
  *   "methods":null|[{"label","value","std","ratio","reaches","times_less"}]}; reason says why there is no text. */
 cJSON *grid_summary_json(const struct grid_frame *g, const struct grid_traffic *traffic);
 
-/* "network": null, or that of the recipe's section (sg_grid_network.h). Where the recipe's workers are a list and each run
- * has a network of its own workers, "workers" is null, and "nodes" unless the section has them. */
+/* "network": null, or that of the recipe's section (sg_grid_network.h). Where the recipe's workers are a list and
+ * each run has a network of its own workers, "workers" is null, and "nodes" unless the section has them. */
 cJSON *grid_network_json(const struct sg_recipe *recipe);
 
-/* A command line for one of the grid's processes: word [n], and what all of them are told, --data, --set and --plugin with
- * their values. The words are borrowed, and the list is to be freed; NULL = no memory. */
+/* A command line for one of the grid's processes: word [n], and what all of them are told, --data, --set and --plugin
+ * with their values. The words are borrowed, and the list is to be freed; NULL = no memory. */
 char **grid_command_line(const char *const *word, size_t n, const struct sg_grid_options *o);
 
 struct sg_net;

@@ -186,17 +186,18 @@ double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, 
  *
  * "results": one object per label.
  *   {"label","method","compressor","baseline","parameters":{…},"constants":{…},"times_less","seeds":["1"],
- *    "cells":[{"seed","status","message","file","elapsed_s","steps","planned_steps","epochs","planned_epochs","devices",
- *              "reused"}],
+ *    "cells":[{"seed","status","message","file","elapsed_s","steps","planned_steps","epochs","planned_epochs",
+ *              "devices","reused"}],
  *    "series":{…},"final":{…}} with the numbers of the label (sg_frame.h)
  * Where keys outside of the compressor's parameters are lists, "swept":{"workers":8,"learning_rate":0.1} behind
- * "parameters" has this label's values of them. A cell whose end record has "warnings" has them, too. Series are thinned
- * to at most `most` points (0 = all). Cells that are not finished add what they recorded to the series; to finals only
- * where no cell of the label is finished. Finals and claims use every record. Columns of which the recipe draws quartiles
- * over the seeds have them.
+ * "parameters" has this label's values of them. A cell whose end record has "warnings" has them, too. Series are
+ * thinned to at most `most` points (0 = all). Cells that are not finished add what they recorded to the series; to
+ * finals only where no cell of the label is finished. Finals and claims use every record. Columns of which the recipe
+ * draws quartiles over the seeds have them.
  *
- * "claims": [{"text","descriptive","note","verdict","metric","at","of","sense","bound":{"metric","at","of","times","plus"},
- *             "reason","seeds":[{"seed","value","other","bound","ratio","note"}]}].
+ * "claims": [{"text","descriptive","note","verdict","metric","at","of","sense",
+ *             "bound":{"metric","at","of","times","plus"},"reason",
+ *             "seeds":[{"seed","value","other","bound","ratio","note"}]}].
  * The bound of a seed is times x other + plus; a bound that is a number is `plus`, and the others are null.
  * The verdict is "holds" if the claim is true at every seed, "fails" if at none, and else "undecided", also if a value
  * is missing. It is SG_NOT_JUDGED if one of the claim's methods is not among the cells, or has a cell that is not

@@ -122,8 +122,8 @@ static bool points_merge(struct points *p, const struct sg_frame_label *label) {
     return fine;
 }
 
-/* rare [n] <- at which points has a column a value that has one at half of the points or fewer? Evaluations are rare and
- * should be kept. */
+/* rare [n] <- at which points has a column a value that has one at half of the points or fewer? Evaluations are rare
+ * and should be kept. */
 static void find_rare(bool *rare, struct points *p, const struct sg_frame_label *label) {
     for (size_t c = 0; c < label->n_columns; c++) {
         size_t known = 0;

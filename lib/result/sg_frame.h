@@ -77,9 +77,9 @@ void sg_frame_free(struct sg_frame *frame);
 double sg_frame_value(const struct sg_frame_seed *seed, const char *metric, const struct sg_node *at,
                       char why[SG_WHY_CHARS]);
 
-/* value [n_seeds] <- what `at` makes of a metric at each seed, or the label's value if `metric` is a list of the recipe;
- * an expression of the learning rate is the run's gamma. Unfinished runs have a value only if no run is finished.
- * The statistics are those of the seeds that have one. False: no memory. */
+/* value [n_seeds] <- what `at` makes of a metric at each seed, or the label's value if `metric` is a list of the
+ * recipe; an expression of the learning rate is the run's gamma. Unfinished runs have a value only if no run is
+ * finished. The statistics are those of the seeds that have one. False: no memory. */
 bool sg_frame_spread(double out[SG_STATISTICS], double *value, const struct sg_frame_label *label, const char *metric,
                      const struct sg_node *at);
 
@@ -99,9 +99,9 @@ void sg_frame_put(cJSON *result, const struct sg_frame_label *label);
 /* {"mean","std","n","values":[…]} */
 cJSON *sg_frame_spread_json(const double statistic[SG_STATISTICS], const double *value, size_t n);
 
-/* Reads "results" back, also those whose columns are plain arrays and whose finals are plain numbers. Names are borrowed
- * from them. Deviations of a single seed are left out. SG_ERR_FORMAT: a result without a label, series or finals that are
- * no objects, or statistics of different lengths. `name` begins messages. */
+/* Reads "results" back, also those whose columns are plain arrays and whose finals are plain numbers. Names are
+ * borrowed from them. Deviations of a single seed are left out. SG_ERR_FORMAT: a result without a label, series or
+ * finals that are no objects, or statistics of different lengths. `name` begins messages. */
 SG_CHECKED sg_status sg_frame_read(struct sg_frame *out, const cJSON *results, const char *name, struct sg_error *err);
 /* Reads what sg_frame_spread_json wrote, or a plain number; NULL gives NaNs. */
 void sg_frame_read_spread(double out[SG_STATISTICS], const cJSON *spread, size_t n_seeds);
