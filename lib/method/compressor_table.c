@@ -1,67 +1,11 @@
-/* compressor_table.c: one row a compressor; the order is the order in help and benchmarks. */
+/* compressor_table.c: the table of compressors, and those that plug-ins add. */
 #include "method_private.h"
 
 #include <math.h>
 #include <string.h>
 
-static const void *const table[] = {
-    /* clang-format off */
-    &sg_compress_none,
-    &sg_compress_topk,
-    &sg_compress_hard_threshold,
-    &sg_compress_randomk,
-    &sg_compress_accordion,
-    &sg_compress_qsgd,
-    &sg_compress_powersgd,
-    &sg_compress_sidco_e,
-    &sg_compress_sidco_gp,
-    &sg_compress_sidco_p,
-    &sg_compress_gaussiank,
-    &sg_compress_redsync,
-    &sg_compress_dgc,
-    &sg_compress_topk_reuse,
-    &sg_compress_ef_signsgd,
-    &sg_compress_sign_l2,
-    &sg_compress_onebit,
-    &sg_compress_signsgd,
-    &sg_compress_terngrad,
-    &sg_compress_strom,
-    &sg_compress_dryden,
-    &sg_compress_signtopk,
-    &sg_compress_stc,
-    &sg_compress_fp16,
-    &sg_compress_bf16,
-    &sg_compress_natural,
-    &sg_compress_natural_8,
-    &sg_compress_dithering,
-    &sg_compress_8bit,
-    &sg_compress_int_block,
-    &sg_compress_minmax,
-    &sg_compress_eden,
-    &sg_compress_grid,
-    &sg_compress_switchml,
-    &sg_compress_intsgd,
-    &sg_compress_global_qsgd,
-    &sg_compress_quantile,
-    &sg_compress_sign_l2_twice,
-    &sg_compress_terngrad_shared,
-    &sg_compress_topk_block,
-    &sg_compress_block_threshold,
-    &sg_compress_mstopk,
-    &sg_compress_wangni,
-    &sg_compress_induced,
-    &sg_compress_svd_threshold,
-    &sg_compress_atomo,
-    &sg_compress_clt_k,
-    &sg_compress_gtopk,
-    &sg_compress_ok_topk,
-    &sg_compress_demo,
-    &sg_compress_sparseloco,
-    &sg_compress_inceptionn,
-    &sg_compress_global_qsgd_exp,
-    /* clang-format on */
-};
-
+#define ROW(name) &name
+static const void *const table[] = {METHOD_COMPRESSORS(ROW)};
 static struct sg_rows rows = SG_ROWS(table);
 
 enum { MOST_ROUNDS = 64 };

@@ -1,9 +1,9 @@
-/* controller_table.c: one row a controller; the order is the order in help. */
+/* controller_table.c: the table of controllers. */
 #include "method_private.h"
 #include "sg_row.h"
 
-static const void *const table[] = {&sg_control_accordion, &sg_control_budget,      &sg_control_warm_up,
-                                    &sg_control_doubling,  &sg_control_error_reset, &sg_control_l_greco};
+#define ROW(name) &name
+static const void *const table[] = {METHOD_CONTROLLERS(ROW)};
 static const struct sg_rows rows = SG_ROWS(table);
 
 const struct sg_controller_ops *sg_controller_at(size_t i) {

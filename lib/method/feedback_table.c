@@ -40,12 +40,8 @@ void method_combine(const struct sg_feedback_state *s, float *to, float factor, 
     s->kernels->mix(s->exec, to, factor, to, 1, x, s->d);
 }
 
-static const void *const table[] = {
-    &sg_feedback_update,        &sg_feedback_gradient,  &sg_feedback_none,     &sg_feedback_momentum,
-    &sg_feedback_ef21,          &sg_feedback_ef21_sgdm, &sg_feedback_econtrol, &sg_feedback_low_pass,
-    &sg_feedback_lr_correction, &sg_feedback_dgc,       &sg_feedback_mean,     &sg_feedback_cser,
-    &sg_feedback_local_steps,
-};
+#define ROW(name) &name
+static const void *const table[] = {METHOD_FEEDBACK_RULES(ROW)};
 static struct sg_rows rows = SG_ROWS(table);
 
 const struct sg_feedback_rule *sg_feedback_at(size_t i) {

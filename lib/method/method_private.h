@@ -65,40 +65,36 @@ struct sg_method {
     struct method_bytes *bytes; /* room for messages as bytes */
 };
 
-extern const struct sg_compressor_ops sg_compress_none, sg_compress_topk, sg_compress_hard_threshold,
-    sg_compress_randomk, sg_compress_accordion, sg_compress_qsgd, sg_compress_powersgd;
-extern const struct sg_compressor_ops sg_compress_sidco_e, sg_compress_sidco_gp, sg_compress_sidco_p;
-extern const struct sg_compressor_ops sg_compress_gaussiank;
-extern const struct sg_compressor_ops sg_compress_redsync;
-extern const struct sg_compressor_ops sg_compress_dgc;
-extern const struct sg_compressor_ops sg_compress_topk_reuse;
-extern const struct sg_compressor_ops sg_compress_fp16, sg_compress_bf16, sg_compress_natural, sg_compress_natural_8,
-    sg_compress_dithering, sg_compress_8bit, sg_compress_int_block, sg_compress_minmax, sg_compress_eden,
-    sg_compress_grid, sg_compress_switchml, sg_compress_intsgd, sg_compress_global_qsgd, sg_compress_quantile,
-    sg_compress_inceptionn;
-extern const struct sg_compressor_ops sg_compress_topk_block;
-extern const struct sg_compressor_ops sg_compress_block_threshold;
-extern const struct sg_compressor_ops sg_compress_mstopk;
-extern const struct sg_compressor_ops sg_compress_wangni;
-extern const struct sg_compressor_ops sg_compress_induced;
-extern const struct sg_compressor_ops sg_compress_svd_threshold;
-extern const struct sg_compressor_ops sg_compress_atomo;
-extern const struct sg_compressor_ops sg_compress_clt_k;
-extern const struct sg_compressor_ops sg_compress_gtopk;
-extern const struct sg_compressor_ops sg_compress_ok_topk;
-extern const struct sg_compressor_ops sg_compress_demo;
-extern const struct sg_compressor_ops sg_compress_sparseloco;
-extern const struct sg_compressor_ops sg_compress_global_qsgd_exp;
-extern const struct sg_controller_ops sg_control_accordion, sg_control_budget, sg_control_warm_up, sg_control_doubling,
-    sg_control_error_reset, sg_control_l_greco;
-extern const struct sg_feedback_rule sg_feedback_momentum, sg_feedback_ef21;
-extern const struct sg_feedback_rule sg_feedback_dgc, sg_feedback_ef21_sgdm, sg_feedback_econtrol;
-extern const struct sg_feedback_rule sg_feedback_low_pass, sg_feedback_lr_correction;
-extern const struct sg_compressor_ops sg_compress_ef_signsgd, sg_compress_sign_l2, sg_compress_onebit,
-    sg_compress_signsgd, sg_compress_terngrad, sg_compress_strom, sg_compress_dryden, sg_compress_signtopk,
-    sg_compress_stc, sg_compress_sign_l2_twice, sg_compress_terngrad_shared;
-extern const struct sg_feedback_rule sg_feedback_mean;
-extern const struct sg_feedback_rule sg_feedback_cser, sg_feedback_local_steps;
+/* All compressors, controllers and feedback rules, each declared in a file of its own, in the order of help and benchmarks:
+ * row(a), row(b) … */
+#define METHOD_COMPRESSORS(row)                                                                                        \
+    row(sg_compress_none), row(sg_compress_topk), row(sg_compress_hard_threshold), row(sg_compress_randomk),           \
+        row(sg_compress_accordion), row(sg_compress_qsgd), row(sg_compress_powersgd), row(sg_compress_sidco_e),        \
+        row(sg_compress_sidco_gp), row(sg_compress_sidco_p), row(sg_compress_gaussiank), row(sg_compress_redsync),     \
+        row(sg_compress_dgc), row(sg_compress_topk_reuse), row(sg_compress_ef_signsgd), row(sg_compress_sign_l2),      \
+        row(sg_compress_onebit), row(sg_compress_signsgd), row(sg_compress_terngrad), row(sg_compress_strom),          \
+        row(sg_compress_dryden), row(sg_compress_signtopk), row(sg_compress_stc), row(sg_compress_fp16),               \
+        row(sg_compress_bf16), row(sg_compress_natural), row(sg_compress_natural_8), row(sg_compress_dithering),       \
+        row(sg_compress_8bit), row(sg_compress_int_block), row(sg_compress_minmax), row(sg_compress_eden),             \
+        row(sg_compress_grid), row(sg_compress_switchml), row(sg_compress_intsgd), row(sg_compress_global_qsgd),       \
+        row(sg_compress_quantile), row(sg_compress_sign_l2_twice), row(sg_compress_terngrad_shared),                   \
+        row(sg_compress_topk_block), row(sg_compress_block_threshold), row(sg_compress_mstopk),                        \
+        row(sg_compress_wangni), row(sg_compress_induced), row(sg_compress_svd_threshold), row(sg_compress_atomo),     \
+        row(sg_compress_clt_k), row(sg_compress_gtopk), row(sg_compress_ok_topk), row(sg_compress_demo),               \
+        row(sg_compress_sparseloco), row(sg_compress_inceptionn), row(sg_compress_global_qsgd_exp)
+#define METHOD_CONTROLLERS(row)                                                                                        \
+    row(sg_control_accordion), row(sg_control_budget), row(sg_control_warm_up), row(sg_control_doubling),              \
+        row(sg_control_error_reset), row(sg_control_l_greco)
+#define METHOD_FEEDBACK_RULES(row)                                                                                     \
+    row(sg_feedback_update), row(sg_feedback_gradient), row(sg_feedback_none), row(sg_feedback_momentum),              \
+        row(sg_feedback_ef21), row(sg_feedback_ef21_sgdm), row(sg_feedback_econtrol), row(sg_feedback_low_pass),       \
+        row(sg_feedback_lr_correction), row(sg_feedback_dgc), row(sg_feedback_mean), row(sg_feedback_cser),            \
+        row(sg_feedback_local_steps)
+
+#define METHOD_NAME(name) name
+extern const struct sg_compressor_ops METHOD_COMPRESSORS(METHOD_NAME);
+extern const struct sg_controller_ops METHOD_CONTROLLERS(METHOD_NAME);
+extern const struct sg_feedback_rule METHOD_FEEDBACK_RULES(METHOD_NAME);
 
 /* A compressor's hook returned `status`; err->msg was empty before. Returns it, with a message in any case. */
 sg_status method_hook_status(const sg_method *m, sg_status status, struct sg_error *err);

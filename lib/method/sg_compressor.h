@@ -4,9 +4,9 @@
  * coder is given p and writes a message of any kind; it never sees the residual. The values of a selector may be
  * written in any code (sg_message.h), so that sparsification and quantization compose.
  *
- * A compressor is one file with a `const struct sg_compressor_ops` and one row in compressor_table.c, or a plug-in
- * (sg_compressor_plugin.h). Programs, recipes, tests and benchmarks pick it up from its declaration. It is used through sg_method.h, which adds error
- * feedback, a controller and the state of all workers.
+ * A compressor is one file with a `const struct sg_compressor_ops` and its name in method_private.h, or a plug-in
+ * (sg_compressor_plugin.h). Programs, recipes, tests and benchmarks pick it up from its declaration. It is used through
+ * sg_method.h, which adds error feedback, a controller and the state of all workers.
  *
  * Letters are those of Algorithm 1 of the paper: g gradient, e residual, p what is to be compressed. */
 #ifndef SG_COMPRESSOR_H

@@ -1,6 +1,6 @@
 /* sg_feedback.h: feedback rules say what becomes of the part of a gradient that was not sent.
  *
- * A rule is one `const struct sg_feedback_rule` and one row in feedback_table.c. Most rules keep a residual e for every
+ * A rule is one `const struct sg_feedback_rule` and its name in method_private.h. Most rules keep a residual e for every
  * worker (Algorithm 1 of the paper). With the decay b (1 = the paper's) and the scale c (gamma if the rule works in
  * updates, else 1):
  *

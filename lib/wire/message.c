@@ -7,32 +7,8 @@
 #include "sg_device_codes.h"
 #include "sg_row.h"
 
-/* In the order of the numbers that messages carry; a number that is missing was never given. */
-static const void *const table[] = {
-    /* clang-format off */
-    &sg_code_fp32,
-    &sg_code_fp16,
-    &sg_code_levels,
-    &sg_code_bf16,
-    &sg_code_signs,
-    &sg_code_signs_rms,
-    &sg_code_signs_fixed,
-    &sg_code_two_means,
-    &sg_code_natural,
-    &sg_code_natural_8,
-    &sg_code_grid,
-    &sg_code_8bit,
-    &sg_code_dithering,
-    &sg_code_int_block,
-    &sg_code_minmax,
-    &sg_code_eden,
-    &sg_code_quantile,
-    &sg_code_inceptionn,
-    &sg_code_least,
-    &sg_code_factors,
-    &sg_code_lookup,
-    /* clang-format on */
-};
+#define ROW(name) &name
+static const void *const table[] = {SG_CODES(ROW)};
 static struct sg_rows rows = SG_ROWS(table);
 
 enum { WORTH_ENTRIES = 1 << 14 }; /* from here on a second thread saves more than it costs */

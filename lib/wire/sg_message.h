@@ -95,11 +95,16 @@ struct sg_code {
                         const struct sg_exec *exec);
 };
 
-SG_UNSTABLE extern const struct sg_code sg_code_fp32, sg_code_fp16, sg_code_levels;
-SG_UNSTABLE extern const struct sg_code sg_code_signs, sg_code_signs_rms, sg_code_signs_fixed, sg_code_two_means;
-SG_UNSTABLE extern const struct sg_code sg_code_bf16, sg_code_natural, sg_code_natural_8, sg_code_grid, sg_code_8bit,
-    sg_code_dithering, sg_code_int_block, sg_code_minmax, sg_code_eden, sg_code_quantile, sg_code_inceptionn;
-SG_UNSTABLE extern const struct sg_code sg_code_least, sg_code_factors, sg_code_lookup;
+/* All codes, each declared in a file of its own, in the order of the numbers that messages carry: row(a), row(b) … A number
+ * that is missing was never given. */
+#define SG_CODES(row)                                                                                                  \
+    row(sg_code_fp32), row(sg_code_fp16), row(sg_code_levels), row(sg_code_bf16), row(sg_code_signs),                  \
+        row(sg_code_signs_rms), row(sg_code_signs_fixed), row(sg_code_two_means), row(sg_code_natural),                \
+        row(sg_code_natural_8), row(sg_code_grid), row(sg_code_8bit), row(sg_code_dithering), row(sg_code_int_block),  \
+        row(sg_code_minmax), row(sg_code_eden), row(sg_code_quantile), row(sg_code_inceptionn), row(sg_code_least),    \
+        row(sg_code_factors), row(sg_code_lookup)
+#define SG_CODE_NAME(name) name
+SG_UNSTABLE extern const struct sg_code SG_CODES(SG_CODE_NAME);
 /* The parameters of codes, for the compressors that write every element in one. */
 SG_UNSTABLE extern const struct sg_parameter sg_code_levels_params[4];
 SG_UNSTABLE extern const struct sg_parameter sg_code_grid_params[3], sg_code_dithering_params[3],

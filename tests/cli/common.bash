@@ -50,6 +50,11 @@ need_real() {
     flock "$CACHE/.unpack" sh -c '[ -f "$1/$2/$2" ] || "$3/unpack" "$1" "$2"' sh "$CACHE" "$1" "$SHARED" >/dev/null
 }
 
+# The names of a table that recipes can name: compressor, controller, code, error-feedback form, optimizer, task.
+table() {
+    sparsetrain --help-recipe | sed -n "s/^$1 \([a-z0-9-]*\):.*/\1/p"
+}
+
 # A series without its one volatile record (times, ranks, host).
 stable() {
     grep -v '"record":"run"' "$1"
