@@ -32,10 +32,12 @@ void sg_app_set_verbosity(enum sg_verbosity v);
 enum sg_verbosity sg_app_verbosity(void);
 
 /* Print "program: message" on stderr: errors and warnings always, notes unless --quiet, details only with --verbose. */
-void sg_log_error(const char *format, ...) SG_PRINTF(1, 2);
-void sg_log_warning(const char *format, ...) SG_PRINTF(1, 2);
-void sg_log_note(const char *format, ...) SG_PRINTF(1, 2);
-void sg_log_detail(const char *format, ...) SG_PRINTF(1, 2);
+enum sg_log_kind { SG_LOG_ERROR, SG_LOG_WARNING, SG_LOG_NOTE, SG_LOG_DETAIL };
+void sg_log(enum sg_log_kind kind, const char *format, ...) SG_PRINTF(2, 3);
+#define sg_log_error(...)   sg_log(SG_LOG_ERROR, __VA_ARGS__)
+#define sg_log_warning(...) sg_log(SG_LOG_WARNING, __VA_ARGS__)
+#define sg_log_note(...)    sg_log(SG_LOG_NOTE, __VA_ARGS__)
+#define sg_log_detail(...)  sg_log(SG_LOG_DETAIL, __VA_ARGS__)
 
 /* Prints the document on stdout, indented, and frees it. NULL stands for a document for which there was no memory;
  * `what` is for the message then. Returns SG_OK or SG_ERR_MEMORY. */

@@ -88,9 +88,23 @@ enum sg_verbosity sg_app_verbosity(void) {
     return app.verbosity;
 }
 
-static void say(const char *kind, const char *format, va_list args) {
+/* Is it printed? */
+static bool is_wanted(enum sg_log_kind kind) {
+    return kind == SG_LOG_ERROR     ? true
+           : kind == SG_LOG_WARNING ? app.rank == 0
+           : kind == SG_LOG_NOTE    ? app.rank == 0 && app.verbosity >= SG_NORMAL
+                                    : app.verbosity >= SG_VERBOSE;
+}
+
+void sg_log(enum sg_log_kind kind, const char *format, ...) {
     char text[4096], rank[32] = "";
+    va_list args;
+    app.said_error = app.said_error || kind == SG_LOG_ERROR;
+    if (!is_wanted(kind))
+        return;
+    va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
+    va_end(args);
     if (app.size > 1)
         snprintf(rank, sizeof rank, "[rank %d] ", app.rank);
     fflush(stdout);
@@ -102,44 +116,9 @@ static void say(const char *kind, const char *format, va_list args) {
         char *next = strchr(line, '\n');
         if (next)
             *next++ = '\0';
-        fprintf(stderr, "%s: %s%s%s\n", app.program, rank, kind, line);
+        fprintf(stderr, "%s: %s%s%s\n", app.program, rank, kind == SG_LOG_WARNING ? "warning: " : "", line);
         line = next;
     }
-}
-
-void sg_log_error(const char *format, ...) {
-    app.said_error = true;
-    va_list args;
-    va_start(args, format);
-    say("", format, args);
-    va_end(args);
-}
-
-void sg_log_warning(const char *format, ...) {
-    if (app.rank > 0)
-        return;
-    va_list args;
-    va_start(args, format);
-    say("warning: ", format, args);
-    va_end(args);
-}
-
-void sg_log_note(const char *format, ...) {
-    if (app.verbosity < SG_NORMAL || app.rank > 0)
-        return;
-    va_list args;
-    va_start(args, format);
-    say("", format, args);
-    va_end(args);
-}
-
-void sg_log_detail(const char *format, ...) {
-    if (app.verbosity < SG_VERBOSE)
-        return;
-    va_list args;
-    va_start(args, format);
-    say("", format, args);
-    va_end(args);
 }
 
 sg_status sg_app_print_json(cJSON *take_json, const char *what, struct sg_error *err) {

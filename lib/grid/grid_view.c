@@ -99,9 +99,8 @@ void sg_grid_view_found(const struct sg_cell_outcome *outcomes, size_t count) {
                     on_gpu == 1 ? " ran" : "s ran", on_gpu == 1 ? "is" : "are", on_gpu == 1 ? "it" : "them");
     for (enum sg_run_part p = SG_RUN_PROGRAM; p < SG_RUN_PARTS; p++)
         if ((n = count_unlike(of, sizeof of, outcomes, count, p)) > 0)
-            (p == SG_RUN_BYTES ? sg_log_warning : sg_log_note)("%zu finished cell%s %s %s (%s)%s", n, n == 1 ? "" : "s",
-                                                               unlike_text[p].verb[n > 1], unlike_text[p].what, of,
-                                                               unlike_text[p].then[n > 1]);
+            sg_log(p == SG_RUN_BYTES ? SG_LOG_WARNING : SG_LOG_NOTE, "%zu finished cell%s %s %s (%s)%s", n,
+                   n == 1 ? "" : "s", unlike_text[p].verb[n > 1], unlike_text[p].what, of, unlike_text[p].then[n > 1]);
 }
 
 /* Says once that only cells of other processes are left. */

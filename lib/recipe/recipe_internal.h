@@ -197,6 +197,10 @@ void sg_check_forget_labels(struct sg_check *c);
 
 /* The label with exactly this text; NULL = there is none. */
 const struct sg_label *sg_label_find(const struct sg_check *c, const char *text);
+/* Is it the name of a method, which stands for all of its cells in plots? */
+bool sg_is_method(const struct sg_check *c, const char *name);
+/* Is it this label but for the values of lists? */
+bool sg_is_variant_of(const struct sg_label *label, const char *name);
 /* Is it a label but for the values of lists, which are not those of the method's parameters? */
 bool sg_is_swept_label(const struct sg_check *c, const char *name);
 /* Replace each claim, and each entry of a plot's methods, that has such a name by one for each of its values. */

@@ -211,10 +211,9 @@ void sg_check_bound_constant(struct sg_check *c, const struct sg_node *term) {
         strcmp(metric->string, sg_common_constants[SG_CONSTANT_ERROR_BOUND].name) != 0)
         return;
     for (size_t i = 0; i < c->n_labels; i++) {
-        const bool same = strcmp(c->label[i].text, of) == 0 ||
-                          (sg_is_swept_label(c, of) && strncmp(c->label[i].text, of, c->label[i].base) == 0 &&
-                           strlen(of) == c->label[i].base);
-        if (same && !c->label[i].bounded) {
+        const struct sg_label *label = &c->label[i];
+        const bool same = strcmp(label->text, of) == 0 || (sg_is_swept_label(c, of) && sg_is_variant_of(label, of));
+        if (same && !label->bounded) {
             char name[SG_EXCERPT];
             sg_problem_at(c->problems, metric->line, metric->column,
                           "metric: method '%s' has no 'error-bound', which is a constant of absolute compressors "

@@ -6,8 +6,7 @@
 
 #include "recipe_internal.h"
 
-/* Is this the label, but for the values of lists? */
-static bool is_variant_of(const struct sg_label *label, const char *name) {
+bool sg_is_variant_of(const struct sg_label *label, const char *name) {
     return strlen(name) == label->base && label->text[label->base] != '\0' &&
            strncmp(label->text, name, label->base) == 0;
 }
@@ -21,7 +20,7 @@ const struct sg_label *sg_label_find(const struct sg_check *c, const char *text)
 
 bool sg_is_swept_label(const struct sg_check *c, const char *name) {
     for (size_t i = 0; i < c->n_labels; i++)
-        if (is_variant_of(&c->label[i], name))
+        if (sg_is_variant_of(&c->label[i], name))
             return sg_label_find(c, name) == NULL;
     return false;
 }
@@ -98,14 +97,13 @@ bool sg_expand_claims(struct sg_check *c, struct sg_node *claims) {
         if (name == NULL)
             fine = push_copy(&out, &claims->child[i]);
         for (size_t l = 0; fine && name != NULL && l < c->n_labels; l++)
-            if (is_variant_of(&c->label[l], name))
+            if (sg_is_variant_of(&c->label[l], name))
                 fine = push_variant(c, &out, &claims->child[i], c->label[l].text + c->label[l].base);
     }
     return replace(claims, &out, fine);
 }
 
-/* The name of a method stands for all of its cells in plots anyway. */
-static bool is_method(const struct sg_check *c, const char *name) {
+bool sg_is_method(const struct sg_check *c, const char *name) {
     for (size_t i = 0; i < c->n_labels; i++)
         if (strlen(name) == c->label[i].name && strncmp(c->label[i].text, name, c->label[i].name) == 0)
             return true;
@@ -117,11 +115,12 @@ bool sg_expand_plot_methods(struct sg_check *c, struct sg_node *methods) {
     bool fine = true;
     for (size_t i = 0; fine && i < methods->count; i++) {
         const struct sg_node *name = &methods->child[i];
-        const bool swept = sg_is_swept_label(c, name->string) && !is_method(c, name->string);
+        /* The name of a method stands for all of its cells in plots anyway. */
+        const bool swept = sg_is_swept_label(c, name->string) && !sg_is_method(c, name->string);
         if (!swept)
             fine = push_copy(&out, name);
         for (size_t l = 0; fine && swept && l < c->n_labels; l++)
-            if (is_variant_of(&c->label[l], name->string))
+            if (sg_is_variant_of(&c->label[l], name->string))
                 fine = push_copy(&out, name) && append(&out.child[out.count - 1], c->label[l].text + c->label[l].base);
     }
     return replace(methods, &out, fine);

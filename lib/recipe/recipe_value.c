@@ -78,12 +78,8 @@ static void check_method(struct sg_check *c, const struct sg_schema_row *row, co
         return;
     }
     const bool whole = strcmp(row->path, "plots[].methods") == 0;
-    for (size_t i = 0; i < c->n_labels; i++)
-        if (strcmp(c->label[i].text, raw->string) == 0 ||
-            (whole && strlen(raw->string) == c->label[i].name &&
-             strncmp(c->label[i].text, raw->string, c->label[i].name) == 0))
-            return;
-    if (sg_is_swept_label(c, raw->string))
+    if (sg_label_find(c, raw->string) != NULL || sg_is_swept_label(c, raw->string) ||
+        (whole && sg_is_method(c, raw->string)))
         return;
     if (c->label == NULL) /* the methods themselves have problems */
         return;
@@ -151,21 +147,6 @@ void sg_check_scalar(struct sg_check *c, const struct sg_schema_row *row, const 
     case SG_VALUE_CHOICE:
         check_choice(c, row, raw);
         break;
-    case SG_VALUE_KIND:
-    case SG_VALUE_TASK:
-    case SG_VALUE_OPTIMIZER:
-    case SG_VALUE_FEEDBACK:
-    case SG_VALUE_COMPRESSOR:
-    case SG_VALUE_CONTROLLER:
-    case SG_VALUE_CODE:
-    case SG_VALUE_PLAIN_CODE:
-    case SG_VALUE_ENCODING:
-    case SG_VALUE_LINK:
-    case SG_VALUE_SUM:
-    case SG_VALUE_EXCHANGE:
-    case SG_VALUE_OVERLAP:
-        check_variant(c, row, raw);
-        break;
     case SG_VALUE_NUMBER:
     case SG_VALUE_INTEGER: {
         bool whole = row->type == SG_VALUE_INTEGER;
@@ -184,5 +165,7 @@ void sg_check_scalar(struct sg_check *c, const struct sg_schema_row *row, const 
         break;
     case SG_VALUE_MAP:
         break;
+    default: /* from KIND to OVERLAP */
+        check_variant(c, row, raw);
     }
 }
