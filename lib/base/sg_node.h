@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "sg_status.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -38,6 +40,20 @@ const char *sg_node_string(const struct sg_node *node, const char *path, const c
 double sg_node_number(const struct sg_node *node, const char *path, double fallback);
 bool sg_node_bool(const struct sg_node *node, const char *path, bool fallback);
 cJSON *sg_node_json(const struct sg_node *node); /* with keys in snake_case; NULL = no memory */
+
+/* Where text comes from: a file, a default, or (from 1) the s-th --set. */
+enum { SG_ORIGIN_FILE = -1, SG_ORIGIN_PRESET = 0 };
+enum { SG_NODE_DEPTH = 8, SG_MAP_KEYS = 256, SG_LIST_ENTRIES = 10000 }; /* the most that is read */
+
+/* Reads YAML into *out, which is zeroed but for its key: one document in UTF-8 without anchors, aliases, tags, repeated
+ * keys and control characters. An empty text is null. SG_ERR_FORMAT: *fault says what is wrong, and where, as nodes
+ * do. Else only SG_ERR_MEMORY. */
+struct sg_node_fault {
+    int line, column;
+    char text[240];
+};
+SG_CHECKED sg_status sg_node_read(struct sg_node *out, const char *text, size_t length, int origin,
+                                  struct sg_node_fault *fault);
 
 /* Writes the value as YAML with lists and maps in brackets. Members that are null are left out. If `lines`, every
  * scalar ends a line, else all is one line. */

@@ -10,136 +10,118 @@
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
-#include <yaml.h>
 
 #include "sg_dataset.h"
 #include "sg_file.h"
+#include "sg_node.h"
 #include "sg_text.h"
 
 #ifndef SG_DATADIR
 #define SG_DATADIR "/usr/local/share/sparsegrad"
 #endif
 
-enum { LONGEST = 64 << 10, MOST_KEYS = 16 };
+enum { LONGEST = 64 << 10 };
 
 static const char *const set_keys[] = {"name",   "title",   "task",  "format", "features",
                                        "origin", "licence", "files", NULL};
 static const char *const file_keys[] = {"name", "url", "sha256", "bytes", NULL}; /* the last may be left out */
 
 struct reader {
-    yaml_document_t *document;
     const char *name;
     struct sg_error *err;
 };
 
-static sg_status fail_node(const struct reader *r, const yaml_node_t *n, const char *what, const char *word) {
-    return sg_fail(r->err, SG_ERR_FORMAT, "%s:%zu:%zu: %s%s%s%s", r->name, n->start_mark.line + 1,
-                   n->start_mark.column + 1, what, word ? " '" : "", word ? word : "", word ? "'" : "");
+static sg_status fail_at(const struct reader *r, int line, int column, const char *what, const char *word) {
+    return sg_fail(r->err, SG_ERR_FORMAT, "%s:%d:%d: %s%s%s%s", r->name, line, column, what, word ? " '" : "",
+                   word ? word : "", word ? "'" : "");
 }
 
-static const char *text_of(const yaml_node_t *n) {
-    return n->type == YAML_SCALAR_NODE ? (const char *)n->data.scalar.value : NULL;
+static sg_status fail_node(const struct reader *r, const struct sg_node *n, const char *what, const char *word) {
+    return fail_at(r, n->line, n->column, what, word);
 }
 
-/* The values of a map by position in `keys`, NULL where absent. */
-static sg_status read_map(const struct reader *r, const yaml_node_t *map, const char *const *keys,
-                          const yaml_node_t *value[MOST_KEYS]) {
-    if (map->type != YAML_MAPPING_NODE)
+/* Is it a map with some of the keys, whose values but for that of `files` are text? */
+static sg_status check_map(const struct reader *r, const struct sg_node *map, const char *const *keys) {
+    if (map->kind != SG_NODE_MAP)
         return fail_node(r, map, "expected a map", NULL);
-    memset(value, 0, MOST_KEYS * sizeof *value);
-    for (yaml_node_pair_t *p = map->data.mapping.pairs.start; p < map->data.mapping.pairs.top; p++) {
-        const yaml_node_t *key = yaml_document_get_node(r->document, p->key);
+    for (const struct sg_node *n = map->child; n < map->child + map->count; n++) {
         size_t i = 0;
-        while (keys[i] && (!text_of(key) || strcmp(keys[i], text_of(key)) != 0))
+        while (keys[i] && strcmp(keys[i], n->key) != 0)
             i++;
         if (!keys[i])
-            return fail_node(r, key, "unknown key", text_of(key));
-        if (value[i])
-            return fail_node(r, key, "repeated key", keys[i]);
-        value[i] = yaml_document_get_node(r->document, p->value);
-        if (strcmp(keys[i], "files") != 0 && !text_of(value[i]))
-            return fail_node(r, value[i], "expected text for", keys[i]);
+            return fail_at(r, n->key_line, n->key_column, "unknown key", n->key);
+        if (!n->string && strcmp(n->key, "files") != 0)
+            return fail_node(r, n, "expected text for", n->key);
     }
     return SG_OK;
 }
 
-static sg_status read_checksum(const struct reader *r, const yaml_node_t *n, char sha256[65]) {
-    const char *text = text_of(n);
-    sha256[0] = '\0';
-    if (strcmp(text, "trust-on-first-use") == 0)
-        return SG_OK;
-    if (strlen(text) != 64 || strspn(text, "0123456789abcdef") != 64)
-        return fail_node(r, n, "sha256 is 64 hex digits or trust-on-first-use, not", text);
-    memcpy(sha256, text, 65);
-    return SG_OK;
+static sg_status read_whole(const struct reader *r, const struct sg_node *map, const char *key, double most,
+                            int64_t *out) {
+    const struct sg_node *n = sg_node_member(map, key);
+    char what[64];
+    snprintf(what, sizeof what, "%s is a whole number from 1, not", key);
+    return !n || sg_parse_integer(out, n->string, 1, (int64_t)most) ? SG_OK : fail_node(r, n, what, n->string);
 }
 
-static sg_status read_files(const struct reader *r, const yaml_node_t *files, struct descriptor *out) {
-    if (files->type != YAML_SEQUENCE_NODE || files->data.sequence.items.start == files->data.sequence.items.top)
-        return fail_node(r, files, "expected a list of files", NULL);
-    for (yaml_node_item_t *i = files->data.sequence.items.start; i < files->data.sequence.items.top; i++) {
-        const yaml_node_t *item = yaml_document_get_node(r->document, *i), *value[MOST_KEYS];
-        if (out->files == DESCRIPTOR_FILES)
-            return fail_node(r, item, "too many files", NULL);
-        sg_status status = read_map(r, item, file_keys, value);
-        if (status)
-            return status;
-        enum { NEEDED = 3, BYTES = 3 };
-        int64_t bytes;
-        for (size_t k = 0; k < NEEDED; k++)
-            if (!value[k])
-                return fail_node(r, item, "a file lacks its", file_keys[k]);
-        struct descriptor_file *file = &out->file[out->files++];
-        const char *name = text_of(value[0]);
-        if (strlen(name) >= sizeof file->name || strchr(name, '/') || name[0] == '.' || name[0] == '\0')
-            return fail_node(r, value[0], "not a plain file name:", name);
-        memcpy(file->name, name, strlen(name) + 1);
-        if (value[BYTES] && !sg_parse_integer(&bytes, text_of(value[BYTES]), 1, 1e15))
-            return fail_node(r, value[BYTES], "bytes is a whole number from 1, not", text_of(value[BYTES]));
-        if ((status = read_checksum(r, value[2], file->sha256)) != SG_OK)
-            return status;
-    }
-    return SG_OK;
-}
-
-static sg_status read_set(const struct reader *r, struct descriptor *out) {
-    const yaml_node_t *root = yaml_document_get_root_node(r->document), *value[MOST_KEYS];
-    if (!root)
-        return sg_fail(r->err, SG_ERR_FORMAT, "%s:1:1: the descriptor is empty", r->name);
-    sg_status status = read_map(r, root, set_keys, value);
-    if (status)
+static sg_status read_file(const struct reader *r, const struct sg_node *item, struct descriptor_file *file) {
+    int64_t bytes;
+    sg_status status = check_map(r, item, file_keys);
+    for (size_t k = 0; k < 3 && status == SG_OK; k++)
+        if (!sg_node_member(item, file_keys[k]))
+            status = fail_node(r, item, "a file lacks its", file_keys[k]);
+    SG_DO(status, read_whole(r, item, "bytes", 1e15, &bytes));
+    if (status != SG_OK)
         return status;
-    enum { FORMAT = 3, FEATURES = 4, FILES = 7 };
-    if (!value[FORMAT] || !value[FILES])
-        return fail_node(r, root, "a set needs", value[FILES] ? "format" : "files");
-    if (!sg_is_choice("libsvm|cifar-10|cifar-100|tokens|movielens", text_of(value[FORMAT])))
-        return fail_node(r, value[FORMAT], "unknown format", text_of(value[FORMAT]));
-    snprintf(out->format, sizeof out->format, "%s", text_of(value[FORMAT]));
+    const struct sg_node *name = sg_node_member(item, "name"), *sha256 = sg_node_member(item, "sha256");
+    if (strlen(name->string) >= sizeof file->name || strchr(name->string, '/') || name->string[0] == '.' ||
+        name->string[0] == '\0')
+        return fail_node(r, name, "not a plain file name:", name->string);
+    memcpy(file->name, name->string, strlen(name->string) + 1);
+    if (strcmp(sha256->string, "trust-on-first-use") == 0)
+        return SG_OK;
+    if (strlen(sha256->string) != 64 || strspn(sha256->string, "0123456789abcdef") != 64)
+        return fail_node(r, sha256, "sha256 is 64 hex digits or trust-on-first-use, not", sha256->string);
+    memcpy(file->sha256, sha256->string, sizeof file->sha256);
+    return SG_OK;
+}
+
+static sg_status read_set(const struct reader *r, const struct sg_node *root, struct descriptor *out) {
+    if (root->kind == SG_NODE_NULL)
+        return fail_at(r, 1, 1, "the descriptor is empty", NULL);
+    sg_status status = check_map(r, root, set_keys);
+    if (status != SG_OK)
+        return status;
+    const struct sg_node *format = sg_node_member(root, "format"), *files = sg_node_member(root, "files");
     int64_t features = 0;
-    if (value[FEATURES] && !sg_parse_integer(&features, text_of(value[FEATURES]), 1, UINT32_MAX))
-        return fail_node(r, value[FEATURES], "features is a whole number from 1, not", text_of(value[FEATURES]));
+    if (!format || !files)
+        return fail_node(r, root, "a set needs", files ? "format" : "files");
+    if (!sg_is_choice("libsvm|cifar-10|cifar-100|tokens|movielens", format->string))
+        return fail_node(r, format, "unknown format", format->string);
+    snprintf(out->format, sizeof out->format, "%s", format->string);
+    status = read_whole(r, root, "features", UINT32_MAX, &features);
     out->features = (size_t)features;
-    return read_files(r, value[FILES], out);
+    if (status == SG_OK && (files->kind != SG_NODE_LIST || files->count == 0))
+        status = fail_node(r, files, "expected a list of files", NULL);
+    for (size_t i = 0; i < files->count && status == SG_OK; i++)
+        status = i < DESCRIPTOR_FILES ? read_file(r, &files->child[i], &out->file[out->files++])
+                                      : fail_node(r, &files->child[i], "too many files", NULL);
+    return status;
 }
 
 sg_status descriptor_parse(struct descriptor *out, const char *text, size_t length, const char *name,
                            struct sg_error *err) {
-    yaml_parser_t parser;
-    yaml_document_t document;
+    const struct reader r = {name, err};
     struct descriptor found = {0};
-    if (!yaml_parser_initialize(&parser))
-        return sg_fail_memory(err, name);
-    yaml_parser_set_input_string(&parser, (const unsigned char *)text, length);
-    sg_status status;
-    if (!yaml_parser_load(&parser, &document)) {
-        status = sg_fail(err, SG_ERR_FORMAT, "%s:%zu:%zu: %s", name, parser.problem_mark.line + 1,
-                         parser.problem_mark.column + 1, parser.problem ? parser.problem : "not YAML");
-    } else {
-        struct reader r = {.document = &document, .name = name, .err = err};
-        status = read_set(&r, &found);
-        yaml_document_delete(&document);
-    }
-    yaml_parser_delete(&parser);
+    struct sg_node root = {0};
+    struct sg_node_fault fault;
+    sg_status status = sg_node_read(&root, text, length, SG_ORIGIN_FILE, &fault);
+    if (status == SG_ERR_FORMAT)
+        fail_at(&r, fault.line, fault.column, fault.text, NULL);
+    else if (status == SG_ERR_MEMORY)
+        sg_fail_memory(err, name);
+    SG_DO(status, read_set(&r, &root, &found));
+    sg_node_clear(&root);
     if (status == SG_OK)
         *out = found;
     return status;

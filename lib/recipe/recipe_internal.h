@@ -1,6 +1,6 @@
 /* recipe_internal.h: what the files of lib/recipe share.
  *
- * A read goes text -> raw tree (recipe_yaml.c) -> --set (recipe_override.c) -> resolved tree (recipe_check.c against the
+ * A read goes text -> raw tree (sg_node_read) -> --set (recipe_override.c) -> resolved tree (recipe_check.c against the
  * rows of recipe_schema.c) -> rules that span several keys (recipe_cross_checks.c). Everything wrong with the content is noted
  * in one sg_problems and the reading goes on; a `false` return means out of memory and nothing else. */
 #ifndef RECIPE_INTERNAL_H
@@ -13,7 +13,7 @@
 #include "sg_recipe.h"
 #include "sg_text.h"
 
-enum { SG_RECIPE_BYTES = 1 << 20, SG_RECIPE_DEPTH = 8, SG_MAP_KEYS = 256, SG_LIST_ENTRIES = 10000 };
+enum { SG_RECIPE_BYTES = 1 << 20 };
 
 /* ---- problems ---- */
 
@@ -41,10 +41,7 @@ sg_status sg_problems_report(const struct sg_problems *p, sg_status status, stru
 
 /* ---- YAML ---- */
 
-/* Where text comes from: the recipe, a default of the schema, or (from 1) the s-th --set, as marked in nodes. */
-enum { SG_ORIGIN_FILE = -1, SG_ORIGIN_PRESET = 0 };
-
-/* Parse `text` into *out (zeroed by the caller; its key stays), noting the first problem. */
+/* sg_node_read, with the fault noted among the problems. */
 bool sg_yaml_parse(struct sg_node *out, const char *text, size_t length, int origin, struct sg_problems *p);
 
 /* Put the value of the --set with this origin into the raw tree. */

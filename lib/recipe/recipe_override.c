@@ -68,8 +68,8 @@ static bool walk(struct sg_node *root, const char *path, int origin, struct sg_p
     *out = NULL;
     for (int depth = 0; *path != '\0'; depth++) {
         size_t length = strcspn(path, ".");
-        if (depth == SG_RECIPE_DEPTH || length == 0 || (path[length] == '.' && path[length + 1] == '\0')) {
-            sg_problem_at(p, 0, origin, "a key is words joined by single dots, at most %d of them", SG_RECIPE_DEPTH);
+        if (depth == SG_NODE_DEPTH || length == 0 || (path[length] == '.' && path[length + 1] == '\0')) {
+            sg_problem_at(p, 0, origin, "a key is words joined by single dots, at most %d of them", SG_NODE_DEPTH);
             return true;
         }
         if (node->kind == SG_NODE_LIST) {

@@ -20,6 +20,14 @@ void sg_problem_at(struct sg_problems *p, int line, int column, const char *form
         p->problem[p->count - 1] = problem;
 }
 
+bool sg_yaml_parse(struct sg_node *out, const char *text, size_t length, int origin, struct sg_problems *p) {
+    struct sg_node_fault fault;
+    const sg_status status = sg_node_read(out, text, length, origin, &fault);
+    if (status == SG_ERR_FORMAT)
+        sg_problem_at(p, fault.line, fault.column, "%s", fault.text);
+    return status != SG_ERR_MEMORY;
+}
+
 static bool before(const struct sg_problem *a, const struct sg_problem *b) {
     return a->line < b->line || (a->line == b->line && a->column < b->column);
 }

@@ -201,7 +201,7 @@ static void test_descriptors(void) {
     } bad[] = {
         {"an empty description", "", ":1:1: the descriptor is empty"},
         {"an unknown key", "name: x\nformt: libsvm\n", ":2:1: unknown key 'formt'"},
-        {"a repeated key", "format: libsvm\nformat: libsvm\n", ":2:1: repeated key 'format'"},
+        {"a repeated key", "format: libsvm\nformat: libsvm\n", ":2:1: duplicate key 'format' (first on line 1)"},
         {"no files", "format: libsvm\n", ":1:1: a set needs 'files'"},
         {"another format", "format: arff\nfiles: [{name: a, url: b, sha256: trust-on-first-use}]\n",
          ":1:9: unknown format 'arff'"},

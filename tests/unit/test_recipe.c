@@ -21,14 +21,14 @@ static void test_yaml(void) {
     accepted(SMALL "workers: 2\t# blanks\tand tabs\n", "a tab elsewhere");
     refused("schema: 1\nname: \xff\n", "r.yaml:2:7: not UTF-8 text: invalid leading UTF-8 octet");
     refused("schema: 1\nname: a\nname: b\n", "r.yaml:3:1: duplicate key 'name' (first on line 2)");
-    refused("schema: 1\nname: &a b\n", "r.yaml:2:7: anchors are not allowed in recipes (write the value out)");
-    refused("schema: 1\nname: *a\n", "r.yaml:2:7: aliases are not allowed in recipes (write the value out)");
-    refused("schema: 1\nname: !!str a\n", "r.yaml:2:7: tags are not allowed in recipes (leave out the '!…')");
-    refused("schema: 1\nseeds: &a [1]\n", "r.yaml:2:8: anchors are not allowed in recipes (write the value out)");
-    refused("schema: 1\ntask: !m {}\n", "r.yaml:2:7: tags are not allowed in recipes (leave out the '!…')");
+    refused("schema: 1\nname: &a b\n", "r.yaml:2:7: anchors are not allowed (write the value out)");
+    refused("schema: 1\nname: *a\n", "r.yaml:2:7: aliases are not allowed (write the value out)");
+    refused("schema: 1\nname: !!str a\n", "r.yaml:2:7: tags are not allowed (leave out the '!…')");
+    refused("schema: 1\nseeds: &a [1]\n", "r.yaml:2:8: anchors are not allowed (write the value out)");
+    refused("schema: 1\ntask: !m {}\n", "r.yaml:2:7: tags are not allowed (leave out the '!…')");
     refused("schema: 1\n? [a]\n: b\n", "r.yaml:2:3: a key must be a word");
     refused("schema: 1\n\"\": b\n", "r.yaml:2:1: a key must not be empty");
-    refused(SMALL "---\nschema: 1\n", "r.yaml:10:1: a second document (one recipe a file)");
+    refused(SMALL "---\nschema: 1\n", "r.yaml:10:1: a second document (a file has one)");
     refused(SMALL "title: \"a\\0b\"\n",
             "r.yaml:10:8: text must be one line without control characters (fold long text with >-)");
     refused(SMALL "title: \"a\\x1b[31m\"\n",

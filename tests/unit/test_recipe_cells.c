@@ -216,7 +216,7 @@ static void test_set(void) {
                 "--set steps.x=4: 'steps' is a single value in this recipe: set the whole of it, as steps={…}");
     refused_set(SMALL, "seeds=[1",
                 "--set seeds=[1: not valid YAML: while parsing a flow sequence, did not find expected ',' or ']'");
-    refused_set(SMALL, "seeds=&a [1]", "--set seeds=&a [1]: anchors are not allowed in recipes (write the value out)");
+    refused_set(SMALL, "seeds=&a [1]", "--set seeds=&a [1]: anchors are not allowed (write the value out)");
 }
 
 static void test_read(void) {
