@@ -9,6 +9,7 @@
 #include "sg_debug.h"
 #include "sg_images.h"
 #include "sg_rng.h"
+#include "sg_shards.h"
 
 /* Batches are numbered in the order (step, worker): their turn. Turn t is prepared in slot t % SLOTS. The caller holds
  * turn `held`; held..ready-1 are prepared; the thread prepares turn `ready` while ready < held + SLOTS, so never the
@@ -41,7 +42,7 @@ uint64_t sg_batches_steps(size_t images, size_t workers, size_t batch) {
 static size_t block_begin(const sg_batches *b, size_t worker) {
     SG_ASSERT(worker < b->config.workers);
     const size_t count = b->config.images->count, workers = b->config.workers;
-    return b->config.shards ? sg_images_cut(count, worker, workers) : worker * (count / workers);
+    return b->config.shards ? sg_shards_cut(count, worker, workers) : worker * (count / workers);
 }
 
 static void shuffle(sg_batches *b, uint64_t epoch) {
@@ -55,7 +56,7 @@ static void shuffle(sg_batches *b, uint64_t epoch) {
         return;
     }
     for (size_t w = c->first; w < c->first + c->count; w++) { /* the stream of step 0 has dealt the shards */
-        const size_t from = block_begin(b, w), to = sg_images_cut(c->images->count, w + 1, c->workers);
+        const size_t from = block_begin(b, w), to = sg_shards_cut(c->images->count, w + 1, c->workers);
         sg_rng rng = sg_rng_open(c->seed, SG_RNG_SHARD, (uint32_t)w + 1, epoch + 1);
         sg_rng_permutation(&rng, b->order + from, to - from);
         for (size_t i = from; i < to; i++)

@@ -8,6 +8,7 @@
 
 #include "checksum.h"
 #include "dataset_walk.h"
+#include "matrix_layout.h"
 #include "sg_dataset.h"
 #include "sg_debug.h"
 #include "sg_matrix.h"
@@ -58,8 +59,16 @@ static void remember(struct rows_loading *l) {
 static sg_status read_file(struct dataset *d, struct dataset_part *part, struct sg_error *err) {
     struct rows_loading *l = (struct rows_loading *)d;
     sg_status status = open_file_cache(l, part->path, err);
-    if (status == SG_OK && !recall(l, part->sha256))
-        status = sg_libsvm_read(&l->out, part->path, d->descriptor.features, part->sha256, err);
+    if (status != SG_OK || recall(l, part->sha256))
+        return status;
+    const size_t features = d->descriptor.features;
+    struct data_text *text = &part->text;
+    status = dataset_part_open(part, err); /* takes the checksum first, because parsing gives the text back */
+    if (status == SG_OK && text->at)
+        status = sg_libsvm_consume(&l->out, text->at, text->length, features, part->path, err);
+    else if (status == SG_OK)
+        status = sg_libsvm_parse(&l->out, "", 0, features, part->path, err);
+    data_text_free(text);
     return status;
 }
 

@@ -1,9 +1,6 @@
 /* gradient_numbers.c: reads numbers of files as floats. */
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
-
 #include "gradients_private.h"
+#include "sg_codes.h"
 #include "sg_file.h"
 #include "sg_half.h"
 
@@ -14,32 +11,22 @@ size_t gradient_number_bytes(enum gradient_number number) {
     return number == GRADIENT_FLOAT32 ? 4 : 2;
 }
 
-/* sg_half_value makes numbers of infinities and NaN, whose exponent must become a float's largest. */
+/* The kernel reads finite halves only. sg_half_value makes numbers of infinities and NaN, whose exponent must become a
+ * float's largest. */
 static void from_halves(float *out, const uint16_t *in, size_t n) {
-    for (size_t j = 0; j < n; j++) {
-        const uint32_t bits = sg_float_bits(sg_half_value(in[j]));
-        out[j] = sg_float_of_bits(bits | ((in[j] & 0x7c00) == 0x7c00 ? 0x7f800000 : 0));
-    }
-}
-
-#ifdef __x86_64__
-/* The same by the processor's own instruction. */
-__attribute__((target("avx2,f16c"))) static void from_halves_f16c(float *out, const uint16_t *in, size_t n) {
-    size_t j = 0;
-    for (; j + 8 <= n; j += 8)
-        _mm256_storeu_ps(out + j, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(in + j))));
-    from_halves(out + j, in + j, n - j);
-}
-#endif
-
-static void decode_halves(float *out, const uint16_t *in, size_t n) {
-#ifdef __x86_64__
-    if (__builtin_cpu_supports("avx2")) { /* whatever has AVX2 has F16C, too, which not all compilers can ask for */
-        from_halves_f16c(out, in, n);
+    const struct sg_code_kernels *kernels = sg_code_kernels_cpu(NULL);
+    const uint16_t exponent = 0x7c00;
+    unsigned infinite = 0;
+    for (size_t j = 0; j < n; j++)
+        infinite |= (in[j] & exponent) == exponent;
+    if (!infinite && kernels) {
+        kernels->read_halves(out, in, n);
         return;
     }
-#endif
-    from_halves(out, in, n);
+    for (size_t j = 0; j < n; j++) {
+        const uint32_t bits = sg_float_bits(sg_half_value(in[j]));
+        out[j] = sg_float_of_bits(bits | ((in[j] & exponent) == exponent ? 0x7f800000 : 0));
+    }
 }
 
 static void from_bfloats(float *out, const uint16_t *in, size_t n) {
@@ -58,7 +45,7 @@ sg_status gradient_read(int fd, const char *path, enum gradient_number number, o
         const size_t now = count - done < CHUNK ? count - done : CHUNK;
         status = sg_file_read_at(fd, chunk, now * sizeof *chunk, at + (off_t)(done * sizeof *chunk), path, err);
         if (status == SG_OK && number == GRADIENT_FLOAT16)
-            decode_halves(out + done, chunk, now);
+            from_halves(out + done, chunk, now);
         else if (status == SG_OK)
             from_bfloats(out + done, chunk, now);
     }

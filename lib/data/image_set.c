@@ -126,9 +126,6 @@ void sg_image_set_free(struct sg_image_set *set) {
 }
 
 cJSON *sg_image_set_json(const struct sg_image_set *set) {
-    cJSON *object = sg_provenance_json(&set->from);
-    sg_json_set_number(object, "classes", (double)set->train.classes);
-    sg_json_set_number(object, "train_images", (double)set->train.count);
-    sg_json_set_number(object, "test_images", (double)set->test.count);
-    return object;
+    return SG_SET(sg_provenance_json(&set->from), SG_NUMBER("classes", set->train.classes),
+                  SG_NUMBER("train_images", set->train.count), SG_NUMBER("test_images", set->test.count));
 }

@@ -56,8 +56,3 @@ sg_status images_keep(struct sg_images *images, size_t most, struct sg_error *er
         images->pixel = smaller;
     return SG_OK;
 }
-
-size_t sg_images_cut(size_t count, size_t i, size_t n) {
-    SG_ASSERT(n > 0 && i <= n);
-    return (size_t)((unsigned __int128)count * i / n);
-}

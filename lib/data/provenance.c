@@ -7,17 +7,10 @@
 #include "sg_json.h"
 
 cJSON *sg_provenance_json(const struct sg_provenance *p) {
-    cJSON *object = cJSON_CreateObject();
-    sg_json_set_string(object, "name", p->name);
-    sg_json_set_string(object, "source", p->source);
-    sg_json_set_string(object, "generator", p->generator);
-    sg_json_set_string(object, "sha256", p->sha256);
-    sg_json_set_string(object, "path", p->path);
-    if (p->verified == SG_VERIFIED_NOT)
-        sg_json_set(object, "verified", NULL);
-    else
-        sg_json_set_bool(object, "verified", p->verified == SG_VERIFIED_SAME);
-    return object;
+    return SG_SET(cJSON_CreateObject(), SG_TEXT("name", p->name), SG_TEXT("source", p->source),
+                  SG_TEXT("generator", p->generator), SG_TEXT("sha256", p->sha256), SG_TEXT("path", p->path),
+                  SG_VALUE("verified",
+                           p->verified == SG_VERIFIED_NOT ? NULL : cJSON_CreateBool(p->verified == SG_VERIFIED_SAME)));
 }
 
 void sg_provenance_free(struct sg_provenance *p) {

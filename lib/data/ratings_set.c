@@ -86,9 +86,6 @@ sg_status sg_ratings_identify(struct sg_provenance *from, const struct sg_rating
 }
 
 cJSON *sg_ratings_json(const struct sg_ratings *r, const struct sg_provenance *from) {
-    cJSON *object = sg_provenance_json(from);
-    sg_json_set_number(object, "users", (double)r->users);
-    sg_json_set_number(object, "items", (double)r->items);
-    sg_json_set_number(object, "train_ratings", (double)r->count);
-    return object;
+    return SG_SET(sg_provenance_json(from), SG_NUMBER("users", r->users), SG_NUMBER("items", r->items),
+                  SG_NUMBER("train_ratings", r->count));
 }

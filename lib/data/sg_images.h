@@ -74,10 +74,6 @@ cJSON *sg_image_set_json(const struct sg_image_set *set);
 void sg_images_convert(float *pixel, int64_t *label, const struct sg_images *images, size_t from, size_t count,
                        const struct sg_image_scale *scale, enum sg_image_order order);
 
-/* Where worker i's part begins when n workers share `count` images: worker i evaluates those from sg_images_cut(count,
- * i, n) to before sg_images_cut(count, i + 1, n). */
-size_t sg_images_cut(size_t count, size_t i, size_t n);
-
 /* ---- batches ------------------------------------------------------------------------------------------------------
  * In epoch e a random permutation of all images, drawn from (seed, e), is cut into one block of floor(images / workers)
  * images a worker. A worker's batches follow each other in its block, and images that do not fill a batch are dropped.

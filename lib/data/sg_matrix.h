@@ -43,11 +43,6 @@ static inline double sg_matrix_dense_value(const struct sg_matrix *a, size_t i, 
 SG_CHECKED sg_status sg_libsvm_parse(struct sg_matrix *out, const char *text, size_t length, size_t d, const char *name,
                                      struct sg_error *err);
 
-/* Reads a file. .gz, .bz2 and .xz go through gzip, bzip2, xz -dc; if the tool is missing, the message names its
- * package. sha256 is that of the unpacked text, so it names the data however they are packed. */
-SG_CHECKED sg_status sg_libsvm_read(struct sg_matrix *out, const char *path, size_t d, char sha256[65],
-                                    struct sg_error *err);
-
 /* The cache file of a matrix (sg_cache.h, lib/FORMATS.md); `sha256` is stored with it. Mapping fails as sg_cache_map, and
  * with SG_ERR_FORMAT if the file does not hold a matrix. */
 bool sg_matrix_keep(const struct sg_matrix *a, const struct sg_cache *cache, const char *sha256);

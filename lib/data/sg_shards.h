@@ -18,7 +18,11 @@ struct sg_shards {
     double alpha; /* > 0, DIRICHLET only */
 };
 
-/* Fills order [count]: worker i of n has order[i count / n] to before order[(i + 1) count / n]. Shards are equal but
+/* Where worker i's part begins when n workers share `count` samples: it has those from sg_shards_cut(count, i, n) to
+ * before sg_shards_cut(count, i + 1, n). */
+size_t sg_shards_cut(size_t count, size_t i, size_t n);
+
+/* Fills order [count], which sg_shards_cut cuts into the workers' shards. Shards are equal but
  * for one sample, and every sample is in one of them. class_of [count] < classes. The order is a function of all
  * arguments. */
 SG_CHECKED sg_status sg_shards_deal(uint32_t *order, const struct sg_shards *shards, const uint8_t *class_of,

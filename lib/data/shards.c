@@ -9,9 +9,9 @@
 
 enum { CLASSES = 256 };
 
-static size_t cut(size_t count, size_t worker, size_t workers) {
-    SG_ASSERT(workers > 0 && worker <= workers);
-    return worker * count / workers;
+size_t sg_shards_cut(size_t count, size_t i, size_t n) {
+    SG_ASSERT(n > 0 && i <= n);
+    return (size_t)((unsigned __int128)count * i / n);
 }
 
 /* Sorts by class and keeps the permutation's order within a class. first [classes + 1] <- where each class begins. */
@@ -84,8 +84,8 @@ static sg_status deal_dirichlet(uint32_t *order, const uint32_t *sorted, const s
     }
     for (size_t i = 0, given = 0; status == SG_OK && given < count; i++)
         for (size_t w = 0; w < workers; w++) {
-            const size_t at = cut(count, w, workers) + i;
-            if (at >= cut(count, w + 1, workers))
+            const size_t at = sg_shards_cut(count, w, workers) + i;
+            if (at >= sg_shards_cut(count, w + 1, workers))
                 continue;
             const size_t c = draw_class(&rng[w], share + w * classes, left, classes);
             SG_ASSERT(left[c] > 0 && left[c] <= first[c + 1] - first[c]);
@@ -123,7 +123,7 @@ double sg_shards_skew(const uint32_t *order, const uint8_t *class_of, size_t cou
     for (size_t i = 0; i < count; i++)
         all[class_of[i]] += 1 / (double)count;
     for (size_t w = 0; w < workers; w++) {
-        const size_t from = cut(count, w, workers), to = cut(count, w + 1, workers);
+        const size_t from = sg_shards_cut(count, w, workers), to = sg_shards_cut(count, w + 1, workers);
         double mine[CLASSES] = {0};
         for (size_t i = from; i < to; i++)
             mine[class_of[order[i]]] += 1 / (double)(to - from);

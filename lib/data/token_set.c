@@ -158,11 +158,7 @@ void sg_token_set_free(struct sg_token_set *set) {
 }
 
 cJSON *sg_token_set_json(const struct sg_token_set *set) {
-    cJSON *object = sg_provenance_json(&set->from);
-    sg_json_set_string(object, "train_file", set->train_file);
-    sg_json_set_string(object, "test_file", set->test_file);
-    sg_json_set_number(object, "train_tokens", (double)set->train.count);
-    sg_json_set_number(object, "test_tokens", (double)set->test.count);
-    sg_json_set_number(object, "vocabulary", (double)set->vocabulary);
-    return object;
+    return SG_SET(sg_provenance_json(&set->from), SG_TEXT("train_file", set->train_file),
+                  SG_TEXT("test_file", set->test_file), SG_NUMBER("train_tokens", set->train.count),
+                  SG_NUMBER("test_tokens", set->test.count), SG_NUMBER("vocabulary", set->vocabulary));
 }

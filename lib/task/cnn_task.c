@@ -230,8 +230,8 @@ static sg_status test_images(struct sg_task *t, sg_scope *scope, float *x, float
 
 static sg_status cnn_share(struct sg_task *t, const struct task_turn *turn, double *share, struct sg_error *err) {
     const size_t n = t->net.n_statistics, images = t->data.test.count;
-    const size_t from = sg_images_cut(images, turn->worker, t->base.workers);
-    const size_t to = sg_images_cut(images, turn->worker + 1, t->base.workers);
+    const size_t from = sg_shards_cut(images, turn->worker, t->base.workers);
+    const size_t to = sg_shards_cut(images, turn->worker + 1, t->base.workers);
     float *statistics = t->statistics + turn->local * n;
     share[SHARE_IMAGES] = (double)(to - from);
     share[SHARE_AVERAGE_LOSS] = share[SHARE_AVERAGE_CORRECT] = NAN;

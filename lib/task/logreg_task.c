@@ -40,8 +40,7 @@ struct sg_task {
 };
 
 static size_t shard_begin(const struct sg_task *t, size_t worker) {
-    SG_ASSERT(worker <= t->base.workers);
-    return worker * t->data.m / t->base.workers;
+    return sg_shards_cut(t->data.m, worker, t->base.workers);
 }
 
 /* Evaluates a key that holds a number or an expression over the constants known so far. */

@@ -5,6 +5,7 @@
 
 #include "../golden/augment_golden.h"
 #include "image_augment.h"
+#include "sg_shards.h"
 #include "sg_file.h"
 #include "tap.h"
 
@@ -78,8 +79,8 @@ static void test_orders(void) {
                      !(planes[c * PLANE + i] == (0 - scale.mean[c]) / scale.deviation[c]);
         }
     ok(wrong == 0 && label[0] == 200 && label[1] == 200, "both orders hold the same values");
-    ok(sg_images_cut(10, 0, 3) == 0 && sg_images_cut(10, 1, 3) == 3 && sg_images_cut(10, 2, 3) == 6 &&
-           sg_images_cut(10, 3, 3) == 10,
+    ok(sg_shards_cut(10, 0, 3) == 0 && sg_shards_cut(10, 1, 3) == 3 && sg_shards_cut(10, 2, 3) == 6 &&
+           sg_shards_cut(10, 3, 3) == 10,
        "parts of a test set");
 }
 

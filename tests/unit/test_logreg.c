@@ -9,6 +9,7 @@
 
 #include "../golden/logreg_golden.h"
 #include "sg_file.h"
+#include "sg_dataset.h"
 #include "sg_logreg.h"
 #include "sg_optimum.h"
 #include "sg_rng.h"
@@ -303,19 +304,22 @@ static void test_optimum_cache(void) {
 /* The published constants, on the real data. */
 static void test_madelon(void) {
     const char *shared = getenv("SPARSE_SHARED_DATA");
-    char path[512], sha256[65];
+    char path[512];
     struct sg_matrix a;
+    struct sg_provenance from;
     struct sg_logreg_constants c;
+    const struct sg_dataset_request request = {.name = path, .data_dir = temporary};
     snprintf(path, sizeof path, "%s/madelon/madelon.xz", shared ? shared : "../shared/data");
     if (access(path, R_OK) != 0) {
         skip("the real madelon is not at %s", path);
         return;
     }
-    if (!ok(sg_libsvm_read(&a, path, 500, sha256, &err) == SG_OK && a.m == 2000 && a.d == 500 && a.i16,
+    if (!ok(sg_dataset_load(&a, &from, &request, &err) == SG_OK && a.m == 2000 && a.d == 500 && a.i16,
             "madelon is read"))
         return;
-    ok(strcmp(sha256, "09de631700d61b8d5f57a2c7de5022ac528cc7039b0b7b066cd751313cf24fe9") == 0,
+    ok(strcmp(from.sha256, "09de631700d61b8d5f57a2c7de5022ac528cc7039b0b7b066cd751313cf24fe9") == 0,
        "madelon: checksum of the text");
+    sg_provenance_free(&from);
     /* L = 29790805.649335104774301806… in exact arithmetic on the integers (power iteration on A^T A with rationals).
      * The published 29790805.64933511, from an SVD in double precision, is the next double above the nearest one. */
     ok(sg_logreg_measure(&c, &a, 2, &err) == SG_OK && c.lipschitz == 29790805.649335104774301806 &&

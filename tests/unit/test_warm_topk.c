@@ -3,12 +3,14 @@
 #include "message_values.h"
 #include "sg_verify.h"
 #include "tap.h"
+#include "temporary.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "sg_dataset.h"
 #include "sg_logreg.h"
 #include "sg_matrix.h"
 #include "sg_rng.h"
@@ -105,17 +107,20 @@ static void test_hits(const struct sg_matrix *a, double l2, const double *start,
 
 int main(void) {
     const char *shared = getenv("SPARSE_SHARED_DATA");
-    char path[512], sha256[65];
+    char path[512];
     struct sg_matrix a;
+    struct sg_provenance from;
     struct sg_logreg_constants c;
+    const struct sg_dataset_request request = {.name = path, .data_dir = temporary};
     double start[D], value, norm;
     snprintf(path, sizeof path, "%s/madelon/madelon.xz", shared ? shared : "../shared/data");
     if (access(path, R_OK) != 0) {
         skip("the real madelon is not at %s", path);
         return tap_done();
     }
+    temporary_make();
     watched.real = sg_kernels_cpu(NULL);
-    if (!ok(watched.real && sg_libsvm_read(&a, path, D, sha256, &err) == SG_OK && a.m == ROWS &&
+    if (!ok(watched.real && sg_dataset_load(&a, &from, &request, &err) == SG_OK && a.m == ROWS &&
                 sg_logreg_measure(&c, &a, 2, &err) == SG_OK,
             "madelon is read"))
         return tap_done();
@@ -129,5 +134,6 @@ int main(void) {
                 test_hits(&a, l2, start, shares[i], batches[b]);
     }
     sg_matrix_free(&a);
+    sg_provenance_free(&from);
     return tap_done();
 }
