@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "method_case.h"
 #include "method_private.h"
 #include "sg_rng.h"
 #include "message_values.h"
 #include "sg_drive.h"
-#include "sg_verify.h"
 #include "tap.h"
 
 /* ---- worlds: what is sent at lambda at time x of the run, 0..1 ---- */
@@ -104,17 +104,13 @@ static const size_t offset[] = {0, 100, D};
 static sg_method *opened_as(const struct sg_feedback_rule *form, double lambda, double budget, uint64_t steps,
                             size_t workers, struct sg_error *err) {
     const double param[] = {lambda, budget, NAN};
-    const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
-                                            .compressor = sg_compressor_find("hard-threshold"),
-                                            .param = param,
-                                            .layout = {2, offset, NULL, NULL},
-                                            .feedback = {form, 1, {0}},
-                                            .count = workers,
-                                            .steps = steps,
-                                            .exec = {.threads = 1}};
-    sg_method *m = NULL;
-    err->status = sg_method_open(&m, &config, err);
-    return m;
+    return open_method((struct sg_method_config){.compressor = sg_compressor_find("hard-threshold"),
+                                                 .param = param,
+                                                 .layout = {2, offset, NULL, NULL},
+                                                 .feedback = {form, 1, {0}},
+                                                 .count = workers,
+                                                 .steps = steps},
+                       err);
 }
 
 static sg_method *opened(double lambda, double budget, uint64_t steps, size_t workers, struct sg_error *err) {
@@ -292,20 +288,17 @@ static void bits(const char *name, double share) {
     double param[SG_METHOD_PARAMS], sent = 0, first = 0;
     for (size_t i = 0; i < ops->n_params; i++)
         param[i] = NAN;
-    struct sg_method_config config = {.size = sizeof(struct sg_method_config),
-                                      .compressor = ops,
+    struct sg_method_config config = {.compressor = ops,
                                       .param = param,
                                       .controller = sg_controller_find("budget"),
                                       .controller_param = (const double[]){share, 1},
                                       .layout = {2, offset, NULL, rows},
-                                      .feedback = {&sg_feedback_gradient, 1, {0}},
                                       .count = WORKERS,
-                                      .steps = STEPS,
-                                      .exec = {.threads = 1}};
+                                      .steps = STEPS};
     struct sg_error err;
-    sg_method *m = NULL;
+    sg_method *m = open_method(config, NULL);
     memset(e, 0, sizeof e);
-    bool fine = sg_method_open(&m, &config, &err) == SG_OK && isnan(sg_method_budget(m));
+    bool fine = m != NULL && isnan(sg_method_budget(m));
     for (uint64_t t = 0; fine && t < STEPS; t++) {
         struct seen seen;
         fine = step(m, e, t, 1, false, &seen);
@@ -317,9 +310,9 @@ static void bits(const char *name, double share) {
        name, share, 100 * off);
     sg_method_close(m);
     config.controller_param = (const double[]){share, 0};
-    m = NULL;
+    m = open_method(config, &err);
     const bool counts = !(ops->traits & SG_TRAIT_DENSE);
-    ok((sg_method_open(&m, &config, &err) == SG_OK) == counts && (counts || strstr(err.msg, "with 'bits: 1'")),
+    ok((m != NULL) == counts && (counts || strstr(err.msg, "with 'bits: 1'")),
        "%s: a budget of entries is %s", name, counts ? "another" : err.msg);
     sg_method_close(m);
 }

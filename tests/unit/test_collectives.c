@@ -4,14 +4,14 @@
 #include <math.h>
 #include <string.h>
 
-#include "sg_verify.h"
+#include "method_case.h"
 #include "sg_rng.h"
 #include "tap.h"
 
 enum { WORKERS = SG_VERIFY_WORKERS, LAYERS = 4, D = 500, STEPS = 40 };
 
 static const size_t offset[LAYERS + 1] = {0, 1, 1, 200, D};
-static float g[WORKERS][D], e[WORKERS][D], e_other[WORKERS][D], sum[D], sum_other[D];
+static float g[WORKERS][D], e[WORKERS][D], sum[D];
 
 struct setting {
     const char *compressor;
@@ -26,23 +26,29 @@ static const struct setting settings[] = {
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
-static sg_method *opened(const struct setting *s, const char *rule, size_t workers, size_t first, size_t count,
-                         int threads) {
-    struct sg_error err;
-    const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
-                                            .compressor = sg_compressor_find(s->compressor),
-                                            .param = s->param,
-                                            .layout = {LAYERS, offset, NULL, NULL},
-                                            .feedback = {sg_feedback_find(rule), 1, {NAN, NAN, NAN, NAN}},
-                                            .seed = 9,
-                                            .workers = workers,
-                                            .first = first,
-                                            .count = count,
-                                            .exec = {.threads = threads}};
-    sg_method *m;
-    if (sg_method_open(&m, &config, &err) != SG_OK)
-        printf("# %s\n", err.msg);
-    return m;
+/* A setting with a feedback rule, on some of the workers. */
+struct setup {
+    const struct setting *setting;
+    const char *rule;
+    size_t workers;
+};
+
+static sg_method *open_part(const void *of, size_t first, size_t count, int threads) {
+    const struct setup *s = of;
+    return open_method((struct sg_method_config){.compressor = sg_compressor_find(s->setting->compressor),
+                                                 .param = s->setting->param,
+                                                 .layout = {LAYERS, offset, NULL, NULL},
+                                                 .feedback = {sg_feedback_find(s->rule), 1, {NAN, NAN, NAN, NAN}},
+                                                 .seed = 9,
+                                                 .workers = s->workers,
+                                                 .first = first,
+                                                 .count = count,
+                                                 .exec = {.threads = threads}},
+                       NULL);
+}
+
+static sg_method *opened(const struct setting *s, size_t workers) {
+    return open_part(&(struct setup){s, "gradient", workers}, 0, workers, 1);
 }
 
 /* Gradients that share a part, heavy-tailed; whole numbers if asked for. */
@@ -58,7 +64,7 @@ static void draw(size_t workers, uint64_t t, bool whole) {
 
 /* The largest difference that some steps leave between all p, and the sum with the residuals. */
 static double lost(const struct setting *s, size_t workers, bool whole, bool *fine) {
-    sg_method *m = opened(s, "gradient", workers, 0, workers, 1);
+    sg_method *m = opened(s, workers);
     double worst = 0, bits;
     *fine = m != NULL && sg_method_keeps_late(m) && !sg_method_splits(m);
     memset(e, 0, sizeof e);
@@ -100,40 +106,30 @@ static void test_nothing_is_lost(const struct setting *s) {
            s->compressor, exact);
 }
 
-/* The same steps by one rank, and by three with other threads and a checkpoint in between. */
+static void draw_six(uint64_t t) {
+    draw(6, t, false);
+}
+
 static void test_splits(const struct setting *s, const char *rule) {
-    const size_t count[] = {2, 3, 1}, workers = 6;
-    const bool keeps = sg_feedback_find(rule)->keeps;
-    sg_method *whole = opened(s, rule, workers, 0, workers, 1), *part[3];
-    bool fine = whole != NULL;
-    for (size_t p = 0, first = 0; p < 3; first += count[p++])
-        fine &= (part[p] = opened(s, rule, workers, first, count[p], 3)) != NULL;
-    memset(e, 0, sizeof e);
-    memset(e_other, 0, sizeof e_other);
-    double bits, bits_other;
-    for (uint64_t t = 0; fine && t < 20; t++) {
-        draw(workers, t, false);
-        fine = sg_verify_step(&whole, 1, t, 0.1, *g, keeps ? *e : NULL, D, sum, &bits) &&
-               sg_verify_step(part, 3, t, 0.1, *g, keeps ? *e_other : NULL, D, sum_other, &bits_other) &&
-               bits == bits_other && memcmp(sum, sum_other, sizeof sum) == 0 && memcmp(e, e_other, sizeof e) == 0;
-        for (size_t p = 0, first = 0; fine && t == 9 && p < 3; first += count[p++]) {
-            sg_method *again = opened(s, rule, workers, first, count[p], 3);
-            sg_verify_copy_state(again, part[p], first, count[p]);
-            sg_method_close(part[p]);
-            part[p] = again;
-        }
-    }
-    ok(fine, "%s %g, %s: the same bits by one rank and by three, after a checkpoint", s->compressor, s->param[0], rule);
-    sg_method_close(whole);
-    for (size_t p = 0; p < 3; p++)
-        sg_method_close(part[p]);
+    const struct setup setup = {s, rule, 6};
+    const struct split split = {.open = open_part,
+                                .of = &setup,
+                                .count = (const size_t[]){2, 3, 1},
+                                .parts = 3,
+                                .d = D,
+                                .steps = 20,
+                                .saved = 9,
+                                .gamma = 0.1,
+                                .keeps = sg_feedback_find(rule)->keeps};
+    ok(splits(&split, *g, draw_six), "%s %g, %s: the same bits by one rank and by three, after a checkpoint",
+       s->compressor, s->param[0], rule);
 }
 
 /* How many sums of ok-topk arrive between the steps of exact thresholds, and what they cost. */
 static void test_near_k(void) {
     const struct setting s = {"ok-topk", {30, NAN, NAN, NAN}, true};
     const size_t workers = 8, k = 1 + 30 + 30;
-    sg_method *m = opened(&s, "gradient", workers, 0, workers, 1);
+    sg_method *m = opened(&s, workers);
     double all = 0, cost = 0, bits;
     bool fine = m != NULL;
     memset(e, 0, sizeof e);
@@ -157,19 +153,14 @@ static void test_transform(void) {
     static const size_t whole[] = {0, 8};
     for (int sign = 0; sign < 2; sign++) {
         const double param[] = {2, NAN, sign};
-        const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
-                                                .compressor = sg_compressor_find("demo"),
-                                                .param = param,
-                                                .layout = {1, whole, NULL, NULL},
-                                                .feedback = {&sg_feedback_gradient, 0.999, {0}},
-                                                .count = 1,
-                                                .exec = {.threads = 1}};
-        struct sg_error err;
-        sg_method *m;
+        sg_method *m = open_method((struct sg_method_config){.compressor = sg_compressor_find("demo"),
+                                                             .param = param,
+                                                             .layout = {1, whole, NULL, NULL},
+                                                             .feedback = {&sg_feedback_gradient, 0.999, {0}}},
+                                   NULL);
         float residual[8] = {0}, out[8];
         double off = 0, kept = 0, bits = 0;
-        bool fine =
-            sg_method_open(&m, &config, &err) == SG_OK && sg_verify_step(&m, 1, 0, 1, x, residual, 8, out, &bits);
+        const bool fine = m != NULL && sg_verify_step(&m, 1, 0, 1, x, residual, 8, out, &bits);
         for (size_t i = 0; i < 8; i++) {
             off = fmax(off, fabs((double)out[i] - (sign ? copysign(1, (double)right[i]) : (double)right[i])));
             kept += (double)residual[i] * (double)residual[i];
@@ -178,16 +169,13 @@ static void test_transform(void) {
            "demo, sign %d: 2 coefficients of 8 (off by %.2g)", sign, off);
         sg_method_close(m);
     }
-    const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
-                                            .compressor = sg_compressor_find("demo"),
-                                            .layout = {1, whole, NULL, NULL},
-                                            .feedback = {&sg_feedback_update, 1, {0}},
-                                            .count = 1,
-                                            .exec = {.threads = 1}};
     struct sg_error err = {.msg = ""};
-    sg_method *m;
-    ok(sg_method_open(&m, &config, &err) == SG_ERR_ARGUMENT && strstr(err.msg, "use 'gradient'"), "refused: %s",
-       err.msg);
+    ok(!open_method((struct sg_method_config){.compressor = sg_compressor_find("demo"),
+                                              .layout = {1, whole, NULL, NULL},
+                                              .feedback = {&sg_feedback_update, 1, {0}}},
+                    &err) &&
+           err.status == SG_ERR_ARGUMENT && strstr(err.msg, "use 'gradient'"),
+       "refused: %s", err.msg);
 }
 
 int main(void) {

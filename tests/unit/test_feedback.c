@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "method_case.h"
 #include "sg_method.h"
 #include "sg_rng.h"
 #include "tap.h"
@@ -15,17 +16,14 @@ static const size_t offset[] = {0, 100, D};
 
 static sg_method *opened(const struct sg_feedback *feedback, const struct sg_code *code, struct sg_error *err) {
     const double param[] = {K, NAN};
-    const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
-                                            .compressor = sg_compressor_find("topk"),
-                                            .param = param,
-                                            .layout = {2, offset, NULL, NULL},
-                                            .feedback = *feedback,
-                                            .code = code,
-                                            .count = WORKERS,
-                                            .exec = {.threads = 2}};
-    sg_method *m = NULL;
-    err->status = sg_method_open(&m, &config, err);
-    return m;
+    return open_method((struct sg_method_config){.compressor = sg_compressor_find("topk"),
+                                                 .param = param,
+                                                 .layout = {2, offset, NULL, NULL},
+                                                 .feedback = *feedback,
+                                                 .code = code,
+                                                 .count = WORKERS,
+                                                 .exec = {.threads = 2}},
+                       err);
 }
 
 static void draw(float *g, size_t worker, uint64_t t) {
@@ -208,20 +206,18 @@ static void test_golden(void) {
     static const float g[GOLDEN] = {3, 2, 1};
     for (size_t c = 0; c < sizeof golden / sizeof *golden; c++) {
         const double param[] = {1, NAN};
-        struct sg_method_config config = {.size = sizeof(struct sg_method_config),
-                                          .compressor = sg_compressor_find("topk"),
-                                          .param = param,
-                                          .layout = {1, whole, NULL, NULL},
-                                          .feedback = {sg_feedback_find(golden[c].name), 1, {0}},
-                                          .count = 1,
-                                          .exec = {.threads = 1}};
+        struct sg_feedback feedback = {sg_feedback_find(golden[c].name), 1, {0}};
+        memcpy(feedback.param, golden[c].param, sizeof golden[c].param);
+        sg_method *m = open_method((struct sg_method_config){.compressor = sg_compressor_find("topk"),
+                                                             .param = param,
+                                                             .layout = {1, whole, NULL, NULL},
+                                                             .feedback = feedback},
+                                   NULL);
         struct sg_error err;
         struct sg_message message;
-        sg_method *m;
         float e[GOLDEN] = {0};
         double worst = 0;
-        memcpy(config.feedback.param, golden[c].param, sizeof golden[c].param);
-        bool fine = sg_method_open(&m, &config, &err) == SG_OK;
+        bool fine = m != NULL;
         for (uint64_t t = 0; fine && t < GOLDEN_STEPS; t++) {
             float sum[GOLDEN] = {0};
             if (golden[c].param[1] > 0 && t == GOLDEN_STEPS - 1)

@@ -1,5 +1,5 @@
 /* Halves against the definition of the format, and what rounding a message leaves in the residual. */
-#include "sg_verify.h"
+#include "method_case.h"
 #include "tap.h"
 
 #include <float.h>
@@ -97,17 +97,12 @@ static void test_round(void) {
 static sg_method *opened(const char *name, double parameter, const struct sg_code *code) {
     static const size_t offset[] = {0, N / 3, N};
     const double param[8] = {parameter, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
-    const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
-                                            .compressor = sg_compressor_find(name),
-                                            .param = param,
-                                            .layout = {2, offset, NULL, NULL},
-                                            .feedback = {&sg_feedback_update, 1, {0}},
-                                            .count = 1,
-                                            .code = code,
-                                            .exec = {.threads = 1}};
-    struct sg_error err;
-    sg_method *c;
-    return sg_method_open(&c, &config, &err) == SG_OK ? c : NULL;
+    return open_method((struct sg_method_config){.compressor = sg_compressor_find(name),
+                                                 .param = param,
+                                                 .layout = {2, offset, NULL, NULL},
+                                                 .feedback = {&sg_feedback_update, 1, {0}},
+                                                 .code = code},
+                       NULL);
 }
 
 /* One step from the same residual in both precisions: the same entries, and value + residual the same number. */

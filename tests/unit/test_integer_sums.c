@@ -1,5 +1,6 @@
 /* Compressors whose workers' integers are added: SwitchML, IntSGD, Global-QSGD. The sum is within their promise of that of all
- * p, residuals hold what is missing, the bits are the published ones, and ranks and checkpoints change nothing. */
+ * p, residuals hold what is missing, and the bits are the published ones. */
+#include "method_case.h"
 #include "sg_drive.h"
 #include "tap.h"
 
@@ -12,7 +13,7 @@
 enum { D = 1000, LAYERS = 3, WORKERS = 4, MOST_PARAMS = 4 };
 
 static const size_t offset[] = {0, 600, 600, D};
-static float g[WORKERS][D], e[WORKERS][D], other[WORKERS][D], sum[D], sum_other[D];
+static float g[WORKERS][D], e[WORKERS][D], sum[D];
 static struct sg_error err;
 
 struct setting {
@@ -21,19 +22,15 @@ struct setting {
     const struct sg_feedback_rule *rule;
 };
 
-static sg_method *open_part(const struct setting *s, size_t first, size_t count, int threads) {
-    sg_method *m = NULL;
-    const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
-                                            .compressor = sg_compressor_find(s->name),
-                                            .param = s->param,
-                                            .layout = {LAYERS, offset, NULL, NULL},
-                                            .feedback = {s->rule, 1, {0}},
-                                            .seed = 3,
-                                            .first = first,
-                                            .count = count,
-                                            .workers = WORKERS,
-                                            .exec = {.threads = threads}};
-    return sg_method_open(&m, &config, &err) == SG_OK ? m : NULL;
+static sg_method *opened(const struct setting *s, int threads) {
+    return open_method((struct sg_method_config){.compressor = sg_compressor_find(s->name),
+                                                 .param = s->param,
+                                                 .layout = {LAYERS, offset, NULL, NULL},
+                                                 .feedback = {s->rule, 1, {0}},
+                                                 .seed = 3,
+                                                 .count = WORKERS,
+                                                 .exec = {.threads = threads}},
+                       &err);
 }
 
 struct seen {
@@ -49,21 +46,17 @@ static sg_status see(void *of, size_t worker, unsigned round, const struct sg_me
     return SG_OK;
 }
 
-/* One step of all workers, who live on `parts` methods of as many workers each; `to` is the sum of the last one. */
-static bool step(sg_method **part, size_t parts, uint64_t t, bool keeps, float kept[WORKERS][D], float *to,
-                 double *bits) {
-    static float sums[WORKERS][D];
-    float *of_part[WORKERS];
+/* One step of all workers, with residuals in e if it `keeps` any. */
+static bool step(sg_method *m, uint64_t t, bool keeps, double *bits) {
     struct sg_message message[WORKERS];
     struct seen seen = {true, 0};
-    for (size_t p = 0; p < parts; p++)
-        of_part[p] = p + 1 < parts ? sums[p] : to;
-    struct sg_play play = {.part = part,
-                           .parts = parts,
+    float *to = sum;
+    struct sg_play play = {.part = &m,
+                           .parts = 1,
                            .d = D,
                            .g = *g,
-                           .e = keeps ? *kept : NULL,
-                           .sum = of_part,
+                           .e = keeps ? *e : NULL,
+                           .sum = &to,
                            .message = message,
                            .sent = see,
                            .of = &seen};
@@ -79,7 +72,7 @@ static void draw(uint64_t t) {
 
 /* The sum and the residuals are all that came in, but for rounding. */
 static void test_nothing_is_lost(const struct setting *s) {
-    sg_method *m = open_part(s, 0, WORKERS, 1);
+    sg_method *m = opened(s, 1);
     double in[D], off = 0, bits;
     bool fine = m != NULL;
     memset(e, 0, sizeof e);
@@ -90,7 +83,7 @@ static void test_nothing_is_lost(const struct setting *s) {
             for (size_t w = 0; w < WORKERS; w++)
                 in[i] += (double)e[w][i] + (double)g[w][i];
         }
-        fine = step(&m, 1, t, true, e, sum, &bits);
+        fine = step(m, t, true, &bits);
         for (size_t i = 0; i < D; i++) {
             double out = (double)sum[i];
             for (size_t w = 0; w < WORKERS; w++)
@@ -107,14 +100,14 @@ static void test_nothing_is_lost(const struct setting *s) {
 static void test_unbiased(const struct setting *s, double unit) {
     enum { DRAWS = 4096 };
     static double mean[D], squares[D];
-    sg_method *m = open_part(s, 0, WORKERS, 1);
+    sg_method *m = opened(s, 1);
     double bits, worst = 0;
     bool fine = m != NULL;
     memset(mean, 0, sizeof mean);
     memset(squares, 0, sizeof squares);
     draw(0);
     for (uint64_t t = 0; fine && t < DRAWS; t++) {
-        fine = step(&m, 1, t, false, e, sum, &bits);
+        fine = step(m, t, false, &bits);
         for (size_t i = 0; i < D; i++)
             mean[i] += (double)sum[i] / DRAWS, squares[i] += (double)sum[i] * (double)sum[i] / DRAWS;
     }
@@ -132,11 +125,11 @@ static void test_unbiased(const struct setting *s, double unit) {
 /* Half a unit of 1 / f for each worker, the published bits, and every q within its share of the integer. */
 static void test_switchml(double integer_bits, double blocks) {
     const struct setting s = {"switchml", {integer_bits, 100}, &sg_feedback_none};
-    sg_method *m = open_part(&s, 0, WORKERS, 1);
+    sg_method *m = opened(&s, 1);
     double bits = 0, worst = 0;
     draw(1);
     memset(g[2], 0, sizeof g[2]);
-    bool fine = m != NULL && step(&m, 1, 0, false, e, sum, &bits);
+    bool fine = m != NULL && step(m, 0, false, &bits);
     for (size_t at = 0; at < D; at += 100) {
         double largest = 0;
         int exponent;
@@ -160,10 +153,10 @@ static void test_switchml(double integer_bits, double blocks) {
 
 static void test_intsgd(void) {
     const struct setting s = {"intsgd", {8, 0.9, 1}, &sg_feedback_none};
-    sg_method *m = open_part(&s, 0, WORKERS, 1);
+    sg_method *m = opened(&s, 1);
     double bits = 0;
     draw(1);
-    bool fine = m != NULL && step(&m, 1, 0, false, e, sum, &bits) && bits == 32.0 * D;
+    bool fine = m != NULL && step(m, 0, false, &bits) && bits == 32.0 * D;
     float right[D] = {0};
     double square = 0, worst = 0;
     for (size_t i = 0; i < D; i++) {
@@ -173,39 +166,11 @@ static void test_intsgd(void) {
     }
     ok(fine && memcmp(right, sum, sizeof sum) == 0, "intsgd: the first step is exact");
     const double alpha = sqrt(D) / sqrt(2 * WORKERS * square);
-    fine = fine && step(&m, 1, 1, false, e, sum, &bits) && bits == 8.0 * D;
+    fine = fine && step(m, 1, false, &bits) && bits == 8.0 * D;
     for (size_t i = 0; i < D; i++)
         worst = fmax(worst, fabs((double)sum[i] - (double)right[i]) * alpha / WORKERS);
     ok(fine && worst < 1 && worst > 0.5, "intsgd: then every worker is within 1 / alpha (%.3f)", worst);
     sg_method_close(m);
-}
-
-static void test_splits(const struct setting *s) {
-    sg_method *whole = open_part(s, 0, WORKERS, 1), *part[2];
-    bool fine = whole != NULL;
-    double bits, bits_other;
-    for (size_t p = 0; p < 2; p++)
-        fine &= (part[p] = open_part(s, 2 * p, 2, 3)) != NULL;
-    memset(e, 0, sizeof e);
-    memset(other, 0, sizeof other);
-    for (uint64_t t = 0; fine && t < 6; t++) {
-        draw(t);
-        fine = step(&whole, 1, t, true, e, sum, &bits) && step(part, 2, t, true, other, sum_other, &bits_other) &&
-               bits == bits_other && memcmp(sum, sum_other, sizeof sum) == 0 && memcmp(e, other, sizeof e) == 0;
-        for (size_t p = 0; t == 2 && p < 2; p++) {
-            void *common = malloc(sg_method_common_bytes(part[p]) + 1);
-            sg_method *again = open_part(s, 2 * p, 2, 2);
-            sg_method_common_save(part[p], common);
-            sg_method_common_load(again, common);
-            free(common);
-            sg_method_close(part[p]);
-            part[p] = again;
-        }
-    }
-    ok(fine, "%s: the same bits on one rank and on two, after a checkpoint", s->name);
-    sg_method_close(whole);
-    for (size_t p = 0; p < 2; p++)
-        sg_method_close(part[p]);
 }
 
 /* Workers' largest floats, with both signs at every place. */
@@ -213,7 +178,7 @@ static void test_largest(struct setting s) {
     static float big[WORKERS][D], kept[WORKERS][D], total[D];
     double bits;
     bool fine = true;
-    sg_method *m = open_part(&s, 0, WORKERS, WORKERS);
+    sg_method *m = opened(&s, WORKERS);
     memset(kept, 0, sizeof kept);
     for (size_t i = 0; i < WORKERS * D; i++)
         big[i / D][i % D] = i % 3 ? 0x1p127F : -0x1p127F;
@@ -226,7 +191,7 @@ static void test_largest(struct setting s) {
 
 static void refused(const char *why, struct setting s) {
     s.rule = &sg_feedback_none;
-    sg_method *m = open_part(&s, 0, WORKERS, 1);
+    sg_method *m = opened(&s, 1);
     ok(m == NULL && strstr(err.msg, why) != NULL, "refused: %s", err.msg);
     sg_method_close(m);
 }
@@ -237,10 +202,8 @@ int main(void) {
                          intsgd = {"intsgd", {8, 0.9, 1}, &sg_feedback_gradient},
                          global = {"global-qsgd", {8}, &sg_feedback_gradient};
     const struct setting *all[] = {&switchml, &coarse, &intsgd, &global};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         test_nothing_is_lost(all[i]);
-        test_splits(all[i]);
-    }
     test_switchml(32, 10);
     test_switchml(16, 10);
     test_intsgd();
@@ -252,7 +215,6 @@ int main(void) {
     test_unbiased(&(struct setting){"global-qsgd", {8}, &sg_feedback_none}, WORKERS * largest / 127);
     for (double bits = 3; bits <= 8; bits += 5)
         test_unbiased(&(struct setting){"global-qsgd-exp", {bits}, &sg_feedback_none}, 0);
-    test_splits(&(struct setting){"global-qsgd-exp", {8}, &sg_feedback_gradient});
     test_largest((struct setting){"global-qsgd", {2}, &sg_feedback_gradient});
     test_largest((struct setting){"global-qsgd-exp", {4}, &sg_feedback_gradient});
     refused("too few for the sum of 4 workers", (struct setting){"global-qsgd-exp", {2}, NULL});

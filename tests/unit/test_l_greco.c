@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "method_case.h"
 #include "sg_method.h"
 #include "sg_rng.h"
 #include "tap.h"
@@ -107,18 +108,13 @@ static void draw(float *g, uint64_t t) {
 }
 
 static sg_method *opened(const char *compressor, const double *param, const double *controller_param) {
-    const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
-                                            .compressor = sg_compressor_find(compressor),
-                                            .param = param,
-                                            .controller = controller_param ? greco : NULL,
-                                            .controller_param = controller_param,
-                                            .layout = {N_LAYERS, offset, NULL, NULL},
-                                            .feedback = {&sg_feedback_gradient, 1, {0}},
-                                            .count = 1,
-                                            .exec = {.threads = 2}};
-    sg_method *m = NULL;
-    err.status = sg_method_open(&m, &config, &err);
-    return m;
+    return open_method((struct sg_method_config){.compressor = sg_compressor_find(compressor),
+                                                 .param = param,
+                                                 .controller = controller_param ? greco : NULL,
+                                                 .controller_param = controller_param,
+                                                 .layout = {N_LAYERS, offset, NULL, NULL},
+                                                 .exec = {.threads = 2}},
+                       &err);
 }
 
 /* |x - C(x)|^2 and bits of one message without feedback from earlier steps. */

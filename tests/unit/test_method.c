@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "method_case.h"
 #include "sg_drive.h"
 #include "sg_rng.h"
 #include "tap.h"
@@ -15,21 +16,16 @@ static struct sg_error err;
 
 static sg_method *opened(const char *compressor, const double *param, const char *controller,
                          const double *controller_param) {
-    const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
-                                            .compressor = sg_compressor_find(compressor),
-                                            .param = param,
-                                            .controller = controller ? sg_controller_find(controller) : NULL,
-                                            .controller_param = controller_param,
-                                            .layout = {3, offset, NULL, NULL},
-                                            .feedback = {&sg_feedback_gradient, 1, {0}},
-                                            .seed = 3,
-                                            .count = WORKERS,
-                                            .steps_per_epoch = PER_EPOCH,
-                                            .steps = STEPS,
-                                            .exec = {.threads = 1}};
-    sg_method *m = NULL;
-    err.status = sg_method_open(&m, &config, &err);
-    return m;
+    return open_method((struct sg_method_config){.compressor = sg_compressor_find(compressor),
+                                                 .param = param,
+                                                 .controller = controller ? sg_controller_find(controller) : NULL,
+                                                 .controller_param = controller_param,
+                                                 .layout = {3, offset, NULL, NULL},
+                                                 .seed = 3,
+                                                 .count = WORKERS,
+                                                 .steps_per_epoch = PER_EPOCH,
+                                                 .steps = STEPS},
+                       &err);
 }
 
 /* A layer's gradients change their size at steps of its own; the learning rate falls at step 40. */

@@ -1,6 +1,6 @@
 /* What coders promise of C(x): unbiased ones are x in the mean, and the declared bounds of the error hold; a grid's step is on
  * the gradient's scale and obeys a budget of entries. */
-#include "sg_verify.h"
+#include "method_case.h"
 #include "tap.h"
 
 #include <stdbool.h>
@@ -44,19 +44,13 @@ static struct promise promise_of(const struct sg_compressor_ops *ops, int turn) 
 }
 
 static sg_method *open_promise(const struct promise *p, const struct sg_feedback_rule *rule) {
-    sg_method *m = NULL;
-    const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
-                                            .compressor = p->ops,
-                                            .param = p->param,
-                                            .layout = {3, offset, NULL, NULL},
-                                            .feedback = {rule, 1, {0}},
-                                            .seed = 5,
-                                            .first = 3,
-                                            .count = 1,
-                                            .exec = {.threads = 1}};
-    if (sg_method_open(&m, &config, &err) != SG_OK)
-        printf("# %s\n", err.msg);
-    return m;
+    return open_method((struct sg_method_config){.compressor = p->ops,
+                                                 .param = p->param,
+                                                 .layout = {3, offset, NULL, NULL},
+                                                 .feedback = {rule, 1, {0}},
+                                                 .seed = 5,
+                                                 .first = 3},
+                       NULL);
 }
 
 /* The mean over DRAWS of every element within 5 standard deviations of x. The deviation is measured; where a rare draw was
@@ -127,21 +121,17 @@ static void test_step_unit(void) {
 static void test_budget(void) {
     enum { STEPS = 400 };
     const double param[] = {NAN, NAN, NAN}, total[] = {0.05 * N * STEPS, 0};
-    const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
-                                            .compressor = sg_compressor_find("grid"),
-                                            .param = param,
-                                            .controller = sg_controller_find("budget"),
-                                            .controller_param = total,
-                                            .layout = {3, offset, NULL, NULL},
-                                            .feedback = {&sg_feedback_gradient, 1, {0}},
-                                            .seed = 5,
-                                            .count = 1,
-                                            .steps = STEPS,
-                                            .exec = {.threads = 1}};
-    sg_method *m = NULL;
+    sg_method *m = open_method((struct sg_method_config){.compressor = sg_compressor_find("grid"),
+                                                         .param = param,
+                                                         .controller = sg_controller_find("budget"),
+                                                         .controller_param = total,
+                                                         .layout = {3, offset, NULL, NULL},
+                                                         .seed = 5,
+                                                         .steps = STEPS},
+                               NULL);
     float e[N] = {0};
     double entries = 0;
-    bool fine = sg_method_open(&m, &config, &err) == SG_OK;
+    bool fine = m != NULL;
     for (uint64_t t = 0; fine && t < STEPS; t++) {
         struct sg_message message;
         sg_pattern_fill(x, N, SG_PATTERN_NORMAL, t);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sg_verify.h"
+#include "method_case.h"
 #include "sg_rng.h"
 #include "tap.h"
 
@@ -22,28 +22,24 @@ struct run {
     const double *controller_param;
 };
 
-static sg_method *open_part(const struct run *run, size_t first, size_t count, int threads) {
-    static struct sg_error err;
+static sg_method *open_part(const void *of, size_t first, size_t count, int threads) {
+    const struct run *run = of;
     const struct sg_compressor_ops *ops = sg_compressor_find(run->compressor);
     double param[8] = {run->rank, NAN, run->local};
     for (size_t i = 0; i < ops->n_params && strcmp(run->compressor, "powersgd") != 0; i++)
         param[i] = strcmp(ops->params[i].name, "k") == 0 ? 9 : ops->params[i].preset;
-    const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
-                                            .compressor = ops,
-                                            .param = param,
-                                            .controller = run->controller,
-                                            .controller_param = run->controller_param,
-                                            .layout = {LAYERS, offset, NULL, rows},
-                                            .feedback = {run->rule, 1, {NAN, NAN, NAN, NAN}},
-                                            .seed = 9,
-                                            .workers = WORKERS,
-                                            .first = first,
-                                            .count = count,
-                                            .exec = {.threads = threads}};
-    sg_method *m;
-    if (sg_method_open(&m, &config, &err) != SG_OK)
-        printf("# %s\n", err.msg);
-    return m;
+    return open_method((struct sg_method_config){.compressor = ops,
+                                                 .param = param,
+                                                 .controller = run->controller,
+                                                 .controller_param = run->controller_param,
+                                                 .layout = {LAYERS, offset, NULL, rows},
+                                                 .feedback = {run->rule, 1, {NAN, NAN, NAN, NAN}},
+                                                 .seed = 9,
+                                                 .workers = WORKERS,
+                                                 .first = first,
+                                                 .count = count,
+                                                 .exec = {.threads = threads}},
+                       NULL);
 }
 
 /* Gradients that share a part, as those of workers do; layer 0 has rank `rank` if that is not 0. */
@@ -62,7 +58,7 @@ static bool step(sg_method **part, size_t parts, uint64_t t, float (*g)[D], floa
     return sg_verify_step(part, parts, t, t % 3 ? 0.1 : 0.2, *g, e ? *e : NULL, D, sum, bits);
 }
 
-static float g[WORKERS][D], e[WORKERS][D], sum[D], e_other[WORKERS][D], sum_other[D];
+static float g[WORKERS][D], e[WORKERS][D], sum[D];
 
 static double square_of(const float *x, size_t n) {
     double s = 0;
@@ -136,48 +132,35 @@ static void test_rank(void) {
     sg_method_close(m);
 }
 
-/* The same steps by one rank, and by three with other threads and a checkpoint in between. */
+static void draw_all(uint64_t t) {
+    for (size_t w = 0; w < WORKERS; w++)
+        draw(g[w], w, t, 0);
+}
+
 static void test_splits(const char *compressor, const struct sg_feedback_rule *rule,
                         const struct sg_controller_ops *controller, double local) {
     const double high[8] = {1, 4, 0.5, 2, 0};
     const struct run run = {compressor, rule, 2, local, controller, high};
-    const size_t count[] = {1, 2, 1};
-    sg_method *whole = open_part(&run, 0, WORKERS, 1), *part[3], *again[3];
-    if (strcmp(compressor, "demo") == 0 && rule->in_updates) {
-        ok(whole == NULL, "demo, %s: refused, for its mean over senders is not in updates", rule->name);
+    const bool mean = strcmp(compressor, "demo") == 0 && rule->in_updates;
+    if (mean || rule->resets) {
+        sg_method *m = open_part(&run, 0, WORKERS, 1);
+        ok(m == NULL, "%s, %s: refused, for %s", compressor, rule->name,
+           mean ? "its mean over senders is not in updates" : "residuals cannot be sent in rounds");
+        sg_method_close(m);
         return;
     }
-    if (rule->resets) {
-        ok(whole == NULL, "%s, %s: refused, for residuals cannot be sent in rounds", compressor, rule->name);
-        return;
-    }
-    bool fine = whole != NULL;
-    for (size_t p = 0, first = 0; p < 3; first += count[p++])
-        fine &= (part[p] = open_part(&run, first, count[p], 3)) != NULL;
-    memset(e, 0, sizeof e);
-    memset(e_other, 0, sizeof e_other);
-    double bits, bits_other;
-    for (uint64_t t = 0; fine && t < 12; t++) {
-        for (size_t w = 0; w < WORKERS; w++)
-            draw(g[w], w, t, 0);
-        const bool keeps = rule->keeps;
-        fine = step(&whole, 1, t, g, keeps ? e : NULL, sum, &bits) &&
-               step(part, 3, t, g, keeps ? e_other : NULL, sum_other, &bits_other) && bits == bits_other &&
-               memcmp(sum, sum_other, sizeof sum) == 0 && memcmp(e, e_other, sizeof e) == 0;
-        if (t != 5)
-            continue;
-        for (size_t p = 0, first = 0; fine && p < 3; first += count[p++]) {
-            again[p] = open_part(&run, first, count[p], 3);
-            sg_verify_copy_state(again[p], part[p], first, count[p]);
-            sg_method_close(part[p]);
-            part[p] = again[p];
-        }
-    }
-    ok(fine, "%s, %s%s, local %g: the same bits by one rank and by three, with 1 and 3 threads, after a checkpoint",
+    const struct split split = {.open = open_part,
+                                .of = &run,
+                                .count = (const size_t[]){1, 2, 1},
+                                .parts = 3,
+                                .d = D,
+                                .steps = 12,
+                                .saved = 5,
+                                .gamma = 0.1,
+                                .keeps = rule->keeps};
+    ok(splits(&split, *g, draw_all),
+       "%s, %s%s, local %g: the same bits by one rank and by three, with 1 and 3 threads, after a checkpoint",
        compressor, rule->name, controller ? ", accordion on the rank" : "", local);
-    sg_method_close(whole);
-    for (size_t p = 0; p < 3; p++)
-        sg_method_close(part[p]);
 }
 
 static void test_refusals(void) {

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "method_case.h"
 #include "sg_drive.h"
-#include "sg_verify.h"
 #include "sg_rng.h"
 #include "tap.h"
 
@@ -17,19 +17,13 @@ static const float p[N] = {0.5F, -1.25F, 2, -0.125F, 0, 3, -2.5F, 0.75F};
 static const struct sg_kernels *kernels; /* NULL = the best ones */
 
 static sg_method *opened(const char *name, const double *param, const struct sg_feedback_rule *rule, size_t workers) {
-    static struct sg_error err;
-    const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
-                                            .compressor = sg_compressor_find(name),
-                                            .param = param,
-                                            .layout = {1, whole, NULL, NULL},
-                                            .feedback = {rule, 1, {NAN, NAN, NAN, NAN}},
-                                            .count = workers,
-                                            .kernels = kernels,
-                                            .exec = {.threads = 1}};
-    sg_method *m = NULL;
-    if (sg_method_open(&m, &config, &err) != SG_OK)
-        printf("# %s\n", err.msg);
-    return m;
+    return open_method((struct sg_method_config){.compressor = sg_compressor_find(name),
+                                                 .param = param,
+                                                 .layout = {1, whole, NULL, NULL},
+                                                 .feedback = {rule, 1, {NAN, NAN, NAN, NAN}},
+                                                 .count = workers,
+                                                 .kernels = kernels},
+                       NULL);
 }
 
 /* ---- golden values ---- */

@@ -1,7 +1,7 @@
 /* How often the last step's k-th magnitude is a good enough hint for Top-k: logistic regression on madelon, 20 workers,
  * error feedback, the kernel watched from outside. results/BENCHMARKS.md has the definition and the numbers. */
+#include "method_case.h"
 #include "message_values.h"
-#include "sg_verify.h"
 #include "tap.h"
 #include "temporary.h"
 
@@ -83,18 +83,16 @@ static void test_hits(const struct sg_matrix *a, double l2, const double *start,
     memcpy(x, start, sizeof x);
     memset(worker, 0, sizeof worker);
     for (uint32_t w = 0; w < WORKERS; w++) {
-        const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
-                                                .compressor = sg_compressor_find("topk"),
-                                                .param = param,
-                                                .layout = {.n_layers = 1, .offset = offset},
-                                                .feedback = {&sg_feedback_update, 1, {0}},
-                                                .first = w,
-                                                .count = 1,
-                                                .kernels = &kernels,
-                                                .exec = {.threads = 1}};
         for (uint32_t i = 0; i < SHARD; i++) /* the file's rows are in no order */
             worker[w].row[i] = w + WORKERS * i;
-        good = good && sg_method_open(&worker[w].method, &config, &err) == SG_OK;
+        worker[w].method = open_method((struct sg_method_config){.compressor = sg_compressor_find("topk"),
+                                                                 .param = param,
+                                                                 .layout = {.n_layers = 1, .offset = offset},
+                                                                 .feedback = {&sg_feedback_update, 1, {0}},
+                                                                 .first = w,
+                                                                 .kernels = &kernels},
+                                       NULL);
+        good = good && worker[w].method != NULL;
     }
     for (uint64_t s = 0; good && s < STEPS; s++)
         good = step(worker, x, a, l2, s, batch);
