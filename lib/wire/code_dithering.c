@@ -9,7 +9,6 @@
  * ceil(log2(s + 1)) bits for k, 0 for the number 0, and above them 1 if the number is below 0. The number 0 has no sign. */
 #include <math.h>
 
-#include "sg_device_codes.h"
 #include "sg_half.h"
 #include "wire_buckets.h"
 
@@ -71,7 +70,8 @@ static bool valid_fields(const uint32_t *field, size_t count, uint32_t levels) {
 }
 
 static const struct wire_buckets dithering = {
-    .layout = {.scalars = 1, .least_setting = 1, .most_setting = MOST_LEVELS, .bits = bits_of},
+    .layout =
+        {.scalars = 1, .least_setting = 1, .most_setting = MOST_LEVELS, .bits = bits_of, .on_gpu = SG_BUCKETS_PARTS},
     .draws = always,
     .bucket = bucket_of,
     .setting = levels_of,
@@ -84,13 +84,8 @@ static const struct wire_buckets dithering = {
 WIRE_BUCKETS_FUNCTIONS(dithering, dithering)
 
 static int dithering_there(void *data, const struct sg_numbers *n, size_t *bytes, double *bits) {
-    const struct sg_device_buckets b = {.code = SG_BUCKETS_PARTS, .by_largest = n->param[MAX_NORM] > 0};
-    return wire_buckets_encode_on_gpu(&dithering.layout, data, n, bucket_of(n), levels_of, &b, bytes, bits);
-}
-
-static void read_there(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
-                       const struct sg_exec *exec) {
-    kernels->codes->read_buckets(exec, to, m->data, m->bytes, m->count, m->parts, SG_BUCKETS_PARTS);
+    const struct sg_device_buckets b = {.by_largest = n->param[MAX_NORM] > 0};
+    return wire_buckets_encode_on_gpu(&dithering, data, n, &b, bytes, bits);
 }
 
 const struct sg_parameter sg_code_dithering_params[PARAMS] = {
@@ -112,5 +107,5 @@ const struct sg_code sg_code_dithering = {
     .valid = dithering_valid,
     .layout = &dithering.layout,
     .encode_on_gpu = dithering_there,
-    .read_on_gpu = read_there,
+    .read_on_gpu = wire_buckets_read_on_gpu,
 };

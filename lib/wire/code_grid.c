@@ -13,7 +13,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "sg_device_codes.h"
 #include "sg_half.h"
 #include "wire_buckets.h"
 
@@ -77,8 +76,12 @@ static bool valid_fields(const uint32_t *field, size_t count, uint32_t bits) {
 }
 
 static const struct wire_buckets grid = {
-    .layout =
-        {.scalars = 1, .least_setting = 2, .most_setting = MOST_BITS, .bits = bits_of, .sign = WIRE_TWOS_COMPLEMENT},
+    .layout = {.scalars = 1,
+               .least_setting = 2,
+               .most_setting = MOST_BITS,
+               .bits = bits_of,
+               .sign = WIRE_TWOS_COMPLEMENT,
+               .on_gpu = SG_BUCKETS_STEPS},
     .draws = at_random,
     .setting = setting_of,
     .measure = measure,
@@ -196,18 +199,12 @@ static int grid_there(void *data, const struct sg_numbers *n, size_t *bytes, dou
         return SG_KERNEL_MEMORY;
     for (size_t i = 0; i < n->parts; i++)
         step[i] = step_of(n, i);
-    const struct sg_device_buckets b = {
-        .code = SG_BUCKETS_STEPS, .nearest = !at_random(n), .step = step, .beyond = &beyond};
-    const int status = wire_buckets_encode_on_gpu(&grid.layout, data, n, WIRE_WHOLE_PART, setting_of, &b, bytes, bits);
+    const struct sg_device_buckets b = {.nearest = !at_random(n), .step = step, .beyond = &beyond};
+    const int status = wire_buckets_encode_on_gpu(&grid, data, n, &b, bytes, bits);
     *bytes += (size_t)ENTRY * beyond;
     *bits = n->param[BITS] * (double)n->count + 64.0 * beyond;
     free(step);
     return status;
-}
-
-static void read_there(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
-                       const struct sg_exec *exec) {
-    kernels->codes->read_buckets(exec, to, m->data, m->bytes, m->count, m->parts, SG_BUCKETS_STEPS);
 }
 
 const struct sg_parameter sg_code_grid_params[PARAMS] = {
@@ -230,5 +227,5 @@ const struct sg_code sg_code_grid = {
     .valid = valid_grid,
     .layout = &grid.layout,
     .encode_on_gpu = grid_there,
-    .read_on_gpu = read_there,
+    .read_on_gpu = wire_buckets_read_on_gpu,
 };

@@ -14,7 +14,6 @@
 #include <math.h>
 
 #include "sg_debug.h"
-#include "sg_device_codes.h"
 #include "sg_half.h"
 #include "wire_buckets.h"
 
@@ -88,7 +87,8 @@ static bool valid_levels(const uint32_t *field, size_t count, uint32_t levels) {
 }
 
 static const struct wire_buckets levels = {
-    .layout = {.scalars = 1, .least_setting = 1, .most_setting = MOST_LEVELS, .bits = bits_of},
+    .layout =
+        {.scalars = 1, .least_setting = 1, .most_setting = MOST_LEVELS, .bits = bits_of, .on_gpu = SG_BUCKETS_LEVELS},
     .draws = always,
     .bucket = bucket_of,
     .setting = levels_of,
@@ -111,15 +111,9 @@ static size_t encode_levels(void *data, const struct sg_numbers *n, double *bits
 /* ---- on a GPU ---- */
 
 static int levels_there(void *data, const struct sg_numbers *n, size_t *bytes, double *bits) {
-    const struct sg_device_buckets b = {
-        .code = SG_BUCKETS_LEVELS, .by_largest = n->param[MAX_NORM] > 0, .inverted = n->param[QUIRK] > 0};
+    const struct sg_device_buckets b = {.by_largest = n->param[MAX_NORM] > 0, .inverted = n->param[QUIRK] > 0};
     SG_ASSERT(n->scale == NULL);
-    return wire_buckets_encode_on_gpu(&levels.layout, data, n, bucket_of(n), levels_of, &b, bytes, bits);
-}
-
-static void read_there(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
-                       const struct sg_exec *exec) {
-    kernels->codes->read_buckets(exec, to, m->data, m->bytes, m->count, m->parts, SG_BUCKETS_LEVELS);
+    return wire_buckets_encode_on_gpu(&levels, data, n, &b, bytes, bits);
 }
 
 const struct sg_parameter sg_code_levels_params[PARAMS] = {
@@ -144,5 +138,5 @@ const struct sg_code sg_code_levels = {
     .valid = levels_valid,
     .layout = &levels.layout,
     .encode_on_gpu = levels_there,
-    .read_on_gpu = read_there,
+    .read_on_gpu = wire_buckets_read_on_gpu,
 };

@@ -8,7 +8,6 @@
  * The layout is that of wire_buckets.h without scalars, and the setting is the bits of a field. `natural` writes the
  * exponent's 8 bits, 0 for the number 0, and the sign above them. `natural-8` is GRACE's variant with 7 bits for exponents:
  * x is 0 below 2^-108, and at most 2^18. The number 0 has no sign. */
-#include "sg_device_codes.h"
 #include "sg_half.h"
 #include "wire_buckets.h"
 
@@ -57,15 +56,10 @@ static bool valid_powers(const uint32_t *field, size_t count, uint32_t bits) {
     return !wrong;
 }
 
-static const struct sg_device_buckets on_gpu = {.code = SG_BUCKETS_POWERS};
-
-static void read_there(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
-                       const struct sg_exec *exec) {
-    kernels->codes->read_buckets(exec, to, m->data, m->bytes, m->count, m->parts, SG_BUCKETS_POWERS);
-}
+static const struct sg_device_buckets on_gpu = {0};
 
 static const struct wire_buckets natural = {
-    .layout = {.least_setting = WHOLE, .most_setting = WHOLE, .bits = bits_of},
+    .layout = {.least_setting = WHOLE, .most_setting = WHOLE, .bits = bits_of, .on_gpu = SG_BUCKETS_POWERS},
     .draws = always,
     .setting = whole,
     .write = write_powers,
@@ -75,7 +69,7 @@ static const struct wire_buckets natural = {
 WIRE_BUCKETS_FUNCTIONS(natural, natural)
 
 static int natural_there(void *data, const struct sg_numbers *n, size_t *bytes, double *bits) {
-    return wire_buckets_encode_on_gpu(&natural.layout, data, n, WIRE_WHOLE_PART, whole, &on_gpu, bytes, bits);
+    return wire_buckets_encode_on_gpu(&natural, data, n, &on_gpu, bytes, bits);
 }
 
 const struct sg_code sg_code_natural = {
@@ -89,11 +83,11 @@ const struct sg_code sg_code_natural = {
     .valid = natural_valid,
     .layout = &natural.layout,
     .encode_on_gpu = natural_there,
-    .read_on_gpu = read_there,
+    .read_on_gpu = wire_buckets_read_on_gpu,
 };
 
 static const struct wire_buckets natural_8 = {
-    .layout = {.least_setting = SHORT, .most_setting = SHORT, .bits = bits_of},
+    .layout = {.least_setting = SHORT, .most_setting = SHORT, .bits = bits_of, .on_gpu = SG_BUCKETS_POWERS},
     .draws = always,
     .setting = shorter,
     .write = write_powers,
@@ -103,7 +97,7 @@ static const struct wire_buckets natural_8 = {
 WIRE_BUCKETS_FUNCTIONS(natural_8, natural_8)
 
 static int natural_8_there(void *data, const struct sg_numbers *n, size_t *bytes, double *bits) {
-    return wire_buckets_encode_on_gpu(&natural_8.layout, data, n, WIRE_WHOLE_PART, shorter, &on_gpu, bytes, bits);
+    return wire_buckets_encode_on_gpu(&natural_8, data, n, &on_gpu, bytes, bits);
 }
 
 const struct sg_code sg_code_natural_8 = {
@@ -117,5 +111,5 @@ const struct sg_code sg_code_natural_8 = {
     .valid = natural_8_valid,
     .layout = &natural_8.layout,
     .encode_on_gpu = natural_8_there,
-    .read_on_gpu = read_there,
+    .read_on_gpu = wire_buckets_read_on_gpu,
 };

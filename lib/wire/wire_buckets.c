@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "sg_device_codes.h"
 #include "sg_half.h"
 #include "sg_philox.h"
 #include "sg_rng.h"
@@ -179,8 +178,7 @@ size_t wire_buckets_encode(const struct wire_buckets *f, void *to, const struct 
     return p.end + WIRE_BUCKETS_TAIL;
 }
 
-int wire_buckets_encode_on_gpu(const struct wire_layout *l, void *data, const struct sg_numbers *n, size_t bucket,
-                               uint32_t (*setting)(const struct sg_numbers *n, size_t part),
+int wire_buckets_encode_on_gpu(const struct wire_buckets *f, void *data, const struct sg_numbers *n,
                                const struct sg_device_buckets *b, size_t *bytes, double *bits) {
     const sg_rng rng = sg_rng_open(n->seed, SG_RNG_CODE, n->worker, n->step);
     struct sg_device_buckets call = *b;
@@ -188,12 +186,13 @@ int wire_buckets_encode_on_gpu(const struct wire_layout *l, void *data, const st
     uint8_t *head = malloc(wire_parts_begin(n->parts));
     if (head == NULL)
         return SG_KERNEL_MEMORY;
-    wire_parts_start(head, n, bucket, setting);
+    wire_parts_start(head, n, bucket_of(f, n), f->setting);
     *bits = 0;
     for (size_t i = 0; i < n->parts; i++) {
-        p = wire_next_part(l, head, i, &p);
-        *bits += part_bits(l, &p);
+        p = wire_next_part(&f->layout, head, i, &p);
+        *bits += part_bits(&f->layout, &p);
     }
+    call.code = f->layout.on_gpu;
     call.x = n->value;
     call.count = n->count;
     call.head = head;
@@ -244,6 +243,11 @@ void wire_buckets_decode(const struct wire_buckets *f, float *out, const struct 
             read_piece(f, kernels, out + (p.first + at - first), field, data, &p, at, now, false);
         }
     }
+}
+
+void wire_buckets_read_on_gpu(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
+                              const struct sg_exec *exec) {
+    kernels->codes->read_buckets(exec, to, m->data, m->bytes, m->count, m->parts, m->code->layout->on_gpu);
 }
 
 static bool valid_part(const void *format, const uint8_t *data, const struct wire_part *p) {

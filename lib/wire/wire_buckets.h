@@ -12,7 +12,7 @@
 #ifndef WIRE_BUCKETS_H
 #define WIRE_BUCKETS_H
 
-#include "sg_codes.h"
+#include "sg_device_codes.h"
 #include "wire_private.h"
 
 enum { WIRE_BUCKETS_TAIL = 8, WIRE_MOST_SCALARS = 64, WIRE_WHOLE_PART = 0xffffffffU };
@@ -27,6 +27,7 @@ struct wire_layout {
     enum wire_sign sign;                  /* what a field says, for those that are written shorter (wire_fields.h) */
     /* How many fields a part of so many numbers has; NULL = as many. */
     size_t (*fields)(size_t count, size_t bucket);
+    enum sg_bucket_code on_gpu; /* of the codes that a GPU writes and reads */
 };
 
 /* One part, where it lies in the data. */
@@ -115,12 +116,11 @@ bool wire_buckets_valid(const struct wire_buckets *f, const struct sg_message *m
 /* Is all of the message valid but its last `tail` bytes, at least WIRE_BUCKETS_TAIL? They are not looked at. */
 bool wire_buckets_valid_before(const struct wire_buckets *f, const struct sg_message *m, size_t tail);
 
-/* For both kinds of codes with buckets: writes a message in a GPU's memory; b has code, and what only one code
- * has: rounding, steps. */
-struct sg_device_buckets;
-int wire_buckets_encode_on_gpu(const struct wire_layout *l, void *data, const struct sg_numbers *n, size_t bucket,
-                               uint32_t (*setting)(const struct sg_numbers *n, size_t part),
+/* Writes a message in a GPU's memory. b has what only one code has: rounding, steps. */
+int wire_buckets_encode_on_gpu(const struct wire_buckets *f, void *data, const struct sg_numbers *n,
                                const struct sg_device_buckets *b, size_t *bytes, double *bits);
+void wire_buckets_read_on_gpu(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
+                              const struct sg_exec *exec);
 
 /* These four as functions NAME_most and so on, for the format `f`. */
 #define WIRE_BUCKETS_FUNCTIONS(name, f)                                                                                \
