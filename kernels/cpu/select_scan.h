@@ -82,26 +82,23 @@ form(const float **p, float *restrict buffer, const struct sg_select *s, enum so
 
 /* ---- vectors of floats ---- */
 
-#if defined(__AVX512F__)
-typedef __m512 vecf;
-typedef __mmask16 vecf_mask;
-enum { VECTOR_FLOATS = 16 };
+#if defined(__AVX2__)
+enum { VECTOR_FLOATS = 2 * VECTOR_DOUBLES };
+typedef float vecf __attribute__((vector_size(VECTOR_FLOATS * sizeof(float))));
 
 static inline vecf vecf_load(const float *x) {
-    return _mm512_loadu_ps(x);
+    vecf v;
+    memcpy(&v, x, sizeof v);
+    return v;
 }
 
 static inline void vecf_store(float *x, vecf v) {
-    _mm512_storeu_ps(x, v);
+    memcpy(x, &v, sizeof v);
 }
+#endif
 
-static inline vecf vecf_scale(float a, vecf v) {
-    return _mm512_mul_ps(_mm512_set1_ps(a), v);
-}
-
-static inline vecf vecf_add(vecf a, vecf b) {
-    return _mm512_add_ps(a, b);
-}
+#if defined(__AVX512F__)
+typedef __mmask16 vecf_mask;
 
 /* The lanes with a magnitude >= floor. */
 static inline vecf_mask vecf_hits(vecf v, int32_t floor) {
@@ -127,25 +124,7 @@ static inline void append(struct found *f, vecf v, unsigned hits, size_t at) {
     f->count += (size_t)__builtin_popcount(hits);
 }
 #elif defined(__AVX2__)
-typedef __m256 vecf;
 typedef __m256i vecf_mask;
-enum { VECTOR_FLOATS = 8 };
-
-static inline vecf vecf_load(const float *x) {
-    return _mm256_loadu_ps(x);
-}
-
-static inline void vecf_store(float *x, vecf v) {
-    _mm256_storeu_ps(x, v);
-}
-
-static inline vecf vecf_scale(float a, vecf v) {
-    return _mm256_mul_ps(_mm256_set1_ps(a), v);
-}
-
-static inline vecf vecf_add(vecf a, vecf b) {
-    return _mm256_add_ps(a, b);
-}
 
 static inline vecf_mask vecf_hits(vecf v, int32_t floor) {
     const __m256i bits = _mm256_and_si256(_mm256_castps_si256(v), _mm256_set1_epi32(FLT_MAGNITUDE));
@@ -217,8 +196,8 @@ __attribute__((always_inline)) static inline void prefetch_block(const struct sg
 __attribute__((always_inline)) static inline vecf form_vector(const struct sg_select *s, enum source source, size_t i) {
     if (source == FROM_RESIDUAL)
         return vecf_load(s->e + i);
-    const vecf p = vecf_scale(s->scale, vecf_load(s->g + i));
-    return source == FROM_BOTH ? vecf_add(vecf_scale(s->decay, vecf_load(s->e + i)), p) : p;
+    const vecf p = s->scale * vecf_load(s->g + i);
+    return source == FROM_BOTH ? s->decay * vecf_load(s->e + i) + p : p;
 }
 
 /* Lists the numbers of the vectors that have hits, ascending. No branch depends on the data: at a density of 1 % every

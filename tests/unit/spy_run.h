@@ -37,10 +37,14 @@ __attribute__((unused)) static void ones(float *g, size_t worker, uint32_t draw,
 }
 
 /* Of (a_j/2) (x_j - c_wj)^2, with noise. */
-__attribute__((unused)) static void valley(float *g, size_t worker, uint32_t draw, const double *x) {
+static void valley(float *g, size_t worker, uint32_t draw, const double *x) {
     for (int j = 0; j < D; j++)
         g[j] =
             (float)((1 + j % 3) / 3.0 * (x[j] - (double)worker / 2 - 0.1 * j) + 0.3 * (double)noise(worker, draw, j));
+}
+
+__attribute__((unused)) static void in_valley(void) {
+    watch(valley, three_layers, 3);
 }
 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */

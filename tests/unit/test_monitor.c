@@ -151,7 +151,7 @@ static struct sg_run run_of(const char *compressor, const char *param, const cha
 /* kind NULL: no warning at all. Else one of this kind, at this step and in this layer. */
 static void test_liar(const char *compressor, const char *param, const char *form, const char *kind, double step,
                       double layer) {
-    watch(valley, three_layers, 3);
+    in_valley();
     struct sg_run run = run_of(compressor, param, form);
     const cJSON *all = sg_json_get(run.end, "warnings"), *first = all ? all->child : NULL;
     if (!kind)
@@ -320,10 +320,6 @@ static void test_table(void) {
 }
 
 /* ---- runs that go on ---- */
-
-static void in_valley(void) {
-    watch(valley, three_layers, 3);
-}
 
 /* After an interruption the means, and a warning from before it, are there. */
 static void test_goes_on(void) {

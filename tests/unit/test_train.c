@@ -115,7 +115,7 @@ static void by_hand(double x[][D], double *error, int steps, double mu, double l
 
 static void test_gradient_form(const char *const *set, double mu, double lookahead, double decay) {
     double x[MOST + 1][D], error[MOST + 1] = {0}, gap = 0;
-    watch(valley, three_layers, 3);
+    in_valley();
     struct sg_run run = whole("Top-k", set);
     const double *got = sg_run_series(&run, "error_norm");
     by_hand(x, error, 40, mu, lookahead, decay);
@@ -155,7 +155,7 @@ static void test_scope(void) {
                 {"Share", "scope=model", 4},
                 {"SGD", "scope=layer", D}};
     for (size_t i = 0; i < sizeof sent / sizeof *sent; i++) {
-        watch(valley, three_layers, 3);
+        in_valley();
         struct sg_run run = whole(sent[i].method, SET(sent[i].scope));
         const bool dense = sent[i].entries == D;
         double k = sent[i].entries, index = dense ? 0 : 32;
@@ -223,10 +223,6 @@ static void test_schedule(void) {
     sg_run_free(&sparse);
 }
 
-static void in_valley(void) {
-    watch(valley, three_layers, 3);
-}
-
 /* A controller that a recipe gives is the one that a compressor brings: the same series. */
 static void test_controller(const char *own, const char *method, const char *controller) {
     in_valley();
@@ -242,7 +238,7 @@ static void test_controller(const char *own, const char *method, const char *con
 static void test_failures(void) {
     struct sg_run run;
     FILE *series = tmpfile();
-    watch(valley, three_layers, 3);
+    in_valley();
     spy.nan_step = 5;
     ok(train(&run, "Top-k", NULL, series, false) == SG_ERR_NONFINITE &&
            strncmp(err.msg, "worker 2, step 5, layer 1:", 26) == 0 && run.n_points == 6 &&
@@ -251,7 +247,7 @@ static void test_failures(void) {
     fclose(series);
     sg_run_free(&run);
     series = tmpfile();
-    watch(valley, three_layers, 3);
+    in_valley();
     spy.fail_step = 3;
     ok(train(&run, "Top-k", NULL, series, false) == SG_ERR_MEMORY && strcmp(err.msg, "no memory for worker 1") == 0 &&
            run.n_points == 4 && strcmp(sg_json_string(run.end, "status", ""), "failed") == 0,

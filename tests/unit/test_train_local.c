@@ -7,10 +7,6 @@
 
 #include "spy_run.h"
 
-static void in_valley(void) {
-    watch(valley, three_layers, 3);
-}
-
 /* The entry of largest magnitude of each layer moves from p to sent. */
 static void top1_of_layers(double *p, double *sent) {
     for (int l = 0; l < 3; l++) {

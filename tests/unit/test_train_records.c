@@ -7,10 +7,6 @@
 
 #include "spy_run.h"
 
-static void in_valley(void) {
-    watch(valley, three_layers, 3);
-}
-
 /* ---- learning rate ------------------------------------------------------------------------------------------------ */
 
 #define SCHEDULE "optimizer={learning-rate: 0.25, scale: 5, warm-up-epochs: 2, decay-at: [3, 4], decay-factor: 0.5}"
@@ -122,7 +118,7 @@ static void test_measures(const char *method, const char *form, const char *scop
 }
 
 static void test_exact(void) {
-    watch(valley, three_layers, 3);
+    in_valley();
     struct sg_run run = whole("SGD", SET("record.series=[compression-error, error-max, train-loss]"));
     bool right = run.n_points == 41 && isnan(sg_run_series(&run, "train_loss")[0]);
     for (size_t t = 1; t < run.n_points; t++) /* losses 4 w + (t - 1) / 8 */
@@ -135,7 +131,7 @@ static void test_exact(void) {
 /* ---- evaluation --------------------------------------------------------------------------------------------------- */
 
 static void share_in_valley(void) {
-    watch(valley, three_layers, 3);
+    in_valley();
     spy.shared = true;
 }
 
