@@ -110,9 +110,6 @@ struct sg_code_kernels {
     void (*read_ranks)(float *out, const uint32_t *field, size_t count, float norm, const double *value, unsigned bits);
 };
 
-/* The table of the instruction set that sg_kernels_cpu(name) chooses; NULL if that returns NULL. */
-const struct sg_code_kernels *sg_code_kernels_cpu(const char *name);
-
 #ifdef __cplusplus
 }
 #endif

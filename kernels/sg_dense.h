@@ -66,9 +66,6 @@ struct sg_dense {
     void (*margins_f64)(double *out, const double *a, size_t rows, size_t n, const double *xt, size_t points);
 };
 
-/* The table of that name, chosen as by sg_kernels_cpu. */
-const struct sg_dense *sg_dense_cpu(const char *name);
-
 #ifdef __cplusplus
 }
 #endif

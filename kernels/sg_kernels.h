@@ -31,6 +31,8 @@ extern "C" {
 
 enum { SG_KERNEL_BLOCK = 4096, SG_KERNEL_LANES = 16 };
 
+struct sg_code_kernels;
+struct sg_dense;
 struct sg_device_codes;
 struct sg_products;
 
@@ -216,8 +218,11 @@ struct sg_kernels {
     /* Waits until no result is missing. Returns SG_KERNEL_DEVICE if a call begun before failed, else SG_KERNEL_OK. */
     int (*wait)(const struct sg_exec *exec);
 
-    /* Codes of numbers in a GPU's memory (sg_device_codes.h); NULL on a CPU, where lib/wire writes and reads them. */
+    /* Codes of numbers in a GPU's memory (sg_device_codes.h); NULL on a CPU, where lib/wire writes and reads them with the
+     * loops of sg_codes.h. These, and those over dense rows (sg_dense.h), are NULL on a GPU. */
     const struct sg_device_codes *codes;
+    const struct sg_code_kernels *loops;
+    const struct sg_dense *dense;
     /* Products of matrices with thin ones (sg_products.h). */
     const struct sg_products *products;
 };

@@ -21,23 +21,19 @@ static bool has_avx512(void) {
 }
 #endif
 
-struct isa {
+/* The best comes first. */
+static const struct {
     bool (*runs_here)(void);
     const struct sg_kernels *kernels;
-    const struct sg_dense *dense;
-    const struct sg_code_kernels *codes;
-};
-
-/* The best comes first. */
-static const struct isa isas[] = {
+} isas[] = {
 #if defined(__x86_64__)
-    {has_avx512, &sg_kernels_table_avx512, &sg_dense_table_avx512, &sg_code_kernels_avx512},
-    {has_avx2, &sg_kernels_table_avx2, &sg_dense_table_avx2, &sg_code_kernels_avx2},
+    {has_avx512, &sg_kernels_table_avx512},
+    {has_avx2, &sg_kernels_table_avx2},
 #endif
-    {always, &sg_kernels_table_c, &sg_dense_table_c, &sg_code_kernels_c},
+    {always, &sg_kernels_table_c},
 };
 
-static const struct isa *find(const char *name) {
+const struct sg_kernels *sg_kernels_cpu(const char *name) {
     if (name == NULL) {
         name = getenv("SG_CPU");
         if (name != NULL && name[0] == '\0')
@@ -45,21 +41,6 @@ static const struct isa *find(const char *name) {
     }
     for (size_t i = 0; i < sizeof isas / sizeof isas[0]; i++)
         if ((name == NULL || strcmp(name, isas[i].kernels->name) == 0) && isas[i].runs_here())
-            return &isas[i];
+            return isas[i].kernels;
     return NULL;
-}
-
-const struct sg_kernels *sg_kernels_cpu(const char *name) {
-    const struct isa *isa = find(name);
-    return isa ? isa->kernels : NULL;
-}
-
-const struct sg_dense *sg_dense_cpu(const char *name) {
-    const struct isa *isa = find(name);
-    return isa ? isa->dense : NULL;
-}
-
-const struct sg_code_kernels *sg_code_kernels_cpu(const char *name) {
-    const struct isa *isa = find(name);
-    return isa ? isa->codes : NULL;
 }

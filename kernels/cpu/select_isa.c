@@ -215,5 +215,7 @@ const struct sg_kernels ISA_NAME(sg_kernels_table_) = {
     .sum_squares_later = sum_squares_later,
     .get_later = cpu_get_later,
     .wait = cpu_wait,
+    .loops = &ISA_NAME(sg_code_kernels_),
+    .dense = &ISA_NAME(sg_dense_table_),
     .products = &ISA_NAME(sg_products_),
 };

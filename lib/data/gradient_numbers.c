@@ -3,6 +3,7 @@
 #include "sg_codes.h"
 #include "sg_file.h"
 #include "sg_half.h"
+#include "sg_kernels.h"
 
 const char *const gradient_number_name[GRADIENT_NUMBERS] = {
     [GRADIENT_FLOAT32] = "float32", [GRADIENT_FLOAT16] = "float16", [GRADIENT_BFLOAT16] = "bfloat16"};
@@ -14,13 +15,13 @@ size_t gradient_number_bytes(enum gradient_number number) {
 /* The kernel reads finite halves only. sg_half_value makes numbers of infinities and NaN, whose exponent must become a
  * float's largest. */
 static void from_halves(float *out, const uint16_t *in, size_t n) {
-    const struct sg_code_kernels *kernels = sg_code_kernels_cpu(NULL);
+    const struct sg_kernels *kernels = sg_kernels_cpu(NULL);
     const uint16_t exponent = 0x7c00;
     unsigned infinite = 0;
     for (size_t j = 0; j < n; j++)
         infinite |= (in[j] & exponent) == exponent;
     if (!infinite && kernels) {
-        kernels->read_halves(out, in, n);
+        kernels->loops->read_halves(out, in, n);
         return;
     }
     for (size_t j = 0; j < n; j++) {

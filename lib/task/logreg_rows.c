@@ -3,17 +3,18 @@
 #include <string.h>
 
 #include "logreg_rows.h"
+#include "sg_kernels.h"
 
 const struct sg_dense *sg_logreg_kernels(void) {
-    static _Atomic(const struct sg_dense *) cached;
-    const struct sg_dense *k = atomic_load_explicit(&cached, memory_order_relaxed);
+    static _Atomic(const struct sg_kernels *) cached;
+    const struct sg_kernels *k = atomic_load_explicit(&cached, memory_order_relaxed);
     if (!k) {
-        k = sg_dense_cpu(NULL);
+        k = sg_kernels_cpu(NULL);
         if (!k)
-            k = sg_dense_cpu("c");
+            k = sg_kernels_cpu("c");
         atomic_store_explicit(&cached, k, memory_order_relaxed);
     }
-    return k;
+    return k->dense;
 }
 
 void sg_logreg_pass(double *y, const struct sg_matrix *a, const double *x,

@@ -94,15 +94,15 @@ static bool valid_exponents(const struct sg_message *m, uint16_t exponent) {
 
 static size_t encode_halves(void *data, const struct sg_numbers *numbers, double *bits) {
     SG_ASSERT(sg_all_finite(numbers->value, numbers->count));
-    sg_code_kernels_cpu(numbers->kernels != NULL ? numbers->kernels->name : NULL)
-        ->write_halves(data, numbers->value, numbers->count);
+    const struct sg_kernels *kernels = numbers->kernels != NULL ? numbers->kernels : sg_kernels_cpu(NULL);
+    kernels->loops->write_halves(data, numbers->value, numbers->count);
     *bits = 16.0 * (double)numbers->count;
     return 2 * numbers->count;
 }
 
 static void decode_halves(float *out, const struct sg_message *m, size_t first, size_t count) {
     SG_ASSERT(first + count <= m->count && m->bytes == 2 * m->count);
-    sg_code_kernels_cpu(NULL)->read_halves(out, (const uint16_t *)m->data + first, count);
+    sg_kernels_cpu(NULL)->loops->read_halves(out, (const uint16_t *)m->data + first, count);
 }
 
 static bool valid_halves(const struct sg_message *m) {

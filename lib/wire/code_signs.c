@@ -101,7 +101,7 @@ static struct sums write_block(uint8_t *packed, const struct sg_numbers *n, cons
 /* The blocks' sums are added in order. */
 static struct sums write_part(uint8_t *packed, const struct sg_numbers *n, const struct kind *kind,
                               const struct part *p) {
-    const struct sg_code_kernels *kernels = sg_code_kernels_cpu(n->kernels->name);
+    const struct sg_code_kernels *kernels = n->kernels->loops;
     struct sums all = {{0}, 0}, of[GROUP];
     for (size_t at = 0; at < p->count; at += GROUP * BLOCK) {
         const size_t count = p->count - at < GROUP * BLOCK ? p->count - at : GROUP * BLOCK;
@@ -158,7 +158,7 @@ static void decode(float *out, const struct sg_message *m, size_t first, size_t 
     const uint8_t *data = m->data;
     const size_t parts = wire_load32(data), end = first + count;
     const uint8_t *packed = data + HEAD + PART * parts;
-    const struct sg_code_kernels *kernels = sg_code_kernels_cpu(NULL);
+    const struct sg_code_kernels *kernels = sg_kernels_cpu(NULL)->loops;
     SG_ASSERT(end <= m->count);
     for (size_t i = 0, begin = 0, of; i < parts && begin < end; i++, begin += of) {
         const uint8_t *head = data + HEAD + PART * i;

@@ -119,7 +119,7 @@ static void write_scalars(const struct wire_buckets *f, uint8_t *data, const str
 /* The fields begin .. end-1, where begin is a multiple of 8. */
 static void write_fields(const struct wire_buckets *f, uint8_t *data, const struct sg_numbers *n,
                          const struct wire_part *p, size_t begin, size_t end) {
-    const struct sg_code_kernels *kernels = sg_code_kernels_cpu(n->kernels->name);
+    const struct sg_code_kernels *kernels = n->kernels->loops;
     const sg_rng rng = sg_rng_open(n->seed, SG_RNG_CODE, n->worker, n->step);
     const bool draws = f->draws != NULL && f->draws(n);
     uint32_t field[WIRE_PIECE], room[SG_PHILOX_ROOM];
@@ -229,7 +229,7 @@ static bool read_piece(const struct wire_buckets *f, const struct sg_code_kernel
 void wire_buckets_decode(const struct wire_buckets *f, float *out, const struct sg_message *m, size_t first,
                          size_t count) {
     SG_ASSERT(first + count <= m->count);
-    const struct sg_code_kernels *kernels = sg_code_kernels_cpu(NULL);
+    const struct sg_code_kernels *kernels = sg_kernels_cpu(NULL)->loops;
     const uint8_t *data = m->data;
     const size_t parts = wire_parts_of(data), end = first + count;
     uint32_t field[WIRE_PIECE];
@@ -251,7 +251,7 @@ void wire_buckets_read_on_gpu(const struct sg_sink *to, const struct sg_message 
 }
 
 static bool valid_part(const void *format, const uint8_t *data, const struct wire_part *p) {
-    const struct sg_code_kernels *kernels = sg_code_kernels_cpu(NULL);
+    const struct sg_code_kernels *kernels = sg_kernels_cpu(NULL)->loops;
     uint32_t field[WIRE_PIECE], wrong = 0;
     float out[WIRE_PIECE];
     if (!wire_padding_is_zero(data, p))

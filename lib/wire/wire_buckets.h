@@ -79,7 +79,7 @@ float wire_unit(double norm, uint32_t levels);
 /* value [count] <- fields first .. first + count - 1. Up to 8 bytes behind them are read. */
 static inline void wire_fields(uint32_t *value, const uint8_t *data, const struct wire_part *p, size_t first,
                                size_t count) {
-    sg_code_kernels_cpu(NULL)->unpack(value, data + p->at, first, count, p->bits);
+    sg_kernels_cpu(NULL)->loops->unpack(value, data + p->at, first, count, p->bits);
 }
 
 /* ---- codes that consist of buckets and nothing else ---- */

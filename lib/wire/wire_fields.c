@@ -318,7 +318,7 @@ static bool read_value(struct reader *r, enum way way, unsigned bits, uint64_t *
 
 /* Every field of a part. */
 static bool read_every(struct reader *r, const struct wire_layout *l, uint8_t *data, const struct wire_part *p) {
-    const struct sg_code_kernels *kernels = sg_code_kernels_cpu(NULL);
+    const struct sg_code_kernels *kernels = sg_kernels_cpu(NULL)->loops;
     uint32_t x[WIRE_PIECE];
     if (r->value.empty)
         return false;

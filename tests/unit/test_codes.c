@@ -1,11 +1,6 @@
 /* The inner loops of the codes (sg_codes.h) of every instruction set this machine has, against definitions written out here;
  * and whole codes, whose bytes and numbers are those of plain C. */
-#include "tap.h"
-
-#include <stdbool.h>
-#include <stdlib.h>
-
-#include "patterns.h"
+#include "kernel_tables.h"
 #include "sg_codes.h"
 #include "sg_message.h"
 #include "sg_philox.h"
@@ -340,28 +335,27 @@ static void test_code(const struct sg_code *code, bool at_random, const char *ta
     ok(wrong == 0, "%s: %s%s has the bytes and numbers of plain C", table, code->name, at_random ? ", at random" : "");
 }
 
-int main(void) {
+static void test_table(const struct sg_kernels *kernels) {
+    const struct sg_code_kernels *k = kernels->loops;
+    const char *name = kernels->name;
     fill_draws(1);
-    for (int i = 0; i < N_KERNELS; i++) {
-        const struct sg_code_kernels *k = sg_code_kernels_cpu(kernel_name[i]);
-        if (k == NULL) {
-            skip("this machine has no %s", kernel_name[i]);
-            continue;
-        }
-        test_sums(k, kernel_name[i]);
-        test_signs(k, kernel_name[i]);
-        test_draws(k, kernel_name[i]);
-        test_fields(k, kernel_name[i]);
-        fill_draws(2);
-        test_multiples(k, kernel_name[i]);
-        test_places(k, kernel_name[i]);
-        test_powers(k, kernel_name[i]);
-        test_parts(k, kernel_name[i]);
-        test_ranks(k, kernel_name[i]);
-        for (size_t c = 0; sg_code_at(c) != NULL; c++)
-            if (sg_code_at(c) != &sg_code_factors) /* its messages are of matrices, not of numbers */
-                for (int at_random = 0; at_random < 2; at_random++)
-                    test_code(sg_code_at(c), at_random, kernel_name[i]);
-    }
+    test_sums(k, name);
+    test_signs(k, name);
+    test_draws(k, name);
+    test_fields(k, name);
+    fill_draws(2);
+    test_multiples(k, name);
+    test_places(k, name);
+    test_powers(k, name);
+    test_parts(k, name);
+    test_ranks(k, name);
+    for (size_t c = 0; sg_code_at(c) != NULL; c++)
+        if (sg_code_at(c) != &sg_code_factors) /* its messages are of matrices, not of numbers */
+            for (int at_random = 0; at_random < 2; at_random++)
+                test_code(sg_code_at(c), at_random, name);
+}
+
+int main(void) {
+    test_tables(test_table);
     return tap_done();
 }

@@ -1,10 +1,5 @@
 /* Dense row kernels: exact on integers, the same bits in every instruction set, margins independent of the batch. */
-#include "tap.h"
-
-#include <stdbool.h>
-#include <stdlib.h>
-
-#include "patterns.h"
+#include "kernel_tables.h"
 #include "sg_dense.h"
 
 enum { ROWS = 11, N = 9000, POINTS = SG_DENSE_POINTS };
@@ -177,17 +172,14 @@ static void test_bits(const struct sg_dense *dense, const struct sg_dense *c) {
        "%s: a margin does not depend on the rows and points around it", dense->name);
 }
 
+static void test_table(const struct sg_kernels *kernels) {
+    test_exact(kernels->dense);
+    test_rows(kernels->dense);
+    test_whole(kernels->dense);
+    test_bits(kernels->dense, sg_kernels_cpu("c")->dense);
+}
+
 int main(void) {
-    for (int i = 0; i < N_KERNELS; i++) {
-        const struct sg_dense *dense = sg_dense_cpu(kernel_name[i]);
-        if (dense == NULL) {
-            skip("this machine has no %s", kernel_name[i]);
-            continue;
-        }
-        test_exact(dense);
-        test_rows(dense);
-        test_whole(dense);
-        test_bits(dense, sg_dense_cpu("c"));
-    }
+    test_tables(test_table);
     return tap_done();
 }
