@@ -143,11 +143,6 @@ struct comparison {
     size_t n;
 };
 
-static bool reaches(const struct comparison *c, double value) {
-    const double room = WITHIN * fabs(c->base);
-    return c->quality.metric->higher ? value >= c->base - room : value <= c->base + room;
-}
-
 static cJSON *methods_json(const struct comparison *c) {
     cJSON *out = cJSON_CreateArray();
     for (size_t i = 0; i < c->n; i++) {
@@ -341,8 +336,9 @@ cJSON *grid_summary_json(const struct grid_frame *g, const struct grid_traffic *
         if (label->baseline)
             continue;
         const double value = label_mean(label, metric->name, c.quality.at);
-        c.method[k++] = (struct method){label->label, value, label_std(label, metric->name, c.quality.at, value),
-                                        grid_times_less(traffic, label), !isnan(value) && reaches(&c, value)};
+        c.method[k++] =
+            (struct method){label->label, value, label_std(label, metric->name, c.quality.at, value),
+                            grid_times_less(traffic, label), sg_reaches(value, c.base, WITHIN, metric->higher)};
     }
     char *text = c.method && !reason ? sentence(&c) : NULL;
     cJSON *out =

@@ -134,7 +134,8 @@ static sg_status read_columns(struct sg_frame_label *label, const cJSON *series,
     if (!label->column)
         return sg_fail_memory(err, name);
     cJSON_ArrayForEach(item, series) {
-        struct sg_frame_column *c = add_column(label, item->string);
+        struct sg_frame_column *c = &label->column[label->n_columns++];
+        c->name = item->string;
         c->in_series = true;
         SG_DO(status, read_curves(c, item, label, name, err));
         end_series(c);

@@ -24,6 +24,9 @@ double sg_run_last(const struct sg_run *run, const char *column);
 enum { SG_WHY_CHARS = 200 };
 double sg_run_value(const struct sg_run *run, const char *metric, const struct sg_node *at, char why[SG_WHY_CHARS]);
 
+/* Is a value no worse than a baseline's by more than this share of it? */
+bool sg_reaches(double value, double baseline, double share, bool higher_is_better);
+
 /* The status of a run as results spell it: "ok", "diverged", "failed", "interrupted", "not_run", "running". A run is
  * finished if it came to its own end, good or bad, and open if it has no end yet. */
 bool sg_run_status_is_finished(const char *status);

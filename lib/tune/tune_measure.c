@@ -102,6 +102,5 @@ double tune_pilot_steps(const struct tune_search *s, double share, double least)
 }
 
 bool tune_reaches(const struct tune_search *s, const struct tune_point *p) {
-    const double room = s->tolerance * fabs(p->base);
-    return s->higher ? p->quality >= p->base - room : p->quality <= p->base + room;
+    return sg_reaches(p->quality, p->base, s->tolerance, s->higher);
 }
