@@ -13,11 +13,6 @@ static const char *environment(const char *name) {
     return value && value[0] ? value : NULL;
 }
 
-static bool is_folder(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
 /* May anybody write there? A folder without write permission is meant to be read-only, also for root, whom access()
  * lets through. */
 static bool is_writable(const char *path) {
@@ -31,7 +26,7 @@ static sg_status try_base(char **out, const char *base, const char *name, struct
     char *path;
     if (asprintf(&path, "%s/%s", base, name) < 0)
         return sg_fail_memory(err, "the name of the cache folder");
-    if ((is_folder(path) || sg_folder_make(path, &unused) == SG_OK) && is_writable(path))
+    if (sg_folder_make(path, &unused) == SG_OK && is_writable(path))
         *out = path;
     else
         free(path);

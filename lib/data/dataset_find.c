@@ -2,19 +2,13 @@
  * missing. */
 #include "dataset_walk.h"
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "sg_file.h"
-
-static bool is_file(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
+#include "sg_text.h"
 
 /* *out <- the first that exists of folder/[set/]file[.xz|.bz2|.gz]; NULL = none. */
 static sg_status find_in(char **out, const char *folder, const char *set, const char *file, struct sg_error *err) {
@@ -24,7 +18,7 @@ static sg_status find_in(char **out, const char *folder, const char *set, const 
         bool below = i < 4;
         if (asprintf(&path, "%s/%s%s%s%s", folder, below ? set : "", below ? "/" : "", file, suffix[i % 4]) < 0)
             return sg_fail_memory(err, "the name of a data file");
-        if (is_file(path)) {
+        if (sg_file_is_regular(path)) {
             *out = path;
             return SG_OK;
         }
@@ -87,40 +81,37 @@ sg_status dataset_verify(const struct dataset *d, struct dataset_part *part, str
     return SG_OK;
 }
 
-/* Appends to the message, cut to fit. */
-SG_PRINTF(3, 4) static void say(char *text, size_t room, const char *format, ...) {
-    const size_t used = strlen(text);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text + used, room - used, format, args);
-    va_end(args);
-}
-
 sg_status dataset_fail_missing(const struct dataset *d, const char *file, struct sg_error *err) {
     const char *sparse_data = getenv("SPARSE_DATA"), *set = d->request->name, *data_dir = d->request->data_dir;
-    char text[sizeof err->msg] = "", near[64], *script;
+    const bool has_path = d->kind->by_path && sg_file_is_regular(set);
+    char *text = NULL, near[64], *script;
+    size_t length;
     sg_status status = descriptor_fetch_script(&script, set, err);
     if (status != SG_OK)
         return status;
-    say(text, sizeof text, "data set '%s' is not here: no file %s in ", set, file);
-    if (data_dir)
-        say(text, sizeof text, "%s, ", data_dir);
-    if (sparse_data && sparse_data[0])
-        say(text, sizeof text, "%s, ", sparse_data);
-    say(text, sizeof text, "datasets/cache; ");
-    if (sg_dataset_suggest(near, set))
-        say(text, sizeof text, "did you mean '%s'? Else ", near);
-    if (d->kind->by_path && is_file(set))
-        say(text, sizeof text, "did you mean the file ./%s (a path has a '/' in it)? Else ", set);
-    if (script)
-        say(text, sizeof text, "run %s %s, or ", script, set);
-    say(text, sizeof text,
-        "put it into datasets/cache/%s/, or name a folder that holds %s/%s with --data or $SPARSE_DATA", set, set,
-        file);
-    if (d->kind->by_path && !is_file(set))
-        say(text, sizeof text, ", or give the path of a LIBSVM file with a '/' in it, as ./own.libsvm");
-    if (d->stand_in)
-        say(text, sizeof text, ", or name a generated stand-in (task.stand-in: %s)", d->stand_in);
+    FILE *out = open_memstream(&text, &length);
+    if (out) {
+        fprintf(out, "data set '%s' is not here: no file %s in ", set, file);
+        if (data_dir)
+            fprintf(out, "%s, ", data_dir);
+        if (sparse_data && sparse_data[0])
+            fprintf(out, "%s, ", sparse_data);
+        fprintf(out, "datasets/cache; ");
+        if (sg_dataset_suggest(near, set))
+            fprintf(out, "did you mean '%s'? Else ", near);
+        if (has_path)
+            fprintf(out, "did you mean the file ./%s (a path has a '/' in it)? Else ", set);
+        if (script)
+            fprintf(out, "run %s %s, or ", script, set);
+        fprintf(out, "put it into datasets/cache/%s/, or name a folder that holds %s/%s with --data or $SPARSE_DATA",
+                set, set, file);
+        if (d->kind->by_path && !has_path)
+            fprintf(out, ", or give the path of a LIBSVM file with a '/' in it, as ./own.libsvm");
+        if (d->stand_in)
+            fprintf(out, ", or name a generated stand-in (task.stand-in: %s)", d->stand_in);
+    }
     free(script);
-    return sg_fail(err, SG_ERR_MISSING, "%s", text);
+    status = sg_stream_text(out, &text) ? sg_fail(err, SG_ERR_MISSING, "%s", text) : sg_fail_memory(err, set);
+    free(text);
+    return status;
 }
