@@ -22,6 +22,7 @@ methods:
 plots:
   - {x: epoch, y: test-perplexity}
 YAML
+    need_torch
 }
 
 lm() { # METHOD ARGUMENTS...
@@ -32,7 +33,6 @@ lm() { # METHOD ARGUMENTS...
 
 # bats test_tags=slow
 @test "1 and 2 threads, 1, 2 and 3 ranks: the same bytes" {
-    need_torch
     for method in SGD Top-k Hard-threshold; do
         same_for_threads_and_ranks "$method.one" "2 3" lm.yaml --method $method
         tail -n 1 "$method.one" | grep -q '"status":"ok".*"steps":18' # floor((600 / 12 - 1) / 5) an epoch
@@ -45,13 +45,11 @@ lm() { # METHOD ARGUMENTS...
 
 # bats test_tags=slow
 @test "killed and resumed: the same bytes, with residuals and the hidden state" {
-    need_torch
     same_after_kill 7 lm.yaml --method Hard-threshold --set epochs=40
 }
 
 # bats test_tags=slow
 @test "it learns the chain behind the text, and perplexities fit the loss" {
-    need_torch
     lm SGD --set task.train-tokens=6000 --set task.layers=1 --set task.dropout=0 --set task.clip=2 --set epochs=4 --set optimizer.learning-rate=8 --set 'optimizer.decay-at=[3]' -o run
     awk -v loss="$(column test_loss run | tail -n 1)" -v corpus="$(column test_perplexity_corpus run | tail -n 1)" \
         -v mean="$(column test_perplexity run | tail -n 1)" -v first="$(column train_loss run | head -n 1)" \
@@ -62,7 +60,6 @@ lm() { # METHOD ARGUMENTS...
 }
 
 @test "a gradient is clipped to its norm before error feedback" {
-    need_torch
     # One step from the start: what is kept and sent together has the gradient's norm, so that kept alone is below it.
     lm Top-k --set steps=1 --set record.every=1 --set task.clip=0.001 --set methods.Top-k.k=1 --set methods.Top-k.density=null -o run
     column error_norm run | tail -n 1 | awk '{ exit !($1 > 0 && $1 <= 1.0001e-6) }' || { tail -n 3 run; false; } # squared
@@ -77,7 +74,6 @@ words() {
 }
 
 @test "training on another file than train.txt is announced, and stands in results and titles" {
-    need_torch
     words valid 'the cat sat' 'the dog ran'
     words test 'the cat ran'
     run -0 --separate-stderr sparsetrain lm.yaml --method SGD --set task.train-file=valid --set task.test-file=test -o run
@@ -90,7 +86,6 @@ words() {
 }
 
 @test "a missing data set names the fetch command, bad text its place" {
-    need_torch
     sed -i 's/ stand-in: text-like,//' lm.yaml
     run -1 --separate-stderr lm SGD -o out
     [[ $stderr == "sparsetrain: "*"datasets/fetch wikitext-2"* ]] || { echo "$stderr"; false; }
@@ -104,7 +99,6 @@ words() {
 }
 
 @test "values that only the data can refute" {
-    need_torch
     says 2 "600 tokens for 3 workers of 40 columns: a column has 5, and one step of bptt 5 takes 6" -- lm SGD --set batch=40
     says 2 "100 test tokens for 3 workers of 30 columns" -- lm SGD --set batch=30 --set task.test-tokens=100
     says 2 "a vocabulary of 1 word" -- lm SGD --set task.vocabulary=1
@@ -112,7 +106,6 @@ words() {
 }
 
 @test "a diverging run says where and exits 1" {
-    need_torch
     says 1 "worker 0, step" -- lm SGD --set optimizer.learning-rate=1e38 --set task.clip=0 -o out
     tail -n 1 out | grep -q '"status":"diverged"'
 }

@@ -23,6 +23,7 @@ methods:
   - {name: Whole, compressor: topk, density: 0.01, scope: model}
   - {name: Forgetful, compressor: hard-threshold, lambda: 3e-4, error-feedback: none}
 YAML
+    need_torch
 }
 
 ncf() { # METHOD ARGUMENTS...
@@ -33,7 +34,6 @@ ncf() { # METHOD ARGUMENTS...
 
 # bats test_tags=slow
 @test "1 and 2 threads, 1, 2 and 3 ranks: the same bytes, each method in its way" {
-    need_torch
     for method in Adam Top-k Hard-threshold Accordion Whole Forgetful; do
         args=(--set 'record.layers=true')
         same_for_threads_and_ranks "$method.one" "2 3" ncf.yaml --method $method "${args[@]}"
@@ -49,7 +49,6 @@ ncf() { # METHOD ARGUMENTS...
 
 # bats test_tags=slow
 @test "killed and resumed: the same bytes, with residuals and Adam's state" {
-    need_torch
     for method in Hard-threshold Accordion; do
         same_after_kill 5 ncf.yaml --method $method --set epochs=12
     done
@@ -57,7 +56,6 @@ ncf() { # METHOD ARGUMENTS...
 
 # bats test_tags=slow
 @test "it learns more than what is popular by chance" {
-    need_torch
     ncf Adam --set 'task.users=150' --set epochs=10 --set batch=200 --set task.dropout=0 -o run
     awk -v first="$(column train_loss run | head -n 1)" -v last="$(column train_loss run | tail -n 1)" \
         'BEGIN { exit !(first > 0.6 && last < first - 0.15) }' || { column train_loss run; false; }
@@ -68,7 +66,6 @@ ncf() { # METHOD ARGUMENTS...
 }
 
 @test "a worker's own parameters: one worker learns what SGD learns; the same bytes for any threads and ranks" {
-    need_torch
     local set=(--set 'optimizer={learning-rate: 30}' --set task.dropout=0 --set record.every=1 --set steps=12)
     ncf Adam --set workers=1 "${set[@]}" --set error-feedback=update -o sgd
     ncf Top-k --set workers=1 "${set[@]}" --set 'error-feedback={form: cser, interval: 5}' -o own
@@ -80,13 +77,11 @@ ncf() { # METHOD ARGUMENTS...
 }
 
 @test "an untrained model hits by chance" {
-    need_torch
     ncf Adam --set task.users=300 --set steps=1 --set record.every=1 --set optimizer.learning-rate=1e-30 -o run
     awk -v hits="$(column hit_rate run)" 'BEGIN { exit !(hits > 0.02 && hits < 0.25) }' || { column hit_rate run; false; } # 10 of 101
 }
 
 @test "the reference's sharding gives other batches" {
-    need_torch
     ncf Adam -o global
     ncf Adam --set task.sharding=reference -o reference
     [ "$(column train_loss global | md5sum)" != "$(column train_loss reference | md5sum)" ]
@@ -96,7 +91,6 @@ ncf() { # METHOD ARGUMENTS...
 }
 
 @test "rule: methods of another sharding have a pilot of their own" {
-    need_torch
     cat >>ncf.yaml <<'YAML'
   - {name: Cut, compressor: hard-threshold, lambda: 3e-4, sharding: reference}
 YAML
@@ -106,7 +100,6 @@ YAML
 }
 
 @test "through sparsebench: cells, means, the stand-in is named" {
-    need_torch
     sparsebench -q ncf.yaml --set 'methods.Top-k.density=[0.01, 0.05]' --set epochs=1 --folder cells -o all.json
     [ "$(jq '.results | length' all.json)" = 7 ]
     [ "$(jq -r '[.results[].cells[].status] | unique[]' all.json)" = ok ]
@@ -114,7 +107,6 @@ YAML
 }
 
 @test "a missing data set names the fetch command" {
-    need_torch
     sed -i 's/ stand-in: ratings-like,//' ncf.yaml
     run -1 --separate-stderr ncf Adam -o out
     [[ $stderr == "sparsetrain: "*"datasets/fetch ml-100k"* ]] || { echo "$stderr"; false; }
@@ -122,7 +114,6 @@ YAML
 }
 
 @test "ratings that are cut off, out of range or without a column: file and line" {
-    need_torch
     mkdir -p data/ml-100k-mine data/ml-20m-mine
     printf '1\t2\t3\t4\n1\t0\t3\t4\n' >data/ml-100k-mine/u.data
     says 1 "data/ml-100k-mine/u.data:2: movieId '0'" -- ncf Adam --set task.dataset=ml-100k-mine -o out
@@ -134,7 +125,6 @@ YAML
 }
 
 @test "values that only the data can refute, and sizes that are none" {
-    need_torch
     says 2 "31 workers for 30 users" -- ncf Adam --set workers=31
     says 2 100000 -- ncf Adam --set batch=100000
     says 2 "task.mlp: '8-x'" -- ncf Adam --set task.mlp=8-x
