@@ -344,7 +344,7 @@ int cuda_write_buckets(const struct sg_exec *exec, void *data, const struct sg_d
         (double *)table_room(exec, measures * sizeof(double) + (b->parts + 1) * sizeof(bucket_part) +
                                        (steps ? b->parts : 0) * sizeof(float) + chunks * sizeof(uint32_t));
     if (measure == NULL)
-        return SG_KERNEL_MEMORY;
+        return device_status(device_of(exec)->error);
     c.data = (uint8_t *)data;
     c.part = (bucket_part *)(measure + measures);
     c.parts = (uint32_t)b->parts;

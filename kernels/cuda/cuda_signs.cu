@@ -164,7 +164,7 @@ int cuda_write_signs(const struct sg_exec *exec, void *data, const struct sg_dev
     const uint32_t parts = (uint32_t)s->parts;
     const sign_room r = room_of(exec, s->count, s->parts);
     if (r.sum == NULL)
-        return SG_KERNEL_MEMORY;
+        return device_status(device_of(exec)->error);
     table_put(exec, data, s->head, s->head_bytes);
     if (s->values != SG_VALUES_GIVEN) {
         const size_t blocks = s->count / BLOCK + s->parts;

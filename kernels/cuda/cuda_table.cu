@@ -65,7 +65,10 @@ static int workspace(sg_cuda_device *d, size_t n_layers, const size_t *offset, s
 
 char *table_room(const struct sg_exec *exec, size_t bytes) {
     sg_cuda_device *d = device_of(exec);
-    return record_launch(d, reserve(d, bytes)) == SG_KERNEL_OK ? d->there : NULL;
+    const int status = reserve(d, bytes);
+    if (status == SG_KERNEL_MEMORY)
+        check(d, cudaErrorMemoryAllocation);
+    return status == SG_KERNEL_OK ? d->there : NULL;
 }
 
 /* ---- selections -------------------------------------------------------------------------------------------------- */
