@@ -1,7 +1,7 @@
 /* optimizer_adam.c: Adam as PyTorch has it (Kingma and Ba, ICLR 2015). */
 #include <math.h>
 
-#include "optimizer_private.h"
+#include "sg_optimizer.h"
 
 enum { BETA1, BETA2, EPSILON, WEIGHT_DECAY, PARAMS };
 

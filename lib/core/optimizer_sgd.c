@@ -1,5 +1,5 @@
 /* optimizer_sgd.c: weight decay, momentum, learning rate, in that order (the order of the paper's released trainer). */
-#include "optimizer_private.h"
+#include "sg_optimizer.h"
 
 #include <math.h>
 

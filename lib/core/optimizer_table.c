@@ -1,6 +1,8 @@
 /* optimizer_table.c: one row an optimizer; the order is the order in help. */
-#include "optimizer_private.h"
+#include "sg_optimizer.h"
 #include "sg_row.h"
+
+extern const struct sg_optimizer_ops sg_optimizer_sgd, sg_optimizer_adam;
 
 static const void *const table[] = {
     &sg_optimizer_sgd,

@@ -11,6 +11,8 @@ enum {
     IS_SHORTER = 8
 }; /* a 64-bit number takes at most 10 bytes */
 
+extern const struct sg_wire_encoding sg_wire_raw, sg_wire_bitmap, sg_wire_delta_varint, sg_wire_rice,
+    sg_wire_elias_fano;
 /* Append only: a row's place is its number on the wire. */
 static const void *const table[] = {
     &sg_wire_raw, &sg_wire_bitmap, &sg_wire_delta_varint, &sg_wire_rice, &sg_wire_elias_fano,

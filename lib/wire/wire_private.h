@@ -9,9 +9,6 @@
 #include "sg_debug.h"
 #include "sg_wire.h"
 
-extern const struct sg_wire_encoding sg_wire_raw, sg_wire_bitmap, sg_wire_delta_varint, sg_wire_rice,
-    sg_wire_elias_fano;
-
 static inline uint64_t wire_load64(const uint8_t *at) {
     uint64_t word;
     memcpy(&word, at, sizeof word);
