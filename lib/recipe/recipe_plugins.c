@@ -42,19 +42,18 @@ bool sg_plugin_warning(char out[SG_PLUGIN_WARNING], size_t *next) {
 /* ---- loading ---- */
 
 /* A parameter stands in a section of the recipe, where its name must not be that of a key which the section has anyway. */
-static sg_status check_keys(const char *section, const char *name, const struct sg_parameter *params, size_t n,
-                            struct sg_error *err) {
+static sg_status check_keys(struct sg_error *err) {
     struct sg_schema schema;
     sg_status status = SG_OK;
     if (!sg_schema_open(&schema))
         return sg_fail_memory(err, "the keys of recipes");
     for (size_t i = 0; i < schema.count && status == SG_OK; i++)
-        for (size_t j = 0; j < n && status == SG_OK; j++)
-            if (schema.row[i].owner == NULL && sg_row_in(&schema.row[i], section) &&
-                strcmp(sg_row_key(&schema.row[i]), params[j].name) == 0)
+        for (size_t j = 0; j < schema.count && status == SG_OK; j++)
+            if (schema.row[i].owner == NULL && schema.row[j].owner != NULL &&
+                strcmp(schema.row[i].path, schema.row[j].path) == 0)
                 status = sg_fail(err, SG_ERR_ARGUMENT,
-                                 "'%s' cannot have a parameter '%s', which is a key of every recipe: rename it", name,
-                                 params[j].name);
+                                 "'%s' cannot have a parameter '%s', which is a key of every recipe: rename it",
+                                 schema.row[j].owner, sg_row_key(&schema.row[j]));
     sg_schema_close(&schema);
     return status;
 }
@@ -66,29 +65,19 @@ static sg_status add_compressor(const struct sg_compressor_ops *ops, struct sg_e
             err, SG_ERR_ARGUMENT,
             "compressor '%s': the network model has no collective '%s': sparsetrain --help-recipe lists them",
             ops->name, ops->collective);
-    return status == SG_OK ? check_keys("methods[]", ops->name, ops->params, ops->n_params, err) : status;
-}
-
-static sg_status add_code(const struct sg_code *code, struct sg_error *err) {
-    const sg_status status = sg_code_add(code, err);
-    return status == SG_OK ? check_keys("methods[].values", code->name, code->params, code->n_params, err) : status;
-}
-
-static sg_status add_rule(const struct sg_feedback_rule *rule, struct sg_error *err) {
-    const sg_status status = sg_feedback_add(rule, err);
-    return status == SG_OK ? check_keys("error-feedback", rule->name, rule->params, rule->n_params, err) : status;
+    return status;
 }
 
 /* Codes come first, because compressors may be written in them. */
 static sg_status add_rows(const struct sg_compressor_plugin *rows, struct sg_error *err) {
     sg_status status = SG_OK;
     for (size_t i = 0; status == SG_OK && rows->codes != NULL && rows->codes[i] != NULL; i++)
-        status = add_code(rows->codes[i], err);
+        status = sg_code_add(rows->codes[i], err);
     for (size_t i = 0; status == SG_OK && rows->rules != NULL && rows->rules[i] != NULL; i++)
-        status = add_rule(rows->rules[i], err);
+        status = sg_feedback_add(rows->rules[i], err);
     for (size_t i = 0; status == SG_OK && rows->compressors != NULL && rows->compressors[i] != NULL; i++)
         status = add_compressor(rows->compressors[i], err);
-    return status;
+    return status == SG_OK ? check_keys(err) : status;
 }
 
 /* Was the plug-in compiled against the headers of this library? */
