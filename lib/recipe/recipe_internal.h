@@ -11,6 +11,7 @@
 #include "sg_compressor.h"
 #include "sg_expression.h"
 #include "sg_recipe.h"
+#include "sg_row.h"
 #include "sg_text.h"
 
 enum { SG_RECIPE_BYTES = 1 << 20 };
@@ -115,14 +116,9 @@ bool sg_row_in(const struct sg_schema_row *row, const char *section);
 const char *sg_row_key(const struct sg_schema_row *row);
 /* Section with the keys of a MAP row. */
 void sg_row_section(const struct sg_schema_row *row, char out[64]);
-/* What a value of a type between KIND and OVERLAP can name. */
-struct sg_variant {
-    const char *name, *summary;
-    const struct sg_parameter *params; /* [n_params] keys beside the name; a task has other ones */
-    size_t n_params;
-};
-/* The i-th one; past the end its name is NULL. */
-struct sg_variant sg_variant_at(enum sg_value_type type, size_t i);
+/* The i-th row that a value of a type between KIND and OVERLAP can name, with the parameters that are keys beside the name;
+ * a task has other ones. Past the end its name is NULL. */
+struct sg_row sg_variant_at(enum sg_value_type type, size_t i);
 /* The name of the variant that `word` means: the word itself, or what it is another spelling of. NULL = unknown. */
 const char *sg_variant_name(enum sg_value_type type, const char *word);
 
@@ -231,9 +227,6 @@ struct sg_run_choice {
 /* The turn-th choice of a method's lists, those of its parameters first and the last varying fastest. Past the last
  * choice the label is NULL, and nothing is to be cleared. What is wrong in the recipe stays as it is. */
 bool sg_run_choice(struct sg_run_choice *out, const struct sg_node *root, const struct sg_node *method, size_t turn);
-/* Chooses the entries of the lists in run->resolved, and completes label, base and swept by them. *past: there are no more
- * turns, and all is as it was. */
-bool sg_choose_run(struct sg_run_choice *run, size_t turn, bool *past);
 void sg_run_choice_clear(struct sg_run_choice *run);
 
 /* What a shared object may change when it is loaded (plugin_guard.c). The end puts back what was there at the

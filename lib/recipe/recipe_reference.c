@@ -283,7 +283,7 @@ static void print_owners(FILE *out, bool markdown, const struct sg_schema *schem
         print_constants(out, markdown, task->constant, task->n_constants);
     }
     for (size_t i = 0; i < SG_OWNERS; i++) {
-        struct sg_variant owner;
+        struct sg_row owner;
         for (size_t j = 0; (owner = sg_variant_at(sg_owners[i].type, j)).name != NULL; j++)
             print_owner(out, markdown, schema, sg_owners[i].what, sg_owners[i].section, owner.name, owner.summary);
     }

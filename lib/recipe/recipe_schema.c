@@ -276,7 +276,7 @@ static bool append(struct sg_schema *s, const struct sg_schema_row *row) {
 }
 
 static bool append_parameters(struct sg_schema *s, const struct sg_owners *owners) {
-    struct sg_variant owner;
+    struct sg_row owner;
     bool fine = true;
     for (size_t i = 0; (owner = sg_variant_at(owners->type, i)).name != NULL; i++)
         for (size_t j = 0; fine && j < owner.n_params; j++) {

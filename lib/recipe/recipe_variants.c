@@ -34,16 +34,16 @@ static const struct sg_collective *collective_at(size_t i, bool sums) {
     return NULL;
 }
 
-#define NAMED(row) ((row) != NULL ? (struct sg_variant){.name = (row)->name} : none)
+#define NAMED(row) ((row) != NULL ? (struct sg_row){.name = (row)->name} : none)
 #define WITH_PARAMETERS(row)                                                                                           \
-    ((row) != NULL ? (struct sg_variant){(row)->name, (row)->summary, (row)->params, (row)->n_params} : none)
+    ((row) != NULL ? (struct sg_row){NULL, (row)->name, (row)->summary, (row)->params, (row)->n_params} : none)
 
-struct sg_variant sg_variant_at(enum sg_value_type type, size_t i) {
+struct sg_row sg_variant_at(enum sg_value_type type, size_t i) {
     static const char *const kind[] = {"training", "kernels"};
-    const struct sg_variant none = {0};
+    const struct sg_row none = {0};
     switch (type) {
     case SG_VALUE_KIND:
-        return (struct sg_variant){.name = i < sizeof kind / sizeof *kind ? kind[i] : NULL};
+        return (struct sg_row){.name = i < sizeof kind / sizeof *kind ? kind[i] : NULL};
     case SG_VALUE_TASK:
         return NAMED(sg_task_kind_at(i));
     case SG_VALUE_OPTIMIZER:
@@ -59,7 +59,7 @@ struct sg_variant sg_variant_at(enum sg_value_type type, size_t i) {
     case SG_VALUE_PLAIN_CODE:
         return NAMED(code_at(i, true));
     case SG_VALUE_ENCODING:
-        return i == 0 ? (struct sg_variant){.name = "auto"} : NAMED(sg_wire_at(i - 1));
+        return i == 0 ? (struct sg_row){.name = "auto"} : NAMED(sg_wire_at(i - 1));
     case SG_VALUE_LINK:
         return NAMED(sg_link_at(i));
     case SG_VALUE_SUM:
