@@ -1,6 +1,4 @@
 /* tune_advise_recipe.c: the recipe that --advise writes: the user's own with the methods of the list. */
-#include <string.h>
-
 #include "tune_advise.h"
 
 enum { MOST_METHODS = 8 };
@@ -17,36 +15,24 @@ static void put_reasons(FILE *out, const void *arg, size_t method) {
                       c->bytes, c->error, c->speedup);
 }
 
-/* The sections of the user's file but for methods, and for claims and plots, which name them. */
-static bool push_rest(struct sg_node *out, struct sg_node *written) {
-    static const char *const gone[] = {"methods", "claims", "plots"};
-    bool fine = true;
-    for (size_t i = 0; fine && i < written->count; i++) {
-        bool goes = false;
-        for (size_t k = 0; k < sizeof gone / sizeof *gone; k++)
-            goes = goes || strcmp(written->child[i].key, gone[k]) == 0;
-        fine = goes || sg_node_push(out, &written->child[i]);
-    }
-    return fine;
-}
-
-static bool push_methods(struct sg_node *out, const struct advise *a) {
+/* Other methods, and no claims and plots, which would name the recipe's own. false = no memory. */
+static bool push_changes(struct sg_node *changes, const struct advise *a) {
     struct sg_node methods = {.kind = SG_NODE_LIST};
-    bool fine = sg_node_set_key(&methods, "methods");
+    bool fine = sg_node_set_key(&methods, "methods") && sg_node_push_plain(changes, "claims", "null") &&
+                sg_node_push_plain(changes, "plots", "null");
     for (size_t i = 0; fine && i <= a->listed && i <= MOST_METHODS; i++)
         fine = advise_push_candidate(&methods, a, candidate_at(a, i));
-    fine = fine && sg_node_push(out, &methods);
+    fine = fine && sg_node_push(changes, &methods);
     sg_node_clear(&methods);
     return fine;
 }
 
 sg_status advise_recipe(const struct advise *a, struct sg_error *err) {
-    struct sg_node written = {0}, recipe = {.kind = SG_NODE_MAP};
-    sg_status status = tune_recipe_written(&written, a->t, err);
-    if (status == SG_OK && !(push_rest(&recipe, &written) && push_methods(&recipe, a)))
-        status = sg_fail_memory(err, "the recipe");
-    SG_DO(status, tune_recipe_text(&a->t->text, a->t->recipe, &recipe, put_reasons, a, err));
+    struct sg_node changes = {.kind = SG_NODE_MAP}, written = {0};
+    sg_status status = push_changes(&changes, a) ? SG_OK : sg_fail_memory(err, "the recipe");
+    SG_DO(status, tune_recipe_written(&written, a->t, &changes, err));
+    SG_DO(status, tune_recipe_text(&a->t->text, a->t->recipe, &written, put_reasons, a, err));
     sg_node_clear(&written);
-    sg_node_clear(&recipe);
+    sg_node_clear(&changes);
     return status;
 }

@@ -71,10 +71,11 @@ sg_status tune_recipe_text(char **out, const struct sg_recipe *from, const struc
     return SG_OK;
 }
 
-sg_status tune_recipe_written(struct sg_node *out, const struct sg_tune *t, struct sg_error *err) {
+sg_status tune_recipe_written(struct sg_node *out, const struct sg_tune *t, const struct sg_node *changes,
+                              struct sg_error *err) {
     struct sg_recipe file = *t->recipe, again = {0};
     file.n_set = 0;
-    const sg_status status = sg_recipe_with(&again, out, &file, NULL, err);
+    const sg_status status = sg_recipe_with(&again, out, &file, changes, err);
     sg_recipe_free(&again);
     return status;
 }
@@ -186,7 +187,7 @@ sg_status tune_emit_recipe(char **out, const struct sg_tune *t, const struct tun
     static const char *const naming[] = {"claims", "plots"};
     struct sg_node written = {0};
     const struct emitted emitted = {t, &written, found, n_methods};
-    sg_status status = tune_recipe_written(&written, t, err);
+    sg_status status = tune_recipe_written(&written, t, NULL, err);
     for (size_t m = 0; status == SG_OK && m < n_methods; m++)
         status = put_found_values(&written, &found[m], err);
     for (size_t i = 0; status == SG_OK && i < sizeof naming / sizeof *naming; i++) {
