@@ -109,6 +109,14 @@ same_for_threads_and_ranks() { # FILE "RANKS" ARGUMENTS...
     done
 }
 
+# The columns that runs of every task can record, as record.series lists them: those that the program knows.
+columns() {
+    sparsetrain --help-recipe | sed '1,/^Series of every task/d; /^Constants of every task/,$d' |
+        awk '/\(not of task/ { n = before }
+            match($0, /^      [a-z][a-z-]*[:,] /) { before = n; name[++n] = substr($1, 1, length($1) - 1) }
+            END { for (i = 1; i <= n; i++) printf "%s%s", (i > 1 ? ", " : ""), name[i] }'
+}
+
 # Killed once there is a checkpoint, and resumed: the series of a run left alone. A checkpoint every EVERY steps.
 same_after_kill() { # EVERY ARGUMENTS...
     local every=$1 pid

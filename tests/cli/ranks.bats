@@ -11,7 +11,8 @@ setup() {
 }
 
 @test "R = 1, 2, 3, 4 give the same bytes: dense, Top-k, hard-threshold, 7 workers" {
-    set=(--set workers=7 --set 'record.series=[suboptimality, error-norm, bits, density, average-density-padded]')
+    set=(--set workers=7 --set "record.series=[suboptimality, $(columns)]")
+    [[ "${set[*]}" == *", bits, "*", bound-share]" && "${set[*]}" != *train-loss* ]]
     for method in SGD "Top-k k=4" Hard-threshold; do
         sparsetrain -q recipes/smoke.yaml "${set[@]}" --method "$method" -o "$OUT/one" --force
         for ranks in 1 2 3 4; do
@@ -56,7 +57,7 @@ setup() {
 
 @test "schedule, layers and accordion: same bytes for R = 1, 2, 4" {
     set=(--set error-feedback=gradient --set workers=5 --set epochs=6 --set 'optimizer.decay-at=[3]' --set record.evaluate=1
-        --set 'record.series=[loss, error-norm, error-max, compression-error, learning-rate, compression-error-max, compression-bias, compression-bias-sigma, bound-share]' --set record.layers=true
+        --set "record.series=[loss, $(columns)]" --set record.layers=true
         --set optimizer.scale=2 --set optimizer.warm-up-epochs=1.5)
     for accumulate in 0 1; do
         args=(-q recipes/smoke.yaml "${set[@]}" --set

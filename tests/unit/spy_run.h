@@ -131,10 +131,28 @@ static bool same_points(const struct sg_run *a, const struct sg_run *b) {
     return same && (a->layers ? cJSON_Compare(a->layers, b->layers, true) : !b->layers);
 }
 
-/* Stopped after each step in turn, then resumed: residuals, momentum, what task and compressor keep, sums and series go
- * on. `prepare` sets the spy up. */
-__attribute__((unused)) static void test_resume(const char *method, const char *const *set, void (*prepare)(void)) {
-    size_t wrong = 0;
+/* "record.series=[...]" of all columns that the spy can record. */
+static void all_columns(char out[1024]) {
+    const struct sg_task_kind *kind = sg_task_kind_find("logreg");
+    size_t used = (size_t)snprintf(out, 1024, "record.series=[loss, suboptimality");
+    for (size_t i = 0; i < SG_COLUMNS; i++)
+        if (sg_task_records(kind, (enum sg_column)i))
+            used += (size_t)snprintf(out + used, 1024 - used, ", %s", sg_common_metrics[i].name);
+    for (char *c = out; (c = strchr(c, '_')) != NULL;) /* recipes say error-norm */
+        *c = '-';
+    snprintf(out + used, 1024 - used, "]");
+}
+
+/* Stopped after each step in turn, then resumed: residuals, momentum, what task and compressor keep, sums and all columns
+ * go on. `prepare` sets the spy up. */
+__attribute__((unused)) static void test_resume(const char *method, const char *const *more, void (*prepare)(void)) {
+    enum { MOST_SET = 16 };
+    size_t wrong = 0, n = 1;
+    char columns[1024];
+    const char *set[MOST_SET] = {columns}; /* what is set later, by `more`, counts */
+    all_columns(columns);
+    for (; more && more[n - 1] && n + 1 < MOST_SET; n++)
+        set[n] = more[n - 1];
     prepare();
     struct sg_run straight = whole(method, set), cut;
     double x[D];
