@@ -172,7 +172,9 @@ static const struct cnn_model MODEL[] = {
 
 sg_status cnn_model_open(struct cnn_net *out, const char *name, int64_t classes, struct sg_error *err) {
     for (size_t i = 0; i < sizeof MODEL / sizeof *MODEL; i++)
-        if (strcmp(MODEL[i].name, name) == 0)
-            return cnn_net_open(out, &MODEL[i], classes, err);
+        if (strcmp(MODEL[i].name, name) == 0) {
+            cnn_net_open(out, &MODEL[i], classes);
+            return SG_OK;
+        }
     return sg_fail(err, SG_ERR_ARGUMENT, "unknown model '%s'", name);
 }

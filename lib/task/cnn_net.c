@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_debug.h"
@@ -18,18 +17,14 @@ static bool declaring(const struct cnn_pass *p) {
 
 static void declare(struct cnn_pass *p, const char *name, const char *part, const struct cnn_layer *layer) {
     struct cnn_net *net = p->net;
-    struct cnn_layer *more = p->status == SG_OK ? realloc(net->layer, (net->n_layers + 1) * sizeof *more) : NULL;
-    if (!more) {
-        p->status = SG_ERR_MEMORY;
-        return;
-    }
-    net->layer = more;
-    struct cnn_layer *new = &more[net->n_layers++];
-    *new = *layer;
-    new->size = 1;
-    for (size_t i = 0; i < new->rank; i++)
-        new->size *= (size_t) new->shape[i];
-    snprintf(new->name, sizeof new->name, "%s%s.%s", p->prefix, name, part);
+    const size_t i = net->layers.n, rows = layer->rank > 1 ? (size_t)layer->shape[0] : 1;
+    SG_ASSERT(i < TASK_LAYERS);
+    net->layer[i] = *layer;
+    net->layer[i].size = 1;
+    for (size_t k = 0; k < layer->rank; k++)
+        net->layer[i].size *= (size_t)layer->shape[k];
+    net->no_decay[i] = layer->role >= CNN_NORM_WEIGHT;
+    task_layers_add(&net->layers, rows, net->layer[i].size / rows, "%s%s.%s", p->prefix, name, part);
 }
 
 /* Gives the next parameter tensor. In a declaring pass it is added to the network. */
@@ -38,8 +33,8 @@ static sg_tensor *parameter(struct cnn_pass *p, const char *name, const char *pa
         declare(p, name, part, layer);
         return NULL;
     }
-    size_t i = p->next_layer++, at = p->net->offset[i];
-    SG_ASSERT(i < p->net->n_layers && strcmp(strrchr(p->net->layer[i].name, '.') + 1, part) == 0);
+    size_t i = p->next_layer++, at = p->net->layers.offset[i];
+    SG_ASSERT(i < p->net->layers.n && strcmp(strrchr(p->net->layers.text[i], '.') + 1, part) == 0);
     SG_ASSERT(layer->rank == p->net->layer[i].rank &&
               memcmp(layer->shape, p->net->layer[i].shape, layer->rank * sizeof *layer->shape) == 0);
     return sg_tensor_parameter(p->scope, p->x + at, p->g ? p->g + at : NULL, layer->shape, layer->rank);
@@ -173,60 +168,27 @@ cnn_value cnn_dropout(struct cnn_pass *p, cnn_value x, double rate) {
 
 /* ---- the network ------------------------------------------------------------------------------------------------ */
 
-static sg_status index_layers(struct cnn_net *net, struct sg_error *err) {
-    net->offset = calloc(net->n_layers + 1, sizeof *net->offset);
-    net->rows = calloc(net->n_layers, sizeof *net->rows);
-    net->name = calloc(net->n_layers, sizeof *net->name);
-    net->no_decay = calloc(net->n_layers, sizeof *net->no_decay);
-    if (!net->offset || !net->rows || !net->name || !net->no_decay)
-        return sg_fail_memory(err, "the layers of a network");
-    for (size_t i = 0; i < net->n_layers; i++) {
-        net->offset[i + 1] = net->offset[i] + net->layer[i].size;
-        net->rows[i] = net->layer[i].rank > 1 ? (size_t)net->layer[i].shape[0] : 1;
-        net->name[i] = net->layer[i].name;
-        net->no_decay[i] = net->layer[i].role >= CNN_NORM_WEIGHT;
-    }
-    net->d = net->offset[net->n_layers];
-    return SG_OK;
-}
-
-sg_status cnn_net_open(struct cnn_net *out, const struct cnn_model *model, int64_t classes, struct sg_error *err) {
-    struct cnn_net net = {.model = model, .classes = classes};
-    struct cnn_pass p = {.net = &net};
-    net.model->build(&p, (cnn_value){NULL, IMAGE_CHANNELS, IMAGE_SIZE}, classes);
-    net.n_statistics = p.next_statistic;
-    sg_status status = p.status == SG_OK ? index_layers(&net, err) : sg_fail_memory(err, "the layers of a network");
-    if (status == SG_OK)
-        *out = net;
-    else
-        cnn_net_free(&net);
-    return status;
-}
-
-void cnn_net_free(struct cnn_net *net) {
-    free(net->layer);
-    free(net->offset);
-    free(net->rows);
-    free(net->name);
-    free(net->no_decay);
-    *net = (struct cnn_net){0};
+void cnn_net_open(struct cnn_net *out, const struct cnn_model *model, int64_t classes) {
+    struct cnn_pass p = {.net = out};
+    *out = (struct cnn_net){.model = model, .classes = classes};
+    model->build(&p, (cnn_value){NULL, IMAGE_CHANNELS, IMAGE_SIZE}, classes);
+    out->n_statistics = p.next_statistic;
+    out->d = out->layers.offset[out->layers.n];
 }
 
 void cnn_net_start(const struct cnn_net *net, uint64_t seed, float *x) {
-    for (size_t i = 0; i < net->n_layers; i++) {
+    for (size_t i = 0; i < net->layers.n; i++) {
         const struct cnn_layer *layer = &net->layer[i];
-        sg_rng rng = sg_rng_open(seed, SG_RNG_INIT, (uint32_t)i, 0);
-        double bound = layer->fan_in > 0 ? 1 / sqrt((double)layer->fan_in) : 0;
-        for (size_t j = net->offset[i]; j < net->offset[i + 1]; j++)
-            x[j] = layer->role == CNN_NORM_WEIGHT ? 1
-                   : layer->role == CNN_NORM_BIAS ? 0
-                                                  : (float)(bound * (2 * sg_rng_uniform(&rng) - 1));
+        if (layer->fan_in > 0)
+            task_layers_draw(&net->layers, i, 1 / sqrt((double)layer->fan_in), seed, x);
+        for (size_t j = 0; layer->fan_in == 0 && j < layer->size; j++)
+            x[net->layers.offset[i] + j] = layer->role == CNN_NORM_WEIGHT;
     }
 }
 
 /* A batch-norm has its means and then its variances, each as long as its weight. */
 void cnn_net_start_statistics(const struct cnn_net *net, float *statistics) {
-    for (size_t i = 0; i < net->n_layers; i++)
+    for (size_t i = 0; i < net->layers.n; i++)
         for (size_t j = 0; net->layer[i].role == CNN_NORM_WEIGHT && j < 2 * net->layer[i].size; j++)
             *statistics++ = j < net->layer[i].size ? 0 : 1;
 }

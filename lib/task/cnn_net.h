@@ -13,29 +13,26 @@
 #include "sg_rng.h"
 #include "sg_status.h"
 #include "sg_tensor.h"
+#include "task_layers.h"
 
 enum cnn_role { CNN_WEIGHT, CNN_BIAS, CNN_NORM_WEIGHT, CNN_NORM_BIAS };
 
-/* One parameter tensor. */
+/* One parameter tensor, such as "layer1.0.conv1.weight". */
 struct cnn_layer {
-    char name[48]; /* "layer1.0.conv1.weight" */
     enum cnn_role role;
     int64_t shape[4];
     size_t rank, size;
-    int64_t fan_in; /* of a weight and its bias */
+    int64_t fan_in; /* of a weight and its bias; 0 of batch-norms */
 };
 
 struct cnn_net {
     const struct cnn_model *model;
     int64_t classes;
-    struct cnn_layer *layer; /* [n_layers] */
-    size_t n_layers;
-    size_t *offset;         /* [n_layers + 1] into the parameters */
-    size_t *rows;           /* [n_layers] first dimension; 1 = a vector */
-    const char **name;      /* [n_layers] */
-    bool *no_decay;         /* [n_layers] batch-norm: weight decay leaves it alone */
-    size_t d, n_statistics; /* parameters; running means and variances of all batch-norms */
-    double image_flops;     /* multiplications and additions of one image, forward */
+    struct task_layers layers;
+    struct cnn_layer layer[TASK_LAYERS];
+    bool no_decay[TASK_LAYERS]; /* batch-norm: weight decay leaves it alone */
+    size_t d, n_statistics;     /* parameters; running means and variances of all batch-norms */
+    double image_flops;         /* multiplications and additions of one image, forward */
 };
 
 /* One run through a network. All arrays are the caller's. */
@@ -51,7 +48,6 @@ struct cnn_pass {
 
     size_t next_layer, next_statistic; /* from here on: cnn_net.c's own */
     char prefix[24];
-    sg_status status;
 };
 
 /* What flows through a network: [count, channels, size, size]; [count, channels] after cnn_linear (size 1). */
@@ -65,11 +61,9 @@ struct cnn_model {
     cnn_value (*build)(struct cnn_pass *p, cnn_value images, int64_t classes); /* returns logits */
 };
 
-SG_CHECKED sg_status cnn_net_open(struct cnn_net *out, const struct cnn_model *model, int64_t classes,
-                                  struct sg_error *err);
+void cnn_net_open(struct cnn_net *out, const struct cnn_model *model, int64_t classes);
 /* The network of the model that has this name, from cnn_models.c. */
 SG_CHECKED sg_status cnn_model_open(struct cnn_net *out, const char *name, int64_t classes, struct sg_error *err);
-void cnn_net_free(struct cnn_net *net);
 
 /* x [d] as PyTorch initialises by default: weights and biases uniform on +-1/sqrt(fan in), batch-norms 1 and 0; one
  * random stream a layer. statistics [n_statistics]: means 0, variances 1. */

@@ -40,7 +40,6 @@ static void cnn_close(struct sg_task *t) {
     free(t->batches);
     free(t->shards);
     sg_image_set_free(&t->data);
-    cnn_net_free(&t->net);
 }
 
 static sg_status load_images(struct sg_task *t, struct sg_error *err) {
@@ -135,10 +134,7 @@ static sg_status cnn_open(struct sg_task *t, struct sg_error *err) {
     sg_status status = load_images(t, err);
     if (status == SG_OK)
         status = cnn_model_open(&t->net, sg_node_string(t->base.task, "model", ""), (int64_t)images->classes, err);
-    if (status == SG_OK) {
-        const struct sg_layout layout = {t->net.n_layers, t->net.offset, t->net.name, t->net.rows};
-        status = task_net_open(t, &layout, SHARES, 1, err);
-    }
+    SG_DO(status, task_net_open(t, &t->net.layers, SHARES, 1, err));
     SG_DO(status, allocate(t, err));
     SG_DO(status, deal_images(t, err));
     SG_DO(status, open_batches(t, err));

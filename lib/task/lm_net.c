@@ -2,9 +2,6 @@
 #include "lm_net.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "sg_debug.h"
 
@@ -17,85 +14,47 @@ static int64_t width(const struct lm_shape *s, size_t layer) {
     return layer == 0 || layer == s->layers ? s->embedding : s->hidden;
 }
 
-/* rows = 1: a vector. */
-static void put(struct lm_net *net, const char *label, size_t rows, size_t columns) {
-    const size_t i = net->n_layers++;
-    snprintf(net->label[i], sizeof net->label[i], "%s", label);
-    net->name[i] = net->label[i];
-    net->rows[i] = rows;
-    net->offset[i + 1] = net->offset[i] + rows * columns;
-}
-
 static void put_lstm(struct lm_net *net, size_t layer) {
     static const char *const part[LAYER_PARTS] = {"weight_ih", "weight_hh", "bias_ih", "bias_hh"};
     const size_t in = (size_t)width(&net->shape, layer), out = (size_t)width(&net->shape, layer + 1);
     const size_t rows[LAYER_PARTS] = {GATES * out, GATES * out, 1, 1};
     const size_t columns[LAYER_PARTS] = {in, out, GATES * out, GATES * out};
-    for (size_t i = 0; i < LAYER_PARTS; i++) {
-        char label[24];
-        snprintf(label, sizeof label, "rnn.%s_l%d", part[i], (int)(layer % LM_LAYERS));
-        put(net, label, rows[i], columns[i]);
-    }
+    for (size_t i = 0; i < LAYER_PARTS; i++)
+        task_layers_add(&net->layers, rows[i], columns[i], "rnn.%s_l%zu", part[i], layer);
     net->column_state += 2 * out;
     net->token_flops += 2 * (double)(GATES * out * (in + out));
 }
 
 sg_status lm_net_open(struct lm_net *out, const struct lm_shape *shape, struct sg_error *err) {
-    struct lm_net net = {.shape = *shape};
-    const size_t most = LAYER_PARTS * shape->layers + 2;
+    const size_t words = (size_t)shape->vocabulary, embedding = (size_t)shape->embedding;
     if (shape->layers < 1 || shape->layers > LM_LAYERS)
         return sg_fail(err, SG_ERR_ARGUMENT, "%zu layers: there are 1 to %d", shape->layers, LM_LAYERS);
-    net.offset = calloc(most + 1, sizeof *net.offset);
-    net.rows = calloc(most, sizeof *net.rows);
-    net.label = calloc(most, sizeof *net.label);
-    net.name = calloc(most, sizeof *net.name);
-    if (!net.offset || !net.rows || !net.label || !net.name) {
-        lm_net_free(&net);
-        return sg_fail_memory(err, "the layers of a network");
-    }
-    const size_t words = (size_t)shape->vocabulary, embedding = (size_t)shape->embedding;
-    put(&net, "encoder.weight", words, embedding);
+    *out = (struct lm_net){.shape = *shape};
+    task_layers_add(&out->layers, words, embedding, "encoder.weight");
     for (size_t i = 0; i < shape->layers; i++)
-        put_lstm(&net, i);
-    put(&net, "decoder.bias", 1, words);
-    net.token_flops += 2 * (double)(words * embedding);
-    net.d = net.offset[net.n_layers];
-    *out = net;
+        put_lstm(out, i);
+    task_layers_add(&out->layers, 1, words, "decoder.bias");
+    out->token_flops += 2 * (double)(words * embedding);
+    out->d = out->layers.offset[out->layers.n];
     return SG_OK;
-}
-
-void lm_net_free(struct lm_net *net) {
-    free(net->offset);
-    free(net->rows);
-    free(net->label);
-    free(net->name);
-    *net = (struct lm_net){0};
 }
 
 static double range(const struct lm_net *net, size_t tensor) {
     if (tensor == 0)
         return EMBEDDING_RANGE;
-    if (tensor + 1 == net->n_layers)
+    if (tensor + 1 == net->layers.n)
         return 0;
     return 1 / sqrt((double)width(&net->shape, (tensor - 1) / LAYER_PARTS + 1));
 }
 
 void lm_net_start(const struct lm_net *net, uint64_t seed, float *x) {
-    for (size_t i = 0; i < net->n_layers; i++) {
-        sg_rng rng = sg_rng_open(seed, SG_RNG_INIT, (uint32_t)i, 0);
-        const double bound = range(net, i);
-        for (size_t j = net->offset[i]; j < net->offset[i + 1]; j++)
-            x[j] = (float)(bound * (2 * sg_rng_uniform(&rng) - 1));
-    }
+    for (size_t i = 0; i < net->layers.n; i++)
+        task_layers_draw(&net->layers, i, range(net, i), seed, x);
 }
 
 /* Parameter tensor i; columns 0: a vector. */
 static sg_tensor *parameter(struct lm_pass *p, size_t i, int64_t rows, int64_t columns) {
-    SG_ASSERT(i < p->net->n_layers &&
-              p->net->offset[i + 1] - p->net->offset[i] == (size_t)(rows * (columns ? columns : 1)));
-    const size_t at = p->net->offset[i];
-    return sg_tensor_parameter(p->scope, p->x + at, p->g ? p->g + at : NULL, (const int64_t[]){rows, columns},
-                               columns ? 2 : 1);
+    return task_layers_tensor(&p->net->layers, i, p->scope, p->x, p->g, rows, columns);
 }
 
 static sg_tensor *drop(struct lm_pass *p, sg_tensor *x) {
@@ -127,7 +86,7 @@ sg_tensor *lm_net_forward(struct lm_pass *p) {
         x = drop(p, lstm(p, i, x, &state));
     SG_ASSERT(state == p->state + (size_t)p->batch * p->net->column_state);
     x = sg_reshape(p->scope, x, (const int64_t[]){p->steps * p->batch, s->embedding}, 2);
-    return sg_linear(p->scope, x, weight, parameter(p, p->net->n_layers - 1, s->vocabulary, 0));
+    return sg_linear(p->scope, x, weight, parameter(p, p->net->layers.n - 1, s->vocabulary, 0));
 }
 
 sg_status lm_net_carry(struct lm_pass *p, float *out, struct sg_error *err) {

@@ -12,6 +12,7 @@
 #include "sg_rng.h"
 #include "sg_status.h"
 #include "sg_tensor.h"
+#include "task_layers.h"
 
 /* What makes a model. The last layer is as wide as the embedding, the others `hidden`. */
 struct lm_shape {
@@ -22,18 +23,13 @@ enum { LM_LAYERS = 16 };
 
 struct lm_net {
     struct lm_shape shape;
-    size_t n_layers;   /* parameter tensors: 4 shape.layers + 2 */
-    size_t *offset;    /* [n_layers + 1] into the parameters */
-    size_t *rows;      /* [n_layers] of a weight matrix; 1 = a vector */
-    char (*label)[24]; /* [n_layers] */
-    const char **name; /* [n_layers] = label */
+    struct task_layers layers; /* 4 shape.layers + 2 tensors */
     size_t d;
     size_t column_state; /* numbers carried from step to step for one column of text: hidden and cell of every layer */
     double token_flops;  /* multiplications and additions of one token, forward */
 };
 
 SG_CHECKED sg_status lm_net_open(struct lm_net *out, const struct lm_shape *shape, struct sg_error *err);
-void lm_net_free(struct lm_net *net);
 
 /* x [d]: embedding uniform on +-0.1, decoder's bias 0, LSTM uniform on +-1/sqrt(its width); one stream a tensor. */
 void lm_net_start(const struct lm_net *net, uint64_t seed, float *x);

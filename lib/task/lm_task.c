@@ -46,7 +46,6 @@ static void lm_close(struct sg_task *t) {
     free(t->room);
     free(t->state);
     sg_token_set_free(&t->data);
-    lm_net_free(&t->net);
 }
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
@@ -83,9 +82,8 @@ static sg_status open_net(struct sg_task *t, struct sg_error *err) {
     sg_status status = lm_net_open(&t->net, &shape, err);
     if (status != SG_OK)
         return status;
-    const struct sg_layout layout = {t->net.n_layers, t->net.offset, t->net.name, t->net.rows};
     t->n_state = t->base.batch * t->net.column_state;
-    return task_net_open(t, &layout, SHARES, 1, err);
+    return task_net_open(t, &t->net.layers, SHARES, 1, err);
 }
 
 static bool open_room(struct sg_task *t, struct room *room) {

@@ -44,18 +44,9 @@ static sg_status read_sizes(struct ncf_net *net, const char *mlp, struct sg_erro
     return SG_OK;
 }
 
-/* rows = 1: a vector. */
-static void add_layer(struct ncf_net *net, size_t rows, size_t columns, const char *name, const char *part) {
-    SG_ASSERT(net->n_layers < NCF_LAYERS && rows > 0 && columns > 0);
-    const size_t i = net->n_layers++;
-    snprintf(net->text[i], sizeof net->text[i], "%s.%s", name, part);
-    net->rows[i] = rows;
-    net->offset[i + 1] = net->offset[i] + rows * columns;
-}
-
 static void add_linear(struct ncf_net *net, size_t in, size_t out, const char *name) {
-    add_layer(net, out, in, name, "weight");
-    add_layer(net, 1, out, name, "bias");
+    task_layers_add(&net->layers, out, in, "%s.weight", name);
+    task_layers_add(&net->layers, 1, out, "%s.bias", name);
     net->example_flops += 2 * (double)(in * out);
 }
 
@@ -78,42 +69,33 @@ sg_status ncf_net_open(struct ncf_net *out, const char *mlp, size_t batch, struc
     if (status)
         return status;
     for (size_t t = 0; t < NCF_TABLES; t++)
-        add_layer(&net, table_rows(&net, (enum table)t), table_width(&net, (enum table)t), table_name[t], "weight");
+        task_layers_add(&net.layers, table_rows(&net, (enum table)t), table_width(&net, (enum table)t), "%s.weight",
+                        table_name[t]);
     for (size_t i = 1; i < net.n_mlp; i++) {
         char name[16];
         snprintf(name, sizeof name, "mlp.%zu", i - 1);
         add_linear(&net, net.mlp[i - 1], net.mlp[i], name);
     }
     add_linear(&net, last_width(&net), 1, "final");
-    net.d = net.offset[net.n_layers];
+    net.d = net.layers.offset[net.layers.n];
     if (net.dense && batch > NCF_CHUNK)
         net.chunk = chunks_of(NCF_CHUNK, batch) * NCF_CHUNK;
     *out = net;
-    for (size_t i = 0; i < net.n_layers; i++)
-        out->name[i] = out->text[i];
     return SG_OK;
 }
 
-static void uniform(float *x, size_t n, double bound, sg_rng *rng) {
-    for (size_t i = 0; i < n; i++)
-        x[i] = (float)(bound * (2 * sg_rng_uniform(rng) - 1));
-}
-
 void ncf_net_start(const struct ncf_net *net, uint64_t seed, float *x) {
+    const size_t *offset = net->layers.offset;
     for (size_t t = 0; t < NCF_TABLES; t++) {
         sg_rng rng = sg_rng_open(seed, SG_RNG_INIT, (uint32_t)t, 0);
-        for (size_t j = net->offset[t]; j < net->offset[t + 1]; j++)
+        for (size_t j = offset[t]; j < offset[t + 1]; j++)
             x[j] = (float)(0.01 * sg_rng_normal(&rng));
     }
-    for (size_t l = NCF_TABLES; l < net->n_layers; l += 2) {
-        const bool last = l + 2 == net->n_layers;
-        const size_t bias = net->offset[l + 1], outputs = net->offset[l + 2] - bias,
-                     inputs = (bias - net->offset[l]) / outputs;
-        sg_rng weights = sg_rng_open(seed, SG_RNG_INIT, (uint32_t)l, 0);
-        sg_rng biases = sg_rng_open(seed, SG_RNG_INIT, (uint32_t)l + 1, 0);
-        uniform(x + net->offset[l], bias - net->offset[l],
-                last ? sqrt(3 / (double)inputs) : sqrt(6 / (double)(inputs + outputs)), &weights);
-        uniform(x + bias, outputs, 1 / sqrt((double)inputs), &biases);
+    for (size_t l = NCF_TABLES; l < net->layers.n; l += 2) {
+        const bool last = l + 2 == net->layers.n;
+        const double outputs = (double)net->layers.rows[l], inputs = (double)(offset[l + 1] - offset[l]) / outputs;
+        task_layers_draw(&net->layers, l, last ? sqrt(3 / inputs) : sqrt(6 / (inputs + outputs)), seed, x);
+        task_layers_draw(&net->layers, l + 1, 1 / sqrt(inputs), seed, x);
     }
 }
 
@@ -166,7 +148,7 @@ static void gather(const struct ncf_pass *p, const uint32_t *user, const uint32_
         const struct place to = place_of(p->net, (enum table)t, count);
         const uint32_t *row = row_numbers((enum table)t, user, item);
         const size_t width = table_width(p->net, (enum table)t);
-        const float *table = p->x + p->net->offset[t];
+        const float *table = p->x + p->net->layers.offset[t];
         for (size_t i = 0; i < count; i++)
             memcpy(p->room->rows + to.first + i * to.stride, table + row[i] * width, width * sizeof *table);
     }
@@ -190,7 +172,7 @@ static void scatter(const struct ncf_pass *p, const uint32_t *user, const uint32
         const size_t width = table_width(p->net, (enum table)t);
         for (size_t i = 0; i < count; i++) {
             SG_ASSERT(row[i] < table_rows(p->net, (enum table)t));
-            float *restrict to = g + p->net->offset[t] + row[i] * width;
+            float *restrict to = g + p->net->layers.offset[t] + row[i] * width;
             const float *restrict add = p->room->gradient + from.first + i * from.stride;
             for (size_t j = 0; j < width; j++)
                 to[j] += add[j];
@@ -200,19 +182,13 @@ static void scatter(const struct ncf_pass *p, const uint32_t *user, const uint32
 
 /* ---- passes ------------------------------------------------------------------------------------------------------ */
 
-static sg_tensor *parameter(const struct ncf_pass *p, float *x, float *g, size_t at, size_t rows, size_t columns) {
-    const int64_t shape[2] = {(int64_t)rows, (int64_t)columns};
-    return sg_tensor_parameter(p->scope, x + at, g ? g + at : NULL, shape, 2);
-}
-
-/* Layer l, of `columns` inputs to `outputs`. */
+/* Layer l of the perceptron and its bias. */
 static sg_tensor *linear(const struct ncf_pass *p, sg_tensor *in, float *g, size_t l) {
-    SG_ASSERT(l >= NCF_TABLES && l + 2 <= p->net->n_layers);
-    const size_t bias = p->net->offset[l + 1], outputs = p->net->offset[l + 2] - bias;
-    const int64_t shape[1] = {(int64_t)outputs};
-    sg_tensor *w = parameter(p, p->x, g, p->net->offset[l], outputs, (bias - p->net->offset[l]) / outputs);
-    sg_tensor *b = sg_tensor_parameter(p->scope, p->x + bias, g ? g + bias : NULL, shape, 1);
-    return sg_linear(p->scope, in, w, b);
+    const struct task_layers *layers = &p->net->layers;
+    SG_ASSERT(l >= NCF_TABLES && l + 2 <= layers->n);
+    const int64_t outputs = (int64_t)layers->rows[l], numbers = (int64_t)(layers->offset[l + 1] - layers->offset[l]);
+    sg_tensor *w = task_layers_tensor(layers, l, p->scope, p->x, g, outputs, numbers / outputs);
+    return sg_linear(p->scope, in, w, task_layers_tensor(layers, l + 1, p->scope, p->x, g, outputs, 0));
 }
 
 /* What a batch takes from the tables: [count, factors] twice, [count, mlp[0]]. */
@@ -220,18 +196,22 @@ struct inputs {
     sg_tensor *user, *item, *deep;
 };
 
+/* Rows in the room, from its number `at` on, of `width` numbers each. */
+static sg_tensor *in_room(const struct ncf_pass *p, size_t at, size_t rows, size_t width, const float *g) {
+    const int64_t shape[2] = {(int64_t)rows, (int64_t)width};
+    return sg_tensor_parameter(p->scope, p->room->rows + at, g ? p->room->gradient + at : NULL, shape, 2);
+}
+
 static struct inputs gathered(const struct ncf_pass *p, size_t count, float *g) {
     const struct ncf_net *net = p->net;
-    float *rows = p->room->rows, *gradient = g ? p->room->gradient : NULL;
-    const size_t mf_item = place_of(net, MF_ITEM, count).first, mlp = place_of(net, MLP_USER, count).first;
-    return (struct inputs){parameter(p, rows, gradient, 0, count, net->factors),
-                           parameter(p, rows, gradient, mf_item, count, net->factors),
-                           parameter(p, rows, gradient, mlp, count, net->mlp[0])};
+    return (struct inputs){in_room(p, 0, count, net->factors, g),
+                           in_room(p, place_of(net, MF_ITEM, count).first, count, net->factors, g),
+                           in_room(p, place_of(net, MLP_USER, count).first, count, net->mlp[0], g)};
 }
 
 static sg_tensor *look_up(const struct ncf_pass *p, enum table table, sg_tensor *row, float *g) {
-    const struct ncf_net *net = p->net;
-    sg_tensor *all = parameter(p, p->x, g, net->offset[table], table_rows(net, table), table_width(net, table));
+    sg_tensor *all = task_layers_tensor(&p->net->layers, table, p->scope, p->x, g, (int64_t)table_rows(p->net, table),
+                                        (int64_t)table_width(p->net, table));
     return sg_embedding(p->scope, all, row);
 }
 

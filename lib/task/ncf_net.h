@@ -18,8 +18,9 @@
 #include "sg_rng.h"
 #include "sg_status.h"
 #include "sg_tensor.h"
+#include "task_layers.h"
 
-enum { NCF_MOST_MLP = 8, NCF_TABLES = 4, NCF_LAYERS = NCF_TABLES + 2 * NCF_MOST_MLP };
+enum { NCF_MOST_MLP = 8, NCF_TABLES = 4 };
 /* Examples that go through the network at once: enough for a CPU, and what they need stays in its cache. A GPU takes a whole
  * batch. The numbers for masks of dropout are everywhere those of chunks of this length. */
 enum { NCF_CHUNK = 2048 };
@@ -31,10 +32,8 @@ struct ncf_net {
     bool dense;   /* libtorch sees whole tables; else x and g are in host memory */
     size_t chunk; /* examples that go through the network at once, a multiple of NCF_CHUNK */
 
-    size_t n_layers, d;
-    size_t offset[NCF_LAYERS + 1], rows[NCF_LAYERS]; /* rows of a matrix; 1 = a vector */
-    const char *name[NCF_LAYERS];
-    char text[NCF_LAYERS][32];
+    struct task_layers layers;
+    size_t d;
     double example_flops; /* multiplications and additions of one example, forward */
 };
 

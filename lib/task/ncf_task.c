@@ -87,8 +87,7 @@ static sg_status open_net(struct sg_task *t, struct sg_error *err) {
                     t->ratings.count, t->examples.negatives, t->base.workers, t->base.batch);
     if (status != SG_OK)
         return status;
-    const struct sg_layout layout = {t->net.n_layers, t->net.offset, t->net.name, t->net.rows};
-    return task_net_open(t, &layout, SHARES, ncf_net_chunks(&t->net, t->base.batch), err);
+    return task_net_open(t, &t->net.layers, SHARES, ncf_net_chunks(&t->net, t->base.batch), err);
 }
 
 /* The most ranges that a gradient touches: rows of four tables, where neighbours share a range, and all that is no
@@ -161,17 +160,18 @@ static void note_touched(struct sg_task *t, size_t local, const struct batch *b)
         b->seen[b->user[i]] = b->seen[net->users + b->item[i]] = true;
     for (size_t l = 0; l < NCF_TABLES; l++) {
         const bool users = l % 2 == 0, *seen = users ? b->seen : b->seen + net->users;
-        const size_t rows = users ? net->users : net->items, width = (net->offset[l + 1] - net->offset[l]) / rows;
+        const size_t rows = users ? net->users : net->items,
+                     width = (net->layers.offset[l + 1] - net->layers.offset[l]) / rows;
         for (size_t r = 0; r < rows; r++) {
             if (!seen[r])
                 continue;
-            const size_t begin = net->offset[l] + r * width;
+            const size_t begin = net->layers.offset[l] + r * width;
             if (r == 0 || !seen[r - 1])
                 range[n++].begin = begin;
             range[n - 1].end = begin + width;
         }
     }
-    range[n++] = (struct sg_range){net->offset[NCF_TABLES], net->d};
+    range[n++] = (struct sg_range){net->layers.offset[NCF_TABLES], net->d};
     t->touched[local] = (struct sg_ranges){range, n};
     for (size_t i = 0; i < t->examples.batch; i++)
         b->seen[b->user[i]] = b->seen[net->users + b->item[i]] = false;

@@ -23,8 +23,7 @@ static sg_status open_scopes(const struct sg_task_base *b, struct sg_error *err)
     return status;
 }
 
-sg_status task_net_open(sg_task *t, const struct sg_layout *layout, size_t n_shares, size_t parts,
-                        struct sg_error *err) {
+sg_status task_net_open(sg_task *t, struct task_layers *layers, size_t n_shares, size_t parts, struct sg_error *err) {
     struct sg_task_base *b = (struct sg_task_base *)t;
     struct task_net *net = b->net = calloc(1, sizeof *net);
     if (!net)
@@ -35,9 +34,9 @@ sg_status task_net_open(sg_task *t, const struct sg_layout *layout, size_t n_sha
                              .batch_loss = task_net_floats(t, b->count * parts)};
     if (!net->scope || !net->loss || !net->batch_loss)
         return sg_fail_memory(err, "the network");
-    b->info = (struct sg_task_info){.d = layout->offset[layout->n_layers],
+    b->info = (struct sg_task_info){.d = layers->offset[layers->n],
                                     .dtype = SG_FLOAT32,
-                                    .layout = *layout,
+                                    .layout = task_layers_layout(layers),
                                     .parallel_workers = b->exec.device == NULL,
                                     .evaluation = SG_EVALUATE_SHARED,
                                     .n_shares = n_shares};

@@ -8,6 +8,7 @@
 
 #include "sg_task.h"
 #include "sg_tensor.h"
+#include "task_layers.h"
 
 /* A worker's gradient or evaluation: which it is, and where it is computed. */
 struct task_turn {
@@ -34,10 +35,9 @@ struct task_net {
     float *loss;       /* [count][parts], those that have arrived */
 };
 
-/* Called by a task's `open` once the network of this layout is known. Fills in the facts and constants that all networks
+/* Called by a task's `open` once the network is known, whose layers stay where they are. Fills in the facts and constants that all networks
  * have (d and n are the first constants), and opens a scope for each thread. */
-sg_status task_net_open(sg_task *t, const struct sg_layout *layout, size_t n_shares, size_t parts,
-                        struct sg_error *err);
+sg_status task_net_open(sg_task *t, struct task_layers *layers, size_t n_shares, size_t parts, struct sg_error *err);
 void task_net_close(sg_task *t);
 
 /* n floats in the kernels' memory; NULL = there is none. */

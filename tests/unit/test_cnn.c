@@ -48,9 +48,8 @@ static void sizes(void) {
         struct sg_error err;
         if (!ok(cnn_model_open(&net, wanted[i].model, wanted[i].classes, &err) == SG_OK, "%s opens", wanted[i].model))
             continue;
-        ok(net.d == wanted[i].d && net.n_layers == wanted[i].layers, "%s, %d classes: %zu parameters in %zu layers",
-           wanted[i].model, (int)wanted[i].classes, net.d, net.n_layers);
-        cnn_net_free(&net);
+        ok(net.d == wanted[i].d && net.layers.n == wanted[i].layers, "%s, %d classes: %zu parameters in %zu layers",
+           wanted[i].model, (int)wanted[i].classes, net.d, net.layers.n);
     }
     struct cnn_net net;
     struct sg_error err;
@@ -89,9 +88,9 @@ static bool open_run(struct run *r, const struct golden_cnn *golden) {
     }
     cnn_net_start_statistics(&r->net, r->statistics);
     cnn_net_start(&r->net, golden->seed, r->x);
-    for (size_t i = 0; i < r->net.n_layers; i++) { /* batch-norms away from 1 and 0 */
+    for (size_t i = 0; i < r->net.layers.n; i++) { /* batch-norms away from 1 and 0 */
         const struct cnn_layer *layer = &r->net.layer[i];
-        float *x = r->x + r->net.offset[i];
+        float *x = r->x + r->net.layers.offset[i];
         for (size_t j = 0; j < layer->size && layer->role == CNN_NORM_WEIGHT; j++)
             x[j] += ((float)(7 * j % 16) - 8) / 32;
         for (size_t j = 0; j < layer->size && layer->role == CNN_NORM_BIAS; j++)
@@ -101,7 +100,6 @@ static bool open_run(struct run *r, const struct golden_cnn *golden) {
 }
 
 static void close_run(struct run *r) {
-    cnn_net_free(&r->net);
     sg_scope_close(r->scope);
     free(r->x);
     free(r->g);
@@ -133,9 +131,9 @@ static double larger(double a, double b) {
 static double gradient_error(const struct run *r, double *layer, size_t *worst) {
     double difference = 0, length = 0;
     *layer = 0;
-    for (size_t i = 0; i < r->net.n_layers; i++) {
+    for (size_t i = 0; i < r->net.layers.n; i++) {
         const struct golden_vector *golden = &r->golden->gradient[i];
-        const double off = distance(r, r->g + r->net.offset[i], r->net.layer[i].size, golden);
+        const double off = distance(r, r->g + r->net.layers.offset[i], r->net.layer[i].size, golden);
         const double scale =
             r->net.layer[i].role == CNN_BIAS ? hypot(golden[0].length, golden[-1].length) : golden->length;
         difference = hypot(difference, off);
@@ -152,7 +150,7 @@ static double statistics_error(const struct run *r) {
     const float *at = r->statistics;
     const struct golden_vector *golden = r->golden->statistics;
     double largest = 0;
-    for (size_t i = 0; i < r->net.n_layers; i++) {
+    for (size_t i = 0; i < r->net.layers.n; i++) {
         const size_t n = 2 * r->net.layer[i].size;
         if (r->net.layer[i].role != CNN_NORM_WEIGHT)
             continue;
@@ -208,7 +206,7 @@ static void against_pytorch(struct run *r) {
     char name[64];
     snprintf(name, sizeof name, "%s of %d classes", golden->model, (int)golden->classes);
     float logits[GOLDEN_COUNT * MOST_CLASSES], loss;
-    if (!ok(golden->n_layers == r->net.n_layers, "%s: %zu layers", name, golden->n_layers) ||
+    if (!ok(golden->n_layers == r->net.layers.n, "%s: %zu layers", name, golden->n_layers) ||
         !ok(pass(r, 0, true, true, 1, logits, &loss) == SG_OK, "%s: forward and backward", name))
         return;
     double error = vector_error(logits, golden->logits, n);
@@ -219,7 +217,7 @@ static void against_pytorch(struct run *r) {
     double layer;
     error = gradient_error(r, &layer, &worst);
     ok(error <= most.gradient, "%s: so are all gradients, off by %.1e", name, error);
-    ok(layer <= most.layer, "%s: and each layer's, off by %.1e at most (%s)", name, layer, r->net.name[worst]);
+    ok(layer <= most.layer, "%s: and each layer's, off by %.1e at most (%s)", name, layer, r->net.layers.text[worst]);
 
     for (size_t j = 0; j < r->net.d; j++)
         r->x[j] -= (float)GOLDEN_RATE * r->g[j];

@@ -26,12 +26,11 @@ static void sizes(void) {
         if (!ok(lm_net_open(&net, &wanted[i].shape, &err) == SG_OK, "a model of %zu layers", wanted[i].shape.layers))
             continue;
         ok(net.d == wanted[i].d && net.column_state == wanted[i].state &&
-               net.n_layers == 4 * wanted[i].shape.layers + 2,
+               net.layers.n == 4 * wanted[i].shape.layers + 2,
            "%zu parameters, %zu numbers of state", net.d, net.column_state);
-        ok(strcmp(net.name[0], "encoder.weight") == 0 && strcmp(net.name[2], "rnn.weight_hh_l0") == 0 &&
-               strcmp(net.name[net.n_layers - 1], "decoder.bias") == 0,
+        ok(strcmp(net.layers.text[0], "encoder.weight") == 0 && strcmp(net.layers.text[2], "rnn.weight_hh_l0") == 0 &&
+               strcmp(net.layers.text[net.layers.n - 1], "decoder.bias") == 0,
            "in PyTorch's order");
-        lm_net_free(&net);
     }
     struct lm_net net;
     ok(lm_net_open(&net, &(struct lm_shape){10, 4, 4, 17}, &err) == SG_ERR_ARGUMENT && strstr(err.msg, "17"),
@@ -46,18 +45,17 @@ static void starts(void) {
     float *x = malloc(net.d * sizeof *x);
     lm_net_start(&net, 1, x);
     static const double bound[] = {0.1, 0.2, 0.2, 0.2, 0.2, 0.25, 0.25, 0.25, 0.25, 0}; /* 1/sqrt(25), 1/sqrt(16) */
-    for (size_t i = 0; i < net.n_layers; i++) {
+    for (size_t i = 0; i < net.layers.n; i++) {
         double largest = 0, sum = 0;
-        for (size_t j = net.offset[i]; j < net.offset[i + 1]; j++) {
+        for (size_t j = net.layers.offset[i]; j < net.layers.offset[i + 1]; j++) {
             largest = fmax(largest, fabs((double)x[j]));
             sum += (double)x[j];
         }
-        const double n = (double)(net.offset[i + 1] - net.offset[i]);
+        const double n = (double)(net.layers.offset[i + 1] - net.layers.offset[i]);
         ok(largest <= bound[i] && largest >= 0.9 * bound[i] && fabs(sum) <= 5 * bound[i] * sqrt(n / 3),
-           "%s begins uniform on +-%g", net.name[i], bound[i]);
+           "%s begins uniform on +-%g", net.layers.text[i], bound[i]);
     }
     free(x);
-    lm_net_free(&net);
 }
 
 /* ---- against PyTorch --------------------------------------------------------------------------------------------- */
@@ -89,7 +87,6 @@ static bool open_run(struct run *r) {
 }
 
 static void close_run(struct run *r) {
-    lm_net_free(&r->net);
     sg_scope_close(r->scope);
     free(r->x);
     free(r->g);
@@ -155,10 +152,10 @@ static void against_pytorch(void) {
     ok(error <= 1e-6, "so is the loss, off by %.1e", error);
     error = vector_error(r.state, golden_state, r.n_state);
     ok(error <= 1e-5, "so is the carried state, off by %.1e", error);
-    for (size_t i = 0; i < r.net.n_layers; i++) {
-        const size_t at = r.net.offset[i];
-        error = vector_error(r.g + at, golden_gradient + at, r.net.offset[i + 1] - at);
-        ok(error <= 1e-5, "so is the gradient by %s, off by %.1e", r.net.name[i], error);
+    for (size_t i = 0; i < r.net.layers.n; i++) {
+        const size_t at = r.net.layers.offset[i];
+        error = vector_error(r.g + at, golden_gradient + at, r.net.layers.offset[i + 1] - at);
+        ok(error <= 1e-5, "so is the gradient by %s, off by %.1e", r.net.layers.text[i], error);
     }
     const bool tested = pass(&r, 2, false, logits, &loss) == SG_OK;
     error = vector_error(logits, golden_tested, LOGITS);

@@ -18,7 +18,7 @@ static void sizes(void) {
     struct ncf_net net = {.users = 138493, .items = 26744, .factors = 64};
     if (!ok(ncf_net_open(&net, "256-256-128-64", 1, &err) == SG_OK, "the paper's network opens"))
         return;
-    ok(net.d == 31832577 && net.n_layers == 12, "MovieLens-20M: %zu parameters in %zu layers", net.d, net.n_layers);
+    ok(net.d == 31832577 && net.layers.n == 12, "MovieLens-20M: %zu parameters in %zu layers", net.d, net.layers.n);
     static const struct {
         const char *name;
         size_t size;
@@ -37,8 +37,9 @@ static void sizes(void) {
         {"final.bias", 1},
     };
     for (size_t i = 0; i < COUNT(layer); i++)
-        ok(strcmp(net.name[i], layer[i].name) == 0 && net.offset[i + 1] - net.offset[i] == layer[i].size, "%s of %zu",
-           layer[i].name, layer[i].size);
+        ok(strcmp(net.layers.text[i], layer[i].name) == 0 &&
+               net.layers.offset[i + 1] - net.layers.offset[i] == layer[i].size,
+           "%s of %zu", layer[i].name, layer[i].size);
 
     static const char *const refused[] = {"", "256", "256-", "-256", "7-4", "8-x", "8-0", "2-2-2-2-2-2-2-2-2"};
     for (size_t i = 0; i < COUNT(refused); i++) {
@@ -59,19 +60,19 @@ static void starts(void) {
     ncf_net_start(&net, 3, x);
     const double bound[] = {sqrt(6.0 / (64 + 48)), 1 / 8.0,          sqrt(6.0 / (48 + 16)), 1 / sqrt(48),
                             sqrt(3.0 / (16 + 32)), 1 / sqrt(16 + 32)};
-    for (size_t l = 0; l < net.n_layers; l++) {
+    for (size_t l = 0; l < net.layers.n; l++) {
         double squares = 0, largest = 0;
-        const double n = (double)(net.offset[l + 1] - net.offset[l]);
-        for (size_t j = net.offset[l]; j < net.offset[l + 1]; j++) {
+        const double n = (double)(net.layers.offset[l + 1] - net.layers.offset[l]);
+        for (size_t j = net.layers.offset[l]; j < net.layers.offset[l + 1]; j++) {
             squares += pow((double)x[j], 2);
             largest = fmax(largest, fabs((double)x[j]));
         }
         const double deviation = sqrt(squares / n);
         if (l < NCF_TABLES) /* the relative error of a deviation is 1/sqrt(2n) */
-            ok(fabs(deviation / 0.01 - 1) <= 5 / sqrt(2 * n), "%s: deviation %.5f", net.name[l], deviation);
+            ok(fabs(deviation / 0.01 - 1) <= 5 / sqrt(2 * n), "%s: deviation %.5f", net.layers.text[l], deviation);
         else
             ok(largest <= bound[l - NCF_TABLES] && (n < 10 || largest >= 0.7 * bound[l - NCF_TABLES]),
-               "%s: up to %.4f of %.4f", net.name[l], largest, bound[l - NCF_TABLES]);
+               "%s: up to %.4f of %.4f", net.layers.text[l], largest, bound[l - NCF_TABLES]);
     }
     free(x);
 }
@@ -97,7 +98,7 @@ static bool open_run(struct run *r) {
     if (!r->x || !r->g)
         return false;
     ncf_net_start(&r->net, GOLDEN_SEED, r->x);
-    for (size_t j = 0; j < r->net.offset[NCF_TABLES]; j++)
+    for (size_t j = 0; j < r->net.layers.offset[NCF_TABLES]; j++)
         r->x[j] *= 100;
     return true;
 }
@@ -154,9 +155,9 @@ static void against_pytorch(struct run *r) {
         !ok(gradient(&pass, user, item, label, GOLDEN_COUNT, r->g, &loss) == SG_OK, "a gradient"))
         return;
     ok(fabs(loss / golden_loss - 1) <= 1e-5, "the loss is PyTorch's, off by %.1e", fabs(loss / golden_loss - 1));
-    for (size_t l = 0; l < r->net.n_layers; l++) {
-        const size_t at = r->net.offset[l];
-        const double off = distance(r->g + at, golden_gradient + at, r->net.offset[l + 1] - at);
+    for (size_t l = 0; l < r->net.layers.n; l++) {
+        const size_t at = r->net.layers.offset[l];
+        const double off = distance(r->g + at, golden_gradient + at, r->net.layers.offset[l + 1] - at);
         worst = !(off <= worst) ? off : worst;
     }
     ok(worst <= 1e-5, "so is every layer's gradient, off by %.1e at most", worst);
