@@ -111,10 +111,8 @@ static sg_status check_task(struct check *c, size_t from, struct sg_error *err) 
     t.worker_exec = t.exec;
     SG_DO(opened, train_find_task(&t, &why));
     SG_DO(opened, train_open_task(&t, &why));
-    SG_DO(opened, train_read_task_facts(&t, &why));
     if (opened == SG_ERR_MEMORY)
         status = sg_fail(err, SG_ERR_MEMORY, "%s", why.msg);
-    const size_t n_constants = t.n_constants;
     for (size_t i = from; i < c->count && status == SG_OK; i++) {
         if (c->done[i] || strcmp(c->task[i], c->task[from]) != 0)
             continue;
@@ -122,13 +120,13 @@ static sg_status check_task(struct check *c, size_t from, struct sg_error *err) 
         if (!first_of_label(c, i))
             continue;
         how.cell = &c->cells[i];
+        if (opened == SG_OK)
+            train_read_task_facts(&t); /* without the constants of the cell before */
         if (opened != SG_OK)
             status = add_finding(c, i, place_of_task(&how.cell->resolved, &why), why.msg, err);
         else if (judge(&t, &why) != SG_OK)
             status = why.status == SG_ERR_MEMORY ? sg_fail(err, SG_ERR_MEMORY, "%s", why.msg)
                                                  : add_finding(c, i, t.at, why.msg, err);
-        train_free_choice(&t);
-        t.n_constants = n_constants; /* only the task's are kept */
     }
     train_teardown(&t);
     return status;

@@ -1,18 +1,14 @@
 /* train_choose.c: works out what a cell asks for beside its task, once the task is open: length, feedback, learning
  * rate, compressor, messages and optimizer. Expressions get their values here. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "sg_debug.h"
 #include "train_state.h"
 
-sg_status train_add_constant(struct train *t, const char *name, double value, struct sg_error *err) {
-    struct sg_constant *more = realloc(t->constant, (t->n_constants + 1) * sizeof *more);
-    if (!more)
-        return sg_fail_memory(err, "constants");
-    t->constant = more;
-    t->constant[t->n_constants++] = (struct sg_constant){name, value};
-    return SG_OK;
+static void add_constant(struct train *t, size_t which, double value) {
+    SG_ASSERT(t->n_constants < sizeof t->constant / sizeof *t->constant);
+    t->constant[t->n_constants++] = (struct sg_constant){sg_common_constants[which].name, value};
 }
 
 static const double MOST_STEPS = 9007199254740992; /* 2^53: a double counts them one by one up to there */
@@ -51,8 +47,9 @@ static sg_status choose_rate(struct train *t, struct sg_error *err) {
     if (!(gamma > 0 && isfinite(gamma)))
         return sg_fail(err, SG_ERR_ARGUMENT, "optimizer.learning-rate: must be a positive number, is %g", gamma);
     t->gamma = gamma;
-    const sg_status status = train_schedule_read(&t->plan.schedule, sg_node_get(cell, "optimizer"), gamma, err);
-    return status == SG_OK ? train_add_constant(t, "gamma", gamma, err) : status;
+    t->plan.schedule = train_schedule_read(sg_node_get(cell, "optimizer"), gamma);
+    add_constant(t, SG_CONSTANT_GAMMA, gamma);
+    return SG_OK;
 }
 
 /* The only parameter that a method gives, else the method: where a value stands that the compressor refuses. */
@@ -70,14 +67,15 @@ static const struct sg_node *parameter_of(const struct sg_node *method, const st
 }
 
 /* Remark 5: |e|^2 <= gamma^2 nu^2, in the units of the residual; not where residuals sum up what several steps lost. */
-static sg_status add_error_bound(struct train *t, struct sg_error *err) {
+static void add_error_bound(struct train *t) {
     const struct sg_method_config *m = &t->config;
     if (!(m->compressor->traits & SG_TRAIT_ABSOLUTE) || !m->compressor->bound || m->controller ||
         m->feedback.rule->resets)
-        return SG_OK;
+        return;
     const double scale = t->config.feedback.rule->in_updates ? train_schedule_largest(&t->plan.schedule) : 1;
     const double bound = scale * scale * m->compressor->bound(m->param, t->d);
-    return isnan(bound) ? SG_OK : train_add_constant(t, "error_bound", bound, err); /* a budget has none */
+    if (!isnan(bound)) /* a budget has none */
+        add_constant(t, SG_CONSTANT_ERROR_BOUND, bound);
 }
 
 /* What the method's check has a message about. */
@@ -109,7 +107,8 @@ static sg_status choose_method(struct train *t, struct sg_error *err) {
         t->whole[1] = t->d;
         t->config.layout = (struct sg_layout){.n_layers = 1, .offset = t->whole};
     }
-    return add_error_bound(t, err);
+    add_error_bound(t);
+    return SG_OK;
 }
 
 static sg_status choose_columns(struct train *t, struct sg_error *err) {
@@ -137,10 +136,8 @@ static sg_status choose_optimizer(struct train *t, struct sg_error *err) {
     t->optimizer.ops = sg_optimizer_find(name);
     if (!t->optimizer.ops)
         return sg_fail(err, SG_ERR_ARGUMENT, "unknown optimizer '%s'", name);
-    size_t n = t->optimizer.ops->n_params;
-    t->optimizer.param = calloc(n ? n : 1, sizeof(double));
-    if (!t->optimizer.param)
-        return sg_fail_memory(err, "optimizer parameters");
+    const size_t n = t->optimizer.ops->n_params;
+    SG_ASSERT(n <= SG_ROW_PARAMS);
     const struct sg_node *section = t->at = sg_node_get(cell, "optimizer");
     for (size_t i = 0; i < n; i++)
         t->optimizer.param[i] =
@@ -157,10 +154,11 @@ static sg_status choose_optimizer(struct train *t, struct sg_error *err) {
     return SG_OK;
 }
 
-void train_free_choice(struct train *t) {
-    free(t->optimizer.param);
-    free(t->plan.schedule.decay_at);
-    t->optimizer.param = t->plan.schedule.decay_at = NULL;
+void train_read_task_facts(struct train *t) {
+    t->info = sg_task_info(t->task);
+    t->d = t->info->d;
+    t->n_constants = t->info->n_constants;
+    memcpy(t->constant, t->info->constant, t->n_constants * sizeof *t->constant);
 }
 
 sg_status train_choose(struct train *t, struct sg_error *err) {

@@ -40,22 +40,14 @@ sg_status train_open_task(struct train *t, struct sg_error *err) {
     return sg_task_open(&t->task, t->task_ops, &config, err);
 }
 
-sg_status train_read_task_facts(struct train *t, struct sg_error *err) {
-    sg_status status = SG_OK;
-    t->info = sg_task_info(t->task);
-    t->d = t->info->d;
-    for (size_t i = 0; i < t->info->n_constants && status == SG_OK; i++)
-        status = train_add_constant(t, t->info->constant[i].name, t->info->constant[i].value, err);
-    return status;
-}
-
 /* Rank 0 goes first, so that caches are made once and then shared. */
 static sg_status open_task(struct train *t, struct sg_error *err) {
     sg_status status = sg_comm_agree(t->comm, t->lead ? train_open_task(t, err) : SG_OK, err);
     if (status == SG_OK && !t->lead)
         status = train_open_task(t, err);
     status = sg_comm_agree(t->comm, status, err);
-    SG_DO(status, train_read_task_facts(t, err));
+    if (status == SG_OK)
+        train_read_task_facts(t);
     return status;
 }
 
@@ -250,10 +242,9 @@ void train_teardown(struct train *t) {
     sg_task_close(t->task);
     sg_cuda_device_close(t->device.gpu);
     cJSON_Delete(t->segments);
-    train_free_choice(t);
-    void *const owned[] = {t->worker,           t->gradient,           t->series.row,
-                           t->series.evaluated, t->series.layers_mine, t->series.layers_all,
-                           t->series.column,    t->constant,           t->shared_x};
+    void *const owned[] = {
+        t->worker,        t->gradient, t->series.row, t->series.evaluated, t->series.layers_mine, t->series.layers_all,
+        t->series.column, t->shared_x};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
 }

@@ -7,6 +7,7 @@
 #include "sg_method.h"
 #include "sg_optimizer.h"
 #include "sg_recording.h"
+#include "sg_row.h"
 #include "sg_stats.h"
 #include "sg_train.h"
 
@@ -32,8 +33,7 @@ struct totals {
  * multiplied by `decay_factor` at each of the epochs decay_at. */
 struct train_schedule {
     double base, scale, warm_up_epochs, decay_factor;
-    double *decay_at; /* [n_decays] ascending */
-    size_t n_decays;
+    const struct sg_node *decay_at; /* a list of numbers, ascending; NULL = there is none */
 };
 
 /* How many elements the update works on at a time. */
@@ -78,7 +78,7 @@ struct device {
 
 struct optimizer {
     const struct sg_optimizer_ops *ops;
-    double *param;
+    double param[SG_ROW_PARAMS];
     float *state; /* [floats] */
     size_t floats;
     struct sg_piece *piece; /* [n_pieces] of all d parameters */
@@ -112,7 +112,7 @@ struct train {
     sg_task *task;
     const struct sg_task_info *info;
     size_t d;
-    struct sg_constant *constant; /* the task's and the trainer's, for expressions and the header */
+    struct sg_constant constant[SG_TASK_CONSTANTS + SG_COMMON_CONSTANTS]; /* for expressions and the header */
     size_t n_constants;
 
     /* The value of the cell that train_choose looked at last: an error stands there. */
@@ -171,10 +171,8 @@ void train_teardown(struct train *t);
 sg_status train_choose_kernels(struct train *t, struct sg_error *err);
 sg_status train_find_task(struct train *t, struct sg_error *err);
 sg_status train_open_task(struct train *t, struct sg_error *err);
-sg_status train_read_task_facts(struct train *t, struct sg_error *err);
-sg_status train_add_constant(struct train *t, const char *name, double value, struct sg_error *err);
+void train_read_task_facts(struct train *t);
 sg_status train_choose(struct train *t, struct sg_error *err);
-void train_free_choice(struct train *t);
 sg_status train_open_method(sg_method **out, const struct train *t, size_t count, struct sg_error *err);
 /* Copies out of the kernels' memory. Its error is that of a device that failed. */
 sg_status train_get(const struct train *t, void *host, const void *from, size_t bytes, struct sg_error *err);
@@ -196,10 +194,9 @@ sg_status train_fail_device(const struct train *t, struct sg_error *err);
 cJSON *train_host_json(const struct train *t);
 cJSON *train_cuda_json(const struct train *t);
 
-/* The schedule of the learning rate: read it, get its rate at an epoch (with a fraction), and its largest rate. The
- * schedule owns decay_at, which the caller frees. */
-sg_status train_schedule_read(struct train_schedule *out, const struct sg_node *optimizer, double base,
-                              struct sg_error *err);
+/* The schedule of the learning rate, from the recipe's section `optimizer`, which must outlive it; its rate at an epoch
+ * (with a fraction), and its largest rate. */
+struct train_schedule train_schedule_read(const struct sg_node *optimizer, double base);
 double train_schedule_rate(const struct train_schedule *s, double epoch);
 double train_schedule_largest(const struct train_schedule *s);
 
