@@ -206,23 +206,20 @@ static const struct sg_key recorded_key[] = {
 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
+/* The lists of a kind, which are named by it, and its question of data. */
+#define OF(kind)                                                                                                       \
+    .key = kind##_key, .n_keys = COUNT(kind##_key), .constant = kind##_constant,                                       \
+    .n_constants = COUNT(kind##_constant), .identify = task_identify_##kind
+#define METRICS(kind) .metric = kind##_metric, .n_metrics = COUNT(kind##_metric)
 
 static const struct sg_task_kind task_kind[] = {
-    {"logreg", "logistic regression with l2 regularisation", .key = logreg_key, .n_keys = COUNT(logreg_key),
-     .metric = logreg_metric, .n_metrics = COUNT(logreg_metric), .constant = logreg_constant,
-     .n_constants = COUNT(logreg_constant), .identify = task_identify_logreg, .ops = &sg_logreg_ops},
-    {"cnn", "image classification by a convolutional network (needs libtorch)", .key = cnn_key,
-     .n_keys = COUNT(cnn_key), .metric = cnn_metric, .n_metrics = COUNT(cnn_metric), .constant = cnn_constant,
-     .n_constants = COUNT(cnn_constant), .identify = task_identify_cnn},
+    {"logreg", "logistic regression with l2 regularisation", OF(logreg), METRICS(logreg), .ops = &sg_logreg_ops},
+    {"cnn", "image classification by a convolutional network (needs libtorch)", OF(cnn), METRICS(cnn)},
     {"lm", "language model of LSTM layers (needs libtorch); batch counts the columns of text that a worker reads",
-     .key = lm_key, .n_keys = COUNT(lm_key), .metric = lm_metric, .n_metrics = COUNT(lm_metric),
-     .constant = lm_constant, .n_constants = COUNT(lm_constant), .identify = task_identify_lm},
-    {"ncf", "recommendation by neural collaborative filtering, NeuMF (needs libtorch)", .key = ncf_key,
-     .n_keys = COUNT(ncf_key), .metric = ncf_metric, .n_metrics = COUNT(ncf_metric), .constant = ncf_constant,
-     .n_constants = COUNT(ncf_constant), .identify = task_identify_ncf},
-    {"recorded", "gradients of any training, read from files; all that needs no loss is measured on them",
-     .key = recorded_key, .n_keys = COUNT(recorded_key), .constant = recorded_constant,
-     .n_constants = COUNT(recorded_constant), .identify = task_identify_recorded, .ops = &sg_recorded_ops},
+     OF(lm), METRICS(lm)},
+    {"ncf", "recommendation by neural collaborative filtering, NeuMF (needs libtorch)", OF(ncf), METRICS(ncf)},
+    {"recorded", "gradients of any training, read from files; all that needs no loss is measured on them", OF(recorded),
+     .ops = &sg_recorded_ops},
 };
 
 const struct sg_task_kind *sg_task_kind_at(size_t i) {

@@ -1,5 +1,4 @@
 /* train_metrics.c: where the columns that a cell records come from. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_text.h"
@@ -20,23 +19,16 @@ static bool find_column(struct recorded *out, const char *name, const struct sg_
 }
 
 /* The check of the recipe made sure that the task has every series and that none is named twice. */
-sg_status train_metrics(struct recorded **out, size_t *count, const struct sg_cell *cell,
-                        const struct sg_task_kind *task, struct sg_error *err) {
+sg_status train_metrics(struct series *out, const struct sg_cell *cell, const struct sg_task_kind *task,
+                        struct sg_error *err) {
     const struct sg_node *series = sg_node_get(&cell->resolved, "record.series");
-    size_t n = series && series->kind == SG_NODE_LIST ? series->count : 0;
-    struct recorded *columns = calloc(n ? n : 1, sizeof *columns);
-    if (!columns)
-        return sg_fail_memory(err, "columns");
-    for (size_t i = 0; i < n; i++) {
+    const size_t n = series && series->kind == SG_NODE_LIST ? series->count : 0;
+    for (out->n_columns = 0; out->n_columns < n; out->n_columns++) {
         char name[NAME_CHARS];
-        sg_snake(name, sizeof name, series->child[i].string);
-        if (!find_column(&columns[i], name, task)) {
-            free(columns);
-            return sg_fail(err, SG_ERR_ARGUMENT, "record.series: task '%s' cannot record '%s'", task->name,
-                           series->child[i].string);
-        }
+        const char *said = series->child[out->n_columns].string;
+        sg_snake(name, sizeof name, said);
+        if (out->n_columns == MOST_COLUMNS || !find_column(&out->column[out->n_columns], name, task))
+            return sg_fail(err, SG_ERR_ARGUMENT, "record.series: task '%s' cannot record '%s'", task->name, said);
     }
-    *out = columns;
-    *count = n;
     return SG_OK;
 }

@@ -17,8 +17,7 @@ sg_status train_find_task(struct train *t, struct sg_error *err) {
     t->task_kind = sg_task_kind_find(kind);
     sg_status status =
         t->task_kind ? sg_task_load(&t->task_ops, kind, err) : sg_fail(err, SG_ERR_ARGUMENT, "unknown task '%s'", kind);
-    return status == SG_OK ? train_metrics(&t->series.column, &t->series.n_columns, t->options->cell, t->task_kind, err)
-                           : status;
+    return status == SG_OK ? train_metrics(&t->series, t->options->cell, t->task_kind, err) : status;
 }
 
 sg_status train_open_task(struct train *t, struct sg_error *err) {
@@ -242,9 +241,9 @@ void train_teardown(struct train *t) {
     sg_task_close(t->task);
     sg_cuda_device_close(t->device.gpu);
     cJSON_Delete(t->segments);
-    void *const owned[] = {
-        t->worker,        t->gradient, t->series.row, t->series.evaluated, t->series.layers_mine, t->series.layers_all,
-        t->series.column, t->shared_x};
+    void *const owned[] = {t->worker,           t->gradient,           t->series.row,
+                           t->series.evaluated, t->series.layers_mine, t->series.layers_all,
+                           t->shared_x};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
 }

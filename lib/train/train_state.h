@@ -85,9 +85,12 @@ struct optimizer {
     size_t n_pieces;
 };
 
+/* How many columns a run can have: the task's are few. */
+enum { MOST_COLUMNS = SG_COLUMNS + 16 };
+
 /* The series of the run: its columns, and the rows that wait to be written, oldest first. */
 struct series {
-    struct recorded *column;
+    struct recorded column[MOST_COLUMNS];
     size_t n_columns;
     bool wants_evaluation, wants[SG_COLUMNS], wants_layers, wants_workers;
     double *layers_mine; /* [count][LAYER_COLUMNS][n_layers of the task] of this rank's workers; NULL = not recorded */
@@ -251,8 +254,8 @@ sg_status train_ending(struct train *t, const struct sg_train_report *report, co
                        struct sg_error *err);
 
 /* The columns that the cell asks for. */
-sg_status train_metrics(struct recorded **out, size_t *count, const struct sg_cell *cell,
-                        const struct sg_task_kind *task, struct sg_error *err);
+sg_status train_metrics(struct series *out, const struct sg_cell *cell, const struct sg_task_kind *task,
+                        struct sg_error *err);
 
 /* A recording of what the compressors are given, or of the gradients. It is opened once the next step is known, gets the
  * part of all workers after each step, and is written to the disk before a checkpoint. recording_gradient takes a copy
