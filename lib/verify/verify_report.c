@@ -71,24 +71,19 @@ static sg_status try_apart(const struct sg_compressor_ops *ops, struct sg_verdic
 
 static cJSON *row_of(const struct sg_compressor_ops *ops, const struct sg_verdict *verdict, const char *ended,
                      bool *passed) {
-    cJSON *row = cJSON_CreateObject(), *properties = cJSON_CreateArray();
+    cJSON *properties = cJSON_CreateArray();
     bool fine = ended[0] == '\0';
     for (int p = 0; p < SG_VERIFY_PROPERTIES; p++) {
-        cJSON *property = cJSON_CreateObject();
-        sg_json_set_string(property, "property", sg_verify_meaning[p].name);
-        sg_json_set_number(property, "runs", (double)verdict[p].runs);
-        sg_json_set_number(property, "failed", (double)verdict[p].failed);
-        sg_json_set_bool(property, "untested", verdict[p].untested);
-        sg_json_set_string(property, "example", verdict[p].example[0] != '\0' ? verdict[p].example : NULL);
-        sg_json_push(properties, property);
-        fine = fine && verdict[p].failed == 0;
+        const struct sg_verdict *v = &verdict[p];
+        sg_json_push(properties,
+                     SG_OBJECT(SG_TEXT("property", sg_verify_meaning[p].name), SG_NUMBER("runs", (double)v->runs),
+                               SG_NUMBER("failed", (double)v->failed), SG_BOOL("untested", v->untested),
+                               SG_TEXT("example", v->example[0] != '\0' ? v->example : NULL)));
+        fine = fine && v->failed == 0;
     }
-    sg_json_set_string(row, "compressor", ops->name);
-    sg_json_set_bool(row, "passed", fine);
-    sg_json_set_string(row, "ended", ended[0] != '\0' ? ended : NULL);
-    sg_json_set(row, "properties", properties);
     *passed = *passed && fine;
-    return row;
+    return SG_OBJECT(SG_TEXT("compressor", ops->name), SG_BOOL("passed", fine),
+                     SG_TEXT("ended", ended[0] != '\0' ? ended : NULL), SG_VALUE("properties", properties));
 }
 
 sg_status sg_verify_report(cJSON **out, bool *passed, const struct sg_verify_options *o, struct sg_error *err) {
