@@ -297,14 +297,10 @@ static const struct task_net_ops own = {cnn_gradient, cnn_share};
 extern const struct sg_task_ops sg_cnn_ops;
 const struct sg_task_ops sg_cnn_ops = {
     .name = "cnn",
-    .size = sizeof(struct sg_task),
-    .gpu = true,
-    .net = &own,
+    TASK_NET_OPS(own),
     .open = cnn_open,
     .dataset = cnn_dataset,
     .start = cnn_start,
-    .gradient = task_net_gradient,
-    .batch_loss = task_net_batch_loss,
     .evaluate_shares = cnn_evaluate_shares,
     .conclude = cnn_conclude,
     .common_bytes = cnn_common_bytes,

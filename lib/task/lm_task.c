@@ -263,14 +263,10 @@ static const struct task_net_ops own = {lm_gradient, lm_share};
 extern const struct sg_task_ops sg_lm_ops;
 const struct sg_task_ops sg_lm_ops = {
     .name = "lm",
-    .size = sizeof(struct sg_task),
-    .gpu = true,
-    .net = &own,
+    TASK_NET_OPS(own),
     .open = lm_open,
     .dataset = lm_dataset,
     .start = lm_start,
-    .gradient = task_net_gradient,
-    .batch_loss = task_net_batch_loss,
     .evaluate_shares = task_net_evaluate_shares,
     .conclude = lm_conclude,
     .state_bytes = lm_state_bytes,

@@ -268,15 +268,11 @@ static const struct task_net_ops own = {ncf_gradient, ncf_share};
 extern const struct sg_task_ops sg_ncf_ops;
 const struct sg_task_ops sg_ncf_ops = {
     .name = "ncf",
-    .size = sizeof(struct sg_task),
-    .gpu = true,
-    .net = &own,
+    TASK_NET_OPS(own),
     .open = ncf_open,
     .dataset = ncf_dataset,
     .start = ncf_start,
-    .gradient = task_net_gradient,
     .touched = ncf_touched,
-    .batch_loss = task_net_batch_loss,
     .evaluate_shares = task_net_evaluate_shares,
     .conclude = ncf_conclude,
     .close = ncf_close,

@@ -18,7 +18,7 @@ struct task_turn {
     sg_scope *scope;      /* of the thread; what is left in it is freed afterwards */
 };
 
-/* What the task itself does. */
+/* What the task itself does; neither is NULL. */
 struct task_net_ops {
     /* g [d] <- the gradient. g is zeros, but for a task that says what it touched. loss [parts] <- the parts of the
      * batch's loss, in the kernels' memory. */
@@ -35,8 +35,8 @@ struct task_net {
     float *loss;       /* [count][parts], those that have arrived */
 };
 
-/* Called by a task's `open` once the network is known, whose layers stay where they are. Fills in the facts and constants that all networks
- * have (d and n are the first constants), and opens a scope for each thread. */
+/* Called by a task's `open` once the network is known, whose layers must stay where they are. Fills in the facts that all
+ * networks have, and their first constants, d and n, and opens a scope for each thread. */
 sg_status task_net_open(sg_task *t, struct task_layers *layers, size_t n_shares, size_t parts, struct sg_error *err);
 void task_net_close(sg_task *t);
 
@@ -51,6 +51,11 @@ void task_net_put(const sg_task *t, float *to, const void *host, size_t n);
 sg_status task_net_gradient(sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *err);
 double task_net_batch_loss(const sg_task *t, size_t worker);
 sg_status task_net_evaluate_shares(sg_task *t, double *share, struct sg_error *err);
+
+/* What all networks have in their struct sg_task_ops. */
+#define TASK_NET_OPS(own)                                                                                              \
+    .size = sizeof(struct sg_task), .gpu = true, .net = &(own), .gradient = task_net_gradient,                         \
+    .batch_loss = task_net_batch_loss
 
 /* sum [n_shares] <- the sum of all workers' shares, in worker order. */
 void task_net_sum_shares(const sg_task *t, const double *share, double *sum);
