@@ -57,8 +57,8 @@ size_t sg_comm_count(const sg_comm *c);        /* workers of this rank, >= 1 */
  * this rank's messages to all ranks. Where the messages have all n numbers in a code of fixed width and it is faster,
  * every rank adds up one slice of them, and the sums are sent to all ranks; the bits are the same. All ranks begin and
  * end the same exchanges, and whatever was begun must be ended. The messages of one exchange have one code, and all or
- * none of them have positions. An empty message has none and is fine. Positions that every rank knows are not sent: those
- * of the rank's own messages are taken. */
+ * none of them have positions. An empty message has none and is fine. Positions that every rank knows are not sent:
+ * those of the rank's own messages are taken. */
 
 enum { SG_COMM_NOTES = 5 };
 
@@ -117,8 +117,8 @@ SG_CHECKED sg_status sg_comm_bytes(const sg_comm *c, const struct sg_message *me
                                    struct sg_error *err);
 
 /* The messages [workers] of all workers in the exchange that ended last, in host memory; borrowed until the next
- * exchange begins. NULL = they are not all here: they were all n numbers of a fixed width and came from several ranks, or
- * they lie on a GPU. */
+ * exchange begins. NULL = they are not all here: they were all n numbers of a fixed width and came from several ranks,
+ * or they lie on a GPU. */
 const struct sg_message *sg_comm_messages(const sg_comm *c);
 
 /* ---- small collective calls ---- */

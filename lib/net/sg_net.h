@@ -159,9 +159,9 @@ void sg_net_step_time(struct sg_step_time *out, struct sg_layer_time *timeline, 
                       const struct sg_collective *collective, const struct sg_overlap *overlap,
                       const struct sg_net_step *step, double *work);
 
-/* The buckets that MG-WFBP chooses for a step like this one. It knows one line of costs: here the line through the times
- * of an empty exchange and of all layers' largest messages. bucket [layers]; step->bucket is not read. Returns their
- * number. */
+/* The buckets that MG-WFBP chooses for a step like this one. It knows one line of costs: here the line through the
+ * times of an empty exchange and of all layers' largest messages. bucket [layers]; step->bucket is not read. Returns
+ * their number. */
 size_t sg_net_plan(size_t *bucket, const struct sg_net *net, const struct sg_collective *collective,
                    const struct sg_net_step *step, double *work);
 

@@ -63,7 +63,7 @@ static cnn_value resnet18(struct cnn_pass *p, cnn_value x, int64_t classes) {
     return residual_net(p, x, classes, basic_block, WIDE, 4, 2);
 }
 
-/* ---- squeeze and excitation (Hu et al., CVPR 2018) ---------------------------------------------------------------- */
+/* ---- squeeze and excitation (Hu et al., CVPR 2018) --------------------------------------------------------------- */
 
 enum { REDUCTION = 16 };
 
@@ -100,7 +100,7 @@ static cnn_value seresnet18(struct cnn_pass *p, cnn_value x, int64_t classes) {
     return cnn_linear(p, "linear", cnn_mean(p, x), classes);
 }
 
-/* ---- GoogLeNet (Szegedy et al., CVPR 2015), with batch-norm, the 5x5 branch as two 3x3 ---------------------------- */
+/* ---- GoogLeNet (Szegedy et al., CVPR 2015), with batch-norm, the 5x5 branch as two 3x3 --------------------------- */
 
 struct inception {
     const char *name;
@@ -150,8 +150,8 @@ static cnn_value googlenet(struct cnn_pass *p, cnn_value x, int64_t classes) {
     return cnn_linear(p, "linear", inceptions(p, x), classes);
 }
 
-/* PAPER: the reference's file for CIFAR-100, with a deeper stem, which halves the size, and dropout before its head. The
- * parameters and thresholds that the paper gives for CIFAR-100 are those of `googlenet` with 100 classes. */
+/* PAPER: the reference's file for CIFAR-100, with a deeper stem, which halves the size, and dropout before its head.
+ * The parameters and thresholds that the paper gives for CIFAR-100 are those of `googlenet` with 100 classes. */
 static cnn_value googlenet_deep(struct cnn_pass *p, cnn_value x, int64_t classes) {
     x = unit(p, "prelayer", 0, x, (struct cnn_conv){.channels = 64, .kernel = 3});
     x = unit(p, "prelayer", 3, x, (struct cnn_conv){.channels = 64, .kernel = 3});

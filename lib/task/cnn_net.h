@@ -1,8 +1,8 @@
 /* cnn_net.h: private to lib/task. Convolutional networks, described once.
  *
  * A model is one C function that applies layers to a value. Run without a scope it declares the network: layers get
- * names, shapes and places in the flat parameter vector, in the order of the calls. Run with a scope it computes, taking
- * its parameters in the same order. Layer names and order are those of the PyTorch models in tests/golden. */
+ * names, shapes and places in the flat parameter vector, in the order of the calls. Run with a scope it computes,
+ * taking its parameters in the same order. Layer names and order are those of the PyTorch models in tests/golden. */
 #ifndef CNN_NET_H
 #define CNN_NET_H
 

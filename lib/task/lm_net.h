@@ -1,8 +1,8 @@
 /* lm_net.h: private to lib/task. The language model of the paper (Figure 2b): embedding, LSTM layers, and a decoder
  * whose weight is the embedding's.
  *
- * Parameter tensors have the names and the order of the PyTorch model in tests/golden: encoder.weight, then of each layer
- * rnn.weight_ih, rnn.weight_hh, rnn.bias_ih, rnn.bias_hh, then decoder.bias. */
+ * Parameter tensors have the names and the order of the PyTorch model in tests/golden: encoder.weight, then of each
+ * layer rnn.weight_ih, rnn.weight_hh, rnn.bias_ih, rnn.bias_hh, then decoder.bias. */
 #ifndef LM_NET_H
 #define LM_NET_H
 

@@ -46,8 +46,8 @@ static inline size_t wide_stride(size_t d) {
     return (d + 7) / 8 * 8;
 }
 
-/* SG_DENSE_ROWS rows of a dense matrix at once: z [SG_DENSE_ROWS] <- products with x; row [SG_DENSE_ROWS] <- the rows in
- * double, copied to wide [SG_DENSE_ROWS * wide_stride(d)] if the matrix is stored narrower. */
+/* SG_DENSE_ROWS rows of a dense matrix at once: z [SG_DENSE_ROWS] <- products with x; row [SG_DENSE_ROWS] <- the rows
+ * in double, copied to wide [SG_DENSE_ROWS * wide_stride(d)] if the matrix is stored narrower. */
 static inline void rows_dot(const struct sg_dense *k, const struct sg_matrix *a, const size_t *i, const double *x,
                             double *z, const double **row, double *wide) {
     if (a->f64) {

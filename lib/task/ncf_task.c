@@ -199,8 +199,8 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The test item, then the user's rivals, each once and without the test item; returns how many. The rivals' order does not
- * matter to a rank. */
+/* The test item, then the user's rivals, each once and without the test item; returns how many. The rivals' order does
+ * not matter to a rank. */
 static size_t candidates(const struct sg_task *t, uint32_t user, uint32_t *item) {
     const uint32_t wanted = t->ratings.test[user];
     size_t n = 1;

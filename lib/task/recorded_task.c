@@ -1,5 +1,5 @@
-/* recorded_task.c: the task `recorded`: gradients of another training, read from files step by step. Nothing is trained:
- * the parameters move as the optimizer says and no gradient depends on them, so there is no loss either. */
+/* recorded_task.c: the task `recorded`: gradients of another training, read from files step by step. Nothing is
+ * trained: the parameters move as the optimizer says and no gradient depends on them, so there is no loss either. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,9 +1,9 @@
 /* sg_task.h: what is being trained.
  *
  * A task owns the data, the parameters x and everything a logical worker carries between steps. The trainer only asks
- * for gradients, moves the parameters and queues evaluations. Adding a task: one file with a `const struct sg_task_ops`,
- * one row in task_table.c with its recipe keys. Tasks that need libtorch live in a shared object that is loaded on
- * demand. */
+ * for gradients, moves the parameters and queues evaluations. Adding a task: one file with a `const struct
+ * sg_task_ops`, one row in task_table.c with its recipe keys. Tasks that need libtorch live in a shared object that is
+ * loaded on demand. */
 #ifndef SG_TASK_H
 #define SG_TASK_H
 
@@ -157,9 +157,9 @@ struct sg_task_ops {
      * From SG_STEP_BEYOND on, samples of steps at least an epoch apart are independent. On a GPU the call may return
      * before the gradient is computed. */
     sg_status (*gradient)(sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *err);
-    /* The ranges that `worker`'s last gradient wrote; valid until its next gradient. A task with this hook gets g filled
-     * with zeros and may write only those ranges; the trainer clears them afterwards. If the hook is NULL or returns NULL,
-     * as on a GPU, g may hold anything on entry and `gradient` must write all of it. */
+    /* The ranges that `worker`'s last gradient wrote; valid until its next gradient. A task with this hook gets g
+     * filled with zeros and may write only those ranges; the trainer clears them afterwards. If the hook is NULL or
+     * returns NULL, as on a GPU, g may hold anything on entry and `gradient` must write all of it. */
     const struct sg_ranges *(*touched)(const sg_task *t, size_t worker);
     /* The exact distribution that `gradient` draws from, at the current x: mean [d] <- grad f_i of worker `worker`,
      * *noise <- E|g_i - grad f_i|^2. NULL = the task cannot compute it. */
@@ -190,7 +190,8 @@ struct sg_task_ops {
     void (*close)(sg_task *t); /* releases what is not in `base` */
 };
 
-/* Opens a task. *config is what the caller says of `base`, and is copied. SG_ERR_UNSUPPORTED: it cannot run on a GPU. */
+/* Opens a task. *config is what the caller says of `base`, and is copied. SG_ERR_UNSUPPORTED: it cannot run on a
+ * GPU. */
 SG_CHECKED sg_status sg_task_open(sg_task **out, const struct sg_task_ops *ops, const struct sg_task_base *config,
                                   struct sg_error *err);
 void sg_task_close(sg_task *t); /* NULL-safe */

@@ -35,15 +35,15 @@ struct task_net {
     float *loss;       /* [count][parts], those that have arrived */
 };
 
-/* Called by a task's `open` once the network is known, whose layers must stay where they are. Fills in the facts that all
- * networks have, and their first constants, d and n, and opens a scope for each thread. */
+/* Called by a task's `open` once the network is known, whose layers must stay where they are. Fills in the facts that
+ * all networks have, and their first constants, d and n, and opens a scope for each thread. */
 sg_status task_net_open(sg_task *t, struct task_layers *layers, size_t n_shares, size_t parts, struct sg_error *err);
 void task_net_close(sg_task *t);
 
 /* n floats in the kernels' memory; NULL = there is none. */
 float *task_net_floats(const sg_task *t, size_t n);
-/* Copies n floats out of the kernels' memory and into it. An error of the device is ignored: the trainer, which reads its
- * own vectors too, finds it. */
+/* Copies n floats out of the kernels' memory and into it. An error of the device is ignored: the trainer, which reads
+ * its own vectors too, finds it. */
 void task_net_get(const sg_task *t, void *host, const float *from, size_t n);
 void task_net_put(const sg_task *t, float *to, const void *host, size_t n);
 

@@ -1,5 +1,5 @@
-/* train_segments.c: the segments of a run. A segment is what one process did of it, from its start or a checkpoint up to
- * the next stop. Each may run on another machine, so the run says of every segment where it ran. */
+/* train_segments.c: the segments of a run. A segment is what one process did of it, from its start or a checkpoint up
+ * to the next stop. Each may run on another machine, so the run says of every segment where it ran. */
 #include <string.h>
 
 #include "sg_clock.h"
@@ -29,7 +29,8 @@ static bool alike(const cJSON *a, const cJSON *b, const char *key) {
     return strcmp(sg_json_string(a, key, ""), sg_json_string(b, key, "")) == 0;
 }
 
-/* The CPU's kernels give the same bits on every CPU. A GPU's libraries and libtorch may sum in another order elsewhere. */
+/* The CPU's kernels give the same bits on every CPU. A GPU's libraries and libtorch may sum in another order
+ * elsewhere. */
 static void tell_change(const struct train *t) {
     cJSON *then = cJSON_GetArrayItem(t->segments, cJSON_GetArraySize(t->segments) - 1), *now = present_segment(t);
     cJSON *facts = sg_task_describe(t->task);

@@ -183,9 +183,10 @@ sg_status train_get(const struct train *t, void *host, const void *from, size_t 
 sg_status train_wait(const struct train *t, struct sg_error *err);
 sg_status train_x_hash(const struct train *t, char hex[65], struct sg_error *err);
 
-/* train_ranks.c. train_ranks_agree: do all ranks run the same cell, with the same program and plug-ins, on the same data and
- * kind of device? train_ranks_verify: do all have the same x, once the run is over? The error names a rank that differs
- * from rank 0, and what differs. Both are collective; of the first the caller still has to agree on the status. */
+/* train_ranks.c. train_ranks_agree: do all ranks run the same cell, with the same program and plug-ins, on the same
+ * data and kind of device? train_ranks_verify: do all have the same x, once the run is over? The error names a rank
+ * that differs from rank 0, and what differs. Both are collective; of the first the caller still has to agree on the
+ * status. */
 sg_status train_ranks_agree(struct train *t, struct sg_error *err);
 sg_status train_ranks_verify(struct train *t, struct sg_error *err);
 
@@ -218,8 +219,8 @@ double train_total_error(const struct train *t);
 sg_status train_collect_layers(struct train *t, struct sg_error *err);
 cJSON *train_layers_json(const struct train *t);
 
-/* What compressors really lose, and whether they leave their class. train_monitored: the first column about that; NULL =
- * none is recorded, and then the others do nothing. train_monitor_begin is called before each step, and
+/* What compressors really lose, and whether they leave their class. train_monitored: the first column about that; NULL
+ * = none is recorded, and then the others do nothing. train_monitor_begin is called before each step, and
  * train_monitor_measure within it, after the last exchange of messages and before residuals are completed. At recorded
  * steps train_monitor_record, which is collective, gets rank 0's columns from all workers and warns. Checkpoints have
  * what it sums up; all ranks save and load the same number of bytes, of which rank 0's count. train_monitor_warnings is
@@ -257,10 +258,11 @@ sg_status train_ending(struct train *t, const struct sg_train_report *report, co
 sg_status train_metrics(struct series *out, const struct sg_cell *cell, const struct sg_task_kind *task,
                         struct sg_error *err);
 
-/* A recording of what the compressors are given, or of the gradients. It is opened once the next step is known, gets the
- * part of all workers after each step, and is written to the disk before a checkpoint. recording_gradient takes a copy
- * of a local worker's gradient where these are recorded. recording_hash gives rank 0's hash of the file so far, 64 digits;
- * "" = there is none. Those that return a status are collective. All do nothing if no recording is asked for. */
+/* A recording of what the compressors are given, or of the gradients. It is opened once the next step is known, gets
+ * the part of all workers after each step, and is written to the disk before a checkpoint. recording_gradient takes a
+ * copy of a local worker's gradient where these are recorded. recording_hash gives rank 0's hash of the file so far, 64
+ * digits; "" = there is none. Those that return a status are collective. All do nothing if no recording is asked
+ * for. */
 const char *recording_path(const struct train *t); /* NULL = none is asked for */
 void recording_gradient(const struct train *t, size_t w, const float *g);
 sg_status recording_open(struct train *t, struct sg_error *err);

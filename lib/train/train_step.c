@@ -76,8 +76,8 @@ static sg_status put_message(struct train *t, size_t w, sg_status status) {
     return worker->error.status = status;
 }
 
-/* Put the message of gradient g into the exchange; g is not needed after this. A task that writes only parts of g expects
- * zeros there at its next step, so those parts are cleared here. */
+/* Put the message of gradient g into the exchange; g is not needed after this. A task that writes only parts of g
+ * expects zeros there at its next step, so those parts are cleared here. */
 static sg_status worker_message(struct train *t, size_t w, float *g) {
     struct worker *worker = &t->worker[w];
     struct sg_error *err = &worker->error;
@@ -118,8 +118,8 @@ static sg_status lead(void *of, double *square, struct sg_error *err) {
     return status;
 }
 
-/* Workers from..to-1 in turn, forwards at even steps and backwards at odd ones: the data of the workers that came last are
- * still in the cache, and a second pass in the same direction would have evicted them before it comes to them. */
+/* Workers from..to-1 in turn, forwards at even steps and backwards at odd ones: the data of the workers that came last
+ * are still in the cache, and a second pass in the same direction would have evicted them before it comes to them. */
 static void workers_zigzag(struct train *t, size_t from, size_t to, float *g) {
     for (size_t i = from; i < to; i++)
         worker_step(t, t->step % 2 ? from + to - 1 - i : i, g);

@@ -1,8 +1,8 @@
-/* sg_verify.h: what every compressor promises, tried out: nothing is lost, the declared class holds, bits are counted right,
- * and kernels, threads, ranks, checkpoints and damage change nothing that they must not.
+/* sg_verify.h: what every compressor promises, tried out: nothing is lost, the declared class holds, bits are counted
+ * right, and kernels, threads, ranks, checkpoints and damage change nothing that they must not.
  *
- * The unit tests and sparsebench --verify-compressors run the same checks, of every row of the table. Random draws are named,
- * so a verdict is the same every time. */
+ * The unit tests and sparsebench --verify-compressors run the same checks, of every row of the table. Random draws are
+ * named, so a verdict is the same every time. */
 #ifndef SG_VERIFY_H
 #define SG_VERIFY_H
 
@@ -62,9 +62,9 @@ struct sg_verdict {
 
 typedef struct sg_verify sg_verify;
 
-/* Allocates inputs and room. Vectors of up to 1000 elements are tried in every way. If `longest`, 1000 or more, is above
- * 2^16 + 2, vectors of it and of one and two elements fewer are tried as well, in fewer ways: there threads share the
- * work. 2^20 + 1 takes seconds for each compressor. SG_ERR_MEMORY. */
+/* Allocates inputs and room. Vectors of up to 1000 elements are tried in every way. If `longest`, 1000 or more, is
+ * above 2^16 + 2, vectors of it and of one and two elements fewer are tried as well, in fewer ways: there threads share
+ * the work. 2^20 + 1 takes seconds for each compressor. SG_ERR_MEMORY. */
 enum { SG_VERIFY_SHORT = 4096, SG_VERIFY_LONG = (1 << 20) + 1 };
 SG_CHECKED sg_status sg_verify_open(sg_verify **out, size_t longest, struct sg_error *err);
 void sg_verify_close(sg_verify *v);
@@ -94,8 +94,8 @@ enum { SG_VERIFY_WORKERS = 16 }; /* at most so many in one step */
 bool sg_verify_step(sg_method **part, size_t parts, uint64_t step, double gamma, const float *g, float *e, size_t d,
                     float *sum, double *bits);
 
-/* Saves what a checkpoint has of `from`, whose workers are first .. first + count - 1, and loads it into `to`. Returns false
- * if there is no memory. */
+/* Saves what a checkpoint has of `from`, whose workers are first .. first + count - 1, and loads it into `to`. Returns
+ * false if there is no memory. */
 bool sg_verify_copy_state(sg_method *to, const sg_method *from, size_t first, size_t count);
 
 #ifdef __cplusplus

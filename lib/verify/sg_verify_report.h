@@ -22,9 +22,9 @@ struct sg_verify_options {
 };
 
 /* Tries the compressors, each in a process of its own. *out is an array, to be freed, of
- * {"compressor","passed","ended","properties":[{"property","runs","failed","untested","example"}]}. A property with 0 runs
- * does not apply, or is declared without what a test needs, which "untested" says; "example" is the first failure or
- * what is missing, or null. "ended" is null, or how its process ended before it was done: "killed by signal 11
+ * {"compressor","passed","ended","properties":[{"property","runs","failed","untested","example"}]}. A property with 0
+ * runs does not apply, or is declared without what a test needs, which "untested" says; "example" is the first failure
+ * or what is missing, or null. "ended" is null, or how its process ended before it was done: "killed by signal 11
  * (Segmentation fault)"; then it has not passed, and properties are what was tried so far. *passed: nothing failed.
  * SG_ERR_ARGUMENT, with a suggestion: an unknown name. After SG_ERR_INTERRUPTED *out has what was tried. */
 SG_CHECKED sg_status sg_verify_report(cJSON **out, bool *passed, const struct sg_verify_options *options,

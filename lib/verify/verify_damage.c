@@ -1,5 +1,5 @@
-/* verify_damage.c: what a compressor makes of inputs at the edge of the floats and beyond, and what its messages' code says
- * to bytes that are not whole. */
+/* verify_damage.c: what a compressor makes of inputs at the edge of the floats and beyond, and what its messages' code
+ * says to bytes that are not whole. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* verify_message.c: a worker's messages by themselves, for all settings, forms of feedback, layers and inputs: well formed,
- * within the declared bound, nothing lost, and the same bits from all kernel tables. */
+/* verify_message.c: a worker's messages by themselves, for all settings, forms of feedback, layers and inputs: well
+ * formed, within the declared bound, nothing lost, and the same bits from all kernel tables. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,9 +53,9 @@ static bool well_formed(const struct verify_run *run, const struct sg_message *m
     return j == m->count && m->code->valid(m);
 }
 
-/* A selector's numbers cost 32 bits, and so do its positions, or less if it says so. A coder's cost as many bits as their
- * bytes have, or fewer where the publication packs them better; positions are at most 32 bits each. Numbers of a fixed width
- * cost that width. */
+/* A selector's numbers cost 32 bits, and so do its positions, or less if it says so. A coder's cost as many bits as
+ * their bytes have, or fewer where the publication packs them better; positions are at most 32 bits each. Numbers of a
+ * fixed width cost that width. */
 static bool right_bits(const struct verify_run *run, const struct sg_message *m) {
     const double count = (double)m->count, positions = run->ops->traits & SG_TRAIT_DENSE ? 0 : 32 * count;
     if (run->ops->select == NULL)
@@ -89,9 +89,9 @@ static bool sent_or_kept(sg_verify *v, const struct verify_run *run, const struc
     return true;
 }
 
-/* The declared bound on |p - C(p)|^2 of every layer, with C(p) = value at the message's positions. In the update form the
- * compressor's input is p / gamma. Random compressors promise it in the mean only (verify_mean.c). Slack: p and |p|^2
- * round, 2^-22 covers both; a mean rounds to a multiple of 2^-149, and what is sent to 2^-22 of itself. */
+/* The declared bound on |p - C(p)|^2 of every layer, with C(p) = value at the message's positions. In the update form
+ * the compressor's input is p / gamma. Random compressors promise it in the mean only (verify_mean.c). Slack: p and
+ * |p|^2 round, 2^-22 covers both; a mean rounds to a multiple of 2^-149, and what is sent to 2^-22 of itself. */
 static bool within_bound(const sg_verify *v, const struct verify_run *run, const struct sg_message *m,
                          const float *value) {
     const double unit = run->feedback.rule->in_updates ? run->gamma : 1;

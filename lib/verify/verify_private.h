@@ -44,9 +44,9 @@ struct verify_run {
 void verify_note(struct sg_verdict *v, bool fine, const struct verify_run *run, const char *format, ...)
     SG_PRINTF(4, 5);
 
-/* Sets up a run of n elements, in one layer or many, of so many workers: run->param becomes one of three settings of any
- * compressor, from hardly anything sent to much of it, or what sg_compressor_example gives where such a setting is refused.
- * ops, feedback, gamma and rows are the caller's. */
+/* Sets up a run of n elements, in one layer or many, of so many workers: run->param becomes one of three settings of
+ * any compressor, from hardly anything sent to much of it, or what sg_compressor_example gives where such a setting is
+ * refused. ops, feedback, gamma and rows are the caller's. */
 void verify_set(struct verify_run *run, int variant, size_t n, bool many, size_t workers);
 /* run->param[i] <- value, or the nearest in range, where the compressor has a parameter of that name. */
 bool verify_give(struct verify_run *run, const char *name, double value);

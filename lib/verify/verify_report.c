@@ -37,7 +37,8 @@ static sg_status choose(const struct sg_compressor_ops **ops, size_t *n, const s
 }
 
 /* Tries a compressor in a process of its own, because one that breaks its promises may break the process too. The
- * verdicts lie in memory that both share. *ended says how that process ended before it was done; empty = it was done. */
+ * verdicts lie in memory that both share. *ended says how that process ended before it was done; empty = it was
+ * done. */
 static sg_status try_apart(const struct sg_compressor_ops *ops, struct sg_verdict *verdict, char ended[ENDED],
                            const struct sg_verify_options *o, struct sg_error *err) {
     const struct timespec pause = {.tv_nsec = 1000000};

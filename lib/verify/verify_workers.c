@@ -1,5 +1,5 @@
-/* verify_workers.c: several workers, as a trainer plays them: the same bits by one rank and by three, with other threads,
- * and after a checkpoint. */
+/* verify_workers.c: several workers, as a trainer plays them: the same bits by one rank and by three, with other
+ * threads, and after a checkpoint. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +30,8 @@ static bool same(const struct room *r, const double bits[2]) {
            memcmp(r->e[0], r->e[1], sizeof r->e[0]) == 0;
 }
 
-/* The same steps by one rank and by three, whose methods are closed and opened again from a checkpoint at step `saved`. */
+/* The same steps by one rank and by three, whose methods are closed and opened again from a checkpoint at step
+ * `saved`. */
 static void split(struct room *r, const struct verify_run *run, uint64_t saved, struct sg_verdict *verdict) {
     static const size_t count[RANKS] = {1, 2, 1};
     sg_method *whole = verify_method(run, 0, WORKERS, NULL, 1, verdict), *part[RANKS] = {NULL};

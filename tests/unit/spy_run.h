@@ -77,8 +77,8 @@ static int stop_when_asked(void) {
 static void (*on_warning)(const char *message); /* of the runs below; NULL = none */
 static const char *recipe_text = text;
 
-/* Leaves a pattern where the next calls have their variables. Runs of one process would else find there what the run before
- * left, which may be right by chance. */
+/* Leaves a pattern where the next calls have their variables. Runs of one process would else find there what the run
+ * before left, which may be right by chance. */
 static __attribute__((noinline)) void scribble(void) {
     volatile unsigned char there[1 << 16];
     for (size_t i = 0; i < sizeof there; i++)
@@ -143,8 +143,8 @@ static void all_columns(char out[1024]) {
     snprintf(out + used, 1024 - used, "]");
 }
 
-/* Stopped after each step in turn, then resumed: residuals, momentum, what task and compressor keep, sums and all columns
- * go on. `prepare` sets the spy up. */
+/* Stopped after each step in turn, then resumed: residuals, momentum, what task and compressor keep, sums and all
+ * columns go on. `prepare` sets the spy up. */
 __attribute__((unused)) static void test_resume(const char *method, const char *const *more, void (*prepare)(void)) {
     enum { MOST_SET = 16 };
     size_t wrong = 0, n = 1;
