@@ -246,8 +246,8 @@ static sg_status restore(struct train *t, const char *data, struct sg_error *err
     if (status != SG_OK)
         return status;
     memcpy(t->inputs_sha256, p.inputs_sha256, sizeof p.inputs_sha256);
-    if (p.is_recorded && !recording_path(t) && t->options->notice)
-        t->options->notice("the run is no longer recorded: FILE.part of its recording can be deleted");
+    if (p.is_recorded && !recording_path(t))
+        train_notice(t, "the run is no longer recorded: FILE.part of its recording can be deleted");
     t->step = p.step;
     t->totals = p.totals;
     t->kernels->put(&t->exec, sg_task_x(t->task), at, (size_t)p.x_bytes);
@@ -287,10 +287,8 @@ sg_status train_load(struct train *t, bool *found, struct sg_error *err) {
     if (present)
         status = check(&ours, &same_program, t, data, length, err);
     if (present && status == SG_OK && !ours) {
-        if (t->options->notice)
-            t->options->notice(same_program
-                                   ? "the checkpoint belongs to a run on other data: starting afresh"
-                                   : "the checkpoint was written by another version of the program: starting afresh");
+        train_notice(t, "the checkpoint %s: starting afresh",
+                     same_program ? "belongs to a run on other data" : "was written by another version of the program");
         present = false;
         status = train_series_go_on(t, 0, NULL, err);
     }

@@ -37,14 +37,11 @@ static void tell_change(const struct train *t) {
     const char *from = sg_json_string(then, "processor", "?"), *to = sg_json_string(now, "processor", "?");
     const bool gpu = t->device.gpu || strncmp(sg_json_string(then, "device", ""), "cuda", 4) == 0;
     const bool same = alike(then, now, "processor") && alike(then, now, "cuda");
-    char text[400];
-    snprintf(
-        text, sizeof text,
-        "the run comes from %.100s and goes on on %.100s after step %llu: its last digits may be those of neither. "
-        "The result names both",
-        from, to, (unsigned long long)t->step);
-    if (then && !same && (gpu || sg_json_string(facts, "libtorch", NULL)) && t->options->notice)
-        t->options->notice(text);
+    if (then && !same && (gpu || sg_json_string(facts, "libtorch", NULL)))
+        train_notice(t,
+                     "the run comes from %.100s and goes on on %.100s after step %llu: its last digits may be those of "
+                     "neither. The result names both",
+                     from, to, (unsigned long long)t->step);
     cJSON_Delete(facts);
     cJSON_Delete(now);
 }

@@ -165,9 +165,8 @@ static sg_status allocate(struct train *t, struct sg_error *err) {
     return status == SG_OK ? cut_pieces(t, err) : status;
 }
 
-static void announce(const struct train *t, const char *format, ...) SG_PRINTF(2, 3);
-static void announce(const struct train *t, const char *format, ...) {
-    char text[256];
+void train_notice(const struct train *t, const char *format, ...) {
+    char text[512];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
@@ -184,15 +183,15 @@ static void announce_data(const struct train *t) {
     char near[64] = "";
     if (strcmp(sg_json_string(facts, "dataset.source", ""), "generated") == 0) {
         const bool misspelt = sg_dataset_suggest(near, name);
-        announce(t, "data set '%s' was not found%s%s%s: using generated data (%s); results say so", name,
-                 misspelt ? " (did you mean '" : "", near, misspelt ? "'?)" : "",
-                 sg_json_string(facts, "dataset.generator", ""));
+        train_notice(t, "data set '%s' was not found%s%s%s: using generated data (%s); results say so", name,
+                     misspelt ? " (did you mean '" : "", near, misspelt ? "'?)" : "",
+                     sg_json_string(facts, "dataset.generator", ""));
     } else if (!sg_json_bool(facts, "dataset.verified", true))
-        announce(t, "data set '%s' is not the publisher's copy (SHA-256 %.12s…); results say so", name,
-                 sg_json_string(facts, "dataset.sha256", ""));
+        train_notice(t, "data set '%s' is not the publisher's copy (SHA-256 %.12s…); results say so", name,
+                     sg_json_string(facts, "dataset.sha256", ""));
     if (strcmp(train, "train") != 0)
-        announce(t, "training on the file '%s' of data set '%s', evaluating on '%s'; results say so", train, name,
-                 sg_json_string(facts, "dataset.test_file", ""));
+        train_notice(t, "training on the file '%s' of data set '%s', evaluating on '%s'; results say so", train, name,
+                     sg_json_string(facts, "dataset.test_file", ""));
     cJSON_Delete(facts);
 }
 

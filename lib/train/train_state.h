@@ -165,6 +165,9 @@ static inline bool train_hosts(const struct train *t, size_t worker) {
     return worker >= t->first && worker < t->first + t->count;
 }
 
+/* Tells the user what should be known; on rank 0. */
+void train_notice(const struct train *t, const char *format, ...) SG_PRINTF(2, 3);
+
 /* Set-up is collective, and a failure is known to all ranks. Teardown frees what there is. */
 sg_status train_setup(struct train *t, struct sg_error *err);
 void train_teardown(struct train *t);
