@@ -1,4 +1,4 @@
-/* sg_node.h: a tree of values: null, truth values, numbers, strings, lists and maps. Recipes are read into such trees. */
+/* sg_node.h: a tree of null, truth values, numbers, strings, lists and maps. YAML is read into such trees. */
 #ifndef SG_NODE_H
 #define SG_NODE_H
 

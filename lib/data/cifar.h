@@ -30,8 +30,8 @@ const struct cifar_format *cifar_format_find(const char *set);
 
 size_t cifar_record_bytes(const struct cifar_format *format);
 
-/* Checks a file's text: a whole number of records, exactly `records` of them where that is not 0, labels in range, every
- * class in one group. `name` is for messages. *count receives how many. */
+/* Checks a file's text: a whole number of records, exactly `records` of them where that is not 0, labels in range,
+ * every class in one group. `name` is for messages. *count receives how many. */
 SG_CHECKED sg_status cifar_check(size_t *count, const struct cifar_format *format, const void *text, size_t length,
                                  size_t records, const char *name, struct sg_error *err);
 

@@ -43,8 +43,8 @@ static bool recall(struct rows_loading *l, char sha256[65]) {
     return l->cached;
 }
 
-/* Keeps a fresh matrix and replaces it by the mapped copy, which other processes share. If there is no cache, the matrix
- * stays as it is. */
+/* Keeps a fresh matrix and replaces it by the mapped copy, which other processes share. If there is no cache, the
+ * matrix stays as it is. */
 static void remember(struct rows_loading *l) {
     struct sg_error unused;
     struct sg_matrix mapped;

@@ -1,4 +1,5 @@
-/* dataset_descriptor.c: reads datasets/NAME.yaml, and says where such descriptions and the script that fetches sets lie. */
+/* dataset_descriptor.c: reads datasets/NAME.yaml, and says where such descriptions and the script that fetches sets
+ * lie. */
 #include "dataset_descriptor.h"
 
 #include <glob.h>

@@ -49,10 +49,10 @@ struct dataset_kind {
 SG_CHECKED sg_status dataset_open(struct dataset *d, const struct dataset_kind *kind,
                                   const struct sg_dataset_request *request, struct sg_error *err);
 
-/* dataset_load: finds the set's files, where part.path is not known yet, and reads them; or, if none of several is there
- * and the request names a stand-in, generates it. dataset_identify only tells what would be loaded: it parses nothing,
- * and leaves sha256 empty of what would be generated. Both free the parts. The checksum of one file is its own, and of
- * several that of the lines that sha256sum prints for them. */
+/* dataset_load: finds the set's files, where part.path is not known yet, and reads them; or, if none of several is
+ * there and the request names a stand-in, generates it. dataset_identify only tells what would be loaded: it parses
+ * nothing, and leaves sha256 empty of what would be generated. Both free the parts. The checksum of one file is its
+ * own, and of several that of the lines that sha256sum prints for them. */
 SG_CHECKED sg_status dataset_load(struct dataset *d, struct sg_provenance *from, struct sg_error *err);
 SG_CHECKED sg_status dataset_identify(struct dataset *d, struct sg_provenance *from, struct sg_error *err);
 

@@ -8,7 +8,7 @@
 #include "sg_file.h"
 #include "sg_gradients.h"
 
-/* Is a word in braces, as {step} or {step:6}, at `at`? Gives its length with the braces, and the digits; 0 = it is not. */
+/* The length of a word in braces, as {step} or {step:6}, that begins at `at`, and its digits; 0 = it does not. */
 static size_t placeholder(const char *at, const char *word, int *digits) {
     const size_t length = strlen(word);
     *digits = 1;

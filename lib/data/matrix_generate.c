@@ -12,10 +12,10 @@
  * do not matter. */
 enum { STREAM_SHAPE = 0, STREAM_ROW = 1, STREAM_LABEL = 2 };
 
-/* gisette-like, a stand-in for gisette_scale. The real set has as features pixels of handwritten digits, products of two
- * pixels, and as many probes that carry nothing. This one is made in the same way from images that never were digits:
- *   image    a smooth random field of SIDE x SIDE pixels: WAVES x WAVES cosines whose random weights fall with frequency;
- *            the class shifts the mean of every weight
+/* gisette-like, a stand-in for gisette_scale. The real set has as features pixels of handwritten digits, products of
+ * two pixels, and as many probes that carry nothing. This one is made alike from images that never were digits:
+ *   image    a smooth random field of SIDE x SIDE pixels: WAVES x WAVES cosines whose random weights fall with
+ *            frequency; the class shifts the mean of every weight
  *   feature  even: the smaller of two pixels plus noise; odd (probe): noise alone
  *   value    0 unless the feature exceeds a threshold of its own, then from 480 up, saturating near 990; scaled by
  *            2 v / 999 - 1 as the published file is

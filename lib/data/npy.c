@@ -1,7 +1,8 @@
 /* npy.c: the head of a .npy file, which says the type and the shape of its array.
  *
- * The format is NumPy's (numpy.lib.format, versions 1 to 3): "\x93NUMPY", two bytes of version, the length of the header
- * in 2 bytes (version 1) or 4, and a Python dictionary {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }. */
+ * The format is NumPy's (numpy.lib.format, versions 1 to 3): "\x93NUMPY", two bytes of version, the length of the
+ * header in 2 bytes (version 1) or 4, and a Python dictionary as
+ * {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

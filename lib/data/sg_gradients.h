@@ -10,12 +10,12 @@
  *   NAME.safetensors          one step of one worker: a tensor is a layer; {step} and {worker} as above
  *   any other name            a recording of sparsetrain (sg_recording.h) of gradients or inputs; all steps and workers
  *
- * Numbers are float32, float16, or bfloat16 (in .npy as uint16, because NumPy has no such type), little-endian. The steps
- * and workers of a name with {step} or {worker} are as many as there are files without a gap. All files must have the
- * same shape as the first.
+ * Numbers are float32, float16, or bfloat16 (in .npy as uint16, because NumPy has no such type), little-endian. The
+ * steps and workers of a name with {step} or {worker} are as many as there are files without a gap. All files must have
+ * the same shape as the first.
  *
- * Numbers are read where they are asked for and never kept, so files may be larger than the memory. They are not mapped:
- * a mapped file that somebody cuts would kill the program, where a read fails with a message. */
+ * Numbers are read where they are asked for and never kept, so files may be larger than the memory. They are not
+ * mapped: a mapped file that somebody cuts would kill the program, where a read fails with a message. */
 #ifndef SG_GRADIENTS_H
 #define SG_GRADIENTS_H
 
@@ -52,8 +52,8 @@ SG_CHECKED sg_status sg_gradients_read(const sg_gradients *g, uint64_t step, siz
 void sg_gradients_close(sg_gradients *g); /* NULL is fine */
 
 /* Tells what would be read, as sg_dataset_identify. Of one file `sha256` is its own. Of many it is that of a line for
- * each, step by step: its own, two blanks, and STEP-WORKER. All files are read for it once; what they were is remembered
- * as for data sets. */
+ * each, step by step: its own, two blanks, and STEP-WORKER. All files are read for it once; what they were is
+ * remembered as for data sets. */
 SG_CHECKED sg_status sg_gradients_identify(struct sg_provenance *from, const char *files, const char *data_dir,
                                            struct sg_error *err);
 

@@ -43,8 +43,8 @@ static inline double sg_matrix_dense_value(const struct sg_matrix *a, size_t i, 
 SG_CHECKED sg_status sg_libsvm_parse(struct sg_matrix *out, const char *text, size_t length, size_t d, const char *name,
                                      struct sg_error *err);
 
-/* The cache file of a matrix (sg_cache.h, lib/FORMATS.md); `sha256` is stored with it. Mapping fails as sg_cache_map, and
- * with SG_ERR_FORMAT if the file does not hold a matrix. */
+/* The cache file of a matrix (sg_cache.h, lib/FORMATS.md); `sha256` is stored with it. Mapping fails as sg_cache_map,
+ * and with SG_ERR_FORMAT if the file does not hold a matrix. */
 bool sg_matrix_keep(const struct sg_matrix *a, const struct sg_cache *cache, const char *sha256);
 SG_CHECKED sg_status sg_matrix_map(struct sg_matrix *out, const struct sg_cache *cache, char sha256[65],
                                    struct sg_error *err);

@@ -1,8 +1,8 @@
 /* sg_recording.h: a file of everything that the compressors of a run were given, or of all its gradients.
  *
- * A recording of inputs holds, for worker i at step t, a = p / gamma_t in the `update` form of error feedback, and a = p
- * in the other forms. This is the fixed sequence of the communication complexity model (section 4.4, eq. 5), on the
- * gradient's scale. A recording of gradients holds a = g, bit for bit, so that they can be replayed (the task
+ * A recording of inputs holds, for worker i at step t, a = p / gamma_t in the `update` form of error feedback, and
+ * a = p in the other forms. This is the fixed sequence of the communication complexity model (section 4.4, eq. 5), on
+ * the gradient's scale. A recording of gradients holds a = g, bit for bit, so that they can be replayed (the task
  * `recorded`). The file is a line of JSON, then T (8 + n (8 + 4 d)) bytes of records, and a checksum; lib/FORMATS.md
  * maps every byte. The path appears when all is written; until then the file is PATH.part. */
 #ifndef SG_RECORDING_H
@@ -44,14 +44,15 @@ void sg_recording_hash(const struct sg_recording *r, char hex[65]);
 void sg_recording_put_step(struct sg_recording *r, double gamma);
 SG_CHECKED sg_status sg_recording_put_worker(struct sg_recording *r, uint64_t sent, const float *a,
                                              struct sg_error *err);
-/* sync: brings everything written to the disk. end: writes the checksum, does the same, and renames PATH.part to PATH. */
+/* sync: brings all that is written to the disk. end: writes the checksum, does the same, and renames PATH.part to PATH.
+ */
 SG_CHECKED sg_status sg_recording_sync(struct sg_recording *r, struct sg_error *err);
 SG_CHECKED sg_status sg_recording_end(struct sg_recording *r, struct sg_error *err);
 
 /* Opens a finished recording for reading. SG_ERR_ARGUMENT: it is not a plain file. SG_ERR_FORMAT: it is no recording,
- * not as long as its header says, or its bytes do not have its checksum, for which all of it is read. Recordings of older
- * programs, of schema 1, have none. Of the header the numbers are checked, that `constants` is an object, and that rows
- * and names, if it has any, are one for each layer. */
+ * not as long as its header says, or its bytes do not have its checksum, for which all of it is read. Recordings of
+ * older programs, of schema 1, have none. Of the header the numbers are checked, that `constants` is an object, and
+ * that rows and names, if it has any, are one for each layer. */
 SG_CHECKED sg_status sg_recording_open(struct sg_recording *out, const char *path, struct sg_error *err);
 /* Reads a step: *gamma, sent [workers] and a [workers][d]. SG_ERR_NONFINITE if one of them is not what a run records.
  * SG_ERR_IO: it cannot be read, or the file was cut since it was opened. */
