@@ -30,11 +30,40 @@ static bool draw(struct means *out, sg_method *m, const float *g) {
     return fine;
 }
 
-/* Within five standard deviations of such a mean, which are measured. */
+/* Of one input, x: within five standard deviations of such a mean, which are measured. Returns false if it cannot be opened. */
+static bool try_input(const struct verify_run *run, unsigned traits, const float *x, struct sg_verdict *verdict) {
+    struct means means = {.lost = 0};
+    const struct sg_compressor_ops *ops = run->ops;
+    sg_method *m = verify_method(run, 0, 1, NULL, 1, verdict);
+    if (m == NULL)
+        return false;
+    const bool fine = draw(&means, m, x);
+    sg_method_close(m);
+    verify_note(verdict, fine, run, "a step fails");
+    double all = 0, largest = 0;
+    for (size_t i = 0; i < SMALL; i++)
+        largest = fmax(largest, fabs((double)x[i]));
+    for (size_t i = 0; fine && i < SMALL; i++) {
+        const double deviation = sqrt(fmax(0, means.squares[i] - means.sum[i] * means.sum[i]) / DRAWS);
+        const double unseen = SELDOM * largest / DRAWS;
+        all += (double)x[i] * (double)x[i];
+        if (traits & SG_TRAIT_UNBIASED)
+            verify_note(verdict, fabs(means.sum[i] - (double)x[i]) <= 5 * deviation + unseen, run,
+                        "it declares that it is unbiased, and sends %g in the mean for %g, which is %.1f sigma off",
+                        means.sum[i], (double)x[i], fabs(means.sum[i] - (double)x[i]) / deviation);
+    }
+    const double bound = ops->bound != NULL && ops->rounds == NULL ? ops->bound(run->param, SMALL) : (double)NAN;
+    const double most = !(traits & SG_TRAIT_ABSOLUTE) ? (1 - bound) * all : bound;
+    const double sigma = sqrt(fmax(0, means.lost_squares - means.lost * means.lost) / DRAWS);
+    if (fine && !isnan(bound))
+        verify_note(verdict, means.lost <= most * (1 + 1e-6) + 5 * sigma, run,
+                    "it loses %g in the mean, and the declared bound is %g", means.lost, most);
+    return true;
+}
+
 void verify_mean(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_verdict *out) {
-    struct sg_verdict *verdict = &out[SG_VERIFY_MEAN];
+    static const enum sg_pattern pattern[] = {SG_PATTERN_NORMAL, SG_PATTERN_EQUAL, SG_PATTERN_WIDE};
     for (int variant = 0; variant < VERIFY_VARIANTS; variant++) {
-        struct means means = {.lost = 0};
         struct verify_run run = {.ops = ops, .feedback = {&sg_feedback_none, 1, {0}}, .gamma = 1, .rows = 6};
         struct sg_error err;
         verify_set(&run, variant, SMALL, false, 1);
@@ -44,32 +73,10 @@ void verify_mean(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_ve
         if (sg_compressor_check(ops, run.param, SMALL, &err) != SG_OK)
             memcpy(run.param, param, sizeof param);
         const unsigned traits = sg_compressor_traits(ops, run.param);
-        if (!(traits & (SG_TRAIT_UNBIASED | SG_TRAIT_RANDOM)))
-            continue;
-        sg_method *m = verify_method(&run, 0, 1, NULL, 1, verdict);
-        if (m == NULL)
-            return;
-        sg_pattern_fill(v->g, SMALL, SG_PATTERN_NORMAL, 8);
-        const bool fine = draw(&means, m, v->g);
-        sg_method_close(m);
-        verify_note(verdict, fine, &run, "a step fails");
-        double all = 0, largest = 0;
-        for (size_t i = 0; i < SMALL; i++)
-            largest = fmax(largest, fabs((double)v->g[i]));
-        for (size_t i = 0; fine && i < SMALL; i++) {
-            const double deviation = sqrt(fmax(0, means.squares[i] - means.sum[i] * means.sum[i]) / DRAWS);
-            const double unseen = SELDOM * largest / DRAWS;
-            all += (double)v->g[i] * (double)v->g[i];
-            if (traits & SG_TRAIT_UNBIASED)
-                verify_note(verdict, fabs(means.sum[i] - (double)v->g[i]) <= 5 * deviation + unseen, &run,
-                            "it declares that it is unbiased, and sends %g in the mean for %g, which is %.1f sigma off",
-                            means.sum[i], (double)v->g[i], fabs(means.sum[i] - (double)v->g[i]) / deviation);
+        bool opens = traits & (SG_TRAIT_UNBIASED | SG_TRAIT_RANDOM);
+        for (size_t i = 0; opens && i < sizeof pattern / sizeof *pattern; i++) {
+            sg_pattern_fill(v->g, SMALL, pattern[i], 8);
+            opens = try_input(&run, traits, v->g, &out[SG_VERIFY_MEAN]);
         }
-        const double bound = ops->bound != NULL && ops->rounds == NULL ? ops->bound(run.param, SMALL) : (double)NAN;
-        const double most = !(traits & SG_TRAIT_ABSOLUTE) ? (1 - bound) * all : bound;
-        const double sigma = sqrt(fmax(0, means.lost_squares - means.lost * means.lost) / DRAWS);
-        if (fine && !isnan(bound))
-            verify_note(verdict, means.lost <= most * (1 + 1e-6) + 5 * sigma, &run,
-                        "it loses %g in the mean, and the declared bound is %g", means.lost, most);
     }
 }
