@@ -212,14 +212,8 @@ double sg_oracle_regret(const struct sg_oracle_method *m) {
 }
 
 cJSON *sg_oracle_json(const struct sg_oracle *o) {
-    cJSON *out = cJSON_CreateObject(), *methods = cJSON_CreateArray();
+    cJSON *methods = cJSON_CreateArray();
     const double entries = (double)o->entries;
-    SG_SET(out, SG_TEXT("recording", o->recording), SG_TEXT("method", o->cell->label));
-    sg_json_set_u64(out, "seed", o->cell->seed);
-    SG_SET(out, SG_NUMBER("steps", o->steps), SG_NUMBER("workers", o->workers), SG_NUMBER("d", o->d),
-           SG_NUMBER("entries", entries), SG_NUMBER("budget", o->best.k),
-           SG_NUMBER("density", (double)o->best.k / entries), SG_NUMBER("lambda", o->best.kept_last),
-           SG_NUMBER("lambda_above", o->best.lost_most), SG_NUMBER("optimal_error", o->best.lost));
     for (size_t i = 0; i < o->n_methods; i++) {
         const struct sg_oracle_method *m = &o->method[i];
         sg_json_push(methods,
@@ -228,7 +222,13 @@ cJSON *sg_oracle_json(const struct sg_oracle *o) {
                                SG_NUMBER("optimal_error", m->best.lost), SG_NUMBER("regret", sg_oracle_regret(m)),
                                SG_NUMBER("ratio", m->error / m->best.lost), SG_NUMBER("lambda", m->best.kept_last)));
     }
-    sg_json_set(out, "methods", methods);
+    cJSON *out =
+        SG_OBJECT(SG_TEXT("recording", o->recording), SG_TEXT("method", o->cell->label), SG_NUMBER("steps", o->steps),
+                  SG_NUMBER("workers", o->workers), SG_NUMBER("d", o->d), SG_NUMBER("entries", entries),
+                  SG_NUMBER("budget", o->best.k), SG_NUMBER("density", (double)o->best.k / entries),
+                  SG_NUMBER("lambda", o->best.kept_last), SG_NUMBER("lambda_above", o->best.lost_most),
+                  SG_NUMBER("optimal_error", o->best.lost), SG_VALUE("methods", methods));
+    sg_json_set_u64(out, "seed", o->cell->seed);
     return out;
 }
 

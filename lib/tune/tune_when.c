@@ -61,14 +61,13 @@ static sg_status find_methods(struct when *w, const struct tune_trials *b, struc
     w->seeds = sg_node_get(&b->recipe.root, "seeds")->count;
     w->n_methods = b->count / w->seeds;
     w->method = calloc(w->n_methods, sizeof *w->method);
+    w->run = calloc(b->count, sizeof *w->run);
     w->baseline = w->n_methods;
-    if (!w->method)
+    if (!w->method || !w->run)
         return sg_fail_memory(err, "the methods");
     for (size_t m = 0; m < w->n_methods; m++) {
         w->method[m].cell = &b->cells[m * w->seeds];
-        w->method[m].run = calloc(w->seeds, sizeof *w->method[m].run);
-        if (!w->method[m].run)
-            return sg_fail_memory(err, "the methods");
+        w->method[m].run = &w->run[m * w->seeds];
         if (w->baseline == w->n_methods && baseline && strcmp(w->method[m].cell->name, baseline) == 0)
             w->baseline = m;
     }
@@ -152,11 +151,9 @@ static sg_status model(struct when *w, struct sg_error *err) {
 }
 
 static void close_when(struct when *w) {
-    for (size_t m = 0; w->method && m < w->n_methods; m++) {
-        for (size_t s = 0; w->method[m].run && s < w->seeds; s++)
-            sg_grid_messages_free(w->method[m].run[s].messages);
-        free(w->method[m].run);
-    }
+    for (size_t i = 0; w->run && i < w->n_methods * w->seeds; i++)
+        sg_grid_messages_free(w->run[i].messages);
+    free(w->run);
     free(w->method);
     free(w->seed_s);
     free(w->time);

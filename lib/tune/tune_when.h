@@ -54,6 +54,7 @@ struct when {
     size_t workers[WHEN_CLUSTERS];     /* ascending */
     size_t seeds, n_methods, baseline; /* the place of the baseline among the methods */
     struct when_method *method;        /* [n_methods] */
+    struct when_run *run;              /* [n_methods][seeds] those of all methods */
     struct when_time *time;            /* [n_clusters][n_bandwidths][n_methods] */
     struct when_gain *gain;            /* [n_clusters][n_methods] */
     double *seed_s;                    /* work space: [n_methods][seeds] */
