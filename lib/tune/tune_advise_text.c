@@ -162,17 +162,11 @@ cJSON *advise_assumptions(const struct advise *a) {
     char *model = tune_model_text(n);
     tune_sentence(out, "Times of steps are modelled: %zu workers, %s.", n->net.workers, model ? model : "");
     free(model);
-    tune_say_assumed(out, n, a->assumed);
-    tune_say_compute(out, n, "so steps are compression and communication alone");
-    if (n->coding_s > 0)
-        tune_sentence(out, "Compression takes %.4g ns for each number of the model (network.coding).",
-                      n->coding_s * 1e9);
-    else
-        tune_sentence(
-            out,
-            "Compression was timed on this machine with %d thread%s, and is not another's; network.coding overrides "
-            "it.",
-            a->threads, a->threads == 1 ? "" : "s");
+    char *timed = sg_format("Compression was timed on this machine with %d thread%s, and is not another's; "
+                            "network.coding overrides it.",
+                            a->threads, a->threads == 1 ? "" : "s");
+    tune_say_network(out, n, a->assumed, "so steps are compression and communication alone", timed ? timed : "");
+    free(timed);
     cJSON_ArrayForEach(one, a->left_out)
         tune_sentence(out, "%s is left out: %s.", sg_json_string(one, "method", ""), sg_json_string(one, "reason", ""));
     for (size_t i = 0; i < a->n; i++)

@@ -39,14 +39,17 @@ char *tune_model_text(const struct sg_grid_network *n) {
                      n->gather ? n->gather->name : "", n->overlap->name);
 }
 
-void tune_say_assumed(cJSON *list, const struct sg_grid_network *n, bool assumed) {
+void tune_say_network(cJSON *list, const struct sg_grid_network *n, bool assumed, const char *without_compute,
+                      const char *without_coding) {
     if (assumed)
         tune_sentence(list, "The recipe has no section network, so the link %s is assumed.", n->net.between.name);
-}
-
-void tune_say_compute(cJSON *list, const struct sg_grid_network *n, const char *without) {
     if (n->compute_s > 0)
         tune_sentence(list, "The forward and backward pass of a step take %.4g s (network.compute).", n->compute_s);
     else
-        tune_sentence(list, "No compute time is given (network.compute), %s.", without);
+        tune_sentence(list, "No compute time is given (network.compute), %s.", without_compute);
+    if (n->coding_s > 0)
+        tune_sentence(list, "Encoding and decoding take %.4g ns for each number of the model (network.coding).",
+                      n->coding_s * 1e9);
+    else
+        sg_json_push_string(list, without_coding);
 }

@@ -213,9 +213,10 @@ SG_CHECKED sg_status tune_network_seconds(double total[SG_NET_SERIES], const str
                                           const struct sg_grid_network *network, size_t records, struct sg_error *err);
 /* The model of a network in words: link, collectives, overlap. NULL = no memory. */
 char *tune_model_text(const struct sg_grid_network *n);
-/* Sentences on it: that its link was assumed, if it was; the time of computation, or what follows `without` one. */
-void tune_say_assumed(cJSON *list, const struct sg_grid_network *n, bool assumed);
-void tune_say_compute(cJSON *list, const struct sg_grid_network *n, const char *without);
+/* Sentences on it: that its link was assumed, if it was; the time of computation, or what follows `without_compute`; that
+ * of coding, or the sentence `without_coding`. */
+void tune_say_network(cJSON *list, const struct sg_grid_network *n, bool assumed, const char *without_compute,
+                      const char *without_coding);
 
 /* Makes evidence without cells: schema sparsetune/1 with the recipe, and `tune` of this action, which is taken over. */
 SG_CHECKED sg_status tune_evidence(struct sg_tune *t, const char *action, cJSON *take_tune, struct sg_error *err);

@@ -125,20 +125,15 @@ cJSON *when_assumptions_json(const struct when *w) {
     cJSON *out = cJSON_CreateArray();
     char *model = tune_model_text(n), target[TEXT];
     tune_sentence(out, "All times are modelled and none was measured: %s.", model ? model : "");
-    tune_say_assumed(out, n, w->assumed);
     if (n->net.between.alpha_s == sg_link_find(n->net.between.name)->alpha_s)
         tune_sentence(out, "A message takes %.4g us beside its bytes at every bandwidth, as on %s.",
                       1e6 * n->net.between.alpha_s, n->net.between.name);
     else
         tune_sentence(out, "A message takes %.4g us beside its bytes at every bandwidth (network.latency).",
                       1e6 * n->net.between.alpha_s);
-    tune_say_compute(out, n,
-                     "so these are times of communication alone, and what free compression could give has no bound");
-    if (n->coding_s > 0)
-        tune_sentence(out, "Encoding and decoding take %.4g ns for each number of the model (network.coding).",
-                      n->coding_s * 1e9);
-    else
-        tune_sentence(out, "Encoding and decoding are taken to cost nothing (network.coding is 0).");
+    tune_say_network(out, n, w->assumed,
+                     "so these are times of communication alone, and what free compression could give has no bound",
+                     "Encoding and decoding are taken to cost nothing (network.coding is 0).");
     tune_sentence(
         out,
         "Steps to the target are those of the runs with %.0f workers, whose messages are repeated on larger clusters.",
