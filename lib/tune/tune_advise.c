@@ -108,7 +108,6 @@ static void close_advise(struct advise *a) {
     tune_trials_close(&a->trials);
     tune_changes_free(&a->changes);
     free(a->files);
-    free(a->layers);
     cJSON_Delete(a->left_out);
     free(a->candidate);
     free(a->list);

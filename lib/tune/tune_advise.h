@@ -55,7 +55,7 @@ struct advise {
     double tolerance; /* on `error` */
 
     /* Where the gradients come from. */
-    char *files, *layers;    /* as task.files and task.layers; layers NULL = one vector, or the files say */
+    char *files;             /* as task.files */
     bool recorded_here;      /* this action recorded them, the begin of a run of the recipe */
     double share;            /* of a run of the recipe that they are; NaN = not known */
     double gamma;            /* learning rate of the replays, where recorded_here */

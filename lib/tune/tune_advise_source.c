@@ -106,11 +106,9 @@ sg_status advise_source(struct advise *a, struct sg_error *err) {
         status = record_first(a, err);
     } else {
         a->files = strdup(sg_node_string(root, "task.files", ""));
-        a->layers = layers ? strdup(layers) : NULL;
-        if (!a->files || (layers && !a->layers))
-            status = sg_fail_memory(err, "the recording");
+        status = a->files ? SG_OK : sg_fail_memory(err, "the recording");
     }
-    if (status == SG_OK && (status = sg_gradients_open(&a->gradients, a->files, a->layers, err)) != SG_OK)
+    if (status == SG_OK && (status = sg_gradients_open(&a->gradients, a->files, layers, err)) != SG_OK)
         return sg_prefix(err, "task.files: ");
     if (status != SG_OK)
         return status;
