@@ -565,7 +565,7 @@ bench-replay: $(B)/replay ## reading recorded gradients, beside reading the file
 	@mkdir -p build/bench
 	@$(B)/replay build/bench
 reference: all ## regenerate recipes/README.md
-	$(bin)/sparsetrain --help-recipe-markdown > recipes/README.md.new && mv recipes/README.md.new recipes/README.md
+	$(bin)/sparsetrain --help-recipe > recipes/README.md.new && mv recipes/README.md.new recipes/README.md
 deviations: $(B)/deviations ## regenerate results/DEVIATIONS.md
 	$(B)/deviations > results/DEVIATIONS.md.new && mv results/DEVIATIONS.md.new results/DEVIATIONS.md
 golden: all ## renew what the programs are to print: transcripts of mistakes, text formats of figures

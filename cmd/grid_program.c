@@ -58,7 +58,7 @@ int begin_program(const struct sg_program *program, int argc, char **argv, const
         return sg_exit_code(err.status);
     }
     if (cell_opt.help_recipe) {
-        sg_recipe_reference(stdout, false);
+        sg_recipe_reference(stdout);
         return SG_EXIT_OK;
     }
     if (runs)

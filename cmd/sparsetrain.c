@@ -22,7 +22,7 @@ static struct {
     struct sg_option_list methods, set, plugins;
     int64_t threads, checkpoint_every, progress_fd;
     double time_limit;
-    bool json, ndjson, table, force, resume, dry_run, check, help_recipe, help_recipe_markdown, help_compressors;
+    bool json, ndjson, table, force, resume, dry_run, check, help_recipe, help_compressors;
 } opt = {.progress_fd = -1, .time_limit = NAN};
 static double start_s;
 
@@ -48,8 +48,6 @@ static const struct sg_option options[] = {
     {SG_OPTION_FLAG, "help-recipe", 0, &opt.help_recipe, .help = "describe every recipe key"},
     {SG_OPTION_FLAG, "help-compressors", 0, &opt.help_compressors,
      .help = "list every compressor: kind, class, bits on an example, publication"},
-    {SG_OPTION_FLAG, "help-recipe-markdown", 0, &opt.help_recipe_markdown, .help = "the same for recipes/README.md",
-     .hidden = true},
     {SG_OPTION_GROUP, .name = "Output"},
     {SG_OPTION_STRING, "output", 'o', &opt.output, .value = "FILE",
      .help = "write the result there: a series (NDJSON), or JSON if the name ends in .json; appears when the run is "
@@ -335,8 +333,8 @@ int main(int argc, char **argv) {
     char warning[SG_PLUGIN_WARNING];
     for (size_t i = 0; sg_comm_launch_rank() <= 0 && sg_plugin_warning(warning, &i);)
         sg_log_warning("%s", warning);
-    if (opt.help_recipe || opt.help_recipe_markdown) {
-        sg_recipe_reference(stdout, opt.help_recipe_markdown);
+    if (opt.help_recipe) {
+        sg_recipe_reference(stdout);
         return sg_app_finish(SG_EXIT_OK);
     }
     if (opt.help_compressors) {

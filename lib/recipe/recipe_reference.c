@@ -1,5 +1,4 @@
-/* recipe_reference.c: prints the reference of all keys from the schema rows, as text for --help-recipe or Markdown for
- * recipes/README.md. */
+/* recipe_reference.c: prints the reference of all keys from the schema rows, in Markdown that reads well on a terminal. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -103,71 +102,31 @@ static bool has_range(const struct sg_schema_row *row) {
     return row->type == SG_VALUE_NUMBER || row->type == SG_VALUE_INTEGER || row->type == SG_VALUE_EXPRESSION;
 }
 
-/* Cells of a row: type (to be freed; NULL = no memory), default, range. */
-struct cells {
-    char *type, preset[60], range[SG_RANGE];
-};
-
-static void fill_cells(struct cells *cells, const struct sg_schema_row *row) {
-    size_t size;
-    cells->type = NULL;
-    FILE *type = open_memstream(&cells->type, &size);
-    if (type != NULL) {
-        put_type(type, row);
-        fclose(type);
-    }
-    bool empty = row->preset[0] == '\0' || strcmp(row->preset, "{}") == 0 || strcmp(row->preset, "[]") == 0;
-    snprintf(cells->preset, sizeof cells->preset, "%s", row->required ? "required" : empty ? "" : row->preset);
-    cells->range[0] = '\0';
+/* "* `batch` (whole number, or a list; at least 1; in samples; default 1):", and what it means in the next line. */
+static void print_row(FILE *out, const struct sg_schema_row *row) {
+    const bool empty = row->preset[0] == '\0' || strcmp(row->preset, "{}") == 0 || strcmp(row->preset, "[]") == 0;
+    char range[SG_RANGE];
     struct sg_schema_row shown = *row;
     if (shown.max >= 9007199254740992.0) /* 2^53 is the bound of doubles, which says nothing about the key */
         shown.max = INFINITY;
+    fprintf(out, "* `%s` (", sg_row_key(row));
+    put_type(out, row);
+    range[0] = '\0';
     if (has_range(row))
-        sg_range_text(&shown, cells->range);
-}
-
-static void print_text_row(FILE *out, const struct sg_schema_row *row) {
-    struct cells cells;
-    fill_cells(&cells, row);
-    fprintf(out, "  %s: %s", sg_row_key(row), cells.type != NULL ? cells.type : "");
-    if (cells.range[0] != '\0')
-        fprintf(out, " %s", cells.range);
+        sg_range_text(&shown, range);
+    if (range[0] != '\0')
+        fprintf(out, "; %s", range);
     if (row->unit != NULL && row->unit[0] != '\0')
-        fprintf(out, ", in %s", row->unit);
-    if (cells.preset[0] != '\0')
-        fprintf(out, row->required ? ", %s" : ", default %s", cells.preset);
-    fprintf(out, "\n      %s\n", row->help);
-    free(cells.type);
+        fprintf(out, "; in %s", row->unit);
+    if (row->required)
+        fputs("; required", out);
+    else if (!empty)
+        fprintf(out, "; default %s", row->preset);
+    fprintf(out, "):\n  %s\n", row->help);
 }
 
-/* '|' would end a cell of a Markdown table. */
-static void print_escaped(FILE *out, const char *text) {
-    for (; *text != '\0'; text++) {
-        if (*text == '|')
-            fputc('\\', out);
-        fputc(*text, out);
-    }
-}
-
-static void print_markdown_row(FILE *out, const struct sg_schema_row *row) {
-    struct cells cells;
-    fill_cells(&cells, row);
-    fprintf(out, "| `%s` | ", sg_row_key(row));
-    print_escaped(out, cells.type != NULL ? cells.type : "");
-    fprintf(out, " | ");
-    print_escaped(out, cells.preset);
-    fprintf(out, " | %s | %s | ", cells.range, row->unit != NULL ? row->unit : "");
-    print_escaped(out, row->help);
-    fprintf(out, " |\n");
-    free(cells.type);
-}
-
-static void print_heading(FILE *out, bool markdown, const char *title, const char *summary) {
-    if (markdown)
-        fprintf(out, "\n### %s\n%s%s\n| key | type | default | range | unit | meaning |\n|---|---|---|---|---|---|\n",
-                title, summary, summary[0] ? "\n" : "");
-    else
-        fprintf(out, "\n%s%s%s\n", title, summary[0] ? ": " : "", summary);
+static void print_heading(FILE *out, const char *title, const char *summary) {
+    fprintf(out, "\n### %s\n\n%s%s", title, summary, summary[0] ? "\n\n" : "");
 }
 
 /* Is it a row of this owner? NULL = the rows without an owner. */
@@ -182,38 +141,36 @@ static bool has_rows(const struct sg_schema *schema, const char *section, const 
     return false;
 }
 
-static void print_rows(FILE *out, bool markdown, const struct sg_schema *schema, const char *section,
-                       const char *owner) {
+static void print_rows(FILE *out, const struct sg_schema *schema, const char *section, const char *owner) {
     for (size_t i = 0; i < schema->count; i++)
         if (owned(&schema->row[i], owner) && sg_row_in(&schema->row[i], section))
-            (markdown ? print_markdown_row : print_text_row)(out, &schema->row[i]);
+            print_row(out, &schema->row[i]);
 }
 
 /* Sections below the top level or below an owner's section. */
-static void print_sub_sections(FILE *out, bool markdown, const struct sg_schema *schema, const char *owner) {
+static void print_sub_sections(FILE *out, const struct sg_schema *schema, const char *owner) {
     for (size_t i = 0; i < schema->count; i++) {
         const struct sg_schema_row *row = &schema->row[i];
         char section[64], title[80];
         sg_row_section(row, section);
         if (!owned(row, owner) || row->like != NULL || !has_rows(schema, section, owner))
             continue;
-        snprintf(title, sizeof title, markdown ? "`%s`" : "%s", section);
-        print_heading(out, markdown, title, row->help);
-        print_rows(out, markdown, schema, section, owner);
+        snprintf(title, sizeof title, "`%s`", section);
+        print_heading(out, title, row->help);
+        print_rows(out, schema, section, owner);
     }
 }
 
-static void print_owner(FILE *out, bool markdown, const struct sg_schema *schema, const char *what, const char *section,
+static void print_owner(FILE *out, const struct sg_schema *schema, const char *what, const char *section,
                         const char *name, const char *summary) {
     char title[96];
-    snprintf(title, sizeof title, markdown ? "%s `%s`" : "%s %s", what, name);
+    snprintf(title, sizeof title, "%s `%s`", what, name);
     if (has_rows(schema, section, name)) {
-        print_heading(out, markdown, title, summary);
-        print_rows(out, markdown, schema, section, name);
-        print_sub_sections(out, markdown, schema, name);
+        print_heading(out, title, summary);
+        print_rows(out, schema, section, name);
+        print_sub_sections(out, schema, name);
     } else {
-        fprintf(out, markdown ? "\n### %s\n%s; no keys of its own.\n" : "\n%s: %s; no keys of its own\n", title,
-                summary);
+        fprintf(out, "\n### %s\n\n%s; no keys of its own.\n", title, summary);
     }
 }
 
@@ -227,80 +184,69 @@ static const char *kebab(const char *name, char out[64]) {
     return out;
 }
 
-static void print_fact(FILE *out, bool markdown, const char *name, const char *unit, const char *help) {
-    const char *in = unit[0] != '\0' ? ", in " : "";
-    if (markdown)
-        fprintf(out, "* `%s`%s%s: %s\n", name, in, unit, help);
-    else
-        fprintf(out, "      %s%s%s: %s\n", name, in, unit, help);
+static void print_fact(FILE *out, const char *name, const char *unit, const char *help) {
+    fprintf(out, "* `%s`%s%s: %s\n", name, unit[0] != '\0' ? ", in " : "", unit, help);
 }
 
-static void print_series(FILE *out, bool markdown, const struct sg_metric *metric, size_t n) {
+static void print_series(FILE *out, const struct sg_metric *metric, size_t n) {
     char name[64];
     for (size_t i = 0; i < n; i++)
-        print_fact(out, markdown, kebab(metric[i].name, name), metric[i].unit, metric[i].help);
+        print_fact(out, kebab(metric[i].name, name), metric[i].unit, metric[i].help);
 }
 
-static void print_constants(FILE *out, bool markdown, const struct sg_constant_kind *constant, size_t n) {
+static void print_constants(FILE *out, const struct sg_constant_kind *constant, size_t n) {
     for (size_t i = 0; i < n; i++)
-        print_fact(out, markdown, constant[i].name, "", constant[i].help);
-}
-
-static void print_heading_line(FILE *out, bool markdown, const char *title) {
-    fprintf(out, markdown ? "\n### %s\n\n" : "\n%s\n", title);
+        print_fact(out, constant[i].name, "", constant[i].help);
 }
 
 /* What record.series, claims, plots and expressions can name in every recipe. */
-static void print_common_names(FILE *out, bool markdown) {
-    print_heading_line(out, markdown, "Series of every task");
+static void print_common_names(FILE *out) {
+    print_heading(out, "Series of every task", "");
     fputs("What record.series can list, beside the series of the task's own, below. Claims and plots name what is "
           "listed\n"
           "there, and step and epoch, which every run records. results/DEFINITIONS.md has the formulas in full.\n\n",
           out);
     for (size_t i = 0; i < SG_COLUMNS; i++) {
-        print_series(out, markdown, &sg_common_metrics[i], 1);
+        print_series(out, &sg_common_metrics[i], 1);
         for (size_t k = 0; sg_task_kind_at(k) != NULL; k++)
             if (!sg_task_records(sg_task_kind_at(k), (enum sg_column)i))
-                fprintf(out, "%s(not of task %s)\n", markdown ? "  " : "        ", sg_task_kind_at(k)->name);
+                fprintf(out, "  (not of task %s)\n", sg_task_kind_at(k)->name);
     }
-    print_heading_line(out, markdown, "Constants of every task");
+    print_heading(out, "Constants of every task", "");
     fputs(
         "Numbers that are known once the data are open, beside the constants of the task's own, below. Expressions of\n"
         "`learning-rate` may use the task's; the parameters of compressors, controllers and codes these and gamma;\n"
         "claims, and plots of kind points, name any of them. '-' is minus in an expression, so that names are spelt\n"
         "with '_' there: f_star; in claims and plots f-star.\n\n",
         out);
-    print_constants(out, markdown, sg_common_constants, SG_COMMON_CONSTANTS);
+    print_constants(out, sg_common_constants, SG_COMMON_CONSTANTS);
 }
 
-static void print_owners(FILE *out, bool markdown, const struct sg_schema *schema) {
+static void print_owners(FILE *out, const struct sg_schema *schema) {
     const struct sg_task_kind *task;
     for (size_t i = 0; (task = sg_task_kind_at(i)) != NULL; i++) {
-        print_owner(out, markdown, schema, "task", "task", task->name, task->summary);
-        fprintf(out, markdown ? "\nSeries of its own:\n" : "  series of its own:\n");
-        print_series(out, markdown, task->metric, task->n_metrics);
-        fprintf(out, markdown ? "\nConstants of its own:\n" : "  constants of its own:\n");
-        print_constants(out, markdown, task->constant, task->n_constants);
+        print_owner(out, schema, "task", "task", task->name, task->summary);
+        fprintf(out, "\nSeries of its own:\n\n");
+        print_series(out, task->metric, task->n_metrics);
+        fprintf(out, "\nConstants of its own:\n\n");
+        print_constants(out, task->constant, task->n_constants);
     }
     for (size_t i = 0; i < SG_OWNERS; i++) {
         struct sg_row owner;
         for (size_t j = 0; (owner = sg_variant_at(sg_owners[i].type, j)).name != NULL; j++)
-            print_owner(out, markdown, schema, sg_owners[i].what, sg_owners[i].section, owner.name, owner.summary);
+            print_owner(out, schema, sg_owners[i].what, sg_owners[i].section, owner.name, owner.summary);
     }
 }
 
-void sg_recipe_reference(FILE *out, bool markdown) {
+void sg_recipe_reference(FILE *out) {
     struct sg_schema schema;
     if (!sg_schema_open(&schema))
         return;
-    fprintf(out,
-            markdown
-                ? "# Keys of a recipe\n\nGenerated from the schema of the programs (`--help-recipe`); do not edit.\n\n"
-                : "Keys of a recipe\n\n");
+    fputs("# Keys of a recipe\n\nGenerated from the schema of the programs by `--help-recipe`.\n\n", out);
     fputs("A complete recipe, which runs as it stands, anywhere and within seconds, by\n"
           "sparsebench example.yaml | sparseplot-export --format svg > example.svg:\n\n",
           out);
-    fprintf(out, markdown ? "```yaml\n%s```\n\n" : "%s\n", example);
+    fprintf(out, "```yaml\n%s```\n\n", example);
     fputs(
         "A recipe is one YAML file of at most 1 MiB: no anchors, aliases, tags or second document; only true and "
         "false\n"
@@ -318,16 +264,16 @@ void sg_recipe_reference(FILE *out, bool markdown) {
         "alone. A cell is the same run as that of a recipe with single values, and is not run again. An expression of\n"
         "learning-rate is drawn at its value. Where a list is expected, a single number or word is a list of one.\n",
         out);
-    print_heading(out, markdown, "Top level", "");
-    print_rows(out, markdown, &schema, "", NULL);
-    print_sub_sections(out, markdown, &schema, NULL);
-    print_owner(out, markdown, &schema, "recipe kind", "", "kernels",
+    print_heading(out, "Top level", "");
+    print_rows(out, &schema, "", NULL);
+    print_sub_sections(out, &schema, NULL);
+    print_owner(out, &schema, "recipe kind", "", "kernels",
                 "Times the kernels of the compressors in one process; beside these keys only schema, name, title and "
                 "kind.");
-    print_common_names(out, markdown);
-    print_owners(out, markdown, &schema);
-    fprintf(out, markdown ? "\n## Deviations from the paper\n\n" : "\nDeviations from the paper\n");
+    print_common_names(out);
+    print_owners(out, &schema);
+    fputs("\n## Deviations from the paper\n\n", out);
     for (size_t i = 0; i < sizeof deviations / sizeof *deviations; i++)
-        fprintf(out, markdown ? "* %s\n" : "  * %s\n", deviations[i]);
+        fprintf(out, "* %s\n", deviations[i]);
     sg_schema_close(&schema);
 }

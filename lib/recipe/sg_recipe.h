@@ -127,8 +127,8 @@ SG_CHECKED sg_status sg_cell_method(struct sg_method_config *out, double room[SG
  * the message begins, else the method. */
 const struct sg_node *sg_method_place(const struct sg_node *method, const char *message);
 
-/* Prints the reference of all keys: plain text for --help-recipe, Markdown for recipes/README.md. */
-void sg_recipe_reference(FILE *out, bool markdown);
+/* Prints the reference of all keys, --help-recipe and recipes/README.md: Markdown without tables, as text to read. */
+void sg_recipe_reference(FILE *out);
 
 /* Prints a row for each compressor: its kind, what it promises, its bits on an example, its publication. Lines have at
  * most `width` characters; 0 = any number. SG_ERR_MEMORY. */

@@ -52,7 +52,7 @@ need_real() {
 
 # The names of a table that recipes can name: compressor, controller, code, error-feedback form, optimizer, task.
 table() {
-    sparsetrain --help-recipe | sed -n "s/^$1 \([a-z0-9-]*\):.*/\1/p"
+    sparsetrain --help-recipe | sed -n "s/^### $1 \`\([a-z0-9-]*\)\`/\1/p"
 }
 
 # A series without its one volatile record (times, ranks, host).

@@ -228,7 +228,7 @@ END
 }
 
 @test "recipes/README.md is what the programs print" {
-    diff recipes/README.md <(build/bin/sparsetrain --help-recipe-markdown) || { echo "run make reference"; false; }
+    diff recipes/README.md <(build/bin/sparsetrain --help-recipe) || { echo "run make reference"; false; }
 }
 
 # The resolved recipe of a result on stdin, a value a line; only the values that file $1 has too: keys that came later

@@ -24,14 +24,16 @@ def missing(_):
 def reference(text):
     """The program's reference of keys: {title: {key: (type, default, range)}}, and the series that every task has."""
     tables, keys, columns, title = {}, {}, {}, ""
-    for line in text.replace("\\|", "\0").splitlines():
-        row = re.match(r"\| `([^`]+)` \| ([^|]*) \| ([^|]*) \| ([^|]*) \|", line)
+    for line in text.splitlines():
+        row = re.match(r"\* `([^`]+)` \((.*)\):$", line)
         column = re.match(r"\* `([^`]+)`", line)
         if line.startswith("### "):
             title = line[4:]
             keys = tables.setdefault(title, {})
         elif row:
-            keys[row[1]] = row[2], row[3].strip(), row[4]
+            kind, *facts = row[2].split("; ")
+            default = [fact.removeprefix("default ") for fact in facts if fact == "required" or fact.startswith("default ")]
+            keys[row[1]] = kind, (default or [""])[0], " ".join(facts)
         elif column and title == "Series of every task":
             last = column[1]
             columns[last] = True
@@ -42,7 +44,7 @@ def reference(text):
 
 def prepare(t):
     kills.prepare(t)
-    r = t.run([t.program("sparsetrain"), "--help-recipe-markdown"])
+    r = t.run([t.program("sparsetrain"), "--help-recipe"])
     t.tables, t.columns = reference(r.out.decode())
     t.library, t.accepted = os.path.join(t.dir, "kill.so"), {name: 0 for name in names(t, "compressor")}
     source = os.path.join(ROOT, "tests", "torture", "kill_behind_rename.c")
@@ -58,7 +60,7 @@ def names(t, kind):
 
 def value(rng, kind, limits):
     """A value of a key; None = its type is no number and no choice of words."""
-    words = kind.split(",")[0].split("\0")
+    words = kind.split(",")[0].split("|")
     if len(words) > 1:
         return rng.choice(words)
     if "number" not in kind or "list of" in kind:

@@ -63,7 +63,7 @@ EPOCHS = ["0", "1e-9", "0.01", "9.3e17", "1e18", "1e300"]
 
 def prepare(t):
     """The series that every task has are those of the program."""
-    _, t.columns = methods.reference(t.run([t.program("sparsetrain"), "--help-recipe-markdown"]).out.decode())
+    _, t.columns = methods.reference(t.run([t.program("sparsetrain"), "--help-recipe"]).out.decode())
     t.check(len(t.columns) > 9, "the program's reference of keys is not as it was")
 
 

@@ -311,7 +311,7 @@ static void test_reference(void) {
     char *text;
     size_t length;
     FILE *out = open_memstream(&text, &length);
-    sg_recipe_reference(out, true);
+    sg_recipe_reference(out);
     fclose(out);
     char *start = strstr(text, "```yaml\n"), *end = start != NULL ? strstr(start + 8, "```") : NULL;
     if (ok(end != NULL, "the reference begins with an example")) {
@@ -320,15 +320,15 @@ static void test_reference(void) {
         *end = '`';
     }
     static const char *const row[] = {
-        "| `encodings` | list of auto\\|raw\\|bitmap\\|delta-varint\\|rice\\|elias-fano | [auto] |",
-        "| `operations` | list of ef-threshold\\|ef-topk-warm\\|ef-topk-cold\\|randomk\\|scatter-add\\|sum-squares\\|"
-        "quickselect\\|nth-element\\|torch-topk\\|torch-threshold\\|encode\\|decode\\|cub-select\\|cub-sort\\|ef-"
-        "qsgd\\|"
-        "lowrank-products\\|torch-products\\|ef-powersgd | required |",
-        "| `sizes` | list of resnet18\\|lstm\\|ncf or whole number | required |",
-        "| `seeds` | list of whole numbers | [1] |",
-        "| `series` | list of series | required |",
-        "| `metric` | series or constant | required |",
+        "\n* `encodings` (list of auto|raw|bitmap|delta-varint|rice|elias-fano; default [auto]):\n  ",
+        "\n* `operations` (list of ef-threshold|ef-topk-warm|ef-topk-cold|randomk|scatter-add|sum-squares|"
+        "quickselect|nth-element|torch-topk|torch-threshold|encode|decode|cub-select|cub-sort|ef-"
+        "qsgd|"
+        "lowrank-products|torch-products|ef-powersgd; required):\n  ",
+        "\n* `sizes` (list of resnet18|lstm|ncf or whole number; required):\n  ",
+        "\n* `seeds` (list of whole numbers; at least 0; default [1]):\n  ",
+        "\n* `series` (list of series; required):\n  ",
+        "\n* `metric` (series or constant; required):\n  ",
         "\n* `bits`, in bit per worker: cumulative nominal bits",
         "\n* `test-accuracy-averaged`: ",
         "\n* `error_bound`: ",
@@ -336,7 +336,7 @@ static void test_reference(void) {
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++)
         ok(strstr(text, row[i]) != NULL, "in the reference: %s", row[i]);
-    ok(strstr(text, "| `workers` | whole number, or a list | 1 | between 1 and 65536 |") != NULL,
+    ok(strstr(text, "\n* `workers` (whole number, or a list; between 1 and 65536; default 1):\n  ") != NULL,
        "a row of the reference");
     free(text);
 }
