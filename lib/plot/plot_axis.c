@@ -146,54 +146,42 @@ static void set_view(struct sg_axis *axis, struct range r, double margin, bool m
     SG_ASSERT(axis->min < axis->max && (!axis->log || axis->min > 0));
 }
 
-/* Of a ranking: the values, with their bars and seeds, and a row for each. The axis of values need not begin at 0. */
-static void fit_ranking(struct sg_panel *panel) {
-    struct range x = {INFINITY, -INFINITY};
-    for (size_t c = 0; c < panel->n_curves; c++) {
-        const struct sg_curve *curve = &panel->curve[c];
-        if (!sg_plot_can_show(panel, curve, 0))
-            continue;
-        double low, high;
-        sg_plot_band(panel, curve, 0, &low, &high);
-        widen(&x, &panel->x, curve->x[0]);
-        widen(&x, &panel->x, low);
-        widen(&x, &panel->x, high);
-        for (size_t i = 0; i < curve->n_seeds; i++)
-            widen(&x, &panel->x, curve->seed[i]);
+/* Of a ranking the axis of values, which runs to the right and need not begin at 0, and a row for each. */
+static void set_views(struct sg_panel *panel, struct range x, struct range values) {
+    if (panel->ranking) {
+        set_view(&panel->x, values, 0.04, true, false);
+        panel->y.min = 0.3;
+        panel->y.max = (double)sg_plot_rows(panel) + 0.7;
+    } else {
+        set_view(&panel->x, x, panel->points ? 0.06 : 0, panel->points, true);
+        set_view(&panel->y, values, 0.05, false, true);
     }
-    panel->y.min = panel->y.max = NAN;
-    if (!(x.min <= x.max))
-        return;
-    set_view(&panel->x, x, 0.04, true, false);
-    panel->y.min = 0.3;
-    panel->y.max = (double)sg_plot_rows(panel) + 0.7;
 }
 
 void sg_plot_fit(struct sg_panel *panel) {
-    if (panel->ranking) {
-        fit_ranking(panel);
-        return;
-    }
-    struct range x = {INFINITY, -INFINITY}, y = x;
+    const bool ranking = panel->ranking;
+    const struct sg_axis *axis = ranking ? &panel->x : &panel->y;
+    struct range x = {INFINITY, -INFINITY}, values = x;
     for (size_t c = 0; c < panel->n_curves; c++) {
         const struct sg_curve *curve = &panel->curve[c];
         for (size_t i = 0; i < curve->n; i++) {
             if (!sg_plot_can_show(panel, curve, i))
                 continue;
+            const double value = ranking ? curve->x[i] : curve->y[i];
             double low, high;
             sg_plot_band(panel, curve, i, &low, &high);
-            if (!curve->level) /* without compression the density is 1, which would squeeze the others */
+            if (ranking || !curve->level) /* without compression the density is 1, which would squeeze the others */
                 widen(&x, &panel->x, curve->x[i]);
-            widen(&y, &panel->y, curve->y[i]);
-            widen(&y, &panel->y, high);
+            widen(&values, axis, value);
+            widen(&values, axis, high);
             /* A band that reaches below zero must not make norms look negative. */
-            widen(&y, &panel->y, curve->y[i] >= 0 ? fmax(low, 0) : low);
+            widen(&values, axis, value >= 0 && !ranking ? fmax(low, 0) : low);
         }
+        for (size_t i = 0; i < curve->n_seeds; i++)
+            widen(&values, axis, curve->seed[i]);
     }
-    if (!(x.min <= x.max && y.min <= y.max)) {
+    if (x.min <= x.max && values.min <= values.max)
+        set_views(panel, x, values);
+    else
         panel->x.min = panel->x.max = panel->y.min = panel->y.max = NAN;
-        return;
-    }
-    set_view(&panel->x, x, panel->points ? 0.06 : 0, panel->points, true);
-    set_view(&panel->y, y, 0.05, false, true);
 }

@@ -42,18 +42,24 @@ bool sg_plot_is_same_method(const struct sg_legend *a, const struct sg_legend *b
 
 /* ---- methods ---- */
 
-/* The entries of one method. */
+/* The entries of one method: variants as "Top-k" and "Top-k, shuffled", each with parameters or whole. */
 struct method {
     size_t first;        /* its first entry */
     size_t hue, earlier; /* how many methods before it have the hue */
     bool chosen;
+    size_t variants, parameters; /* `parameters` of the variant with the most */
+};
+struct entry {
+    size_t method;
+    size_t variant, parameter; /* which of its method and of its variant, from 0 */
+    bool whole;                /* it has no parameter */
 };
 struct styling {
     struct sg_figure *figure;
     struct method *method; /* [n_methods] */
     size_t n_methods;
-    size_t *of;   /* [n_legend] the method of each entry */
-    bool *beside; /* [n_methods * n_methods] are two in one panel? */
+    struct entry *entry; /* [n_legend] */
+    bool *beside;        /* [n_methods * n_methods] are two in one panel? */
 };
 
 /* A run without compression that is no baseline but has the name of one, as "SGD at 20" beside "SGD". */
@@ -65,6 +71,24 @@ static bool is_black(const struct sg_figure *f, size_t entry) {
     return e->baseline || (named && strcmp(e->compressor, "none") == 0);
 }
 
+/* Finds the variant and the parameter of an entry beside those before it, which are found. */
+static void find_variant(struct styling *s, size_t i) {
+    const struct sg_legend *legend = s->figure->legend;
+    struct entry *e = &s->entry[i];
+    struct method *method = &s->method[e->method];
+    e->variant = method->variants;
+    e->whole = strcmp(legend[i].label, legend[i].method) == 0;
+    for (size_t j = 0; j < i; j++)
+        if (s->entry[j].method == e->method && strcmp(legend[j].method, legend[i].method) == 0) {
+            e->variant = s->entry[j].variant;
+            e->parameter += !s->entry[j].whole;
+        }
+    if (e->variant == method->variants)
+        method->variants++;
+    if (!e->whole && e->parameter >= method->parameters)
+        method->parameters = e->parameter + 1;
+}
+
 static void find_methods(struct styling *s) {
     const struct sg_figure *f = s->figure;
     for (size_t i = 0; i < f->n_legend; i++) {
@@ -73,13 +97,15 @@ static void find_methods(struct styling *s) {
             m++;
         if (m == s->n_methods)
             s->method[s->n_methods++] = (struct method){.first = i};
-        s->of[i] = m;
+        s->entry[i].method = m;
+        find_variant(s, i);
     }
     for (size_t p = 0; p < f->n_panels; p++)
         for (size_t a = 0; !f->panel[p].ranking && a < f->panel[p].n_curves; a++)
-            for (size_t b = 0; b < f->panel[p].n_curves; b++)
-                s->beside[s->of[f->panel[p].curve[a].legend] * s->n_methods + s->of[f->panel[p].curve[b].legend]] =
-                    true;
+            for (size_t b = 0; b < f->panel[p].n_curves; b++) {
+                const size_t one = s->entry[f->panel[p].curve[a].legend].method;
+                s->beside[one * s->n_methods + s->entry[f->panel[p].curve[b].legend].method] = true;
+            }
 }
 
 static void take_hue(struct styling *s, size_t m, size_t hue) {
@@ -123,45 +149,6 @@ static void choose_hues(struct styling *s) {
 
 /* ---- entries ---- */
 
-/* A place in a row: the at-th, counted from 0, of so many. */
-struct place {
-    size_t at, of;
-};
-
-/* Which variant of its method an entry is: "Top-k" is the first and "Top-k, shuffled" the second. */
-static struct place find_variant(const struct styling *s, size_t entry) {
-    const struct sg_legend *legend = s->figure->legend;
-    struct place place = {0, 0};
-    for (size_t i = 0; i < s->figure->n_legend; i++) {
-        bool is_new = s->of[i] == s->of[entry];
-        for (size_t j = 0; j < i && is_new; j++)
-            is_new = !(s->of[j] == s->of[i] && strcmp(legend[j].method, legend[i].method) == 0);
-        if (is_new && strcmp(legend[i].method, legend[entry].method) == 0)
-            place.at = place.of;
-        place.of += is_new;
-    }
-    return place;
-}
-
-/* Which parameter of its variant an entry has, of the variant with the most; {0, 0} for a whole variant. */
-static struct place find_parameter(const struct styling *s, size_t entry) {
-    const struct sg_legend *legend = s->figure->legend;
-    struct place place = {0, 0};
-    for (size_t i = 0; i < s->figure->n_legend; i++) {
-        size_t n = 0;
-        for (size_t j = 0; j < s->figure->n_legend; j++)
-            if (s->of[j] == s->of[entry] && strcmp(legend[j].method, legend[i].method) == 0 &&
-                strcmp(legend[j].label, legend[j].method) != 0) {
-                if (j == entry && i == entry)
-                    place.at = n;
-                n++;
-            }
-        if (s->of[i] == s->of[entry] && n > place.of)
-            place.of = n;
-    }
-    return strcmp(legend[entry].label, legend[entry].method) == 0 ? (struct place){0, 0} : place;
-}
-
 /* Mixes the hue with white, or, below 0, with black. */
 static void set_color(struct sg_style *style, const unsigned char hue[3], double t) {
     int rgb[3];
@@ -187,32 +174,31 @@ enum { SHADES = 4 };
 static const double shades[2][SHADES] = {{0, 0.35, -0.4, 0.15}, {0, -0.4, 0.2, -0.2}};
 
 /* One thing that differs shows in shade and dash; of two, variants differ in dash and parameters in shade. */
-static void set_style(const struct styling *s, size_t entry, struct sg_style *style) {
-    const struct method *method = &s->method[s->of[entry]];
-    const struct place variant = find_variant(s, entry), parameter = find_parameter(s, entry);
-    const bool grid = variant.of > 1 && parameter.of > 1;
-    const size_t dash = grid || parameter.of < 2 ? variant.at : parameter.at;
-    const bool light = hues[method->hue][0] + 2 * hues[method->hue][1] + hues[method->hue][2] > 530;
-    const double step = parameter.of > 1 ? (double)parameter.at / (double)(parameter.of - 1) : 0;
+static void set_style(const struct styling *s, const struct entry *e, struct sg_style *style) {
+    const struct method *method = &s->method[e->method];
+    const unsigned char *hue = hues[method->hue];
+    const bool light = hue[0] + 2 * hue[1] + hue[2] > 530, ordered = !e->whole && method->parameters > 1;
+    const size_t dash = ordered && method->variants < 2 ? e->parameter : e->variant;
     if (!method->chosen) {
         *style = (struct sg_style){.color = "#606060", .width = 1.4};
         return;
     }
-    *style = (struct sg_style){.width = 1.4, .hollow = variant.at % 2 == 1};
-    set_color(style, hues[method->hue],
-              parameter.of > 1 ? (light ? -0.5 + 0.7 * step : -0.35 + 0.75 * step)
-                               : shades[light][(variant.at + method->earlier) % SHADES]);
+    const double step = ordered ? (double)e->parameter / (double)(method->parameters - 1) : 0;
+    *style = (struct sg_style){.width = 1.4, .hollow = e->variant % 2 == 1};
+    set_color(style, hue,
+              ordered ? (light ? -0.5 + 0.7 * step : -0.35 + 0.75 * step)
+                      : shades[light][(e->variant + method->earlier) % SHADES]);
     set_dash(style, &dashes[(dash + method->earlier) % DASHES]);
-    style->marker = (enum sg_marker)((method->hue + method->earlier + variant.at) % SG_MARKERS);
+    style->marker = (enum sg_marker)((method->hue + method->earlier + e->variant) % SG_MARKERS);
 }
 
 sg_status sg_plot_choose_styles(struct sg_figure *figure, struct sg_error *err) {
     const size_t n = figure->n_legend ? figure->n_legend : 1;
     struct styling s = {.figure = figure,
                         .method = calloc(n, sizeof *s.method),
-                        .of = calloc(n, sizeof *s.of),
+                        .entry = calloc(n, sizeof *s.entry),
                         .beside = calloc(n * n, sizeof *s.beside)};
-    const bool fine = s.method && s.of && s.beside;
+    const bool fine = s.method && s.entry && s.beside;
     if (fine) {
         size_t blacks = 0;
         find_methods(&s);
@@ -221,10 +207,10 @@ sg_status sg_plot_choose_styles(struct sg_figure *figure, struct sg_error *err) 
             if (is_black(figure, i))
                 set_black(&figure->legend[i].style, blacks++);
             else
-                set_style(&s, i, &figure->legend[i].style);
+                set_style(&s, &s.entry[i], &figure->legend[i].style);
     }
     free(s.method);
-    free(s.of);
+    free(s.entry);
     free(s.beside);
     return fine ? SG_OK : sg_fail_memory(err, "the figure");
 }
