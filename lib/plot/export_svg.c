@@ -25,7 +25,8 @@ double svg_place(const struct sg_axis *axis, double value, double from, double t
 
 /* ---- texts ---- */
 
-void svg_begin_text(FILE *out, double x, double y, double size, const char *how) {
+/* Begins one line of text, the middle of which is at (x, y) in pixels; `size` of its type in pixels. */
+static void begin_text(FILE *out, double x, double y, double size, const char *how) {
     if (strstr(how, SVG_TURNED))
         fprintf(out, "<text transform=\"translate(%g %g) rotate(-90)\" font-size=\"%.4g\" text-anchor=\"middle\">",
                 round(100 * (x + 0.325 * size)) / 100, y, size);
@@ -35,7 +36,7 @@ void svg_begin_text(FILE *out, double x, double y, double size, const char *how)
 }
 
 void svg_put_text(const struct svg_drawing *d, const char *text, double x, double y, double em, const char *how) {
-    svg_begin_text(d->out, svg_pixels(x), svg_pixels(y), SVG_INCH * em, how);
+    begin_text(d->out, svg_pixels(x), svg_pixels(y), SVG_INCH * em, how);
     sg_put_html(d->out, text);
     fputs("</text>\n", d->out);
 }
@@ -62,7 +63,7 @@ static void put_lines(const struct svg_drawing *d, const char *text, double ems,
 static void put_number(const struct svg_drawing *g, const struct sg_tick *tick, double x, double y, const char *how) {
     const double size = SVG_INCH * g->s->em;
     const bool negative = tick->text[0] == '-';
-    svg_begin_text(g->out, x, y, size, how);
+    begin_text(g->out, x, y, size, how);
     if (tick->power)
         fprintf(g->out, "10<tspan dy=\"%.3g\" font-size=\"%.3g\">", -0.5 * size, 0.8 * size);
     fprintf(g->out, "%s%s%s</text>\n", negative ? "−" : "", tick->text + negative, tick->power ? "</tspan>" : "");

@@ -1,4 +1,4 @@
-/* plot_labels.c: headings and axis labels of columns, in plain text and in TeX. */
+/* plot_labels.c: what tables and figures are called: headings and axis labels of columns, titles, sources, captions. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -24,7 +24,8 @@ static bool names(const struct sg_panel *panel, size_t entry, bool *marks) {
     return shown;
 }
 
-bool sg_plot_is_named(const struct sg_figure *f, size_t p, size_t entry, bool *marks) {
+/* Does the legend of a panel name this entry? And does the panel draw markers of it? */
+static bool is_named(const struct sg_figure *f, size_t p, size_t entry, bool *marks) {
     bool shown = false;
     *marks = false;
     if (p < f->n_panels)
@@ -39,7 +40,7 @@ bool sg_plot_shares_legend(const struct sg_figure *f) {
     for (size_t p = 0; p < f->n_panels; p++) {
         bool all = true;
         for (size_t i = 0; i < f->n_legend; i++)
-            all = all && sg_plot_is_named(f, p, i, &marks) == sg_plot_is_named(f, SG_PLOT_ALL, i, &marks);
+            all = all && is_named(f, p, i, &marks) == is_named(f, SG_PLOT_ALL, i, &marks);
         same = same && all;
         whole = whole || all;
     }
@@ -63,7 +64,7 @@ static double width_of(const char *text) {
 
 /* The next entry from `i` that the panel's legend names; n_legend = none. */
 static size_t next_named(const struct sg_figure *f, size_t panel, size_t i, bool *marks) {
-    while (i < f->n_legend && !sg_plot_is_named(f, panel, i, marks))
+    while (i < f->n_legend && !is_named(f, panel, i, marks))
         i++;
     return i;
 }

@@ -175,8 +175,6 @@ SG_CHECKED sg_status sg_plot_choose_names(struct sg_figure *figure, struct sg_er
 /* -- legends --------------------------------------------------------------------------------------------------- */
 
 enum { SG_PLOT_ALL = SG_PLOT_MAX_PANELS }; /* in the place of a panel: all panels */
-/* Does the legend of a panel name this entry? And does the panel draw markers of it? */
-bool sg_plot_is_named(const struct sg_figure *figure, size_t panel, size_t entry, bool *marks);
 /* Is one legend above all panels right? They show the same, or one of them shows the little that there is. */
 bool sg_plot_shares_legend(const struct sg_figure *figure);
 /* An entry in the rows of a legend, in ems: where it begins in its row and where the next one may. {0} before the first.

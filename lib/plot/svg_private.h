@@ -27,8 +27,6 @@ double svg_place(const struct sg_axis *axis, double value, double from, double t
 #define SVG_RIGHT  " text-anchor=\"end\""
 #define SVG_GRAY   " text-anchor=\"end\" fill=\"#505050\""
 #define SVG_TURNED "rotate"
-/* Begins one line of text, the middle of which is at (x, y) in pixels; `size` of its type in pixels. */
-void svg_begin_text(FILE *out, double x, double y, double size, const char *how);
 /* One line of text, the middle of which is at (x, y) in inches; `em` in inches. */
 void svg_put_text(const struct svg_drawing *d, const char *text, double x, double y, double em, const char *how);
 
