@@ -280,7 +280,8 @@ $(B)/tests/%: tests/unit/%.c $(B)/libengine.a $(B)/libsparsegrad.a $(B)/flags
 $(B)/deviations: $(patsubst %.c,$(B)/%.o,$(wildcard tests/deviations/*.c)) $(B)/libengine.a $(B)/libsparsegrad.a
 	@mkdir -p $(@D)
 	$(call run,LD)$(CC) $(ldflags) -o $@ $^ $(libs) $(mpi_libs)
-$(B)/tests/test_deviations: $(B)/tests/deviations/deviation_measure.o $(B)/tests/deviations/deviation_table.o
+released_obj := $(patsubst %.c,$(B)/%.o,$(wildcard tests/deviations/released*.c))
+$(B)/tests/test_deviations: $(B)/tests/deviations/deviation_measure.o $(B)/tests/deviations/deviation_table.o $(released_obj)
 $(B)/tests/test_net $(B)/tests/test_net_published $(B)/links/report: $(B)/tests/links/net_fit.o
 $(torch_tests:tests/unit/%.c=$(B)/tests/%): $(B)/tests/%: tests/unit/%.c $(torch_obj) $(B)/libengine.a $(B)/libsparsegrad.a $(B)/flags
 	@mkdir -p $(@D)

@@ -41,7 +41,6 @@ struct sg_device_buckets {
     size_t bytes;                /* of the whole message, STEPS: without its list; the last 8 become 0 */
     uint32_t key[2], counter[4]; /* the stream of random numbers (sg_rng.h); the draw for x[i] is number i */
     bool by_largest;   /* LEVELS, PARTS: a bucket's unit comes from its largest magnitude, not from its norm */
-    bool inverted;     /* LEVELS: rounded as ATOMO's code does */
     bool nearest;      /* STEPS: rounded to the nearest, without random numbers */
     const float *step; /* STEPS: host [parts] */
     uint32_t *beyond;  /* STEPS: host, out: how many numbers are sent as they are. It waits for the GPU. */

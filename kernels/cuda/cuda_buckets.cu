@@ -167,17 +167,15 @@ __device__ static random_block draw_block(const random_stream &r, uint32_t block
     return b;
 }
 
-/* As write_levels of codes_isa.c, or as write_inverted of code_levels.c. */
-__device__ static uint32_t level_field(float x, float unit, const bucket_part &p, uint32_t draw, bool inverted) {
+/* As write_levels of codes_isa.c. */
+__device__ static uint32_t level_field(float x, float unit, const bucket_part &p, uint32_t draw) {
     if (!(unit > 0))
         return 0;
     const float most = (float)p.setting, ratio = __fdiv_rn(fabsf(x), unit), a = ratio < most ? ratio : most;
     const uint32_t whole = (uint32_t)a;
     const float part = __fmul_rn(__fadd_rn(a, -(float)whole), 0x1p24f), u = (float)(draw >> 8);
-    const uint32_t level = whole + (inverted ? u > part : u < part);
-    if (level == 0 || (inverted && (x == 0 || level > p.setting)))
-        return 0;
-    return level | (uint32_t)(x < 0) << (p.bits - 1);
+    const uint32_t level = whole + (u < part);
+    return level == 0 ? 0 : level | (uint32_t)(x < 0) << (p.bits - 1);
 }
 
 /* The exponents that fields of so many bits begin and end with (code_natural.c). */
@@ -230,7 +228,7 @@ __device__ static uint32_t part_field(float x, float norm, const bucket_part &p,
 }
 
 __device__ static uint32_t field_for(const bucket_call &c, const bucket_part &p, float x, float unit, uint32_t draw) {
-    return c.code == SG_BUCKETS_LEVELS   ? level_field(x, unit, p, draw, c.inverted)
+    return c.code == SG_BUCKETS_LEVELS   ? level_field(x, unit, p, draw)
            : c.code == SG_BUCKETS_POWERS ? power_field(x, p, draw)
            : c.code == SG_BUCKETS_PARTS  ? part_field(x, unit, p, draw)
                                          : step_field(x, unit, p, draw, c.nearest);
@@ -349,7 +347,6 @@ int cuda_write_buckets(const struct sg_exec *exec, void *data, const struct sg_d
     c.part = (bucket_part *)(measure + measures);
     c.parts = (uint32_t)b->parts;
     c.code = b->code;
-    c.inverted = b->inverted;
     c.nearest = b->nearest;
     c.step = steps ? (float *)(c.part + b->parts + 1) : NULL;
     uint32_t *begin = (uint32_t *)(c.step + (steps ? b->parts : 0));

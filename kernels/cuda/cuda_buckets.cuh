@@ -20,7 +20,7 @@ struct bucket_call {
     bucket_part *part; /* [parts + 1] the last is where all end */
     uint32_t parts;
     enum sg_bucket_code code;
-    bool inverted, nearest;
+    bool nearest;
     float *step;     /* [parts] of STEPS, for writing; else NULL */
     uint32_t beyond; /* STEPS, for reading: numbers that are sent as they are */
 };

@@ -37,14 +37,6 @@ bool sg_is_row_name(const char *text) {
     return length > 0 && length <= NAME_LETTERS && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == length;
 }
 
-/* How many words there are in "none|grace". */
-static double words_of(const char *list) {
-    double words = 1;
-    for (const char *c = list; *c != '\0'; c++)
-        words += *c == '|';
-    return words;
-}
-
 static sg_status check_parameter(const struct sg_row *row, const struct sg_parameter *p, struct sg_error *err) {
     if (!sg_is_row_name(p->name))
         return sg_fail(err, SG_ERR_ARGUMENT,
@@ -58,10 +50,6 @@ static sg_status check_parameter(const struct sg_row *row, const struct sg_param
                        "%s '%s': its parameter '%s' is between %g and %g, and %g when it is not given: write min <= "
                        "preset <= max, or NAN as preset",
                        row->what, row->name, p->name, p->min, p->max, p->preset);
-    if (p->words != NULL && (p->min != 0 || p->max != words_of(p->words) - 1))
-        return sg_fail(err, SG_ERR_ARGUMENT,
-                       "%s '%s': its parameter '%s' is one of %g words: write min 0 and max %g, the last word's place",
-                       row->what, row->name, p->name, words_of(p->words), words_of(p->words) - 1);
     return SG_OK;
 }
 

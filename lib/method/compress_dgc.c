@@ -4,19 +4,12 @@
  * The sample is every stride-th number from a random one on, at least one in a hundred and 2 / density of them. Its
  * threshold is the least of its largest ceil(density m) magnitudes. If more than 1.3 k numbers reach that, the k largest
  * are sent; if more than k, the k that come first; if fewer than 0.8 k, the threshold falls by a fifth, at most ten
- * times. Momentum and its masking are a feedback rule (feedback_momentum.c).
- *
- * GRACE's two versions sample floor(n / 100) numbers, drawn one by one, and send all that reach the threshold:
- *
- *             compares   too many            too few             rounds
- *     grace   >=         t * 1.3 > 1.3 k     t * 0.7 < 0.7 k     10
- *     tf      >          t * 1.25 > 1.25 k   t * 0.9 < 0.8 k     20, and t * 0.8 if none is above in the end */
+ * times. Momentum and its masking are a feedback rule (feedback_momentum.c). */
 #include "method_private.h"
 
 #include <math.h>
 
-enum { SAMPLE = SG_SHARE_PARAMS, QUIRK, PARAMS };
-enum { AUTHORS, GRACE, TF };
+enum { SAMPLE = SG_SHARE_PARAMS, PARAMS };
 enum { REPAIRS = 10 };
 
 static bool is_density(const struct sg_worker *w) {
@@ -51,51 +44,8 @@ static size_t choose(const float *x, size_t n, size_t k, float t, size_t begin, 
     return found;
 }
 
-/* ---- as GRACE does it ---- */
-
-/* The least of the top largest of `samples` numbers that are drawn one by one; `tried` [samples] is room. */
-static float sampled(float *tried, const float *x, size_t n, size_t samples, size_t top, sg_rng *rng) {
-    for (size_t i = 0; i < samples; i++)
-        tried[i] = x[sg_rng_below(rng, n)];
-    return sg_kth_magnitude(tried, samples, 1, top);
-}
-
-/* How many are above t, or at least t; writes their positions. */
-static size_t write_reaching(const float *x, size_t n, float t, bool above, size_t begin, uint32_t *to) {
-    size_t found = 0;
-    for (size_t i = 0; i < n; i++) {
-        const float a = fabsf(x[i]);
-        to[found] = (uint32_t)(begin + i);
-        found += above ? a > t : a >= t;
-    }
-    return found;
-}
-
-/* The draws of the sample are put where the positions will be, which are as large. There is room for one more. */
-static size_t choose_grace(const struct sg_worker *w, size_t layer, const float *x, size_t n, size_t begin, sg_rng *rng,
-                           uint32_t *to) {
-    const bool tf = w->shared->param[QUIRK] == TF;
-    const double knob = w->shared->knob[layer], all = (double)n;
-    const double share = is_density(w) ? knob : knob / all, aim = tf ? fmax(1, floor(all * share)) : all * share;
-    const double samples = fmax(1, floor(all * w->shared->param[SAMPLE]));
-    const double top = fmin(samples, fmax(1, floor(all * share * w->shared->param[SAMPLE])));
-    const double high = tf ? 1.25 : 1.3, low = tf ? 0.8 : 0.7;
-    const float raise = tf ? 1.25F : 1.3F, lower = tf ? 0.9F : 0.7F;
-    float t = sampled((float *)to, x, n, (size_t)samples, (size_t)top, rng);
-    size_t found = write_reaching(x, n, t, tf, begin, to);
-    for (size_t i = 0; i < (tf ? 2 : 1) * (size_t)REPAIRS; i++) {
-        if ((double)found <= high * aim && (double)found >= low * aim)
-            break;
-        t *= (double)found > high * aim ? raise : lower;
-        found = write_reaching(x, n, t, tf, begin, to);
-    }
-    return tf && found == 0 ? write_reaching(x, n, 0.8F * t, tf, begin, to) : found;
-}
-
 static size_t choose_layer(const struct sg_worker *w, size_t layer, const float *x, size_t n, size_t begin, sg_rng *rng,
                            uint32_t *to) {
-    if (w->shared->param[QUIRK] != AUTHORS)
-        return choose_grace(w, layer, x, n, begin, rng, to);
     const size_t k = wanted(w, layer, n);
     const double share = is_density(w) ? w->shared->knob[layer] : (double)k / (double)n;
     const size_t stride = stride_of(n, share, w->shared->param[SAMPLE]);
@@ -118,9 +68,6 @@ static const struct sg_parameter params[PARAMS] = {
     [SG_SHARE_DENSITY] = {"density", 0, 1, NAN, false,
                           "fraction c of every layer's n elements, above 0: about ceil(c n)"},
     [SAMPLE] = {"sample", 0.0001, 1, 0.01, false, "fraction of a layer's elements that the threshold is found from"},
-    [QUIRK] = SG_QUIRK_PARAMETER("none|grace|tf", TF,
-                                 "grace, tf: as GRACE for PyTorch, and for TensorFlow: a sample with repetition, other "
-                                 "repairs of the threshold, and no limit of k"),
 };
 
 const struct sg_compressor_ops sg_compress_dgc = {

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-enum { MAGNITUDES = SG_SHARE_PARAMS, QUIRK, PARAMS };
+enum { MAGNITUDES = SG_SHARE_PARAMS, PARAMS };
 enum { TESTS = 3 };
 
 /* z with P(|N(0, 1)| > z) = share; 0 < share <= 1. */
@@ -17,15 +17,9 @@ static double two_sided_quantile(double share) {
     return high;
 }
 
-/* What was tested last is sent, even if it is not within a third of k. The mean of the numbers counts by its size, so
- * that -p is given the threshold of p. */
-static float estimate(struct sg_worker *w, size_t layer, float *x, size_t n, size_t k) {
-    const double z = two_sided_quantile((double)k / (double)n);
-    const bool magnitudes = w->shared->param[MAGNITUDES] > 0;
-    const double mean = sg_mean(x, n, magnitudes, 0), deviation = sqrt(sg_variance(x, n, magnitudes, mean));
-    double threshold = (w->shared->param[QUIRK] > 0 ? mean : fabs(mean)) + z * deviation;
+float sg_gaussian_threshold(const float *x, size_t n, size_t k, double mean, double deviation) {
+    double threshold = mean + two_sided_quantile((double)k / (double)n) * deviation;
     float t = INFINITY;
-    (void)layer;
     for (int i = 0; i < TESTS; i++) {
         t = sg_threshold_above(threshold);
         const size_t count = sg_count_at_least(x, n, t);
@@ -39,6 +33,14 @@ static float estimate(struct sg_worker *w, size_t layer, float *x, size_t n, siz
     return t;
 }
 
+/* The mean of the numbers counts by its size, so that -p is given the threshold of p. */
+static float estimate(struct sg_worker *w, size_t layer, float *x, size_t n, size_t k) {
+    const bool magnitudes = w->shared->param[MAGNITUDES] > 0;
+    const double mean = sg_mean(x, n, magnitudes, 0);
+    (void)layer;
+    return sg_gaussian_threshold(x, n, k, fabs(mean), sqrt(sg_variance(x, n, magnitudes, mean)));
+}
+
 static int select_gaussiank(struct sg_worker *w, struct sg_select *s) {
     return sg_estimate_select(w, s, estimate);
 }
@@ -48,9 +50,6 @@ static const struct sg_parameter params[PARAMS] = {
     [SG_SHARE_DENSITY] = SG_SHARE_DENSITY_PARAMETER,
     [MAGNITUDES] = {"magnitudes", 0, 1, 0, true,
                     "1: fit the normal distribution to |p|, as the code of SIDCo's authors does, not to p"},
-    [QUIRK] = SG_QUIRK_PARAMETER("none|signed", 1,
-                                 "signed: the mean of p counts with its sign, as in the authors' code, so that -p is "
-                                 "given another threshold than p; none: by its size"),
 };
 
 const struct sg_compressor_ops sg_compress_gaussiank = {

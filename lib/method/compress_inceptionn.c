@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { BOUND, QUIRK, PARAMS };
+enum { BOUND, PARAMS };
 
 struct room {
     size_t *count; /* [n_layers] */
@@ -38,7 +38,7 @@ static sg_status open_inceptionn(struct sg_worker *w, struct sg_error *err) {
 
 static void encode(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
     const struct room *room = w->scratch;
-    const double param[PARAMS] = {[BOUND] = w->shared->param[BOUND] * w->unit, [QUIRK] = w->shared->param[QUIRK]};
+    const double param[PARAMS] = {[BOUND] = w->shared->param[BOUND] * w->unit};
     struct sg_numbers numbers = numbers_of(w, param);
     (void)round;
     numbers.value = p;
@@ -59,13 +59,12 @@ static sg_status check(const double *param, size_t d, struct sg_error *err) {
 /* An integer of 16 bits times the step is rounded to a float, by at most 2^-8 of the bound. */
 static double bound(const double *param, size_t n) {
     const double most = param[BOUND] * (1 + 0x1p-8);
-    return param[QUIRK] > 0 ? (double)NAN : (double)n * most * most;
+    return (double)n * most * most;
 }
 
 static const struct sg_parameter params[PARAMS] = {
     [BOUND] = {"error-bound", 0x1p-100, 0x1p100, NAN, false,
                "the largest error of an element, on the gradient's scale"},
-    [QUIRK] = SG_QUIRK_PARAMETER("none|grace", 1, "grace: as GRACE, which takes log10 for log2 and breaks the bound"),
 };
 
 const struct sg_compressor_ops sg_compress_inceptionn = {

@@ -17,11 +17,8 @@ static unsigned random_if(bool at_random) {
 
 /* Of elements from 1e-6 of the largest magnitude on at most half is lost, and of those below at most 1.5e-6 of it. */
 static double bound_8bit(const double *param, size_t n) {
-    return param[0] > 0 ? (double)NAN : 1 - 0.25 - 2.25e-12 * (double)n;
-}
-
-static unsigned traits_8bit(const double *param) {
-    return SG_TRAIT_DENSE | (param[0] > 0 ? 0 : SG_TRAIT_RELATIVE);
+    (void)param;
+    return 1 - 0.25 - 2.25e-12 * (double)n;
 }
 
 const struct sg_compressor_ops sg_compress_8bit = {
@@ -29,9 +26,6 @@ const struct sg_compressor_ops sg_compress_8bit = {
     .summary = "every element as a sign and one of 128 fractions, from 1.5e-6, of its layer's largest magnitude",
     .source = "Dettmers, ICLR 2016",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_DENSE,
-    .traits_of = traits_8bit,
-    .params = sg_code_8bit_params,
-    .n_params = 1,
     .code = &sg_code_8bit,
     .bound = bound_8bit,
 };

@@ -9,8 +9,7 @@
  *
  * Shared by all ranks: P and Q of every layer, column by column, P in the d numbers from 0 on and Q in the d behind them,
  * both where the layer begins. Q starts random, for a column that is 0 would stay 0; a column for which the gradients
- * give 0 stays what it was. GRACE for PyTorch begins every step with a new random Q, of which it first makes an
- * orthonormal basis. */
+ * give 0 stays what it was. */
 #include "method_private.h"
 
 #include <math.h>
@@ -21,7 +20,7 @@
 #include "sg_products.h"
 #include "sg_rng.h"
 
-enum { RANK, LEAST, LOCAL, QUIRK, PARAMS };
+enum { RANK, LEAST, LOCAL, PARAMS };
 enum { LANES = SG_KERNEL_LANES };
 
 /* A layer as a matrix; rank 0 = it is sent as it is. */
@@ -106,9 +105,7 @@ static struct sg_shape shape_of(const struct matrix *a) {
     return (struct sg_shape){a->rows, a->columns, a->rank};
 }
 
-/* Gram-Schmidt on columns of n numbers. Every column is treated twice, so that rounding leaves no part of the columns
- * before it. A column in the span of those becomes 0. */
-static void orthonormalize(float *columns, size_t rank, size_t n) {
+void sg_orthonormalize(float *columns, size_t rank, size_t n) {
     for (size_t k = 0; k < rank; k++) {
         float *x = columns + k * n;
         const double whole = sqrt(dot(x, x, n));
@@ -125,23 +122,14 @@ static void orthonormalize(float *columns, size_t rank, size_t n) {
     }
 }
 
-/* A new Q. Streams are numbered: 0 is that of the first one. */
-static void draw_q(const struct sg_shared *s, uint64_t number) {
+static void start(const struct sg_shared *s) {
     const size_t d = s->layout.offset[s->layout.n_layers];
     float *q = s->memory + d, *host = on_host(s, q);
-    sg_rng rng = sg_rng_open(s->seed, SG_RNG_START, 0, number);
+    sg_rng rng = sg_rng_open(s->seed, SG_RNG_START, 0, 0);
     for (size_t i = 0; i < d; i++)
         host[i] = (float)sg_rng_normal(&rng);
-    for (size_t l = 0; l < s->layout.n_layers && s->param[QUIRK] > 0; l++) {
-        const struct matrix a = matrix_at(s, l);
-        orthonormalize(host + a.begin, a.rank, a.columns);
-    }
     if (host != q)
         s->kernels->put(&s->exec, q, host, d * sizeof *q);
-}
-
-static void start(const struct sg_shared *s) {
-    draw_q(s, 0);
 }
 
 /* ---- a step ---- */
@@ -195,7 +183,7 @@ static void combine(const struct sg_shared *s, unsigned round, float *sum) {
         if (a.rank == 0) {
             s->kernels->copy(&s->exec, a.p, sum + at, n); /* 0 numbers in round 1 */
         } else if (round == 0) {
-            orthonormalize(host + at, a.rank, a.rows);
+            sg_orthonormalize(host + at, a.rank, a.rows);
             s->kernels->put(&s->exec, a.p, host + at, n * sizeof *host);
         } else {
             take_over(s, &a, sum + at, host + at);
@@ -211,8 +199,6 @@ static void combine(const struct sg_shared *s, unsigned round, float *sum) {
         else
             s->kernels->products->outer(&s->exec, sum + a.begin, a.p, a.q, &shape, false);
     }
-    if (round == 1 && s->param[QUIRK] > 0)
-        draw_q(s, s->step + 1);
 }
 
 static void keep(struct sg_worker *w, float *e, const float *sum) {
@@ -261,7 +247,6 @@ static const struct sg_parameter params[PARAMS] = {
                "a layer is sent as it is unless its two factors are more than this many times smaller"},
     [LOCAL] = {"local-residual", 0, 1, 0, true,
                "0: the residual is what the mean over workers lacks; 1: what the worker's own product lacks"},
-    [QUIRK] = SG_QUIRK_PARAMETER("none|grace", 1, "grace: as GRACE for PyTorch, every step begins with a new random Q"),
 };
 
 static const struct sg_rounds rounds = {

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { LEVELS, BUCKET, MAX_NORM, QUIRK, PARAMS };
+enum { LEVELS, BUCKET, MAX_NORM, PARAMS };
 
 static size_t knob(const double *param) {
     (void)param;
@@ -14,12 +14,7 @@ static size_t knob(const double *param) {
  * 1 - delta. By the largest magnitude N <= |x| the same bound holds: the error of a number is at most N^2 / (4 s^2). */
 static double bound(const double *param, size_t n) {
     const double b = fmin(param[BUCKET], (double)n), s = param[LEVELS];
-    return param[QUIRK] > 0 ? (double)NAN : n > 0 ? 1 - fmin(b / (s * s), sqrt(b) / s) : 1;
-}
-
-static unsigned traits_of(const double *param) {
-    return SG_TRAIT_DENSE | SG_TRAIT_RANDOM | SG_TRAIT_GPU |
-           (param[QUIRK] > 0 ? 0 : SG_TRAIT_RELATIVE | SG_TRAIT_UNBIASED);
+    return n > 0 ? 1 - fmin(b / (s * s), sqrt(b) / s) : 1;
 }
 
 const struct sg_compressor_ops sg_compress_qsgd = {
@@ -27,7 +22,6 @@ const struct sg_compressor_ops sg_compress_qsgd = {
     .summary = "every element rounded at random to one of s levels of its bucket's norm",
     .source = "Alistarh et al., NeurIPS 2017",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_UNBIASED | SG_TRAIT_DENSE | SG_TRAIT_RANDOM | SG_TRAIT_GPU,
-    .traits_of = traits_of,
     .params = sg_code_levels_params,
     .n_params = PARAMS,
     .knob = knob,

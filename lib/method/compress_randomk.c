@@ -3,10 +3,7 @@
  * The values are sent as they are: with error feedback that is the contraction with delta = k/n that the theory asks
  * for (E|x - C(x)|^2 = (1 - k/n)|x|^2). `unbiased` multiplies them by n/k instead, so that E C(x) = x; what the message
  * then leaves out is no longer what a residual could keep, so it excludes error feedback. `shared` draws the same subset
- * for all workers: who knows the seed knows the positions, which are not sent and cost no bits.
- *
- * GRACE for torch.distributed and GraVAC draw k positions one by one. Those that are drawn twice are sent once, so less is
- * sent. GraVAC never draws the last position. */
+ * for all workers: who knows the seed knows the positions, which are not sent and cost no bits. */
 #include "method_private.h"
 
 #include <math.h>
@@ -14,8 +11,7 @@
 
 #include "sg_rng.h"
 
-enum { UNBIASED = SG_SHARE_PARAMS, SHARED, QUIRK, PARAMS };
-enum { NO_QUIRK, GRACE, GRAVAC };
+enum { UNBIASED = SG_SHARE_PARAMS, SHARED, PARAMS };
 
 static sg_status open_randomk(struct sg_worker *w, struct sg_error *err) {
     if (w->shared->param[UNBIASED] > 0 && w->shared->feedback.rule->keeps)
@@ -48,23 +44,6 @@ static int scale_up(const struct sg_select *s) {
     return SG_KERNEL_OK;
 }
 
-static int ascending(const void *a, const void *b) {
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* k of 0 .. n-1, drawn one by one; returns how many distinct ones they are, which `position` has in ascending order. */
-static size_t draw_with_repetition(sg_rng *rng, uint32_t *position, size_t k, size_t n) {
-    size_t distinct = 0;
-    for (size_t j = 0; j < k; j++)
-        position[j] = (uint32_t)sg_rng_below(rng, n);
-    qsort(position, k, sizeof *position, ascending);
-    for (size_t j = 0; j < k; j++)
-        if (distinct == 0 || position[distinct - 1] != position[j])
-            position[distinct++] = position[j];
-    return distinct;
-}
-
 static int select_subset(struct sg_worker *w, struct sg_select *s) {
     const uint32_t drawer = w->shared->param[SHARED] > 0 ? SG_RNG_ALL_WORKERS : w->number;
     sg_rng rng = sg_rng_open(w->shared->seed, SG_RNG_COMPRESS, drawer, w->shared->step);
@@ -73,11 +52,7 @@ static int select_subset(struct sg_worker *w, struct sg_select *s) {
     for (size_t l = 0; l < s->n_layers; l++) {
         const size_t begin = s->offset[l], n = s->offset[l + 1] - begin;
         s->count[l] = sg_share_in(w->shared, l, n);
-        if (w->shared->param[QUIRK] == NO_QUIRK)
-            sg_rng_subset(&rng, position + sent, s->count[l], n);
-        else
-            s->count[l] = draw_with_repetition(&rng, position + sent, s->count[l],
-                                               n > 1 && w->shared->param[QUIRK] == GRAVAC ? n - 1 : n);
+        sg_rng_subset(&rng, position + sent, s->count[l], n);
         for (size_t j = 0; j < s->count[l]; j++)
             position[sent + j] += (uint32_t)begin;
         sent += s->count[l];
@@ -90,16 +65,13 @@ static int select_subset(struct sg_worker *w, struct sg_select *s) {
 
 /* Scaled, E|x - C(x)|^2 = (n/k - 1)|x|^2: still of the form (1 - delta)|x|^2, delta <= 0 where k <= n/2. */
 static double bound(const double *param, size_t n) {
-    const double delta = param[QUIRK] == NO_QUIRK ? sg_share_delta(param, n) : (double)NAN;
+    const double delta = sg_share_delta(param, n);
     return param[UNBIASED] > 0 ? 2 - 1 / delta : delta;
 }
 
 static unsigned traits_of(const double *param) {
-    const bool quirk = param[QUIRK] != NO_QUIRK;
-    return SG_TRAIT_RANDOM | SG_TRAIT_GPU | (quirk ? 0 : SG_TRAIT_RELATIVE) |
-           (param[UNBIASED] == 0 ? SG_TRAIT_WANTS_FEEDBACK
-            : quirk              ? 0
-                                 : SG_TRAIT_UNBIASED) |
+    return SG_TRAIT_RANDOM | SG_TRAIT_GPU | SG_TRAIT_RELATIVE |
+           (param[UNBIASED] > 0 ? SG_TRAIT_UNBIASED : SG_TRAIT_WANTS_FEEDBACK) |
            (param[SHARED] > 0 ? SG_TRAIT_CHEAP_POSITIONS : 0);
 }
 
@@ -108,9 +80,6 @@ static const struct sg_parameter params[PARAMS] = {
     [SG_SHARE_DENSITY] = SG_SHARE_DENSITY_PARAMETER,
     [UNBIASED] = {"unbiased", 0, 1, 0, true, "1: scale what is sent by n/k; only with error-feedback: none"},
     [SHARED] = {"shared", 0, 1, 0, true, "1: all workers send the same positions, which are then not sent"},
-    [QUIRK] = SG_QUIRK_PARAMETER("none|grace|gravac", GRAVAC,
-                                 "grace: as GRACE for torch.distributed, drawn with repetition; gravac: as GraVAC, and "
-                                 "never the last element"),
 };
 
 const struct sg_compressor_ops sg_compress_randomk = {

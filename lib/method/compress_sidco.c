@@ -11,15 +11,14 @@
  *     p    generalised Pareto, and gp in the further stages        A (1 - q^x) / x, with x = (m^2 / v - 1) / 2 and
  *                                   A = m (m^2 / v + 1) / 2; m where v is 0
  *
- * Every five steps a layer takes one stage less if it sent more than 1.2 k on average, and one more if less than 0.8 k.
- * The code of the authors has one such counter for all layers, which counts their calls, and so has the quirk `shared`. */
+ * Every five steps a layer takes one stage less if it sent more than 1.2 k on average, and one more if less than 0.8 k. */
 #include "method_private.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-enum { FIRST = SG_SHARE_PARAMS, STAGES, QUIRK, PARAMS_E_P, APPROXIMATE = PARAMS_E_P, PARAMS_GP };
+enum { FIRST = SG_SHARE_PARAMS, STAGES, PARAMS_E_P, APPROXIMATE = PARAMS_E_P, PARAMS_GP };
 enum fit { FIT_E, FIT_GP, FIT_P };
 enum { LANES = 16, RUN = 512 }; /* 512 factors below 2 do not overflow */
 
@@ -140,9 +139,7 @@ static void adapt(struct stages *state, double achieved, double delta) {
 
 static float estimate(struct sg_worker *w, size_t layer, float *x, size_t n, size_t k, enum fit fit) {
     const double *param = w->shared->param, delta = (double)k / (double)n, first = param[FIRST];
-    const bool shared = param[QUIRK] > 0;
-    struct stages *state = (struct stages *)w->state + (shared ? 0 : layer);
-    const double stages = param[STAGES] > 0 ? param[STAGES] : state->number;
+    const double stages = param[STAGES] > 0 ? param[STAGES] : ((const struct stages *)w->state)[layer].number;
     const double q = stages <= 1 || delta >= first ? delta : first;
     const bool approximate = fit == FIT_GP && param[APPROXIMATE] > 0;
     float t = sg_threshold_above(fit == FIT_GP ? gamma_threshold(x, n, q, approximate) : fitted(fit, x, n, 0, q));
@@ -154,8 +151,6 @@ static float estimate(struct sg_worker *w, size_t layer, float *x, size_t n, siz
             break;
         t = sg_threshold_above((double)least + fitted(fit, x, n, (double)least, r));
     }
-    if (shared) /* x still has all numbers that are sent */
-        adapt(state, (double)sg_count_at_least(x, n, t) / (double)k, delta);
     return t;
 }
 
@@ -176,7 +171,7 @@ static float estimate_p(struct sg_worker *w, size_t layer, float *x, size_t n, s
 static int select_fit(struct sg_worker *w, struct sg_select *s, sg_estimate_fn *by) {
     const struct sg_shared *shared = w->shared;
     const int status = sg_estimate_select(w, s, by);
-    for (size_t l = 0; l < s->n_layers && status == SG_KERNEL_OK && shared->param[QUIRK] == 0; l++) {
+    for (size_t l = 0; l < s->n_layers && status == SG_KERNEL_OK; l++) {
         const size_t n = s->offset[l + 1] - s->offset[l];
         const size_t k = sg_share_in(shared, l, n);
         if (n > 0)
@@ -212,8 +207,6 @@ static const struct sg_parameter params[PARAMS_GP] = {
     [SG_SHARE_DENSITY] = SG_SHARE_DENSITY_PARAMETER,
     [FIRST] = {"first", 0.001, 0.999, 0.25, false, "the share that the first of several stages lets through"},
     [STAGES] = {"stages", 0, 64, 0, true, "how many stages; 0: every layer's adapt to what it sent"},
-    [QUIRK] = SG_QUIRK_PARAMETER("none|shared", 1,
-                                 "shared: as the authors' code, all layers of a worker share the adapted stages"),
     [APPROXIMATE] = {"approximate", 0, 1, 0, true,
                      "1: the gamma quantile as -scale (ln q + ln Gamma(shape)), for q small"},
 };

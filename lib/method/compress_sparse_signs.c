@@ -201,46 +201,7 @@ const struct sg_compressor_ops sg_compress_stc = {
 
 /* ---- dryden: a share of both sides ---- */
 
-enum { SHARE, QUIRK, DRYDEN_PARAMS };
-enum { REPAIRS = 20 };
-
-static size_t count_side(const float *side, size_t n, float t, bool at_least) {
-    size_t count = 0;
-    for (size_t i = 0; i < n; i++)
-        count += at_least ? side[i] >= t : side[i] > t;
-    return count;
-}
-
-/* What the n numbers that GRACE sends of a side are above: the least of the largest of a sample of one in a hundred, which
- * is repaired while more than 1.25 or less than 0.8 of the share reach it. Sums and products are of floats there. */
-static float sampled_threshold(const float *side, size_t n, float share, float *sample, sg_rng *rng) {
-    const float hundredth = (float)n * 0.01F, aim = ceilf((float)n * share);
-    const size_t samples = (size_t)ceilf(hundredth);
-    for (size_t i = 0; i < samples; i++)
-        sample[i] = side[sg_rng_below(rng, n)];
-    float t = n > 0 ? sg_kth_magnitude(sample, samples, 1, (size_t)ceilf(hundredth * share)) : INFINITY;
-    size_t found = count_side(side, n, t, false);
-    for (size_t i = 0; i < REPAIRS && ((float)found > 1.25F * aim || (float)found < 0.8F * aim); i++) {
-        t *= (float)found > 1.25F * aim ? 1.25F : 0.9F;
-        found = count_side(side, n, t, true);
-    }
-    return found < 1 ? 0.8F * t : t;
-}
-
-/* As select_side. */
-static size_t sample_side(struct sg_worker *w, const float *x, size_t n, float sign, size_t l, size_t first,
-                          uint32_t *room, sg_rng *rng) {
-    float *side = w->data;
-    size_t on = 0, sent = 0;
-    for (size_t i = 0; i < n; i++)
-        if (sign * x[i] > 0)
-            side[on++] = sign * x[i];
-    const float t = sampled_threshold(side, on, (float)w->shared->knob[l], (float *)room, rng);
-    for (size_t i = 0; i < n; i++)
-        if (sign * x[i] > t)
-            w->index[first + sent++] = (uint32_t)i;
-    return sent;
-}
+enum { SHARE, DRYDEN_PARAMS };
 
 /* Selects the largest of the elements of a layer that have this sign: positions in the layer to w->index + first.
  * Returns how many. */
@@ -268,15 +229,12 @@ static size_t select_side(struct sg_worker *w, const float *x, size_t n, float s
 }
 
 /* Appends the chosen elements of layer l to the selection. The positive ones wait in scratch for the negative ones. */
-static void select_both(struct sg_worker *w, const float *p, size_t l, size_t first, sg_rng *rng) {
+static void select_both(struct sg_worker *w, const float *p, size_t l, size_t first) {
     const size_t begin = w->shared->layout.offset[l], n = w->shared->layout.offset[l + 1] - begin;
     uint32_t *above = w->scratch, *to = w->index + first;
-    const bool grace = w->shared->param[QUIRK] > 0;
-    const size_t n_above =
-        grace ? sample_side(w, p + begin, n, 1, l, first, above, rng) : select_side(w, p + begin, n, 1, l, first);
+    const size_t n_above = select_side(w, p + begin, n, 1, l, first);
     memcpy(above, to, n_above * sizeof *above);
-    const size_t n_below = grace ? sample_side(w, p + begin, n, -1, l, first, above + n_above, rng)
-                                 : select_side(w, p + begin, n, -1, l, first);
+    const size_t n_below = select_side(w, p + begin, n, -1, l, first);
     const uint32_t *below = memmove(to + n_above, to, n_below * sizeof *to); /* the merge ends where they end */
     w->count[l] = n_above + n_below;
     for (size_t j = 0, a = 0, b = 0; j < w->count[l]; j++) {
@@ -287,9 +245,8 @@ static void select_both(struct sg_worker *w, const float *p, size_t l, size_t fi
 
 static void encode_dryden(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
     size_t first = 0;
-    sg_rng rng = sg_rng_open(w->shared->seed, SG_RNG_COMPRESS, w->number, w->shared->step);
     for (size_t l = 0; l < w->shared->layout.n_layers && w->status == SG_KERNEL_OK; first += w->count[l++])
-        select_both(w, p, l, first, &rng);
+        select_both(w, p, l, first);
     if (w->status == SG_KERNEL_OK)
         finish(w, &sg_code_two_means, NULL, out);
     (void)round;
@@ -302,17 +259,13 @@ static sg_status check_dryden(const double *param, size_t d, struct sg_error *er
 
 /* On a side of N elements at least min(1/k, k/N) of the squares is kept, as by sign-Top-k. */
 static double bound_dryden(const double *param, size_t n) {
-    return param[QUIRK] > 0 ? (double)NAN : n > 0 ? 1 / (double)n : 1;
-}
-
-static unsigned traits_dryden(const double *param) {
-    return SG_TRAIT_WANTS_FEEDBACK | (param[QUIRK] > 0 ? SG_TRAIT_RANDOM : SG_TRAIT_RELATIVE);
+    (void)param;
+    return n > 0 ? 1 / (double)n : 1;
 }
 
 static const struct sg_parameter dryden_params[DRYDEN_PARAMS] = {
     [SHARE] = {"density", 0, 1, NAN, false,
                "fraction c of the N elements above 0 and of those below, above 0: sends max(1, floor(c N))"},
-    [QUIRK] = SG_QUIRK_PARAMETER("none|grace", 1, "grace: as GRACE's adaq, what is above a threshold from a sample"),
 };
 
 const struct sg_compressor_ops sg_compress_dryden = {
@@ -320,7 +273,6 @@ const struct sg_compressor_ops sg_compress_dryden = {
     .summary = "the largest of the positive and of the negative elements of every layer, as the mean of each",
     .source = "Dryden et al., MLHPC 2016",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK,
-    .traits_of = traits_dryden,
     .params = dryden_params,
     .n_params = DRYDEN_PARAMS,
     .check = check_dryden,

@@ -16,20 +16,12 @@
 
 #include "sg_rng.h"
 
-/* M with its shorter side first: m vectors of n numbers. */
-struct matrix {
-    size_t rows, columns, m, n;
-    double *a, *gram, *u, *q; /* [m][n], [m][m], [m][m], [m][n]: row i of u times a is row i of q */
-    float *size;              /* [m] the singular values, descending as `order` names them */
-    size_t *order;            /* [m] */
-};
-
 struct room {
     struct sg_factors *part; /* [n_layers] */
     float *value;            /* [d] numbers or factors */
     size_t *count;           /* [n_layers] */
     uint8_t *data;
-    struct matrix matrix;
+    struct sg_triplets matrix;
 };
 
 static bool is_matrix(const struct sg_layout *layout, size_t l) {
@@ -37,7 +29,7 @@ static bool is_matrix(const struct sg_layout *layout, size_t l) {
     return n > 0 && rows > 1 && n > rows;
 }
 
-static sg_status open_svd(struct sg_worker *w, struct sg_error *err) {
+sg_status sg_triplets_open(struct sg_worker *w, struct sg_error *err) {
     const struct sg_layout *layout = &w->shared->layout;
     const size_t layers = layout->n_layers, d = layout->offset[layers];
     size_t elements = 0, side = 0;
@@ -76,7 +68,7 @@ static double product(const double *x, const double *y, size_t n) {
 }
 
 /* Fills u, q, size and order. */
-static void decompose(struct matrix *x, const float *p) {
+static void decompose(struct sg_triplets *x, const float *p) {
     const bool wide = x->rows <= x->columns;
     for (size_t i = 0; i < x->m; i++)
         for (size_t j = 0; j < x->n; j++)
@@ -102,7 +94,7 @@ static void decompose(struct matrix *x, const float *p) {
 
 /* The first `rank` triplets of x->order as factors, each times its scale. False if they are not smaller than the matrix, or
  * too large for floats. */
-static bool put_factors(struct sg_factors *part, float *value, const struct matrix *x, size_t rank,
+static bool put_factors(struct sg_factors *part, float *value, const struct sg_triplets *x, size_t rank,
                         const double *scale) {
     const bool wide = x->rows <= x->columns;
     float *u = wide ? value : value + rank * x->rows, *q = wide ? value + rank * x->rows : value;
@@ -122,7 +114,7 @@ static bool put_factors(struct sg_factors *part, float *value, const struct matr
 }
 
 /* The sum of the first `rank` triplets of x->order, each times its scale, as plain numbers. */
-static void put_sum(float *value, const struct matrix *x, size_t rank, const double *scale) {
+static void put_sum(float *value, const struct sg_triplets *x, size_t rank, const double *scale) {
     const bool wide = x->rows <= x->columns;
     for (size_t j = 0; j < x->m; j++)
         for (size_t k = 0; k < x->n; k++) {
@@ -133,15 +125,11 @@ static void put_sum(float *value, const struct matrix *x, size_t rank, const dou
         }
 }
 
-/* Moves the triplets that are sent to the front of x->order, and their factors into scale [m]. Returns how many. */
-typedef size_t choose_fn(const struct sg_worker *w, size_t layer, struct matrix *x, sg_rng *rng, double *scale);
-
-/* Where factors would be no smaller, a layer is sent as numbers: its own, or, if the choice is `random`, those of the
- * chosen triplets, since the mean would not be M else. */
-static void encode_by(struct sg_worker *w, const float *p, struct sg_message *out, choose_fn *choose, bool random) {
+void sg_triplets_encode(struct sg_worker *w, const float *p, struct sg_message *out, sg_triplets_fn *choose,
+                        bool random) {
     const struct sg_layout *layout = &w->shared->layout;
     struct room *room = w->scratch;
-    struct matrix *x = &room->matrix;
+    struct sg_triplets *x = &room->matrix;
     sg_rng rng = sg_rng_open(w->shared->seed, SG_RNG_COMPRESS, w->number, w->shared->step);
     const size_t d = layout->offset[layout->n_layers];
     for (size_t l = 0; l < layout->n_layers; l++) {
@@ -168,7 +156,7 @@ static void encode_by(struct sg_worker *w, const float *p, struct sg_message *ou
 
 /* ---- svd-threshold ---- */
 
-static size_t choose_above(const struct sg_worker *w, size_t layer, struct matrix *x, sg_rng *rng, double *scale) {
+static size_t choose_above(const struct sg_worker *w, size_t layer, struct sg_triplets *x, sg_rng *rng, double *scale) {
     const double tau = w->shared->knob[layer] * w->unit;
     size_t rank = 0;
     (void)rng;
@@ -179,7 +167,7 @@ static size_t choose_above(const struct sg_worker *w, size_t layer, struct matri
 
 static void encode_above(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
     (void)round;
-    encode_by(w, p, out, choose_above, false);
+    sg_triplets_encode(w, p, out, choose_above, false);
 }
 
 static size_t first_knob(const double *param) {
@@ -210,61 +198,21 @@ const struct sg_compressor_ops sg_compress_svd_threshold = {
     .n_params = 1,
     .check = check_tau,
     .knob = first_knob,
-    .open = open_svd,
+    .open = sg_triplets_open,
     .encode = encode_above,
     .bound = bound_above,
 };
 
 /* ---- ATOMO ---- */
 
-enum { EXPECTED, QUIRK, ATOMO_PARAMS };
-enum { PUBLISHED, AUTHORS, EPFML };
-enum { TRIES = 1001 };
+enum { EXPECTED, ATOMO_PARAMS };
 
-static double chance_of(const struct matrix *x, size_t i, double level) {
-    return fmin(1, (double)x->size[x->order[i]] / level);
-}
-
-static bool draw(sg_rng *rng, double chance) {
-    return (double)(sg_rng_u32(rng) >> 8) * 0x1p-24 < chance;
-}
-
-/* Released code takes probabilities of r |x| / sum |x|, or 1 if that is more, of which less than r are expected. It draws
- * all of them again until any triplet is chosen (the authors), or exactly r are (the PowerSGD authors' version, which
- * stops with an error after TRIES; here the last draws count). Returns |x| of the probability 1; the next draws of rng
- * are those that count. */
-static double released_level(const struct sg_worker *w, const struct matrix *x, size_t rank, sg_rng *rng) {
-    const bool exact = w->shared->param[QUIRK] == EPFML;
-    double sum = 0;
-    for (size_t i = 0; i < x->m; i++)
-        sum += (double)x->size[x->order[i]];
-    const double level = sum > 0 ? sum / (double)rank : (double)INFINITY;
-    for (size_t try = 0; sum > 0 && try < TRIES; try++) {
-        sg_rng ahead = *rng;
-        size_t chosen = 0;
-        for (size_t i = 0; i < x->m; i++)
-            chosen += draw(&ahead, chance_of(x, i, level));
-        if (exact ? chosen == rank : chosen > 0)
-            break;
-        if (try + 1 < TRIES)
-            *rng = ahead;
-    }
-    return level;
-}
-
-static size_t choose_at_random(const struct sg_worker *w, size_t layer, struct matrix *x, sg_rng *rng, double *scale) {
-    const double knob = fmax(1, floor(w->shared->knob[layer]));
-    const size_t rank = knob < (double)x->m ? (size_t)knob : x->m;
-    for (size_t i = 1; i < x->m; i++) /* what is rounding only must not be scaled up */
-        if (x->size[x->order[i]] < 0x1p-40F * x->size[x->order[0]])
-            x->size[x->order[i]] = 0;
-    const double level = w->shared->param[QUIRK] == PUBLISHED ? (double)sg_proportional_level(x->size, x->m, rank)
-                                                              : released_level(w, x, rank, rng);
+size_t sg_triplets_draw(struct sg_triplets *x, double level, sg_rng *rng, double *scale) {
     size_t sent = 0;
     for (size_t i = 0; i < x->m; i++) {
         const size_t at = x->order[i];
-        const double chance = chance_of(x, i, level);
-        if (draw(rng, chance)) {
+        const double chance = fmin(1, (double)x->size[at] / level);
+        if ((double)(sg_rng_u32(rng) >> 8) * 0x1p-24 < chance) {
             x->order[sent] = at;
             scale[sent++] = 1 / chance;
         }
@@ -272,21 +220,23 @@ static size_t choose_at_random(const struct sg_worker *w, size_t layer, struct m
     return sent;
 }
 
-static void encode_at_random(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
-    (void)round;
-    encode_by(w, p, out, choose_at_random, true);
+static size_t choose_at_random(const struct sg_worker *w, size_t layer, struct sg_triplets *x, sg_rng *rng,
+                               double *scale) {
+    const double knob = fmax(1, floor(w->shared->knob[layer]));
+    const size_t rank = knob < (double)x->m ? (size_t)knob : x->m;
+    for (size_t i = 1; i < x->m; i++) /* what is rounding only must not be scaled up */
+        if (x->size[x->order[i]] < 0x1p-40F * x->size[x->order[0]])
+            x->size[x->order[i]] = 0;
+    return sg_triplets_draw(x, (double)sg_proportional_level(x->size, x->m, rank), rng, scale);
 }
 
-static unsigned traits_of(const double *param) {
-    return SG_TRAIT_RANDOM | SG_TRAIT_DENSE | (param[QUIRK] == PUBLISHED ? SG_TRAIT_UNBIASED : 0);
+static void encode_at_random(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
+    (void)round;
+    sg_triplets_encode(w, p, out, choose_at_random, true);
 }
 
 static const struct sg_parameter atomo_params[ATOMO_PARAMS] = {
     [EXPECTED] = {"rank", 1, 1024, 3, true, "singular triplets of every layer's matrix that are expected to be sent"},
-    [QUIRK] =
-        SG_QUIRK_PARAMETER("none|authors|epfml", EPFML,
-                           "authors: as their code, drawn again until one is sent; epfml: as the code of PowerSGD's "
-                           "authors, until exactly `rank` are"),
 };
 
 const struct sg_compressor_ops sg_compress_atomo = {
@@ -294,10 +244,9 @@ const struct sg_compressor_ops sg_compress_atomo = {
     .summary = "singular triplets of a layer's matrix at random, scaled so that the mean is right",
     .source = "Wang et al., NeurIPS 2018",
     .traits = SG_TRAIT_UNBIASED | SG_TRAIT_RANDOM | SG_TRAIT_DENSE,
-    .traits_of = traits_of,
     .params = atomo_params,
     .n_params = ATOMO_PARAMS,
     .knob = first_knob,
-    .open = open_svd,
+    .open = sg_triplets_open,
     .encode = encode_at_random,
 };

@@ -9,9 +9,6 @@
  * floats have 24 bits: round 1 sends the upper halves of all q, and round 2 the lower ones. Else round 2 sends nothing.
  * Numbers of two halves are counted twice in entries; their bits are counted once.
  *
- * The reducer `HINT` of IntSGD's code, which stands for SwitchML there, has an E that is smaller by one. So q of numbers
- * from 2^E on is too large and is clamped, to floor(L / P) or to -floor((L + 1) / P).
- *
  * Memory: E of each block, then of each element the sum of round 1. */
 #include "method_private.h"
 
@@ -19,7 +16,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BITS, BLOCK, QUIRK, PARAMS };
+enum { BITS, BLOCK, PARAMS };
 enum { EXPONENT_BITS = 8, LONGEST = 32, MOST_BITS = 24, HALF = 1 << 16, MOST_WORKERS = 512 };
 
 static size_t count_blocks(const struct sg_layout *layout, size_t block) {
@@ -54,22 +51,18 @@ static bool next_block(const struct sg_shared *s, struct block *b) {
     return true;
 }
 
-/* The scale f of a block, and the most units of either sign that a worker may send. */
-struct limits {
-    double below, above;
-};
+/* The scale f of a block, and the most units that a worker may send. */
 static double scale_of(const struct sg_shared *s, size_t block) {
     return (exp2(s->param[BITS] - 1) - 1) / (double)s->workers * exp2(-(double)s->memory[block]);
 }
 
-static struct limits limits_of(const struct sg_shared *s) {
-    const double largest = exp2(s->param[BITS] - 1), above = floor((largest - 1) / (double)s->workers);
-    return (struct limits){s->param[QUIRK] > 0 ? floor(largest / (double)s->workers) : above, above};
+static double most_of(const struct sg_shared *s) {
+    return floor((exp2(s->param[BITS] - 1) - 1) / (double)s->workers);
 }
 
-static double unit_of(float p, double scale, struct limits most) {
-    const double q = floor(fabs((double)p) * scale + 0.5);
-    return p < 0 ? -fmin(q, most.below) : fmin(q, most.above);
+static double unit_of(float p, double scale, double most) {
+    const double q = fmin(floor(fabs((double)p) * scale + 0.5), most);
+    return p < 0 ? -q : q;
 }
 
 static float value_of(double q, double scale) {
@@ -94,7 +87,7 @@ static size_t floats(const struct sg_layout *layout) {
 static void encode(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
     const struct sg_shared *s = w->shared;
     const bool halves = s->param[BITS] == LONGEST;
-    const struct limits most = limits_of(s);
+    const double most = most_of(s);
     float *q = ((struct sg_integers *)w->scratch)->q;
     struct block b = {0};
     while ((round < 2 || halves) && next_block(s, &b)) {
@@ -121,7 +114,7 @@ static void combine(const struct sg_shared *s, unsigned round, float *sum) {
     float *first = s->memory + d;
     struct block b = {0};
     for (size_t i = 0; round == 0 && i < blocks; i++)
-        s->memory[i] = sg_integers_agreed(s, sum, blocks, i) + (s->param[QUIRK] > 0 ? 0 : 1);
+        s->memory[i] = sg_integers_agreed(s, sum, blocks, i) + 1;
     if (round == 1)
         memcpy(first, sum, d * sizeof *sum);
     while (round == 2 && next_block(s, &b)) {
@@ -133,7 +126,7 @@ static void combine(const struct sg_shared *s, unsigned round, float *sum) {
 
 static void keep(struct sg_worker *w, float *e, const float *sum) {
     const struct sg_shared *s = w->shared;
-    const struct limits most = limits_of(s);
+    const double most = most_of(s);
     struct block b = {0};
     (void)sum;
     while (next_block(s, &b)) {
@@ -152,7 +145,7 @@ static sg_status check(const double *param, size_t d, struct sg_error *err) {
 
 static sg_status open_switchml(struct sg_worker *w, struct sg_error *err) {
     const struct sg_shared *s = w->shared;
-    if (limits_of(s).above < 1 || s->workers > MOST_WORKERS)
+    if (most_of(s) < 1 || s->workers > MOST_WORKERS)
         return sg_fail(err, SG_ERR_ARGUMENT, "switchml: %g bits are too few for the sum of %zu workers", s->param[BITS],
                        s->workers);
     return sg_integers_open(w, blocks_of(s), "switchml", err);
@@ -161,9 +154,6 @@ static sg_status open_switchml(struct sg_worker *w, struct sg_error *err) {
 static const struct sg_parameter params[PARAMS] = {
     [BITS] = {"bits", 2, LONGEST, LONGEST, true, "of an integer and of the sum over workers: up to 24, or 32"},
     [BLOCK] = {"block", 1, 4294967295.0, 256, true, "neighbours of a layer that share an exponent of 8 bits"},
-    [QUIRK] = SG_QUIRK_PARAMETER("none|hint", 1,
-                                 "hint: as the SwitchML of IntSGD's code, an exponent too small, so that the largest "
-                                 "numbers are clamped"),
 };
 
 static const struct sg_rounds rounds = {

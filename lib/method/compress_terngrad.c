@@ -43,7 +43,7 @@ static const float *clipped(struct sg_worker *w, const float *p) {
 }
 
 static void encode(struct sg_worker *w, const float *scale, const float *p, struct sg_message *out) {
-    static const double one_level[] = {1, 4294967295.0, 1, 0};
+    static const double one_level[] = {1, 4294967295.0, 1};
     const float *value = clipped(w, p);
     out->n = out->count = w->shared->layout.offset[w->shared->layout.n_layers];
     w->status =

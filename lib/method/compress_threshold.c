@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { LAMBDA, BUDGET, QUIRK, PARAMS };
+enum { LAMBDA, BUDGET, PARAMS };
 
 static sg_status check(const double *param, size_t d, struct sg_error *err) {
     (void)d;
@@ -28,8 +28,6 @@ static const struct sg_controller_ops *controller(const double *param, double *o
 }
 
 static sg_status open_threshold(struct sg_worker *w, struct sg_error *err) {
-    if (w->shared->param[QUIRK] > 0 && w->shared->exec.device != NULL)
-        return sg_fail(err, SG_ERR_UNSUPPORTED, "hard-threshold: 'quirk' needs the CPU");
     w->scratch = malloc(w->shared->layout.n_layers * sizeof(float));
     return w->scratch != NULL ? SG_OK : sg_fail_memory(err, "hard-threshold");
 }
@@ -41,8 +39,7 @@ static bool may_skip_untouched(const struct sg_worker *w) {
     const bool kept = w->shared->feedback.rule == &sg_feedback_gradient && w->shared->feedback.decay == 1 &&
                       w->shared->code == &sg_code_fp32;
     return w->touched != NULL && w->shared->exec.device == NULL && !w->shared->controlled &&
-           (float)w->shared->param[LAMBDA] > 0 && w->shared->param[QUIRK] == 0 &&
-           (kept || !w->shared->feedback.rule->keeps);
+           (float)w->shared->param[LAMBDA] > 0 && (kept || !w->shared->feedback.rule->keeps);
 }
 
 static int select_touched(const struct sg_worker *w, struct sg_select *s, const float *tau) {
@@ -80,26 +77,12 @@ static int select_touched(const struct sg_worker *w, struct sg_select *s, const 
     return SG_KERNEL_OK;
 }
 
-/* GRACE for torch.distributed does not let a threshold exceed the largest number of its layer, so that something is
- * sent. But it takes that number with its sign: where all are below 0, the threshold is too, and everything is sent. */
-static void limit_to_largest(const struct sg_select *s, float *tau) {
-    const float *p = sg_form_p(s);
-    for (size_t l = 0; l < s->n_layers; l++) {
-        float largest = -INFINITY;
-        for (size_t i = s->offset[l]; i < s->offset[l + 1]; i++)
-            largest = fmaxf(largest, p[i]);
-        tau[l] = fmaxf(0, fminf(tau[l], largest));
-    }
-}
-
 /* Algorithm 1 thresholds p / gamma in the update form, that is p at lambda gamma: rounded once, to the kernel's float.
  */
 static int select_threshold(struct sg_worker *w, struct sg_select *s) {
     float *tau = w->scratch;
     for (size_t l = 0; l < s->n_layers; l++)
         tau[l] = (float)(w->shared->knob[l] * w->unit);
-    if (w->shared->param[QUIRK] > 0)
-        limit_to_largest(s, tau);
     for (size_t l = 0; l < s->n_layers && w->counted; l++)
         tau[l] = fmaxf(tau[l], FLT_MIN);
     return may_skip_untouched(w) ? select_touched(w, s, tau) : w->shared->kernels->select_threshold(s, tau);
@@ -116,8 +99,6 @@ static const struct sg_parameter params[PARAMS] = {
     [BUDGET] = {"budget", 0, 1e18, NAN, false,
                 "instead of lambda: what a worker sends over the whole run, up to 1 as average density, above 1 in "
                 "entries; lambda is found and steered as training goes on"},
-    [QUIRK] = SG_QUIRK_PARAMETER("none|grace", 1,
-                                 "grace: as GRACE for torch.distributed, lambda is at most a layer's largest number"),
 };
 
 const struct sg_compressor_ops sg_compress_hard_threshold = {

@@ -65,9 +65,5 @@ sg_status sg_feedback_add(const struct sg_feedback_rule *rule, struct sg_error *
                        "feedback rule '%s' declares too much: at most %d parameters, one knob, which is the first of "
                        "them, and %d vectors",
                        rule->name, SG_FEEDBACK_PARAMS, SG_FEEDBACK_VECTORS);
-    for (size_t i = 0; i < rule->n_params; i++)
-        if (rule->params[i].words != NULL)
-            return sg_fail(err, SG_ERR_ARGUMENT, "feedback rule '%s': its parameter '%s' must be a number", rule->name,
-                           rule->params[i].name);
     return sg_row_add(&rows, rule, row.what, err);
 }

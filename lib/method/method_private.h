@@ -210,6 +210,30 @@ float sg_proportional_level(const float *x, size_t n, size_t k);
  * i-th number of the diagonal (symmetric_eigen.c). */
 void sg_symmetric_eigen(double *a, double *v, size_t m);
 
+/* ---- singular triplets of a layer's matrix M = p (compress_svd.c) ---- */
+
+/* M with its shorter side first: m vectors of n numbers. */
+struct sg_triplets {
+    size_t rows, columns, m, n;
+    double *a, *gram, *u, *q; /* [m][n], [m][m], [m][m], [m][n]: row i of u times a is row i of q */
+    float *size;              /* [m] the singular values, descending as `order` names them */
+    size_t *order;            /* [m] */
+};
+/* Moves the triplets that are sent to the front of x->order, and their factors into scale [m]. Returns how many. */
+typedef size_t sg_triplets_fn(const struct sg_worker *w, size_t layer, struct sg_triplets *x, sg_rng *rng,
+                              double *scale);
+/* Such a choice: each triplet with the probability min(1, value / level), and scaled by its inverse. */
+size_t sg_triplets_draw(struct sg_triplets *x, double level, sg_rng *rng, double *scale);
+/* A coder that sends the chosen triplets. Where factors would be no smaller, a layer is sent as numbers: its own, or, if
+ * the choice is `random`, those of the chosen triplets, since the mean would not be M else. */
+SG_CHECKED sg_status sg_triplets_open(struct sg_worker *w, struct sg_error *err);
+void sg_triplets_encode(struct sg_worker *w, const float *p, struct sg_message *out, sg_triplets_fn *choose,
+                        bool random);
+
+/* Gram-Schmidt on columns of n numbers. Every column is treated twice, so that rounding leaves no part of the columns
+ * before it. A column in the span of those becomes 0 (compress_powersgd.c). */
+void sg_orthonormalize(float *columns, size_t rank, size_t n);
+
 /* ---- blocks of neighbours that are selected as if they were layers (select_blocks.c) ---- */
 
 /* What w->scratch holds: n >= 1 blocks, which cover the layers in order; none lies in two. */
@@ -241,6 +265,10 @@ double sg_mean(const float *x, size_t n, bool magnitudes, double shift);
 double sg_variance(const float *x, size_t n, bool magnitudes, double mean);
 /* The k-th largest of |x[0]|, |x[stride]|, ... below n; 1 <= k <= how many these are. */
 float sg_kth_magnitude(const float *x, size_t n, size_t stride, size_t k);
+
+/* The threshold for about k of n numbers with this mean and deviation, if they are normal. It is corrected at most three
+ * times by what is really above; what was tested last counts, even if it is not within a third of k. */
+float sg_gaussian_threshold(const float *x, size_t n, size_t k, double mean, double deviation);
 
 /* Which of n numbers have the k largest magnitudes, of equal ones the first; 1 <= k <= n. sg_is_largest is asked of all
  * of them in order, once each. */

@@ -1,4 +1,4 @@
-/* method_text.c: a method from one line of text: names become rows of the tables, words and decimals their numbers. */
+/* method_text.c: a method from one line of text: names become rows of the tables, decimals their numbers. */
 #include <float.h>
 #include <locale.h>
 #include <math.h>
@@ -72,16 +72,11 @@ static const char *feedback_name(size_t i) {
 }
 
 /* number <- the value of the word that was read last. */
-static sg_status read_value(const struct reader *r, const struct sg_parameter *p, double *number) {
+static sg_status read_value(const struct reader *r, double *number) {
     if (!isnan(*number))
         return sg_fail(r->err, SG_ERR_ARGUMENT, "'%s' is given twice", r->word);
     if (r->value == NULL)
         return sg_fail(r->err, SG_ERR_ARGUMENT, "'%s' has no value: write %s=VALUE", r->word, r->word);
-    if (p->words != NULL) {
-        *number = sg_choice_of(p->words, r->value);
-        return *number >= 0 ? SG_OK
-                            : sg_fail(r->err, SG_ERR_ARGUMENT, "'%s=%s' is none of %s", r->word, r->value, p->words);
-    }
     if (!sg_parse_number(number, r->value, -DBL_MAX, DBL_MAX))
         return sg_fail(r->err, SG_ERR_ARGUMENT, "'%s=%s' is no plain decimal number", r->word, r->value);
     return SG_OK;
@@ -103,7 +98,7 @@ static sg_status read_parameters(struct reader *r, const char *name, const struc
             const sg_status status = fail_name(r, "there is no parameter", r->word, names, n);
             return sg_prefix(r->err, "%s: ", name), status;
         }
-        if (read_value(r, &params[i], &number[i]) != SG_OK)
+        if (read_value(r, &number[i]) != SG_OK)
             return sg_prefix(r->err, "%s: ", name);
     }
     return SG_OK;
@@ -138,7 +133,7 @@ static sg_status read_controller(struct reader *r, struct sg_method_config *out,
 }
 
 static sg_status read_feedback(struct reader *r, struct sg_feedback *out, int *mark) {
-    struct sg_parameter params[SG_FEEDBACK_PARAMS + 1] = {{"decay", 0, 1, 1, false, NULL, NULL}};
+    struct sg_parameter params[SG_FEEDBACK_PARAMS + 1] = {{"decay", 0, 1, 1, false, NULL}};
     double number[SG_FEEDBACK_PARAMS + 1];
     out->rule = sg_feedback_find(r->value);
     if (out->rule == NULL)

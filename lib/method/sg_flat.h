@@ -69,8 +69,8 @@ SG_API SG_CHECKED sg_status sg_decode(float *sum, size_t n, const uint8_t *messa
  *     hard-threshold lambda=0.01; error-feedback=dgc-momentum beta=0.9; seed=7
  *
  * Names of compressors, codes and parameters are those of recipes (recipes/README.md, sparsetrain --help-compressors).
- * A parameter that is not named has its preset. Values are plain decimals, or words where a parameter takes words:
- * recipes know expressions, texts do not. Settings:
+ * A parameter that is not named has its preset. Values are plain decimals: recipes know
+ * expressions, texts do not. Settings:
  *
  *     error-feedback=RULE    with its parameters, and `decay`. Without it: `gradient`, e <- e + g - sent. Recipes begin
  *                            with `update`, which expects learning rates in sg_method_begin and an optimizer that adds

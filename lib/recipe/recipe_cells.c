@@ -169,11 +169,8 @@ static bool push_choice(struct sg_node *out, const struct sg_node *method, const
     static const char *const section[] = {"controller", "values"};
     struct sg_node choice = {.kind = SG_NODE_MAP, .line = method->line, .column = method->column};
     bool fine = sg_push_copy(&choice, "compressor", sg_node_member(method, "compressor"));
-    for (size_t i = 0; fine && i < ops->n_params; i++) {
-        const struct sg_node *given = sg_node_member(method, ops->params[i].name);
-        if (given != NULL || ops->params[i].words == NULL)
-            fine = sg_push_copy(&choice, ops->params[i].name, given);
-    }
+    for (size_t i = 0; fine && i < ops->n_params; i++)
+        fine = sg_push_copy(&choice, ops->params[i].name, sg_node_member(method, ops->params[i].name));
     for (size_t i = 0; fine && i < sizeof section / sizeof *section; i++)
         if (sg_node_member(method, section[i]) != NULL)
             fine = sg_push_copy(&choice, section[i], sg_node_member(method, section[i]));

@@ -51,19 +51,6 @@ static const char *class_of(const struct sg_compressor_ops *ops) {
                                              : "-";
 }
 
-/* "Strom, Interspeech 2015; quirk none|grace": where it is from, and each parameter of words. NULL = no memory. */
-static char *source_of(const struct sg_compressor_ops *ops) {
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    if (out)
-        fputs(ops->source, out);
-    for (size_t i = 0; out && i < ops->n_params; i++)
-        if (ops->params[i].words != NULL)
-            fprintf(out, "; %s %s", ops->params[i].name, ops->params[i].words);
-    return sg_stream_text(out, &text);
-}
-
 /* The names of the codes or rules that a GPU has, each with a blank before it. NULL = no memory. */
 static char *names_on_gpu(bool rules) {
     char *text = NULL;
@@ -92,7 +79,6 @@ static void print_on_gpu(FILE *out, size_t width) {
 }
 
 static void add_row(sg_table *t, const struct sg_compressor_ops *ops, double bits) {
-    char *source = source_of(ops);
     sg_table_cell(t, ops->name, NULL);
     sg_table_cell(t, kind_of(ops), NULL);
     sg_table_cell(t, class_of(ops), NULL);
@@ -100,8 +86,7 @@ static void add_row(sg_table *t, const struct sg_compressor_ops *ops, double bit
     sg_table_cell(t, ops->traits & SG_TRAIT_WANTS_FEEDBACK ? "wanted" : "-", NULL);
     sg_table_number(t, "%.3g", bits);
     sg_table_cell(t, ops->traits & SG_TRAIT_GPU ? "yes" : "-", NULL);
-    sg_table_cell(t, source != NULL ? source : ops->source, NULL);
-    free(source);
+    sg_table_cell(t, ops->source, NULL);
 }
 
 sg_status sg_recipe_compressors(FILE *out, size_t width, struct sg_error *err) {
@@ -118,8 +103,7 @@ sg_status sg_recipe_compressors(FILE *out, size_t width, struct sg_error *err) {
         "A selector sends elements as they are, a code writes all of them, a coder has a message of its own, and one "
         "with rounds exchanges more than that. Class: what of Definitions 2 and 3 it promises for every input of "
         "normal floats below 2^127; it and draws are those of the presets.",
-        "Bits: of one step on 4096 normal numbers, with presets, 1 % of the elements, and 2 for what has no preset.",
-        "A quirk is what released code does in place of the publication; --help-recipe describes the keys of each."};
+        "Bits: of one step on 4096 normal numbers, with presets, 1 % of the elements, and 2 for what has no preset."};
     float *g = malloc(D * sizeof *g), *sum = malloc(D * sizeof *sum);
     sg_table *t = sg_table_open(columns, sizeof columns / sizeof *columns);
     const struct sg_compressor_ops *ops;

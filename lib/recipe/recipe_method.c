@@ -14,16 +14,11 @@ struct reader {
     struct sg_error *err;
 };
 
-static sg_status read_value(double *out, const struct reader *r, const struct sg_node *node, const char *words) {
+static sg_status read_value(double *out, const struct reader *r, const struct sg_node *node) {
     *out = NAN;
     if (node == NULL || node->kind == SG_NODE_NULL)
         return SG_OK;
     *r->at = node;
-    if (words != NULL) {
-        const int place = sg_choice_of(words, node->kind == SG_NODE_STRING ? node->string : "");
-        *out = place;
-        return place >= 0 ? SG_OK : sg_fail(r->err, SG_ERR_ARGUMENT, "is none of %s", words);
-    }
     if (node->kind == SG_NODE_STRING && strcmp(node->string, SG_VALUE_TO_FIND) == 0)
         return sg_fail(r->err, SG_ERR_ARGUMENT, "'%s' stands for a value that sparsetune is to find: run it first",
                        SG_VALUE_TO_FIND);
@@ -37,7 +32,7 @@ static sg_status read_parameters(double *room, const struct reader *r, const str
     if (n > PART)
         return sg_fail(r->err, SG_ERR_UNSUPPORTED, "more than %d parameters", PART);
     for (size_t i = 0; i < n; i++)
-        if (read_value(&room[i], r, sg_node_get(section, params[i].name), params[i].words) != SG_OK)
+        if (read_value(&room[i], r, sg_node_get(section, params[i].name)) != SG_OK)
             return sg_prefix(r->err, "%s%s%s: ", key != NULL ? key : "", key != NULL ? "." : "", params[i].name);
     return SG_OK;
 }

@@ -287,19 +287,11 @@ static bool append_parameters(struct sg_schema *s, const struct sg_owners *owner
                                         .owner = owner.name,
                                         .in_method = owners->in_method,
                                         .grid = true};
-            row.type = p->words != NULL ? SG_VALUE_CHOICE
-                       : row.in_method  ? SG_VALUE_EXPRESSION
-                       : p->integer     ? SG_VALUE_INTEGER
-                                        : SG_VALUE_NUMBER;
+            row.type = row.in_method ? SG_VALUE_EXPRESSION : p->integer ? SG_VALUE_INTEGER : SG_VALUE_NUMBER;
             row.whole = row.in_method && p->integer;
-            row.choices = p->words;
-            row.when_given = p->words != NULL;
             snprintf(row.path, sizeof row.path, "%s.%s", owners->section, p->name);
             char text[SG_NUMBER_CHARS];
-            if (p->words != NULL)
-                snprintf(row.preset, sizeof row.preset, "%.*s", (int)strcspn(p->words, "|"), p->words);
-            else
-                snprintf(row.preset, sizeof row.preset, "%s", isnan(p->preset) ? "" : sg_number_text(p->preset, text));
+            snprintf(row.preset, sizeof row.preset, "%s", isnan(p->preset) ? "" : sg_number_text(p->preset, text));
             fine = append(s, &row);
         }
     return fine;

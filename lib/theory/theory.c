@@ -102,9 +102,6 @@ static sg_status bound_of(const char **why, struct theory_run *v, struct sg_erro
     const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(v->cell->method, "compressor", ""));
     double param[SG_METHOD_NUMBERS];
     *why = theory_method_misfit(v->cell);
-    for (size_t i = 0; !*why && i < ops->n_params; i++)
-        if (ops->params[i].words && !sg_node_absent(sg_node_get(v->cell->method, ops->params[i].name)))
-            *why = "its bound is the publication's, not that of a quirk";
     if (*why)
         return SG_OK;
     const sg_status status = theory_parameters(&v->gamma, param, v->cell, sg_task_info(v->observer), err);

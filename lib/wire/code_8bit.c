@@ -5,18 +5,13 @@
  * to 4.5, and as many in its second, from 4.5 to 10. A fraction is the middle of a cell. There is one more before the
  * first, and one behind the last. No fraction is 0, so a part is 0 only as a whole.
  *
- * GRACE takes the same fractions as the bounds of 127 bins, and reads a number back as the lower bound of its bin. It
- * gives the number of the bin the sign, so that what is in bin 0 becomes 0. What is outside all bins is NaN there, of
- * which it makes an integer without a defined value; here it is in the nearest bin.
- *
- * The layout is that of wire_buckets.h. The setting is 8, or 9 for GRACE's bins, and the scalar of a part its largest
- * magnitude. A field has 7 bits for the number of the fraction, and above them 1 if the number is below 0. */
+ * The layout is that of wire_buckets.h. The setting is 8, and the scalar of a part its largest magnitude. A field has 7 bits for the number of the fraction, and above them 1 if the number is below 0. */
 #include <math.h>
 
 #include "sg_half.h"
 #include "wire_buckets.h"
 
-enum { BITS = 8, BINS, FRACTIONS = SG_RANKS, DECADES = 6 }; /* the settings, and more */
+enum { BITS = 8, FRACTIONS = SG_RANKS, DECADES = 6 };
 
 static unsigned bits_of(uint32_t setting) {
     (void)setting;
@@ -24,20 +19,18 @@ static unsigned bits_of(uint32_t setting) {
 }
 
 static uint32_t setting_of(const struct sg_numbers *n, size_t part) {
-    (void)part;
-    return n->param[0] > 0 ? BINS : BITS;
+    (void)n, (void)part;
+    return BITS;
 }
 
-/* The fractions, ascending, and which of them stands for a number: what every message needs, so it is made once. The second
- * tree is the one of bins.
+/* The fractions, ascending, and which of them stands for a number: what every message needs, so it is made once.
  *
- * The middle of two fractions belongs to the lower one; in a bin, its end to the next one but for the last. A place is
- * a stretch of numbers whose doubles have the same exponent and the same first bits behind it, and holds one such
- * middle at most. */
+ * The middle of two fractions belongs to the lower one. A place is a stretch of numbers whose doubles have the same
+ * exponent and the same first bits behind it, and holds one such middle at most. */
 static struct tree {
     double fraction[FRACTIONS];
     struct sg_ranks ranks;
-} tree[2];
+} tree;
 
 static void make_fractions(double *fraction) {
     static const double decade[DECADES] = {1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1};
@@ -62,18 +55,11 @@ static void make_ranks(struct sg_ranks *r) {
     }
 }
 
-__attribute__((constructor)) static void make_trees(void) {
-    struct tree *nearest = &tree[0], *bins = &tree[1];
-    make_fractions(nearest->fraction);
-    *bins = *nearest;
-    bins->fraction[0] = 0; /* which the first bin stands for */
-    for (size_t i = 0; i < FRACTIONS; i++) {
-        const double *next = &nearest->fraction[i + 1];
-        nearest->ranks.edge[i] = i + 1 < FRACTIONS ? (nearest->fraction[i] + *next) / 2 : INFINITY;
-        bins->ranks.edge[i] = i + 2 < FRACTIONS ? nextafter(*next, 0) : INFINITY;
-    }
-    make_ranks(&nearest->ranks);
-    make_ranks(&bins->ranks);
+__attribute__((constructor)) static void make_tree(void) {
+    make_fractions(tree.fraction);
+    for (size_t i = 0; i < FRACTIONS; i++)
+        tree.ranks.edge[i] = i + 1 < FRACTIONS ? (tree.fraction[i] + tree.fraction[i + 1]) / 2 : INFINITY;
+    make_ranks(&tree.ranks);
 }
 
 static void measure(float *scalar, const float *x, size_t count, size_t part, const struct sg_numbers *n) {
@@ -83,16 +69,17 @@ static void measure(float *scalar, const float *x, size_t count, size_t part, co
 
 static void write_fractions(const struct sg_code_kernels *kernels, uint32_t *field, const float *x, size_t count,
                             const float *scalar, uint32_t setting, const uint32_t *draw) {
-    (void)draw;
+    (void)setting, (void)draw;
     if (*scalar > 0)
-        kernels->write_ranks(field, x, count, *scalar, &tree[setting == BINS].ranks, BITS);
+        kernels->write_ranks(field, x, count, *scalar, &tree.ranks, BITS);
     else
         memset(field, 0, count * sizeof *field);
 }
 
 static void read_fractions(const struct sg_code_kernels *kernels, float *out, const uint32_t *field, size_t count,
                            const float *scalar, uint32_t setting) {
-    kernels->read_ranks(out, field, count, *scalar, tree[setting == BINS].fraction, BITS);
+    (void)setting;
+    kernels->read_ranks(out, field, count, *scalar, tree.fraction, BITS);
 }
 
 static bool valid_scalar(const float *scalar, uint32_t setting) {
@@ -106,7 +93,7 @@ static bool valid_fields(const uint32_t *field, size_t count, uint32_t setting) 
 }
 
 static const struct wire_buckets fractions = {
-    .layout = {.scalars = 1, .least_setting = BITS, .most_setting = BINS, .bits = bits_of},
+    .layout = {.scalars = 1, .least_setting = BITS, .most_setting = BITS, .bits = bits_of},
     .setting = setting_of,
     .measure = measure,
     .write = write_fractions,
@@ -116,16 +103,10 @@ static const struct wire_buckets fractions = {
 };
 WIRE_BUCKETS_FUNCTIONS(fractions, fractions)
 
-const struct sg_parameter sg_code_8bit_params[1] = {
-    SG_QUIRK_PARAMETER("none|grace", 1, "grace: as GRACE, which takes the lower fraction, and 0 for the first"),
-};
-
 const struct sg_code sg_code_8bit = {
     .name = "8bit",
     .summary = "8 bits a value: a sign and one of 128 fractions of the layer's largest magnitude (Dettmers)",
     .number = 35,
-    .params = sg_code_8bit_params,
-    .n_params = 1,
     .most_bytes = fractions_most,
     .encode = fractions_encode,
     .decode = fractions_decode,

@@ -9,11 +9,6 @@
  *     8 bytes for each 1024 numbers    where the first of them begins, counted from where the very first does
  *     0, 1, 2 or 4 bytes each          q in two's complement, which is not the least of its bits, or x as a float
  *
- * GRACE's code sets the bits by the exponent of x alone. With t = 2^trunc(log10(bound / 2)) and m = 2^(half of that power,
- * rounded up), |x| becomes x itself from 1 on, floor(2^14 |x|) / 2^14 in 16 bits from m on, floor(2^6 |x|) / 2^6 in 8 bits
- * from t on, and 0 below. A quotient of 0 is read back as half of the least one, 2^-15 or 2^-7. The step of such a message is
- * 0, and the highest bit of 8 or 16 is 1 if x is below 0.
- *
  * All are little-endian. Number j has the bits 2 (j % 4) and 2 (j % 4) + 1 of byte j / 4 of the tags. */
 #include <float.h>
 #include <math.h>
@@ -21,7 +16,7 @@
 #include "sg_half.h"
 #include "wire_private.h"
 
-enum { BOUND, QUIRK, PARAMS };
+enum { BOUND, PARAMS };
 enum { STEP_BYTES = 4, PLACE = 8, GROUP = 1024, TAG_BITS = 2 };
 
 static const uint8_t size_of_tag[] = {0, 1, 2, 4};
@@ -52,28 +47,16 @@ static struct tagged multiple_of(float x, float step) {
     return (struct tagged){(uint32_t)(int32_t)(x < 0 ? -q : q), q > 127 ? 2 : q > 0};
 }
 
-/* `least` is the exponent of t above. */
-static struct tagged by_exponent(float x, int least) {
-    const int exponent = (int)(sg_float_bits(x) >> 23 & 255) - 127, middle = least - (least - 1) / 2;
-    const unsigned tag = exponent >= 0 ? 3 : exponent >= middle ? 2 : exponent >= least;
-    if (tag == 3)
-        return (struct tagged){sg_float_bits(x), tag};
-    const uint32_t quotient = (uint32_t)ldexpf(fabsf(x), tag == 2 ? 14 : 6), minus = tag == 2 ? 0x8000 : 0x80;
-    return (struct tagged){tag > 0 ? quotient | (signbit(x) ? minus : 0) : 0, tag};
-}
-
 static size_t encode_tagged(void *to, const struct sg_numbers *n, double *bits) {
     SG_ASSERT(sg_all_finite(n->value, n->count));
     uint8_t *data = to;
-    const bool grace = n->param[QUIRK] > 0;
-    const float step = grace ? 0 : (float)fmax(fmin(2 * n->param[BOUND], (double)FLT_MAX), 0x1p-149);
-    const int least = grace ? (int)(log(n->param[BOUND] / 2) / log(10)) : 0;
+    const float step = (float)fmax(fmin(2 * n->param[BOUND], (double)FLT_MAX), 0x1p-149);
     const struct parts at = parts_of(n->count);
     size_t place = 0;
     wire_store32(data, sg_float_bits(step));
     memset(data + STEP_BYTES, 0, at.places - STEP_BYTES);
     for (size_t j = 0; j < n->count; j++) {
-        const struct tagged x = grace ? by_exponent(n->value[j], least) : multiple_of(n->value[j], step);
+        const struct tagged x = multiple_of(n->value[j], step);
         if (j % GROUP == 0)
             wire_store64(data + at.places + PLACE * (j / GROUP), place);
         data[STEP_BYTES + j / 4] |= (uint8_t)(x.tag << TAG_BITS * (j % 4));
@@ -91,11 +74,6 @@ static unsigned tag_of(const uint8_t *data, size_t j) {
 /* The number of this tag at `in`. */
 static float number_at(const uint8_t *in, unsigned tag, float step) {
     const uint32_t word = (uint32_t)wire_load_part(in, size_of_tag[tag]);
-    if (step == 0 && (tag == 1 || tag == 2)) {
-        const uint32_t minus = tag == 2 ? 0x8000 : 0x80, quotient = word & (minus - 1);
-        const float x = ldexpf(quotient > 0 ? (float)quotient : 0.5F, tag == 2 ? -14 : -6);
-        return word & minus ? -x : x;
-    }
     const int32_t q = tag == 1 ? (int8_t)word : tag == 2 ? (int16_t)word : 0;
     return tag == 3 ? sg_float_of_bits(word) : (float)((double)step * q);
 }
@@ -140,7 +118,6 @@ static bool valid_tagged(const struct sg_message *m) {
 
 const struct sg_parameter sg_code_inceptionn_params[PARAMS] = {
     [BOUND] = {"error-bound", 0x1p-126, 0x1p126, 0x1p-10, false, "the largest error of a number"},
-    [QUIRK] = SG_QUIRK_PARAMETER("none|grace", 1, "grace: as GRACE, which takes log10 for log2"),
 };
 
 const struct sg_code sg_code_inceptionn = {

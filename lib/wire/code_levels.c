@@ -5,9 +5,6 @@
  * number that is read back is x in expectation. The norm is the Euclidean one (the definition) or the largest magnitude
  * (the authors' experiments).
  *
- * ATOMO's code rounds the other way: l is floor(a), and one more with the probability 1 - (a - floor(a)). A number that is
- * not 0 but far below the unit becomes a unit that way, and one of s units always s + 1, which its packing reads back as 0.
- *
  * The layout is that of wire_buckets.h: the setting of a part is its s, the scalar of a bucket the unit (finite and >= 0,
  * as s units are). A field has w = ceil(log2(s + 1)) bits of level, and above them 1 if the number is below 0. A level 0
  * has no sign. */
@@ -17,7 +14,7 @@
 #include "sg_half.h"
 #include "wire_buckets.h"
 
-enum { LEVELS, BUCKET, MAX_NORM, QUIRK, PARAMS };
+enum { LEVELS, BUCKET, MAX_NORM, PARAMS };
 enum { MOST_LEVELS = 32767 };
 
 static unsigned bits_of(uint32_t levels) {
@@ -55,18 +52,6 @@ static void write_levels(const struct sg_code_kernels *kernels, uint32_t *field,
         memset(field, 0, count * sizeof *field);
 }
 
-/* Rounded as ATOMO does. */
-static void write_inverted(const struct sg_code_kernels *kernels, uint32_t *field, const float *x, size_t count,
-                           const float *unit, uint32_t levels, const uint32_t *draw) {
-    (void)kernels;
-    for (size_t j = 0; j < count; j++) {
-        const float a = *unit > 0 ? fminf(fabsf(x[j]) / *unit, (float)levels) : 0, part = (a - floorf(a)) * 0x1p24F;
-        const uint32_t level = (uint32_t)a + ((float)(draw[j] >> 8) > part);
-        const bool lost = x[j] == 0 || *unit == 0 || level > levels;
-        field[j] = lost || level == 0 ? 0 : level | (uint32_t)(x[j] < 0) << (bits_of(levels) - 1);
-    }
-}
-
 static void read_levels(const struct sg_code_kernels *kernels, float *out, const uint32_t *field, size_t count,
                         const float *unit, uint32_t levels) {
     kernels->read_levels(out, field, count, *unit, bits_of(levels));
@@ -100,18 +85,10 @@ static const struct wire_buckets levels = {
 };
 WIRE_BUCKETS_FUNCTIONS(levels, levels)
 
-static size_t encode_levels(void *data, const struct sg_numbers *n, double *bits) {
-    if (!(n->param[QUIRK] > 0))
-        return levels_encode(data, n, bits);
-    struct wire_buckets inverted = levels;
-    inverted.write = write_inverted;
-    return wire_buckets_encode(&inverted, data, n, bits);
-}
-
 /* ---- on a GPU ---- */
 
 static int levels_there(void *data, const struct sg_numbers *n, size_t *bytes, double *bits) {
-    const struct sg_device_buckets b = {.by_largest = n->param[MAX_NORM] > 0, .inverted = n->param[QUIRK] > 0};
+    const struct sg_device_buckets b = {.by_largest = n->param[MAX_NORM] > 0};
     SG_ASSERT(n->scale == NULL);
     return wire_buckets_encode_on_gpu(&levels, data, n, &b, bytes, bits);
 }
@@ -120,9 +97,6 @@ const struct sg_parameter sg_code_levels_params[PARAMS] = {
     [LEVELS] = {"levels", 1, MOST_LEVELS, 15, true, "s, the levels above 0: a number takes 1 + ceil(log2(s + 1)) bits"},
     [BUCKET] = {"bucket", 1, 4294967295.0, 512, true, "neighbours that share a norm of 32 bits"},
     [MAX_NORM] = {"max-norm", 0, 1, 0, true, "0: the Euclidean norm of a bucket; 1: its largest magnitude"},
-    [QUIRK] = SG_QUIRK_PARAMETER("none|atomo", 1,
-                                 "atomo: as ATOMO's code, which rounds up with the probability of "
-                                 "rounding down"),
 };
 
 const struct sg_code sg_code_levels = {
@@ -133,7 +107,7 @@ const struct sg_code sg_code_levels = {
     .params = sg_code_levels_params,
     .n_params = PARAMS,
     .most_bytes = levels_most,
-    .encode = encode_levels,
+    .encode = levels_encode,
     .decode = levels_decode,
     .valid = levels_valid,
     .layout = &levels.layout,

@@ -106,10 +106,10 @@ struct sg_code {
 #define SG_CODE_NAME(name) name
 SG_UNSTABLE extern const struct sg_code SG_CODES(SG_CODE_NAME);
 /* The parameters of codes, for the compressors that write every element in one. */
-SG_UNSTABLE extern const struct sg_parameter sg_code_levels_params[4];
+SG_UNSTABLE extern const struct sg_parameter sg_code_levels_params[3];
 SG_UNSTABLE extern const struct sg_parameter sg_code_grid_params[3], sg_code_dithering_params[3],
     sg_code_int_block_params[3], sg_code_minmax_params[3], sg_code_eden_params[3], sg_code_quantile_params[1],
-    sg_code_inceptionn_params[2], sg_code_8bit_params[1];
+    sg_code_inceptionn_params[1];
 
 /* The i-th code of the table; NULL past the end. The code of that number in messages, or of that name; NULL = none. */
 SG_UNSTABLE const struct sg_code *sg_code_at(size_t i);

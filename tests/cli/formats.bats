@@ -63,17 +63,10 @@ int main(int argc, char **argv) {
         struct sg_message m = {.code = sg_code_at(c), .n = strtoul(argv[1], NULL, 10), .count = count, .index = index};
         const size_t part[] = {count - (count > 0), 0, count > 0};
         double param[16];
-        double *quirk = &param[15], most = 0;
-        for (size_t i = 0; i < m.code->n_params; i++) {
+        for (size_t i = 0; i < m.code->n_params; i++)
             param[i] = m.code->params[i].preset;
-            if (m.code->params[i].words) {
-                quirk = &param[i];
-                most = m.code->params[i].max;
-            }
-        }
         const struct sg_numbers numbers = {.value = value, .count = count, .part = part, .parts = 3, .param = param,
                                            .kernels = sg_kernels_cpu(NULL), .threads = 1};
-      for (*quirk = 0; *quirk <= most; ++*quirk) { /* each word, if a parameter has words */
         m.bytes = m.code->encode(data, &numbers, &m.bits);
         m.data = data;
         m.code->decode(read, &m, 0, count);
@@ -93,7 +86,6 @@ int main(int argc, char **argv) {
                 fprintf(stderr, "%s%u:%g", j ? " " : "", (unsigned)index[j], (double)read[j]);
             fputc('\n', stderr);
         }
-      }
     }
     return ferror(stdout) != 0;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "deviations.h"
+#include "released.h"
 #include "sg_drive.h"
 #include "sg_flat.h"
 #include "sg_rng.h"
@@ -161,7 +162,8 @@ sg_status deviation_measure(struct deviation_measure *out, const char *setting, 
         for (size_t i = 0; i < D; i++)
             x->p[i] += (double)x->g[w][i] / (double)workers;
     }
-    sg_status status = sg_method_read_text(&x->config, x->numbers, setting, err);
+    sg_status status = released_add(err);
+    SG_DO(status, sg_method_read_text(&x->config, x->numbers, setting, err));
     SG_DO(status, measure(out, x, steps, err));
     free(x);
     return status == SG_OK ? SG_OK : sg_prefix(err, "%s: ", setting);

@@ -38,15 +38,15 @@
     .file = "deepspeed/runtime/comm/nccl.py"
 
 static const struct deviation deviation[] = {
-    {"dgc density=0.01", "dgc density=0.01 quirk=grace", 1, 200, DEVIATION_MORE_SENT,
+    {"dgc density=0.01", "dgc-grace density=0.01", 1, 200, DEVIATION_MORE_SENT,
      GRACE("grace_dl/torch/compressor/dgc.py"),
      .what =
          "The sample is drawn with repetition, the threshold is multiplied by 1.3 or 0.7 until 0.7 to 1.3 k numbers "
          "reach it, and all of them are sent. The authors' code sends at most k."},
-    {"dgc density=0.01", "dgc density=0.01 quirk=tf", 1, 200, DEVIATION_MORE_SENT,
+    {"dgc density=0.01", "dgc-tf density=0.01", 1, 200, DEVIATION_MORE_SENT,
      GRACE("grace_dl/tensorflow/compressor/dgc.py"),
      .what = "As the version for PyTorch, but with > in place of >=, the factors 1.25 and 0.9, and 20 rounds."},
-    {"qsgd", "qsgd quirk=atomo", 1, 200, DEVIATION_BIAS, ATOMO("src/codings/qsgd.py"),
+    {"qsgd", "qsgd-atomo", 1, 200, DEVIATION_BIAS, ATOMO("src/codings/qsgd.py"),
      .what =
          "A level is added where the draw is above the fraction, so with the probability of not adding one. A level "
          "s + 1 spills into the two bits of the sign and is read back as 0."},
@@ -54,33 +54,33 @@ static const struct deviation deviation[] = {
      .what =
          "Every worker has a scale of its own, and clips at 2.5 deviations, as the publication proposes, which is a "
          "bias."},
-    {"powersgd rank=2", "powersgd rank=2 quirk=grace", 1, 200, DEVIATION_MORE_ERROR,
+    {"powersgd rank=2", "powersgd-grace rank=2", 1, 200, DEVIATION_MORE_ERROR,
      GRACE("grace_dl/torch/memory/powersgd.py"),
      .what = "Q is drawn anew before every step, so there is no warm start. The compressor for torch.distributed does "
              "the same unless use_memory is set."},
-    {"hard-threshold lambda=0.03", "hard-threshold lambda=0.03 quirk=grace", 1, 1, DEVIATION_MORE_SENT,
+    {"hard-threshold lambda=0.03", "hard-threshold-grace lambda=0.03", 1, 1, DEVIATION_MORE_SENT,
      GRACE("grace_dl/dist/compressor/threshold.py"),
      .what =
          "The threshold is at most the largest number of the layer, with its sign: a layer of numbers below 0 is sent "
          "whole."},
-    {"inceptionn error-bound=2e-10", "inceptionn error-bound=2e-10 quirk=grace", 1, 1, DEVIATION_MORE_ERROR,
+    {"inceptionn error-bound=2e-10", "inceptionn-grace error-bound=2e-10", 1, 1, DEVIATION_MORE_ERROR,
      GRACE("grace_dl/tensorflow/compressor/inceptionn.py"),
      .what =
          "The exponent of the bound is taken by log10 where powers of 2 are meant, so numbers below 2^-5 get 8 bits, "
          "which hold multiples of 2^-6. A multiple of 0 is read back as 2^-7."},
-    {"8bit", "8bit quirk=grace", 1, 1, DEVIATION_MORE_ERROR, GRACE("grace_dl/tensorflow/compressor/u8bit.py"),
+    {"8bit", "8bit-grace", 1, 1, DEVIATION_MORE_ERROR, GRACE("grace_dl/tensorflow/compressor/u8bit.py"),
      .what =
          "A number is read back as the lower end of its bin, not as the nearest fraction. Bin 0 loses its sign and is "
          "read back as 0. Beyond the last fraction, where the largest number is, the bin is NaN and its integer "
          "undefined; here it is the last bin."},
-    {"sidco-e density=0.01", "sidco-e density=0.01 quirk=shared", 1, 200, DEVIATION_MORE_ERROR, SIDCO,
+    {"sidco-e density=0.01", "sidco-e-shared density=0.01", 1, 200, DEVIATION_MORE_ERROR, SIDCO,
      .what = "The number of stages and its counters are attributes of a class, so all layers share them."},
     {"sidco-gp density=0.01 stages=1", "sidco-gp density=0.01 stages=1 approximate=1", 1, 1, DEVIATION_MORE_SENT, SIDCO,
      .what = "The version without error feedback takes -scale (ln q + ln Gamma(shape)) for the quantile of the gamma "
              "distribution, which is right for small q only."},
     {"gaussian-k density=0.01", "gaussian-k density=0.01 magnitudes=1", 1, 1, DEVIATION_MORE_SENT, SIDCO,
      .what = "GaussianKSGDCompressorEC fits the normal distribution to magnitudes."},
-    {"gaussian-k density=0.05", "gaussian-k density=0.05 quirk=signed", 1, 1, DEVIATION_MORE_SENT, GAUSSIAN_K,
+    {"gaussian-k density=0.05", "gaussian-k-signed density=0.05", 1, 1, DEVIATION_MORE_SENT, GAUSSIAN_K,
      .what = "The mean counts with its sign, so numbers that lie below 0 in the mean are given a lower threshold than "
              "their opposites. Here it counts by its size."},
     {"gtopk density=0.01 conserve=1", "gtopk density=0.01 conserve=0", 4, 1, DEVIATION_MORE_LOST,
@@ -102,25 +102,25 @@ static const struct deviation deviation[] = {
     {"topk density=0.01", "topk density=0.005", 1, 1, DEVIATION_FEWER_SENT, EPFML,
      .what = "TopKReducer sends half of the share that it is given, so that values and positions together are that "
              "share."},
-    {"randomk density=0.2", "randomk density=0.2 quirk=grace", 1, 200, DEVIATION_FEWER_SENT,
+    {"randomk density=0.2", "randomk-grace density=0.2", 1, 200, DEVIATION_FEWER_SENT,
      GRACE("grace_dl/dist/compressor/randomk.py"),
      .what = "Positions are drawn with repetition, and one that is drawn twice brings its number once."},
-    {"randomk density=0.2", "randomk density=0.2 quirk=gravac", 1, 200, DEVIATION_FEWER_SENT,
+    {"randomk density=0.2", "randomk-gravac density=0.2", 1, 200, DEVIATION_FEWER_SENT,
      GRAVAC("gravac_py3/compressors/randomk_compression.py"),
      .what = "The same, and the end of the range is left out twice, so that the last number of a layer is never sent."},
-    {"dryden density=0.01", "dryden density=0.01 quirk=grace", 1, 200, DEVIATION_MORE_SENT,
+    {"dryden density=0.01", "dryden-grace density=0.01", 1, 200, DEVIATION_MORE_SENT,
      GRACE("grace_dl/tensorflow/compressor/adaq.py"),
      .what =
          "Each side has a threshold from a sample of one in a hundred, repaired until 0.8 to 1.25 of the share reach "
          "it, and what is above it is sent. The publication takes the share itself."},
-    {"switchml bits=8", "switchml bits=8 quirk=hint", 4, 1, DEVIATION_MORE_ERROR, INTSGD,
+    {"switchml bits=8", "switchml-hint bits=8", 4, 1, DEVIATION_MORE_ERROR, INTSGD,
      .what = "The reducer HINT, which stands for SwitchML, takes floor(log2 max) for the exponent, one too few, and "
              "clamps what no longer fits. SwitchML's own code has the right one."},
-    {"atomo rank=1", "atomo rank=1 quirk=authors", 1, 500, DEVIATION_BIAS, ATOMO("src/codings/svd.py"),
+    {"atomo rank=1", "atomo-authors rank=1", 1, 500, DEVIATION_BIAS, ATOMO("src/codings/svd.py"),
      .what =
          "Where no triplet is chosen all are drawn again, and probabilities above 1 are cut without giving the rest to "
          "others."},
-    {"atomo rank=3", "atomo rank=3 quirk=epfml", 1, 500, DEVIATION_LESS_ERROR, EPFML,
+    {"atomo rank=3", "atomo-epfml rank=3", 1, 500, DEVIATION_LESS_ERROR, EPFML,
      .what = "AtomoReducer draws again until exactly r triplets are chosen, and scales them as if it had drawn "
              "once. That has less variance, and a bias that this example hardly shows."},
 };

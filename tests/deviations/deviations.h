@@ -18,7 +18,8 @@ enum deviation_effect {
     DEVIATION_MORE_LOST
 };
 
-/* A setting is the compressor's name and its parameters: "dgc density=0.01 quirk=grace". */
+/* A setting is the compressor's name and its parameters: "dgc-grace density=0.01". Those of released
+ * code are rows that only tests have (released.h). */
 struct deviation {
     const char *published, *released;
     size_t workers, steps; /* of the example */

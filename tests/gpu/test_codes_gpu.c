@@ -158,13 +158,12 @@ static void test_code(const struct sg_code *code, const double *param, const cha
 static void test_levels(void) {
     static const struct {
         const char *form;
-        double param[4]; /* levels, bucket, max-norm, quirk */
+        double param[3]; /* levels, bucket, max-norm */
     } with[] = {
-        {" of 1, a layer's largest", {1, 4294967295.0, 1, 0}},
-        {" of 3, buckets of 5", {3, 5, 0, 0}},
-        {" of 255, single numbers", {255, 1, 1, 0}},
-        {" of 32760, buckets of 4097", {32760, 4097, 0, 0}},
-        {" of 7, inverted", {7, 64, 0, 1}},
+        {" of 1, a layer's largest", {1, 4294967295.0, 1}},
+        {" of 3, buckets of 5", {3, 5, 0}},
+        {" of 255, single numbers", {255, 1, 1}},
+        {" of 32760, buckets of 4097", {32760, 4097, 0}},
     };
     for (size_t i = 0; i < sizeof with / sizeof *with; i++)
         test_code(&sg_code_levels, with[i].param, with[i].form);

@@ -4,11 +4,11 @@
 
 static const char text[] = HEAD "  - {name: powersgd, compressor: powersgd}\n"
                                 "  - {name: local, compressor: powersgd, rank: 2, local-residual: 1}\n"
-                                "  - {name: grace, compressor: powersgd, rank: 9, quirk: grace}\n"
+                                "  - {name: wide, compressor: powersgd, rank: 9}\n"
                                 "  - {name: layers, compressor: powersgd, rank: 3, least-saving: 5}\n";
 
 int main(int argc, char **argv) {
-    static const char *const method[] = {"powersgd", "local", "grace", "layers"};
+    static const char *const method[] = {"powersgd", "local", "wide", "layers"};
     char why[256];
     sg_cuda_device *device;
     temporary_make();

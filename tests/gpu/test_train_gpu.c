@@ -24,7 +24,7 @@ static const char coders[] =
          "  - {name: signsgd-tie, compressor: signsgd, tie: 1}\n"
          "  - {name: qsgd, compressor: qsgd}\n"
          "  - {name: qsgd-max, compressor: qsgd, levels: 3, bucket: 37, max-norm: 1}\n"
-         "  - {name: qsgd-atomo, compressor: qsgd, levels: 4, bucket: 4294967295, quirk: atomo}\n"
+         "  - {name: qsgd-layers, compressor: qsgd, levels: 4, bucket: 4294967295}\n"
          "  - {name: terngrad, compressor: terngrad}\n"
          "  - {name: natural, compressor: natural}\n"
          "  - {name: natural-8, compressor: natural-8}\n"
@@ -103,7 +103,7 @@ static sg_status failure(const char *device, const char *method) {
 
 static void test_coders(void) {
     static const char *const method[] = {"ef-signsgd",  "sign-l2",   "onebit",        "signsgd",  "signsgd-tie",
-                                         "qsgd",        "qsgd-max",  "qsgd-atomo",    "terngrad", "natural",
+                                         "qsgd",        "qsgd-max",  "qsgd-layers",   "terngrad", "natural",
                                          "natural-8",   "strom",     "signtopk",      "grid",     "grid-random",
                                          "grid-budget", "dithering", "dithering-max", "fp16",     "bf16"};
     static const char *const values[] = {"signs",  "signs-rms", "signs-fixed", "two-means", "levels",

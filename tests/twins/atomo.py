@@ -8,7 +8,7 @@ from wangni import magnitude
 
 TOLERANCE = 1e-6
 SETTINGS = ["atomo rank=2 feedback=none", "atomo rank=5 steps=1 workers=1", "atomo rank=1 steps=1"]
-SETTINGS += ["atomo rank=1 quirk=authors", "atomo rank=2 quirk=epfml workers=1"]
+SETTINGS += ["atomo-authors rank=1", "atomo-epfml rank=2 workers=1"]
 
 
 def released(s, rank, rng, exact):
@@ -30,12 +30,12 @@ def message(case, layers, worker, step):
             continue
         s = np.minimum(triplets(p, rows)[1], np.finfo(np.float32).max).astype(np.float32).astype(np.float64)
         s[s < 2.0**-40 * s.max()] = 0
-        rank, quirk = min(len(s), int(case.number("rank"))), case.param.get("quirk", "none")
-        if quirk == "none":
+        rank = min(len(s), int(case.number("rank")))
+        if case.compressor == "atomo":
             chance = np.minimum(1, s / np.float64(magnitude(s, rank)))
             chosen = np.flatnonzero(np.array([(rng.u32() >> 8) * 2.0**-24 for _ in s]) < chance)
         else:
-            chosen, chance = released(s, rank, rng, quirk == "epfml")
+            chosen, chance = released(s, rank, rng, case.compressor == "atomo-epfml")
         sent, cost = encoded(p, rows, chosen, 1 / chance[chosen], random=True)
         parts.append(sent)
         bits += cost

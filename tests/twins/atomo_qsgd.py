@@ -4,7 +4,7 @@ import numpy as np
 
 from common import CODE, draws, sum_squares, unit
 
-SETTINGS = ["qsgd quirk=atomo", "qsgd quirk=atomo levels=3 bucket=100 feedback=none", "qsgd quirk=atomo levels=7 max-norm=1 steps=1"]
+SETTINGS = ["qsgd-atomo", "qsgd-atomo levels=3 bucket=100 feedback=none", "qsgd-atomo levels=7 max-norm=1 steps=1"]
 
 
 def message(case, layers, worker, step):

@@ -7,8 +7,8 @@ import numpy as np
 from common import COMPRESS, Stream
 
 SETTINGS = ["dgc density=0.05", "dgc k=20", "dgc density=0.1 sample=0.4", "dgc density=0.3 steps=1 workers=1"]
-SETTINGS += ["dgc density=0.03 quirk=grace", "dgc density=0.002 sample=0.2 quirk=grace", "dgc density=0.05 quirk=tf"]
-SETTINGS += ["dgc k=30 sample=0.3 quirk=tf steps=1"]
+SETTINGS += ["dgc-grace density=0.03", "dgc-grace density=0.002 sample=0.2", "dgc-tf density=0.05"]
+SETTINGS += ["dgc-tf k=30 sample=0.3 steps=1"]
 
 
 def sample_of(n, ratio, share):
@@ -44,9 +44,9 @@ def chosen_of(case, p, rng):
     if n == 0:
         return []
     ratio = case.number("density") or min(1, case.number("k") / n)
-    if case.param.get("quirk", "none") != "none":
+    if case.compressor != "dgc":
         ratio = case.number("density") or case.number("k") / n
-        return grace(p, ratio, case.number("sample", 0.01), rng, case.param["quirk"] == "tf")
+        return grace(p, ratio, case.number("sample", 0.01), rng, case.compressor == "dgc-tf")
     k = min(n, math.ceil(n * ratio)) if "density" in case.param else min(n, int(case.number("k")))
     a = np.abs(p)
     stride = sample_of(n, ratio, case.number("sample", 0.01))

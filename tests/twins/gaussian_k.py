@@ -7,7 +7,7 @@ import numpy as np
 from topk import share
 
 SETTINGS = ["gaussian-k density=0.1", "gaussian-k k=3", "gaussian-k density=0.02 magnitudes=1", "gaussian-k density=1 steps=1",
-            "gaussian-k density=0.05 quirk=signed"]
+            "gaussian-k-signed density=0.05"]
 
 
 def compress(case, p, layer, worker, step):
@@ -18,7 +18,7 @@ def compress(case, p, layer, worker, step):
     a = np.abs(p).astype(np.float64)
     x = a if case.number("magnitudes", 0) else p.astype(np.float64)
     deviation = x.std(ddof=1) if n > 1 else 0.0
-    mean = x.mean() if case.param.get("quirk") == "signed" else abs(x.mean())
+    mean = x.mean() if case.compressor == "gaussian-k-signed" else abs(x.mean())
     threshold = mean - NormalDist().inv_cdf(k / n / 2) * deviation
     for _ in range(3):
         chosen = a > threshold

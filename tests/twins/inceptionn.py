@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 SETTINGS = ["inceptionn error-bound=0.01", "inceptionn error-bound=1e-5 feedback=none", "inceptionn error-bound=1e10"]
-SETTINGS += ["inceptionn error-bound=2e-10 quirk=grace", "inceptionn error-bound=0.02 quirk=grace steps=1"]
+SETTINGS += ["inceptionn-grace error-bound=2e-10", "inceptionn-grace error-bound=0.02 steps=1"]
 
 
 def grace(p, bound):
@@ -22,7 +22,7 @@ def grace(p, bound):
 
 
 def compress(case, p, layer, worker, step):
-    if case.param.get("quirk") == "grace":
+    if case.compressor == "inceptionn-grace":
         return grace(p, float(case.param["error-bound"]))
     x, size = p.astype(np.float64), float(np.float32(2 * float(case.param["error-bound"])))
     q = np.rint(x / size)

@@ -13,8 +13,8 @@ SETTINGS = [
     "switchml bits=8 block=33 workers=3",
     "switchml bits=24 block=1000 feedback=none",
     "switchml workers=5 steps=3",
-    "switchml bits=8 workers=4 quirk=hint steps=1",
-    "switchml block=100 quirk=hint steps=1",
+    "switchml-hint bits=8 workers=4 steps=1",
+    "switchml-hint bits=24 block=100 steps=1",
     "intsgd steps=4",
     "intsgd bits=4 workers=3 beta=0.5 scale=3 steps=3",
     "intsgd bits=16 feedback=none steps=3",
@@ -40,7 +40,7 @@ def switchml_scale(xs, bits):
 
 def switchml(case, xs):
     bits, block, d = int(case.number("bits", 32)), int(case.number("block", 256)), len(xs[0])
-    hint = case.param.get("quirk") == "hint"  # gradient_reducers.py of IntSGD: floor(log2 max), then clamp
+    hint = case.compressor == "switchml-hint"  # gradient_reducers.py of IntSGD: floor(log2 max), then clamp
     most, total, kept, blocks = (2 ** (bits - 1) - 1) // len(xs), np.zeros(d), [x.copy() for x in xs], 0
     for begin, end in zip(case.offset, case.offset[1:]):
         for at in range(begin, end, block):
@@ -125,7 +125,7 @@ def global_exponents(case, xs, step):
 
 def step(case, ps, t):
     xs = [p.astype(np.float64) for p in ps]
-    if case.compressor == "switchml":
+    if case.compressor.startswith("switchml"):
         bits, total, kept = switchml(case, xs)
     else:
         method = {"intsgd": intsgd, "global-qsgd": global_qsgd, "global-qsgd-exp": global_exponents}[case.compressor]

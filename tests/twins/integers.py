@@ -7,7 +7,7 @@ from common import CODE, EXAMPLE, draws, uniform, unit
 SETTINGS = [
     "8bit",
     "8bit feedback=none",
-    "8bit quirk=grace",
+    "8bit-grace",
     "int-block",
     "int-block bits=4 bucket=33 stochastic=1",
     "int-block bits=2 bucket=5000",
@@ -51,10 +51,10 @@ def minmax(x, words, case, b):
 
 def compress(case, p, layer, worker, step):
     x = p.astype(np.float64)
-    if case.compressor == "8bit":
+    if case.compressor.startswith("8bit"):
         t, s = tree(), np.abs(x).max() if len(p) else 0
         a = np.abs(x) / s if s > 0 else 0 * x
-        if case.param.get("quirk") == "grace":  # compressor/u8bit.py: bins between the fractions, number 0 without a sign
+        if case.compressor == "8bit-grace":  # compressor/u8bit.py: bins between the fractions, number 0 without a sign
             bins = np.clip(np.searchsorted(t, a, side="right") - 1, 0, len(t) - 2)
             return np.sign(x) * s * np.where(bins > 0, t[bins], 0), 8 * len(p) + 32 * (len(p) > 0)
         at = np.searchsorted((t[:-1] + t[1:]) / 2, a)

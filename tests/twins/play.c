@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "released.h"
 #include "sg_drive.h"
 #include "vectors.h"
 
@@ -54,23 +55,12 @@ static size_t n_real;
 
 /* ---- settings ---- */
 
-/* The place of a word in "none|grace|tf"; -1 = it is none of these. */
-static double place_of(const char *words, const char *word) {
-    for (double place = 0; *words; place++) {
-        const size_t length = strcspn(words, "|");
-        if (length == strlen(word) && memcmp(words, word, length) == 0)
-            return place;
-        words += length + (words[length] == '|');
-    }
-    return -1;
-}
-
 /* Gives one of the parameters its value. Returns false if there is none of that name. */
 static bool set(double *param, const struct sg_parameter *params, size_t n, const char *key, const char *value) {
     for (size_t i = 0; i < n; i++)
         if (strcmp(params[i].name, key) == 0) {
-            param[i] = params[i].words ? place_of(params[i].words, value) : strtod(value, NULL);
-            return !params[i].words || param[i] >= 0;
+            param[i] = strtod(value, NULL);
+            return true;
         }
     return false;
 }
@@ -242,6 +232,8 @@ static void play_case(struct setting *s, int layout, int kind) {
 
 int main(int argc, char **argv) {
     static struct setting s;
+    if (released_add(&err) != SG_OK)
+        die(err.msg);
     read_setting(&s, argc, argv);
     for (int layout = 0; layout < LAYOUTS; layout++)
         for (int kind = 0; kind < (n_real ? KINDS : REAL); kind++)

@@ -12,8 +12,8 @@ SETTINGS = [
     "randomk density=0.1 shared=1",
     "randomk k=5 unbiased=1 feedback=none",
     "randomk density=0.2 unbiased=1 shared=1 feedback=none steps=1 workers=3",
-    "randomk density=0.3 quirk=grace",
-    "randomk k=30 shared=1 quirk=gravac",
+    "randomk-grace density=0.3",
+    "randomk-gravac k=30 shared=1",
 ]
 
 
@@ -24,11 +24,11 @@ def message(case, layers, worker, step):
     for p, out in zip(layers, sent):
         if len(p) == 0:
             continue
-        quirk, k, n = case.param.get("quirk", "none"), share(case, len(p)), len(p)
-        if quirk == "none":
+        k, n = share(case, len(p)), len(p)
+        if case.compressor == "randomk":
             chosen = rng.subset(k, n)
         else:  # torch.randint(n, [k]), or torch.randint(0, n - 1, [k])
-            chosen = sorted({rng.below(max(1, n - 1) if quirk == "gravac" else n) for _ in range(k)})
+            chosen = sorted({rng.below(max(1, n - 1) if case.compressor == "randomk-gravac" else n) for _ in range(k)})
         factor = len(p) / len(chosen) if case.number("unbiased", 0) else 1
         out[chosen] = p[chosen] * np.float32(factor)
         count += len(chosen)

@@ -16,8 +16,8 @@ SETTINGS = [
     "sidco-p density=0.1 stages=1 steps=1",
     "sidco-p density=0.4 stages=4 steps=1",
     "sidco-p k=3 steps=11 first=0.3 workers=1",
-    "sidco-e density=0.02 quirk=shared steps=7",
-    "sidco-gp density=0.01 quirk=shared approximate=1 steps=3 workers=1",
+    "sidco-e-shared density=0.02 steps=7",
+    "sidco-gp-shared density=0.01 approximate=1 steps=3 workers=1",
 ]
 
 
@@ -101,11 +101,12 @@ def compress(case, p, layer, worker, step):
     if n == 0:
         return p, 0
     k = share(case, n)
-    counter = (0 if case.param.get("quirk") == "shared" else layer, worker)
+    fit, shared = case.compressor[6:].split("-")[0], case.compressor.endswith("-shared")
+    counter = (0 if shared else layer, worker)
     state = case.memory.setdefault(counter, {"stages": 1, "ratios": []})
     stages = int(case.number("stages", 0)) or state["stages"]
     a = np.abs(p).astype(np.float64)
-    above = threshold(case.compressor[6:], a, k / n, stages, case.number("first", 0.25), case.number("approximate", 0))
+    above = threshold(fit, a, k / n, stages, case.number("first", 0.25), case.number("approximate", 0))
     sent = np.where(a > above, p, np.float32(0))
     count = int((a > above).sum())
     state["ratios"].append(count / k)

@@ -10,7 +10,7 @@ from topk import share
 SETTINGS = ["strom tau=0.5 steps=4", "strom tau=1e-44", "strom tau=2 feedback=none"]
 SETTINGS += ["signtopk k=1", "signtopk k=40 steps=3", "signtopk density=0.1", "signtopk density=1 feedback=none"]
 SETTINGS += ["dryden density=0.01", "dryden density=0.3 steps=3", "dryden density=1"]
-SETTINGS += ["dryden density=0.05 quirk=grace", "dryden density=0.4 quirk=grace steps=1 workers=3"]
+SETTINGS += ["dryden-grace density=0.05", "dryden-grace density=0.4 steps=1 workers=3"]
 
 
 def position_bits(n):
@@ -60,7 +60,7 @@ def compress(case, p, layer, worker, step):
     if case.compressor == "signtopk":
         return top_signs(case, p)
     chosen = np.zeros(len(p), bool)
-    if case.param.get("quirk") == "grace":
+    if case.compressor == "dryden-grace":
         if layer == 0:
             case.memory["rng"] = Stream(case.seed, COMPRESS, worker, step)
         for side in (p > 0, p < 0):

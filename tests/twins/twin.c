@@ -3,14 +3,14 @@
  *
  *     twin qsgd      lines: case LEVELS BUCKET MAX-NORM STEP SIZE…; then p, data, e of worker 5 with seed 77
  *     twin fields    a line for each message in fewer bits: CODE, its data, its numbers in fewer bits
- *     twin powersgd  lines: case RANK LOCAL QUIRK WORKERS SEED ROWS×COLUMNS…; then for each step g of every worker, sum, and e
+ *     twin powersgd  lines: case RANK LOCAL RELEASED WORKERS SEED ROWS×COLUMNS…; then for each step g of every worker, sum, and e
  *                    of every worker */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sg_method.h"
+#include "released.h"
 #include "sg_wire.h"
 #include "vectors.h"
 
@@ -88,19 +88,12 @@ static void fields(void) {
     static const struct {
         const char *name;
         double param[2];
-    } cases[] = {{"levels", {1, 512}},
-                 {"levels", {7, 512}},
-                 {"levels", {256, 4000}},
-                 {"levels", {32767, 64}},
-                 {"natural", {0}},
-                 {"natural-8", {0}},
-                 {"grid", {0.125, 8}},
-                 {"grid", {0.001, 24}},
-                 {"8bit", {0}},
-                 {"8bit", {1}},
-                 {"natural-dithering", {7, 512}},
-                 {"int-block", {4, 256}},
-                 {"int-block", {16, 4000}},
+    } cases[] = {{"levels", {1, 512}},    {"levels", {7, 512}},
+                 {"levels", {256, 4000}}, {"levels", {32767, 64}},
+                 {"natural", {0}},        {"natural-8", {0}},
+                 {"grid", {0.125, 8}},    {"grid", {0.001, 24}},
+                 {"8bit", {0}},           {"natural-dithering", {7, 512}},
+                 {"int-block", {4, 256}}, {"int-block", {16, 4000}},
                  {"minmax", {4, 512}}};
     static const size_t counts[] = {7, 250, 1500};
     static float x[MOST];
@@ -138,13 +131,13 @@ static void fields(void) {
     }
 }
 
-static void powersgd(double rank, double local, double quirk) {
+static void powersgd(double rank, double local, bool released) {
     static const size_t offset[] = {0, 12 * 20, 12 * 20 + 7, 12 * 20 + 7 + 30 * 9}, rows[] = {12, 1, 30};
     enum { D = 12 * 20 + 7 + 30 * 9 };
     static float g[WORKERS][D], e[WORKERS][D], sum[D];
-    const double param[] = {rank, NAN, local, quirk};
+    const double param[] = {rank, NAN, local};
     const struct sg_method_config config = {.size = sizeof(struct sg_method_config),
-                                            .compressor = sg_compressor_find("powersgd"),
+                                            .compressor = sg_compressor_find(released ? "powersgd-grace" : "powersgd"),
                                             .param = param,
                                             .layout = {LAYERS, offset, NULL, rows},
                                             .feedback = {.rule = &sg_feedback_gradient, .decay = 1},
@@ -155,7 +148,7 @@ static void powersgd(double rank, double local, double quirk) {
     if (sg_method_open(&m, &config, &err) != SG_OK)
         die();
     memset(e, 0, sizeof e);
-    printf("case %g %g %g %d 78 12x20 1x7 30x9\n", rank, local, quirk, WORKERS);
+    printf("case %g %g %d %d 78 12x20 1x7 30x9\n", rank, local, released, WORKERS);
     for (uint64_t t = 0; t < STEPS; t++) {
         struct sg_message message[WORKERS];
         sg_method_begin(m, t, 0.1, NULL);
@@ -185,13 +178,15 @@ static void powersgd(double rank, double local, double quirk) {
 }
 
 int main(int argc, char **argv) {
+    if (released_add(&err) != SG_OK)
+        die();
     if (argc == 2 && strcmp(argv[1], "qsgd") == 0)
         qsgd();
     else if (argc == 2 && strcmp(argv[1], "fields") == 0)
         fields();
     else if (argc == 2 && strcmp(argv[1], "powersgd") == 0)
         for (int i = 0; i < 8; i++)
-            powersgd(i % 4 < 2 ? 2 : 6, i % 2, i / 4);
+            powersgd(i % 4 < 2 ? 2 : 6, i % 2, i >= 4);
     else
         return fprintf(stderr, "usage: twin qsgd|fields|powersgd\n"), 2;
     return 0;

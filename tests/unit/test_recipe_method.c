@@ -19,37 +19,6 @@ static void test_spellings(void) {
             "r.yaml:8:27: unknown compressor 'randomm-k' (did you mean 'randomk'?)");
 }
 
-#define DGC ENTRY "  - {name: A, compressor: dgc, k: 2, "
-
-/* The words of a parameter, and that the cell of a method without one is the same as before there were any. */
-static void test_words(void) {
-    refused(DGC "quirk: gracce}\n", "r.yaml:8:45: unknown quirk 'gracce' (did you mean 'grace'?)");
-    refused(DGC "quirk: pytorch}\n", "r.yaml:8:45: quirk must be one of none, grace, tf, got 'pytorch'");
-    refused(DGC "quirk: 1}\n", "r.yaml:8:45: quirk must be one of none, grace, tf, got 1");
-    refused(DGC "quirk: [grace, match]}\n", "r.yaml:8:53: each of quirk must be one of none, grace, tf, got 'match'");
-    refused(TOPK "quirk: grace}\n",
-            "r.yaml:8:39: key 'quirk' does not belong here (it is a key of compressor 'hard-threshold')");
-    struct sg_recipe recipe;
-    struct sg_error err;
-    struct sg_cell *cells = NULL;
-    const struct sg_node *at;
-    double room[SG_METHOD_NUMBERS];
-    struct sg_method_config config = {.size = sizeof(struct sg_method_config)};
-    size_t n = 0;
-    const bool fine =
-        parse_set(&recipe, DGC "quirk: [none, tf]}\n  - {name: B, compressor: dgc, k: 2}\n", NULL, 0, &err) == SG_OK &&
-        sg_recipe_cells(&recipe, &cells, &n, &err) == SG_OK;
-    ok(fine && n == 3 && strcmp(cells[1].label, "A quirk=tf") == 0 &&
-           sg_cell_method(&config, room, &cells[1], NULL, 0, &at, &err) == SG_OK && config.param[3] == 2,
-       "a list of words gives one cell each, and the compressor sees the place of the word");
-    ok(fine && sg_cell_method(&config, room, &cells[2], NULL, 0, &at, &err) == SG_OK && isnan(config.param[3]) &&
-           sg_node_get(cells[2].method, "sample") != NULL && sg_node_get(cells[2].method, "quirk") == NULL,
-       "a word that is not given is not in the cell");
-    sg_recipe_cells_free(cells, n);
-    if (fine)
-        sg_recipe_free(&recipe);
-}
-
 static void test_controller_mistakes(void) {
     refused(TOPK "controller: {kind: acordion, high: 4}}\n",
             "r.yaml:8:58: unknown kind 'acordion' (did you mean 'accordion'?)");
@@ -193,7 +162,6 @@ int main(void) {
     struct sg_error err;
     size_t n;
     test_spellings();
-    test_words();
     test_controller_mistakes();
     test_values_mistakes();
     test_feedback_mistakes();
