@@ -87,11 +87,6 @@ static bool valid_scalar(const float *scalar, uint32_t setting) {
     return isfinite(*scalar) && !signbit(*scalar);
 }
 
-static bool valid_fields(const uint32_t *field, size_t count, uint32_t setting) {
-    (void)field, (void)count, (void)setting;
-    return true;
-}
-
 static const struct wire_buckets fractions = {
     .layout = {.scalars = 1, .least_setting = BITS, .most_setting = BITS, .bits = bits_of},
     .setting = setting_of,
@@ -99,17 +94,12 @@ static const struct wire_buckets fractions = {
     .write = write_fractions,
     .read = read_fractions,
     .valid_scalars = valid_scalar,
-    .valid_fields = valid_fields,
 };
-WIRE_BUCKETS_FUNCTIONS(fractions, fractions)
+WIRE_BUCKETS_FUNCTIONS(fractions)
 
 const struct sg_code sg_code_8bit = {
     .name = "8bit",
     .summary = "8 bits a value: a sign and one of 128 fractions of the layer's largest magnitude (Dettmers)",
     .number = 35,
-    .most_bytes = fractions_most,
-    .encode = fractions_encode,
-    .decode = fractions_decode,
-    .valid = fractions_valid,
-    .layout = &fractions.layout,
+    WIRE_BUCKETS_CODE(fractions),
 };

@@ -20,13 +20,9 @@
 #include "wire_buckets.h"
 
 enum { BITS, BLOCK, LEAST_ERROR, PARAMS };
-enum { MOST_BITS = 3, MOST_BLOCK = 4096, CHUNK = 1 << 15 };
+enum { MOST_BITS = 3, MOST_BLOCK = 4096 };
 
 static const double levels_of[MOST_BITS + 1][4] = {{0}, {1}, {0.45278, 1.51042}, {0.24509, 0.75601, 1.34391, 2.15195}};
-
-static unsigned bits_of(uint32_t setting) {
-    return setting;
-}
 
 static size_t power_of_two(size_t n) {
     size_t power = 1;
@@ -39,21 +35,12 @@ static size_t fields_of(size_t count, size_t block) {
     return count / block * block + (count % block > 0 ? power_of_two(count % block) : 0);
 }
 
-static const struct wire_layout layout = {
-    .scalars = 1, .least_setting = 1, .most_setting = MOST_BITS, .bits = bits_of, .fields = fields_of};
-
 static uint32_t setting_of(const struct sg_numbers *n, size_t part) {
-    const double bits = n->knob != NULL ? n->knob[part] : n->param[BITS];
-    return bits < 1 ? 1 : bits > MOST_BITS ? MOST_BITS : (uint32_t)bits;
+    return wire_knob_of(n, part, 1, MOST_BITS);
 }
 
 static size_t block_of(const struct sg_numbers *n) {
     return power_of_two((size_t)n->param[BLOCK]);
-}
-
-static size_t most_bytes(const struct sg_numbers *n) {
-    const size_t block = block_of(n);
-    return wire_parts_most(&layout, n, block, MOST_BITS) + block * n->parts * MOST_BITS / 8;
 }
 
 /* ---- the rotation ---- */
@@ -106,8 +93,14 @@ static float write_block(uint32_t *field, const double *y, size_t n, uint32_t bi
     return square > 0 ? (float)fmin(s, (double)FLT_MAX) : 0;
 }
 
-static void write_blocks(uint8_t *data, const struct sg_numbers *n, const struct wire_part *p, uint64_t seed,
-                         size_t begin, size_t end) {
+static uint64_t seed_of(const struct sg_numbers *n) {
+    sg_rng rng = sg_rng_open(n->seed, SG_RNG_CODE, n->worker, n->step);
+    return sg_rng_u64(&rng);
+}
+
+static void write_blocks(uint8_t *data, const struct sg_numbers *n, const struct wire_part *p, size_t begin,
+                         size_t end) {
+    const uint64_t seed = seed_of(n);
     struct wire_packer packer = {.out = data + p->at + begin * p->bits / 8};
     uint32_t field[MOST_BLOCK];
     double y[MOST_BLOCK];
@@ -123,26 +116,6 @@ static void write_blocks(uint8_t *data, const struct sg_numbers *n, const struct
             wire_pack(&packer, field[j], p->bits);
     }
     wire_pack_flush(&packer);
-}
-
-static size_t encode_eden(void *to, const struct sg_numbers *n, double *bits) {
-    SG_ASSERT(n->count == 0 || (n->parts > 0 && sg_all_finite(n->value, n->count)));
-    sg_rng rng = sg_rng_open(n->seed, SG_RNG_CODE, n->worker, n->step);
-    const uint64_t seed = sg_rng_u64(&rng);
-    uint8_t *data = to;
-    struct wire_part p = {.end = wire_parts_begin(n->parts)};
-    wire_parts_start(data, n, block_of(n), setting_of);
-    *bits = 0;
-    for (size_t i = 0; i < n->parts; i++) {
-        p = wire_next_part(&layout, data, i, &p);
-        const size_t count = p.count;
-#pragma omp parallel for schedule(dynamic) num_threads(n->threads) if (count > CHUNK)
-        for (size_t at = 0; at < count; at += CHUNK) /* whole blocks and whole bytes of fields */
-            write_blocks(data, n, &p, seed, at, count - at < CHUNK ? count : at + CHUNK);
-        *bits += 32.0 * (double)wire_bucket_count(p.count, p.bucket) + (double)p.bits * (double)p.fields;
-    }
-    wire_store64(data + p.end, seed);
-    return p.end + WIRE_BUCKETS_TAIL;
 }
 
 /* ---- reading ---- */
@@ -162,24 +135,44 @@ static void read_block(double *y, const uint8_t *data, const struct wire_part *p
     change_signs(y, count, seed, p->first + at);
 }
 
-static void decode_eden(float *out, const struct sg_message *m, size_t first, size_t count) {
-    SG_ASSERT(first + count <= m->count);
+static void read_blocks(float *out, const struct sg_message *m, const struct wire_part *p, size_t begin, size_t end) {
     const uint8_t *data = m->data;
     const uint64_t seed = wire_load64(data + m->bytes - WIRE_BUCKETS_TAIL);
-    const size_t parts = wire_parts_of(data), end = first + count;
     double y[MOST_BLOCK];
-    struct wire_part p = {0};
-    for (size_t i = 0; i < parts && p.first + p.count < end; i++) {
-        p = wire_next_part(&layout, data, i, &p);
-        const size_t from = first > p.first ? first - p.first : 0;
-        const size_t to = end < p.first + p.count ? end - p.first : p.count;
-        for (size_t at = from / p.bucket * p.bucket; at < to; at += p.bucket) {
-            const size_t whole = p.count - at < p.bucket ? p.count - at : p.bucket;
-            read_block(y, data, &p, seed, at, whole);
-            for (size_t j = at < from ? from - at : 0; j < whole && at + j < to; j++)
-                out[p.first + at + j - first] = (float)fmin(fmax(y[j], -(double)FLT_MAX), (double)FLT_MAX);
-        }
+    for (size_t at = begin / p->bucket * p->bucket; at < end; at += p->bucket) {
+        const size_t whole = p->count - at < p->bucket ? p->count - at : p->bucket;
+        read_block(y, data, p, seed, at, whole);
+        for (size_t j = at < begin ? begin - at : 0; j < whole && at + j < end; j++)
+            out[at + j - begin] = (float)fmin(fmax(y[j], -(double)FLT_MAX), (double)FLT_MAX);
     }
+}
+
+static const struct wire_buckets eden = {
+    .layout = {.scalars = 1,
+               .least_setting = 1,
+               .most_setting = MOST_BITS,
+               .bits = wire_bits_are_setting,
+               .fields = fields_of},
+    .bucket = block_of,
+    .setting = setting_of,
+    .write_stretch = write_blocks,
+    .read_stretch = read_blocks,
+};
+
+/* The last block of a part is filled up. */
+static size_t most_bytes(const struct sg_numbers *n) {
+    const size_t block = block_of(n);
+    return wire_parts_most(&eden.layout, n, block, MOST_BITS) + block * n->parts * MOST_BITS / 8;
+}
+
+static size_t encode_eden(void *data, const struct sg_numbers *n, double *bits) {
+    const size_t bytes = wire_buckets_encode(&eden, data, n, bits);
+    wire_store64((uint8_t *)data + bytes - WIRE_BUCKETS_TAIL, seed_of(n));
+    return bytes;
+}
+
+static void decode_eden(float *out, const struct sg_message *m, size_t first, size_t count) {
+    wire_buckets_decode(&eden, out, m, first, count);
 }
 
 static bool valid_part(const void *format, const uint8_t *data, const struct wire_part *p) {
@@ -191,7 +184,7 @@ static bool valid_part(const void *format, const uint8_t *data, const struct wir
 }
 
 static bool valid_eden(const struct sg_message *m) {
-    return wire_parts_valid(&layout, m, WIRE_BUCKETS_TAIL, valid_part, NULL);
+    return wire_parts_valid(&eden.layout, m, WIRE_BUCKETS_TAIL, valid_part, NULL);
 }
 
 const struct sg_parameter sg_code_eden_params[PARAMS] = {

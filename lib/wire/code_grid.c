@@ -19,10 +19,6 @@
 enum { STEP, BITS, STOCHASTIC, PARAMS };
 enum { MOST_BITS = 24, ENTRY = 8 };
 
-static unsigned bits_of(uint32_t setting) {
-    return setting;
-}
-
 static uint32_t setting_of(const struct sg_numbers *n, size_t part) {
     (void)part;
     return (uint32_t)n->param[BITS];
@@ -70,16 +66,11 @@ static bool valid_step(const float *scalar, uint32_t bits) {
     return isfinite(*scalar) && !signbit(*scalar);
 }
 
-static bool valid_fields(const uint32_t *field, size_t count, uint32_t bits) {
-    (void)field, (void)count, (void)bits;
-    return true;
-}
-
 static const struct wire_buckets grid = {
     .layout = {.scalars = 1,
                .least_setting = 2,
                .most_setting = MOST_BITS,
-               .bits = bits_of,
+               .bits = wire_bits_are_setting,
                .sign = WIRE_TWOS_COMPLEMENT,
                .on_gpu = SG_BUCKETS_STEPS},
     .draws = at_random,
@@ -88,7 +79,6 @@ static const struct wire_buckets grid = {
     .write = write_steps,
     .read = read_steps,
     .valid_scalars = valid_step,
-    .valid_fields = valid_fields,
 };
 
 static size_t most_bytes(const struct sg_numbers *n) {

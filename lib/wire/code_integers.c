@@ -15,13 +15,8 @@
 enum { BITS, BUCKET, STOCHASTIC, PARAMS };
 enum { MOST_BITS = 16 };
 
-static unsigned bits_of(uint32_t setting) {
-    return setting;
-}
-
 static uint32_t setting_of(const struct sg_numbers *n, size_t part) {
-    const double bits = n->knob ? n->knob[part] : n->param[BITS];
-    return bits < 2 ? 2 : bits > MOST_BITS ? MOST_BITS : (uint32_t)bits;
+    return wire_knob_of(n, part, 2, MOST_BITS);
 }
 
 static size_t bucket_of(const struct sg_numbers *n) {
@@ -30,11 +25,6 @@ static size_t bucket_of(const struct sg_numbers *n) {
 
 static bool at_random(const struct sg_numbers *n) {
     return n->param[STOCHASTIC] > 0;
-}
-
-static bool all_fields(const uint32_t *field, size_t count, uint32_t bits) {
-    (void)field, (void)count, (void)bits;
-    return true;
 }
 
 /* ---- int-block ---- */
@@ -80,8 +70,11 @@ const struct sg_parameter sg_code_int_block_params[PARAMS] = {
 };
 
 static const struct wire_buckets int_block = {
-    .layout =
-        {.scalars = 1, .least_setting = 2, .most_setting = MOST_BITS, .bits = bits_of, .sign = WIRE_TWOS_COMPLEMENT},
+    .layout = {.scalars = 1,
+               .least_setting = 2,
+               .most_setting = MOST_BITS,
+               .bits = wire_bits_are_setting,
+               .sign = WIRE_TWOS_COMPLEMENT},
     .draws = at_random,
     .bucket = bucket_of,
     .setting = setting_of,
@@ -91,7 +84,7 @@ static const struct wire_buckets int_block = {
     .valid_scalars = valid_unit,
     .valid_fields = valid_integers,
 };
-WIRE_BUCKETS_FUNCTIONS(int_block, int_block)
+WIRE_BUCKETS_FUNCTIONS(int_block)
 
 const struct sg_code sg_code_int_block = {
     .name = "int-block",
@@ -100,11 +93,7 @@ const struct sg_code sg_code_int_block = {
     .random = true,
     .params = sg_code_int_block_params,
     .n_params = PARAMS,
-    .most_bytes = int_block_most,
-    .encode = int_block_encode,
-    .decode = int_block_decode,
-    .valid = int_block_valid,
-    .layout = &int_block.layout,
+    WIRE_BUCKETS_CODE(int_block),
 };
 
 /* ---- minmax ---- */
@@ -144,7 +133,11 @@ const struct sg_parameter sg_code_minmax_params[PARAMS] = {
 };
 
 static const struct wire_buckets minmax = {
-    .layout = {.scalars = 2, .least_setting = 2, .most_setting = MOST_BITS, .bits = bits_of, .sign = WIRE_UNSIGNED},
+    .layout = {.scalars = 2,
+               .least_setting = 2,
+               .most_setting = MOST_BITS,
+               .bits = wire_bits_are_setting,
+               .sign = WIRE_UNSIGNED},
     .draws = at_random,
     .bucket = bucket_of,
     .setting = setting_of,
@@ -152,9 +145,8 @@ static const struct wire_buckets minmax = {
     .write = write_places,
     .read = read_places,
     .valid_scalars = valid_ends,
-    .valid_fields = all_fields,
 };
-WIRE_BUCKETS_FUNCTIONS(minmax, minmax)
+WIRE_BUCKETS_FUNCTIONS(minmax)
 
 const struct sg_code sg_code_minmax = {
     .name = "minmax",
@@ -163,9 +155,5 @@ const struct sg_code sg_code_minmax = {
     .random = true,
     .params = sg_code_minmax_params,
     .n_params = PARAMS,
-    .most_bytes = minmax_most,
-    .encode = minmax_encode,
-    .decode = minmax_decode,
-    .valid = minmax_valid,
-    .layout = &minmax.layout,
+    WIRE_BUCKETS_CODE(minmax),
 };

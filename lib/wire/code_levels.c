@@ -1,13 +1,15 @@
-/* code_levels.c: numbers as multiples of a unit that a bucket of neighbours shares (QSGD, Alistarh et al., NeurIPS 2017).
+/* code_levels.c: numbers rounded at random to levels of a norm that a bucket of neighbours shares, so that what is read back
+ * is x in expectation. The norm is the Euclidean one (the definition) or the largest magnitude (the authors' experiments).
  *
- * A bucket with the norm N is written as the unit N / s, rounded up to a float, and a level l of every number x: |x| is
- * l units, l = 0 .. s. With a = |x| / unit, l is floor(a), and one more with the probability a - floor(a), so that the
- * number that is read back is x in expectation. The norm is the Euclidean one (the definition) or the largest magnitude
- * (the authors' experiments).
+ *     levels               0 .. s units of N / s (QSGD, Alistarh et al., NeurIPS 2017). A bucket with the norm N is written
+ *                          as its unit, rounded up to a float. With a = |x| / unit, the level is floor(a), and one more
+ *                          with the probability a - floor(a).
+ *     natural-dithering    0 or N 2^(k-s), k = 1 .. s (Horvath et al., MSML 2022). N is rounded up to a float, and |x| / N
+ *                          to one of the two levels around it.
  *
  * The layout is that of wire_buckets.h: the setting of a part is its s, the scalar of a bucket the unit (finite and >= 0,
- * as s units are). A field has w = ceil(log2(s + 1)) bits of level, and above them 1 if the number is below 0. A level 0
- * has no sign. */
+ * as s units are) or the norm. A field has w = ceil(log2(s + 1)) bits of level or k, 0 for the number 0, and above them 1 if
+ * the number is below 0. A level 0 has no sign. */
 #include <math.h>
 
 #include "sg_debug.h"
@@ -15,15 +17,10 @@
 #include "wire_buckets.h"
 
 enum { LEVELS, BUCKET, MAX_NORM, PARAMS };
-enum { MOST_LEVELS = 32767 };
+enum { MOST_LEVELS = 32767, MOST_POWERS = 127 };
 
 static unsigned bits_of(uint32_t levels) {
     return 33 - (unsigned)__builtin_clz(levels); /* floor(log2 s) + 1 = ceil(log2(s + 1)), and the sign */
-}
-
-static uint32_t levels_of(const struct sg_numbers *n, size_t part) {
-    const double s = n->knob ? n->knob[part] : n->param[LEVELS];
-    return s < 1 ? 1 : s > MOST_LEVELS ? MOST_LEVELS : (uint32_t)s;
 }
 
 static size_t bucket_of(const struct sg_numbers *n) {
@@ -31,17 +28,42 @@ static size_t bucket_of(const struct sg_numbers *n) {
     return (size_t)n->param[BUCKET];
 }
 
-static bool always(const struct sg_numbers *n) {
-    (void)n;
-    return true;
+static double norm_of(const float *x, size_t count, size_t part, const struct sg_numbers *n) {
+    const struct sg_exec exec = {.threads = 1};
+    return n->scale != NULL         ? (double)n->scale[part]
+           : n->param[MAX_NORM] > 0 ? (double)n->kernels->max_abs(&exec, x, count)
+                                    : sqrt(n->kernels->sum_squares(&exec, x, count));
+}
+
+static bool valid_fields(const uint32_t *field, size_t count, uint32_t levels) {
+    const uint32_t magnitude = (1U << (bits_of(levels) - 1)) - 1;
+    uint32_t wrong = 0;
+    for (size_t j = 0; j < count; j++) {
+        const uint32_t level = field[j] & magnitude;
+        wrong |= (uint32_t)(level > levels) | ((uint32_t)(level == 0) & (uint32_t)(field[j] > 0));
+    }
+    return !wrong;
+}
+
+static int encode_there(const struct wire_buckets *f, void *data, const struct sg_numbers *n, size_t *bytes,
+                        double *bits) {
+    const struct sg_device_buckets b = {.by_largest = n->param[MAX_NORM] > 0};
+    SG_ASSERT(n->scale == NULL);
+    return wire_buckets_encode_on_gpu(f, data, n, &b, bytes, bits);
+}
+
+#define NORM_PARAMETERS                                                                                                \
+    [BUCKET] = {"bucket", 1, 4294967295.0, 512, true, "neighbours that share a norm of 32 bits"},                      \
+    [MAX_NORM] = {"max-norm", 0, 1, 0, true, "0: the Euclidean norm of a bucket; 1: its largest magnitude"}
+
+/* ---- levels ---- */
+
+static uint32_t levels_of(const struct sg_numbers *n, size_t part) {
+    return wire_knob_of(n, part, 1, MOST_LEVELS);
 }
 
 static void measure_unit(float *unit, const float *x, size_t count, size_t part, const struct sg_numbers *n) {
-    const struct sg_exec exec = {.threads = 1};
-    *unit = wire_unit(n->scale != NULL         ? (double)n->scale[part]
-                      : n->param[MAX_NORM] > 0 ? (double)n->kernels->max_abs(&exec, x, count)
-                                               : sqrt(n->kernels->sum_squares(&exec, x, count)),
-                      levels_of(n, part));
+    *unit = wire_unit(norm_of(x, count, part, n), levels_of(n, part));
 }
 
 static void write_levels(const struct sg_code_kernels *kernels, uint32_t *field, const float *x, size_t count,
@@ -61,42 +83,27 @@ static bool valid_unit(const float *unit, uint32_t levels) {
     return !signbit(*unit) && isfinite(*unit * (float)levels);
 }
 
-static bool valid_levels(const uint32_t *field, size_t count, uint32_t levels) {
-    const uint32_t magnitude = (1U << (bits_of(levels) - 1)) - 1;
-    uint32_t wrong = 0;
-    for (size_t j = 0; j < count; j++) {
-        const uint32_t level = field[j] & magnitude;
-        wrong |= (uint32_t)(level > levels) | ((uint32_t)(level == 0) & (uint32_t)(field[j] > 0));
-    }
-    return !wrong;
-}
-
 static const struct wire_buckets levels = {
     .layout =
         {.scalars = 1, .least_setting = 1, .most_setting = MOST_LEVELS, .bits = bits_of, .on_gpu = SG_BUCKETS_LEVELS},
-    .draws = always,
+    .draws = wire_draws_always,
     .bucket = bucket_of,
     .setting = levels_of,
     .measure = measure_unit,
     .write = write_levels,
     .read = read_levels,
     .valid_scalars = valid_unit,
-    .valid_fields = valid_levels,
+    .valid_fields = valid_fields,
 };
-WIRE_BUCKETS_FUNCTIONS(levels, levels)
-
-/* ---- on a GPU ---- */
+WIRE_BUCKETS_FUNCTIONS(levels)
 
 static int levels_there(void *data, const struct sg_numbers *n, size_t *bytes, double *bits) {
-    const struct sg_device_buckets b = {.by_largest = n->param[MAX_NORM] > 0};
-    SG_ASSERT(n->scale == NULL);
-    return wire_buckets_encode_on_gpu(&levels, data, n, &b, bytes, bits);
+    return encode_there(&levels, data, n, bytes, bits);
 }
 
 const struct sg_parameter sg_code_levels_params[PARAMS] = {
     [LEVELS] = {"levels", 1, MOST_LEVELS, 15, true, "s, the levels above 0: a number takes 1 + ceil(log2(s + 1)) bits"},
-    [BUCKET] = {"bucket", 1, 4294967295.0, 512, true, "neighbours that share a norm of 32 bits"},
-    [MAX_NORM] = {"max-norm", 0, 1, 0, true, "0: the Euclidean norm of a bucket; 1: its largest magnitude"},
+    NORM_PARAMETERS,
 };
 
 const struct sg_code sg_code_levels = {
@@ -106,11 +113,70 @@ const struct sg_code sg_code_levels = {
     .random = true,
     .params = sg_code_levels_params,
     .n_params = PARAMS,
-    .most_bytes = levels_most,
-    .encode = levels_encode,
-    .decode = levels_decode,
-    .valid = levels_valid,
-    .layout = &levels.layout,
+    WIRE_BUCKETS_CODE(levels),
     .encode_on_gpu = levels_there,
+    .read_on_gpu = wire_buckets_read_on_gpu,
+};
+
+/* ---- natural-dithering ---- */
+
+static uint32_t powers_of(const struct sg_numbers *n, size_t part) {
+    return wire_knob_of(n, part, 1, MOST_POWERS);
+}
+
+static void measure_norm(float *norm, const float *x, size_t count, size_t part, const struct sg_numbers *n) {
+    *norm = wire_unit(norm_of(x, count, part, n), 1);
+}
+
+static void write_powers(const struct sg_code_kernels *kernels, uint32_t *field, const float *x, size_t count,
+                         const float *norm, uint32_t powers, const uint32_t *draw) {
+    if (*norm > 0)
+        kernels->write_parts(field, x, count, *norm, powers, bits_of(powers), draw);
+    else
+        memset(field, 0, count * sizeof *field);
+}
+
+static void read_powers(const struct sg_code_kernels *kernels, float *out, const uint32_t *field, size_t count,
+                        const float *norm, uint32_t powers) {
+    kernels->read_parts(out, field, count, *norm, powers, bits_of(powers));
+}
+
+static bool valid_norm(const float *norm, uint32_t powers) {
+    (void)powers;
+    return isfinite(*norm) && !signbit(*norm);
+}
+
+static const struct wire_buckets dithering = {
+    .layout =
+        {.scalars = 1, .least_setting = 1, .most_setting = MOST_POWERS, .bits = bits_of, .on_gpu = SG_BUCKETS_PARTS},
+    .draws = wire_draws_always,
+    .bucket = bucket_of,
+    .setting = powers_of,
+    .measure = measure_norm,
+    .write = write_powers,
+    .read = read_powers,
+    .valid_scalars = valid_norm,
+    .valid_fields = valid_fields,
+};
+WIRE_BUCKETS_FUNCTIONS(dithering)
+
+static int dithering_there(void *data, const struct sg_numbers *n, size_t *bytes, double *bits) {
+    return encode_there(&dithering, data, n, bytes, bits);
+}
+
+const struct sg_parameter sg_code_dithering_params[PARAMS] = {
+    [LEVELS] = {"levels", 1, MOST_POWERS, 7, true, "s, the powers of two: a number takes 1 + ceil(log2(s + 1)) bits"},
+    NORM_PARAMETERS,
+};
+
+const struct sg_code sg_code_dithering = {
+    .name = "natural-dithering",
+    .summary = "powers of two of a norm that a bucket shares, rounded at random without bias",
+    .number = 36,
+    .random = true,
+    .params = sg_code_dithering_params,
+    .n_params = PARAMS,
+    WIRE_BUCKETS_CODE(dithering),
+    .encode_on_gpu = dithering_there,
     .read_on_gpu = wire_buckets_read_on_gpu,
 };

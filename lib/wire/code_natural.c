@@ -13,10 +13,6 @@
 
 enum { WHOLE = 9, SHORT = 8, LEAST = 18, MOST = 254 }; /* exponents as floats have them, 127 more than those of 2 */
 
-static unsigned bits_of(uint32_t setting) {
-    return setting;
-}
-
 static uint32_t whole(const struct sg_numbers *n, size_t part) {
     (void)n, (void)part;
     return WHOLE;
@@ -25,11 +21,6 @@ static uint32_t whole(const struct sg_numbers *n, size_t part) {
 static uint32_t shorter(const struct sg_numbers *n, size_t part) {
     (void)n, (void)part;
     return SHORT;
-}
-
-static bool always(const struct sg_numbers *n) {
-    (void)n;
-    return true;
 }
 
 static uint32_t lowest_of(uint32_t bits) {
@@ -59,14 +50,17 @@ static bool valid_powers(const uint32_t *field, size_t count, uint32_t bits) {
 static const struct sg_device_buckets on_gpu = {0};
 
 static const struct wire_buckets natural = {
-    .layout = {.least_setting = WHOLE, .most_setting = WHOLE, .bits = bits_of, .on_gpu = SG_BUCKETS_POWERS},
-    .draws = always,
+    .layout = {.least_setting = WHOLE,
+               .most_setting = WHOLE,
+               .bits = wire_bits_are_setting,
+               .on_gpu = SG_BUCKETS_POWERS},
+    .draws = wire_draws_always,
     .setting = whole,
     .write = write_powers,
     .read = read_powers,
     .valid_fields = valid_powers,
 };
-WIRE_BUCKETS_FUNCTIONS(natural, natural)
+WIRE_BUCKETS_FUNCTIONS(natural)
 
 static int natural_there(void *data, const struct sg_numbers *n, size_t *bytes, double *bits) {
     return wire_buckets_encode_on_gpu(&natural, data, n, &on_gpu, bytes, bits);
@@ -77,24 +71,23 @@ const struct sg_code sg_code_natural = {
     .summary = "9 bits a value: sign and exponent, rounded at random to a power of two without bias",
     .number = 32,
     .random = true,
-    .most_bytes = natural_most,
-    .encode = natural_encode,
-    .decode = natural_decode,
-    .valid = natural_valid,
-    .layout = &natural.layout,
+    WIRE_BUCKETS_CODE(natural),
     .encode_on_gpu = natural_there,
     .read_on_gpu = wire_buckets_read_on_gpu,
 };
 
 static const struct wire_buckets natural_8 = {
-    .layout = {.least_setting = SHORT, .most_setting = SHORT, .bits = bits_of, .on_gpu = SG_BUCKETS_POWERS},
-    .draws = always,
+    .layout = {.least_setting = SHORT,
+               .most_setting = SHORT,
+               .bits = wire_bits_are_setting,
+               .on_gpu = SG_BUCKETS_POWERS},
+    .draws = wire_draws_always,
     .setting = shorter,
     .write = write_powers,
     .read = read_powers,
     .valid_fields = valid_powers,
 };
-WIRE_BUCKETS_FUNCTIONS(natural_8, natural_8)
+WIRE_BUCKETS_FUNCTIONS(natural_8)
 
 static int natural_8_there(void *data, const struct sg_numbers *n, size_t *bytes, double *bits) {
     return wire_buckets_encode_on_gpu(&natural_8, data, n, &on_gpu, bytes, bits);
@@ -105,11 +98,7 @@ const struct sg_code sg_code_natural_8 = {
     .summary = "natural in 8 bits a value, as GRACE writes it: 0 below 2^-108, at most 2^18",
     .number = 33,
     .random = true,
-    .most_bytes = natural_8_most,
-    .encode = natural_8_encode,
-    .decode = natural_8_decode,
-    .valid = natural_8_valid,
-    .layout = &natural_8.layout,
+    WIRE_BUCKETS_CODE(natural_8),
     .encode_on_gpu = natural_8_there,
     .read_on_gpu = wire_buckets_read_on_gpu,
 };

@@ -15,10 +15,6 @@
 enum { BUCKET, PARAMS };
 enum { FIELD_BITS = 6, BINS = 1 << FIELD_BITS, MOST_BUCKET = 16384 };
 
-static unsigned bits_of(uint32_t setting) {
-    return setting;
-}
-
 static uint32_t setting_of(const struct sg_numbers *n, size_t part) {
     (void)n, (void)part;
     return FIELD_BITS;
@@ -42,20 +38,6 @@ static bool valid_means(const float *scalar, uint32_t setting) {
         wrong |= isfinite(scalar[k]) ? 0 : 1U;
     return !wrong;
 }
-
-static bool valid_bins(const uint32_t *field, size_t count, uint32_t setting) {
-    (void)field, (void)count, (void)setting;
-    return true; /* any 6 bits are a bin */
-}
-
-static const struct wire_buckets quantile = {
-    .layout = {.scalars = BINS, .least_setting = FIELD_BITS, .most_setting = FIELD_BITS, .bits = bits_of},
-    .bucket = bucket_of,
-    .setting = setting_of,
-    .read = read_bins,
-    .valid_scalars = valid_means,
-    .valid_fields = valid_bins,
-};
 
 static int ascending(const void *a, const void *b) {
     const float x = *(const float *)a, y = *(const float *)b;
@@ -95,36 +77,24 @@ static void write_bucket(uint8_t *scalars, struct wire_packer *packer, const flo
         wire_store32(scalars + 4 * k, sg_float_bits(members[k] > 0 ? (float)(sum[k] / (double)members[k]) : 0));
 }
 
-static size_t most_bytes(const struct sg_numbers *n) {
-    return wire_buckets_most(&quantile, n);
+static void write_buckets(uint8_t *data, const struct sg_numbers *n, const struct wire_part *p, size_t begin,
+                          size_t end) {
+    struct wire_packer packer = {.out = data + p->at + begin * p->bits / 8};
+    for (size_t at = begin; at < end; at += p->bucket)
+        write_bucket(data + p->scalar_at + 4 * BINS * (at / p->bucket), &packer, n->value + p->first + at,
+                     end - at < p->bucket ? end - at : p->bucket);
+    wire_pack_flush(&packer);
 }
 
-static size_t encode_quantile(void *to, const struct sg_numbers *n, double *bits) {
-    SG_ASSERT(n->count == 0 || (n->parts > 0 && sg_all_finite(n->value, n->count)));
-    uint8_t *data = to;
-    struct wire_part p = {.end = wire_parts_begin(n->parts)};
-    wire_parts_start(data, n, bucket_of(n), setting_of);
-    *bits = 0;
-    for (size_t i = 0; i < n->parts; i++) {
-        p = wire_next_part(&quantile.layout, data, i, &p);
-        struct wire_packer packer = {.out = data + p.at};
-        for (size_t at = 0; at < p.count; at += p.bucket)
-            write_bucket(data + p.scalar_at + 4 * BINS * (at / p.bucket), &packer, n->value + p.first + at,
-                         p.count - at < p.bucket ? p.count - at : p.bucket);
-        wire_pack_flush(&packer);
-        *bits += 32.0 * BINS * (double)wire_bucket_count(p.count, p.bucket) + FIELD_BITS * (double)p.count;
-    }
-    memset(data + p.end, 0, WIRE_BUCKETS_TAIL);
-    return p.end + WIRE_BUCKETS_TAIL;
-}
-
-static void decode_quantile(float *out, const struct sg_message *m, size_t first, size_t count) {
-    wire_buckets_decode(&quantile, out, m, first, count);
-}
-
-static bool valid_quantile(const struct sg_message *m) {
-    return wire_buckets_valid(&quantile, m);
-}
+static const struct wire_buckets quantile = {
+    .layout = {.scalars = BINS, .least_setting = FIELD_BITS, .most_setting = FIELD_BITS, .bits = wire_bits_are_setting},
+    .bucket = bucket_of,
+    .setting = setting_of,
+    .write_stretch = write_buckets,
+    .read = read_bins,
+    .valid_scalars = valid_means,
+};
+WIRE_BUCKETS_FUNCTIONS(quantile)
 
 const struct sg_parameter sg_code_quantile_params[PARAMS] = {
     [BUCKET] = {"bucket", 1, MOST_BUCKET, 4096, true, "neighbours that share 64 means of 32 bits"},
@@ -136,8 +106,5 @@ const struct sg_code sg_code_quantile = {
     .number = 40,
     .params = sg_code_quantile_params,
     .n_params = PARAMS,
-    .most_bytes = most_bytes,
-    .encode = encode_quantile,
-    .decode = decode_quantile,
-    .valid = valid_quantile,
+    WIRE_BUCKETS_CODE(quantile),
 };

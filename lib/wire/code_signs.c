@@ -1,4 +1,5 @@
-/* code_signs.c: codes of one bit a number: every part (layer) has two values, one of which is read back for each number.
+/* code_signs.c: codes of one or two bits a number: every part (layer) has a value for each pattern of these bits, which is
+ * read back for the numbers that have it.
  *
  * The bit of a number is 1 if the number is below 0. What the two values of a part are is what the codes differ in:
  *
@@ -7,11 +8,18 @@
  *     signs-fixed   +m and -m, m a parameter
  *     two-means     the mean of the numbers >= 0, and that of the numbers below 0; 0 where there are none
  *
- *     bytes 0 .. 3       parts
- *     12 bytes a part    how many numbers it has; the value of a bit 0 and that of a bit 1, finite floats
- *     ceil(count / 8)    the bits of all numbers, bit j % 8 of byte j / 8; padded with zeros
+ * Two bits a number, as SparseLoCo sends them (Sarfi et al., 2025), are the code `lookup`. With the mean m of a part's
+ * numbers and their standard deviation sigma (divisor n - 1), a number x has the bits rint((x - m) / (1.5 sigma)) + 2, at
+ * least 0 and at most 3; all have 2 if sigma is 0. The value is the mean of the numbers that have these bits, 0 if there
+ * are none. So a number may be read back with the other sign. The publication counts 2 bits a number, and 160 a part: m
+ * and four values around it.
  *
- * All integers are little-endian. Means are sums in double, in the order of sg_kernels.h, rounded once to a float. */
+ *     bytes 0 .. 3             parts
+ *     4 + 4 2^w bytes a part   how many numbers it has; the value of each pattern of w bits, finite floats
+ *     ceil(count w / 8)        the bits of all numbers, from bit w j % 8 of byte w j / 8 on; padded with zeros
+ *
+ * All integers are little-endian. Means are sums in double, rounded once to a float: those of one bit in the order of
+ * sg_kernels.h, those of two in the order of the numbers. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -22,7 +30,67 @@
 #include "sg_half.h"
 #include "wire_private.h"
 
-enum { HEAD = 4, PART = 12, BLOCK = SG_KERNEL_BLOCK, GROUP = 256, STRETCH = 1 << 15 };
+enum { HEAD = 4, BLOCK = SG_KERNEL_BLOCK, GROUP = 256, STRETCH = 1 << 15 };
+
+/* ---- the layout of w bits a number ---- */
+
+static size_t part_bytes(unsigned w) {
+    return 4 + ((size_t)4 << w);
+}
+
+/* Where the bits of the numbers begin, and where they end. */
+static size_t bits_at(size_t parts, unsigned w) {
+    return HEAD + part_bytes(w) * parts;
+}
+
+static size_t bytes_of(size_t parts, size_t count, unsigned w) {
+    return bits_at(parts, w) + wire_bytes_of_bits((uint64_t)w * count);
+}
+
+static void put_part(uint8_t *data, size_t number, size_t count, const float *value, unsigned w) {
+    uint8_t *head = data + bits_at(number, w);
+    wire_store32(head, (uint32_t)count);
+    for (size_t v = 0; v < (size_t)1 << w; v++)
+        wire_store32(head + 4 + 4 * v, sg_float_bits(value[v]));
+}
+
+static void decode_bits(float *out, const struct sg_message *m, size_t first, size_t count, unsigned w) {
+    const uint8_t *data = m->data;
+    const size_t parts = wire_load32(data), end = first + count;
+    const uint8_t *packed = data + bits_at(parts, w);
+    const struct sg_code_kernels *kernels = sg_kernels_cpu(NULL)->loops;
+    SG_ASSERT(end <= m->count);
+    for (size_t i = 0, begin = 0, of; i < parts && begin < end; i++, begin += of) {
+        const uint8_t *head = data + bits_at(i, w);
+        float value[4] = {0};
+        for (size_t v = 0; v < (size_t)1 << w; v++)
+            value[v] = sg_float_of_bits(wire_load32(head + 4 + 4 * v));
+        of = wire_load32(head);
+        const size_t from = first > begin ? first : begin, to = end < begin + of ? end : begin + of;
+        if (from < to && w == 1)
+            kernels->unpack_signs(out + (from - first), packed, from, to - from, value);
+        for (size_t j = from; j < to && w == 2; j++)
+            out[j - first] = value[packed[j / 4] >> 2 * (j % 4) & 3];
+    }
+}
+
+static bool valid_bits(const struct sg_message *m, unsigned w) {
+    const uint8_t *data = m->data;
+    const size_t parts = m->bytes >= HEAD ? wire_load32(data) : 0;
+    if (m->bytes < HEAD || parts > (m->bytes - HEAD) / part_bytes(w) || m->bytes != bytes_of(parts, m->count, w))
+        return false;
+    uint64_t count = 0;
+    bool wrong = w * m->count % 8 > 0 && data[m->bytes - 1] >> w * m->count % 8;
+    for (size_t i = 0; i < parts; i++) {
+        const uint8_t *head = data + bits_at(i, w);
+        count += wire_load32(head);
+        for (size_t v = 4; v < part_bytes(w); v += 4)
+            wrong |= (wire_load32(head + v) & 0x7f800000) == 0x7f800000;
+    }
+    return count == m->count && !wrong;
+}
+
+/* ---- one bit a number ---- */
 
 /* ---- writing ---- */
 
@@ -81,7 +149,15 @@ static double mean_of_each_side(const struct sg_numbers *n, const struct part *p
 }
 
 static size_t most_bytes(const struct sg_numbers *n) {
-    return HEAD + PART * n->parts + wire_bytes_of_bits(n->count);
+    return bytes_of(n->parts, n->count, 1);
+}
+
+static void decode(float *out, const struct sg_message *m, size_t first, size_t count) {
+    decode_bits(out, m, first, count, 1);
+}
+
+static bool valid(const struct sg_message *m) {
+    return valid_bits(m, 1);
 }
 
 /* One block of a part while it is in the cache: what is summed of it, and all bits of the bytes that begin in it. */
@@ -121,7 +197,7 @@ static struct sums write_part(uint8_t *packed, const struct sg_numbers *n, const
 
 static size_t encode(uint8_t *data, const struct sg_numbers *n, const struct kind *kind, double *bits) {
     SG_ASSERT(n->count == 0 || (n->parts > 0 && sg_all_finite(n->value, n->count)));
-    uint8_t *packed = data + HEAD + PART * n->parts;
+    uint8_t *packed = data + bits_at(n->parts, 1);
     wire_store32(data, (uint32_t)n->parts);
     *bits = (double)n->count;
     for (size_t i = 0, first = 0; i < n->parts; first += n->part[i++]) {
@@ -129,65 +205,27 @@ static size_t encode(uint8_t *data, const struct sg_numbers *n, const struct kin
         const struct sums s = write_part(packed, n, kind, &p);
         float value[2];
         *bits += kind->values(n, &p, &s, value);
-        wire_store32(data + HEAD + PART * i, (uint32_t)p.count);
-        for (size_t v = 0; v < 2; v++)
-            wire_store32(data + HEAD + PART * i + 4 + 4 * v, sg_float_bits(value[v]));
+        put_part(data, i, p.count, value, 1);
     }
     return most_bytes(n);
-}
-
-static size_t encode_signs(void *data, const struct sg_numbers *n, double *bits) {
-    return encode(data, n, &(struct kind){true, SG_TERM_MAGNITUDES, mean_magnitude}, bits);
-}
-
-static size_t encode_rms(void *data, const struct sg_numbers *n, double *bits) {
-    return encode(data, n, &(struct kind){true, SG_TERM_SQUARES, root_mean_square}, bits);
-}
-
-static size_t encode_fixed(void *data, const struct sg_numbers *n, double *bits) {
-    return encode(data, n, &(struct kind){.values = fixed_magnitude}, bits);
-}
-
-static size_t encode_two_means(void *data, const struct sg_numbers *n, double *bits) {
-    return encode(data, n, &(struct kind){true, SG_TERM_SIDES, mean_of_each_side}, bits);
-}
-
-/* ---- reading ---- */
-
-static void decode(float *out, const struct sg_message *m, size_t first, size_t count) {
-    const uint8_t *data = m->data;
-    const size_t parts = wire_load32(data), end = first + count;
-    const uint8_t *packed = data + HEAD + PART * parts;
-    const struct sg_code_kernels *kernels = sg_kernels_cpu(NULL)->loops;
-    SG_ASSERT(end <= m->count);
-    for (size_t i = 0, begin = 0, of; i < parts && begin < end; i++, begin += of) {
-        const uint8_t *head = data + HEAD + PART * i;
-        const float value[2] = {sg_float_of_bits(wire_load32(head + 4)), sg_float_of_bits(wire_load32(head + 8))};
-        of = wire_load32(head);
-        const size_t from = first > begin ? first : begin, to = end < begin + of ? end : begin + of;
-        if (from < to)
-            kernels->unpack_signs(out + (from - first), packed, from, to - from, value);
-    }
 }
 
 /* ---- on a GPU ---- */
 
 /* The values of a part that are given, and the bits that a part's two values cost. */
-static double begin_part(uint8_t *head, const struct sg_numbers *n, size_t i, enum sg_two_values values) {
+static double begin_part(uint8_t *data, const struct sg_numbers *n, size_t i, enum sg_two_values values) {
     const struct part p = {i, 0, n->part[i]};
     float value[2] = {0};
     if (values == SG_VALUES_GIVEN)
         (void)fixed_magnitude(n, &p, NULL, value);
-    wire_store32(head, (uint32_t)p.count);
-    for (size_t v = 0; v < 2; v++)
-        wire_store32(head + 4 + 4 * v, sg_float_bits(value[v]));
+    put_part(data, i, p.count, value, 1);
     return values != SG_VALUES_GIVEN && p.count > 0 ? 32 : 0;
 }
 
 static int encode_there(void *data, const struct sg_numbers *n, enum sg_two_values values, size_t *bytes,
                         double *bits) {
     struct sg_device_signs s = {
-        .x = n->value, .count = n->count, .head_bytes = HEAD + PART * n->parts, .parts = n->parts, .values = values};
+        .x = n->value, .count = n->count, .head_bytes = bits_at(n->parts, 1), .parts = n->parts, .values = values};
     uint8_t *head = malloc(s.head_bytes);
     uint32_t *below = values == SG_VALUES_SIDES ? calloc(n->parts + 1, sizeof *below) : NULL;
     int status = head != NULL && (below != NULL || values != SG_VALUES_SIDES) ? SG_KERNEL_OK : SG_KERNEL_MEMORY;
@@ -197,7 +235,7 @@ static int encode_there(void *data, const struct sg_numbers *n, enum sg_two_valu
         *bits = (double)n->count;
         *bytes = most_bytes(n);
         for (size_t i = 0; i < n->parts; i++)
-            *bits += begin_part(head + HEAD + PART * i, n, i, values);
+            *bits += begin_part(head, n, i, values);
         status = n->kernels->codes->write_signs(n->exec, data, &s, below);
         /* A part with numbers of both sides has a second value. */
         for (size_t i = 0; below != NULL && i < n->parts; i++)
@@ -208,65 +246,40 @@ static int encode_there(void *data, const struct sg_numbers *n, enum sg_two_valu
     return status;
 }
 
-static int signs_there(void *data, const struct sg_numbers *n, size_t *bytes, double *bits) {
-    return encode_there(data, n, SG_VALUES_MEAN, bytes, bits);
-}
-
-static int rms_there(void *data, const struct sg_numbers *n, size_t *bytes, double *bits) {
-    return encode_there(data, n, SG_VALUES_RMS, bytes, bits);
-}
-
-static int fixed_there(void *data, const struct sg_numbers *n, size_t *bytes, double *bits) {
-    return encode_there(data, n, SG_VALUES_GIVEN, bytes, bits);
-}
-
-static int two_means_there(void *data, const struct sg_numbers *n, size_t *bytes, double *bits) {
-    return encode_there(data, n, SG_VALUES_SIDES, bytes, bits);
-}
-
 static void read_there(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
                        const struct sg_exec *exec) {
     kernels->codes->read_signs(exec, to, m->data, m->count, m->parts);
 }
 
-static bool valid(const struct sg_message *m) {
-    const uint8_t *data = m->data;
-    const size_t parts = m->bytes >= HEAD ? wire_load32(data) : 0, packed = wire_bytes_of_bits(m->count);
-    if (m->bytes < HEAD || parts > (m->bytes - HEAD) / PART || m->bytes != HEAD + PART * parts + packed)
-        return false;
-    uint64_t count = 0;
-    bool wrong = m->count % 8 > 0 && data[m->bytes - 1] >> m->count % 8;
-    for (size_t i = 0; i < parts; i++) {
-        const uint8_t *head = data + HEAD + PART * i;
-        count += wire_load32(head);
-        for (size_t v = 4; v < PART; v += 4)
-            wrong |= (wire_load32(head + v) & 0x7f800000) == 0x7f800000;
+/* The two functions of a code that writes, and all that a struct sg_code has of them. */
+#define SIGNS_FUNCTIONS(name, values_there, ...)                                                                       \
+    static size_t name##_encode(void *data, const struct sg_numbers *n, double *bits) {                                \
+        return encode(data, n, &(struct kind){__VA_ARGS__}, bits);                                                     \
+    }                                                                                                                  \
+    static int name##_there(void *data, const struct sg_numbers *n, size_t *bytes, double *bits) {                     \
+        return encode_there(data, n, values_there, bytes, bits);                                                       \
     }
-    return count == m->count && !wrong;
-}
+#define SIGNS_CODE(name)                                                                                               \
+    .most_bytes = most_bytes, .encode = name##_encode, .decode = decode, .valid = valid,                               \
+    .encode_on_gpu = name##_there, .read_on_gpu = read_there
+
+SIGNS_FUNCTIONS(signs, SG_VALUES_MEAN, true, SG_TERM_MAGNITUDES, mean_magnitude)
+SIGNS_FUNCTIONS(rms, SG_VALUES_RMS, true, SG_TERM_SQUARES, root_mean_square)
+SIGNS_FUNCTIONS(fixed, SG_VALUES_GIVEN, .values = fixed_magnitude)
+SIGNS_FUNCTIONS(two_means, SG_VALUES_SIDES, true, SG_TERM_SIDES, mean_of_each_side)
 
 const struct sg_code sg_code_signs = {
     .name = "signs",
     .summary = "1 bit a number: its sign, with the mean magnitude of the layer's numbers",
     .number = 16,
-    .most_bytes = most_bytes,
-    .encode = encode_signs,
-    .decode = decode,
-    .valid = valid,
-    .encode_on_gpu = signs_there,
-    .read_on_gpu = read_there,
+    SIGNS_CODE(signs),
 };
 
 const struct sg_code sg_code_signs_rms = {
     .name = "signs-rms",
     .summary = "1 bit a number: its sign, with the root of the mean square of the layer's numbers",
     .number = 17,
-    .most_bytes = most_bytes,
-    .encode = encode_rms,
-    .decode = decode,
-    .valid = valid,
-    .encode_on_gpu = rms_there,
-    .read_on_gpu = read_there,
+    SIGNS_CODE(rms),
 };
 
 static const struct sg_parameter fixed_params[] = {
@@ -278,22 +291,78 @@ const struct sg_code sg_code_signs_fixed = {
     .number = 18,
     .params = fixed_params,
     .n_params = 1,
-    .most_bytes = most_bytes,
-    .encode = encode_fixed,
-    .decode = decode,
-    .valid = valid,
-    .encode_on_gpu = fixed_there,
-    .read_on_gpu = read_there,
+    SIGNS_CODE(fixed),
 };
 
 const struct sg_code sg_code_two_means = {
     .name = "two-means",
     .summary = "1 bit a number: the mean of the layer's numbers of the same sign",
     .number = 19,
-    .most_bytes = most_bytes,
-    .encode = encode_two_means,
-    .decode = decode,
-    .valid = valid,
-    .encode_on_gpu = two_means_there,
-    .read_on_gpu = read_there,
+    SIGNS_CODE(two_means),
+};
+
+/* ---- two bits a number ---- */
+
+static size_t lookup_bytes(const struct sg_numbers *n) {
+    return bytes_of(n->parts, n->count, 2);
+}
+
+static void standardize(const float *x, size_t n, double *mean, double *step) {
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += (double)x[i];
+    *mean = sum / (double)n;
+    for (size_t i = 0; i < n; i++)
+        squares += ((double)x[i] - *mean) * ((double)x[i] - *mean);
+    *step = n > 1 ? 1.5 * sqrt(squares / (double)(n - 1)) : 0;
+}
+
+/* Writes the codes of n >= 1 numbers, of which the first is number `at` of the message, and value [4]. */
+static void write_lookup(uint8_t *codes, float *value, const float *x, size_t n, size_t at) {
+    double mean, step, sum[4] = {0};
+    size_t count[4] = {0};
+    standardize(x, n, &mean, &step);
+    for (size_t i = 0; i < n; i++) {
+        const double level = step > 0 ? rint(((double)x[i] - mean) / step) + 2 : 2;
+        const unsigned code = level < 0 ? 0 : level > 3 ? 3 : (unsigned)level;
+        codes[(at + i) / 4] |= (uint8_t)(code << 2 * ((at + i) % 4));
+        sum[code] += (double)x[i];
+        count[code]++;
+    }
+    for (size_t c = 0; c < 4; c++)
+        value[c] = count[c] > 0 ? (float)(sum[c] / (double)count[c]) : 0;
+}
+
+static size_t encode_lookup(void *to, const struct sg_numbers *n, double *bits) {
+    SG_ASSERT(n->count == 0 || (n->parts > 0 && sg_all_finite(n->value, n->count)));
+    uint8_t *data = to;
+    memset(data, 0, lookup_bytes(n));
+    wire_store32(data, (uint32_t)n->parts);
+    *bits = 2 * (double)n->count;
+    for (size_t i = 0, at = 0; i < n->parts; at += n->part[i++]) {
+        float value[4] = {0};
+        if (n->part[i] > 0)
+            write_lookup(data + bits_at(n->parts, 2), value, n->value + at, n->part[i], at);
+        put_part(data, i, n->part[i], value, 2);
+        *bits += n->part[i] > 0 ? 160 : 0;
+    }
+    return lookup_bytes(n);
+}
+
+static void decode_lookup(float *out, const struct sg_message *m, size_t first, size_t count) {
+    decode_bits(out, m, first, count, 2);
+}
+
+static bool valid_lookup(const struct sg_message *m) {
+    return valid_bits(m, 2);
+}
+
+const struct sg_code sg_code_lookup = {
+    .name = "lookup",
+    .summary = "two bits a number, which name one of four values of a layer: the means of their numbers (SparseLoCo)",
+    .number = 80,
+    .most_bytes = lookup_bytes,
+    .encode = encode_lookup,
+    .decode = decode_lookup,
+    .valid = valid_lookup,
 };

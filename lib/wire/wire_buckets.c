@@ -141,8 +141,9 @@ static void write_fields(const struct wire_buckets *f, uint8_t *data, const stru
 /* Scalars and fields of a stretch after each other while it is in the cache, if a stretch can hold whole buckets. */
 static void write_part(const struct wire_buckets *f, uint8_t *data, const struct sg_numbers *n,
                        const struct wire_part *p) {
-    const bool measured = f->measure != NULL, fits = measured && p->bucket <= CHUNK / 8;
-    const size_t stretch = fits ? CHUNK / 8 / p->bucket * p->bucket * 8 : CHUNK, count = p->count;
+    const bool measured = f->measure != NULL, whole = f->write_stretch != NULL, fits = p->bucket <= CHUNK / 8;
+    const size_t stretch = fits ? CHUNK / 8 / p->bucket * p->bucket * 8 : whole ? 8 * p->bucket : CHUNK;
+    const size_t count = p->count;
     if (measured && !fits) {
 #pragma omp parallel for schedule(dynamic) num_threads(n->threads) if (count > CHUNK)
         for (size_t at = 0; at < count; at += p->bucket)
@@ -151,15 +152,18 @@ static void write_part(const struct wire_buckets *f, uint8_t *data, const struct
 #pragma omp parallel for schedule(dynamic) num_threads(n->threads) if (count > CHUNK)
     for (size_t at = 0; at < count; at += stretch) {
         const size_t end = count - at < stretch ? count : at + stretch;
-        if (fits)
+        if (measured && fits)
             write_scalars(f, data, n, p, at, end);
-        write_fields(f, data, n, p, at, end);
+        if (f->write_stretch != NULL)
+            f->write_stretch(data, n, p, at, end);
+        else
+            write_fields(f, data, n, p, at, end);
     }
 }
 
 /* What a part costs: 32 bits a scalar, and its fields. */
 static double part_bits(const struct wire_layout *l, const struct wire_part *p) {
-    return 32.0 * l->scalars * (double)wire_bucket_count(p->count, p->bucket) + (double)p->bits * (double)p->count;
+    return 32.0 * l->scalars * (double)wire_bucket_count(p->count, p->bucket) + (double)p->bits * (double)p->fields;
 }
 
 size_t wire_buckets_encode(const struct wire_buckets *f, void *to, const struct sg_numbers *n, double *bits) {
@@ -219,7 +223,7 @@ static bool read_piece(const struct wire_buckets *f, const struct sg_code_kernel
         some = count - j < left ? count - j : left;
         load_scalars(scalar, f, data, p, first + j);
         if (checked && ((f->valid_scalars != NULL && !f->valid_scalars(scalar, p->setting)) ||
-                        !f->valid_fields(field + j, some, p->setting)))
+                        (f->valid_fields != NULL && !f->valid_fields(field + j, some, p->setting))))
             return false;
         f->read(kernels, out + j, field + j, some, scalar, p->setting);
     }
@@ -238,6 +242,10 @@ void wire_buckets_decode(const struct wire_buckets *f, float *out, const struct 
         p = wire_next_part(&f->layout, data, i, &p);
         size_t at = first > p.first ? first - p.first : 0;
         const size_t to = end < p.first + p.count ? end - p.first : p.count;
+        if (f->read_stretch != NULL && at < to) {
+            f->read_stretch(out + (p.first + at - first), m, &p, at, to);
+            continue;
+        }
         for (size_t now; at < to; at += now) {
             now = to - at < WIRE_PIECE ? to - at : WIRE_PIECE;
             read_piece(f, kernels, out + (p.first + at - first), field, data, &p, at, now, false);
@@ -273,4 +281,15 @@ bool wire_buckets_valid_before(const struct wire_buckets *f, const struct sg_mes
 bool wire_buckets_valid(const struct wire_buckets *f, const struct sg_message *m) {
     return wire_buckets_valid_before(f, m, WIRE_BUCKETS_TAIL) &&
            wire_load64((const uint8_t *)m->data + m->bytes - WIRE_BUCKETS_TAIL) == 0;
+}
+
+/* ---- what many formats say ---- */
+
+unsigned wire_bits_are_setting(uint32_t setting) {
+    return setting;
+}
+
+bool wire_draws_always(const struct sg_numbers *n) {
+    (void)n;
+    return true;
 }

@@ -91,7 +91,8 @@ struct wire_buckets {
     /* How many numbers share scalars; WIRE_WHOLE_PART = all of a part. NULL = that. */
     size_t (*bucket)(const struct sg_numbers *n);
     uint32_t (*setting)(const struct sg_numbers *n, size_t part);
-    /* scalar [scalars] <- what the bucket x [count] of this part needs, count >= 1. NULL = nothing. */
+    /* scalar [scalars] <- what the bucket x [count] of this part needs, count >= 1. NULL = nothing, or `write_stretch`
+     * writes them. */
     void (*measure)(float *scalar, const float *x, size_t count, size_t part, const struct sg_numbers *n);
     /* field [count] <- x [count], of one bucket; draw is NULL if there are none. */
     void (*write)(const struct sg_code_kernels *kernels, uint32_t *field, const float *x, size_t count,
@@ -99,8 +100,14 @@ struct wire_buckets {
     /* The reverse. It must be safe for any fields that valid_scalars and valid_fields accept. */
     void (*read)(const struct sg_code_kernels *kernels, float *out, const uint32_t *field, size_t count,
                  const float *scalar, uint32_t setting);
-    bool (*valid_scalars)(const float *scalar, uint32_t setting); /* NULL = there are none */
-    bool (*valid_fields)(const uint32_t *field, size_t count, uint32_t setting);
+    /* In the place of the two, for codes that write or read whole buckets at once: the numbers from `begin` up to `end` of
+     * a part. For `write_stretch` begin is a multiple of 8 and of a bucket. What `read_stretch` makes of scalars and
+     * fields that are valid must be finite. */
+    void (*write_stretch)(uint8_t *data, const struct sg_numbers *n, const struct wire_part *p, size_t begin,
+                          size_t end);
+    void (*read_stretch)(float *out, const struct sg_message *m, const struct wire_part *p, size_t begin, size_t end);
+    bool (*valid_scalars)(const float *scalar, uint32_t setting);                /* NULL = there are none */
+    bool (*valid_fields)(const uint32_t *field, size_t count, uint32_t setting); /* NULL = any are valid */
 };
 
 /* Fields a piece: write, read and valid_fields get at most so many at a time. */
@@ -122,19 +129,31 @@ int wire_buckets_encode_on_gpu(const struct wire_buckets *f, void *data, const s
 void wire_buckets_read_on_gpu(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
                               const struct sg_exec *exec);
 
-/* These four as functions NAME_most and so on, for the format `f`. */
-#define WIRE_BUCKETS_FUNCTIONS(name, f)                                                                                \
-    static size_t name##_most(const struct sg_numbers *n) {                                                            \
+/* The four as functions for the format `f`, and how a struct sg_code has them. */
+#define WIRE_BUCKETS_FUNCTIONS(f)                                                                                      \
+    static size_t f##_most(const struct sg_numbers *n) {                                                               \
         return wire_buckets_most(&f, n);                                                                               \
     }                                                                                                                  \
-    static size_t name##_encode(void *data, const struct sg_numbers *n, double *bits) {                                \
+    static size_t f##_encode(void *data, const struct sg_numbers *n, double *bits) {                                   \
         return wire_buckets_encode(&f, data, n, bits);                                                                 \
     }                                                                                                                  \
-    static void name##_decode(float *out, const struct sg_message *m, size_t first, size_t count) {                    \
+    static void f##_decode(float *out, const struct sg_message *m, size_t first, size_t count) {                       \
         wire_buckets_decode(&f, out, m, first, count);                                                                 \
     }                                                                                                                  \
-    static bool name##_valid(const struct sg_message *m) {                                                             \
+    static bool f##_valid(const struct sg_message *m) {                                                                \
         return wire_buckets_valid(&f, m);                                                                              \
     }
+#define WIRE_BUCKETS_CODE(f)                                                                                           \
+    .most_bytes = f##_most, .encode = f##_encode, .decode = f##_decode, .valid = f##_valid, .layout = &f.layout
+
+/* What many formats say in their hooks: bits that are the setting, and draws for every number. */
+unsigned wire_bits_are_setting(uint32_t setting);
+bool wire_draws_always(const struct sg_numbers *n);
+
+/* param[0], or the part's knob in its place, as a whole number of least .. most. */
+static inline uint32_t wire_knob_of(const struct sg_numbers *n, size_t part, uint32_t least, uint32_t most) {
+    const double x = n->knob != NULL ? n->knob[part] : n->param[0];
+    return x < least ? least : x > most ? most : (uint32_t)x;
+}
 
 #endif
