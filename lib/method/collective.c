@@ -1,6 +1,47 @@
-/* collective.c: what coders share that send a selection, and whose workers agree on the positions that count. */
+/* collective.c: what coders and compressors of several rounds share: hooks, messages of floats, a selection of p. */
 #include "method_private.h"
 #include "sg_debug.h"
+
+size_t method_first_knob(const double *param) {
+    (void)param;
+    return 0;
+}
+
+size_t method_float_an_element(const struct sg_layout *layout) {
+    return layout->offset[layout->n_layers];
+}
+
+size_t method_float_a_layer(const struct sg_layout *layout) {
+    return layout->n_layers;
+}
+
+size_t method_elements(const struct sg_shared *s) {
+    return s->layout.offset[s->layout.n_layers];
+}
+
+size_t method_count_all(const struct sg_worker *w) {
+    const struct sg_layout *layout = &w->shared->layout;
+    for (size_t l = 0; l < layout->n_layers; l++)
+        w->count[l] = layout->offset[l + 1] - layout->offset[l];
+    return layout->offset[layout->n_layers];
+}
+
+size_t method_code_bytes(const struct sg_shared *s, const struct sg_code *code) {
+    return code->most_bytes(
+        &(struct sg_numbers){.count = method_elements(s), .parts = s->layout.n_layers, .param = s->param});
+}
+
+void method_send_floats(const struct sg_worker *w, size_t n, size_t count, const uint32_t *index, const float *value,
+                        double bits, struct sg_message *out) {
+    *out = (struct sg_message){.code = &sg_code_fp32,
+                               .n = n,
+                               .count = count,
+                               .index = index,
+                               .data = value,
+                               .bytes = count * sizeof *value,
+                               .bits = bits,
+                               .layer_count = w->count};
+}
 
 struct sg_select method_selection(const struct sg_worker *w, const float *p) {
     const struct sg_layout *layout = &w->shared->layout;
@@ -23,14 +64,9 @@ void method_topk_message(struct sg_worker *w, const float *p, struct sg_message 
     SG_ASSERT(status == SG_KERNEL_OK || status == SG_KERNEL_MEMORY);
     for (size_t l = 0; status == SG_KERNEL_OK && l < layout->n_layers; l++)
         count += w->count[l];
-    *out = (struct sg_message){.code = status == SG_KERNEL_OK ? &sg_code_fp32 : NULL,
-                               .n = layout->offset[layout->n_layers],
-                               .count = count,
-                               .index = w->index,
-                               .data = w->value,
-                               .bytes = count * sizeof(float),
-                               .bits = 64.0 * (double)count,
-                               .layer_count = w->count};
+    method_send_floats(w, method_elements(w->shared), count, w->index, w->value, 64.0 * (double)count, out);
+    if (status != SG_KERNEL_OK)
+        out->code = NULL;
 }
 
 uint32_t method_position(const struct sg_message *m, size_t j) {

@@ -12,11 +12,6 @@ static sg_status check(const double *param, size_t d, struct sg_error *err) {
     return isnan(param[LAMBDA]) ? sg_fail(err, SG_ERR_ARGUMENT, "needs 'lambda'") : SG_OK;
 }
 
-static size_t knob(const double *param) {
-    (void)param;
-    return LAMBDA;
-}
-
 static sg_status open_blocks(struct sg_worker *w, struct sg_error *err) {
     return sg_blocks_open(w, (size_t)w->shared->param[BLOCK], err);
 }
@@ -56,7 +51,7 @@ const struct sg_compressor_ops sg_compress_block_threshold = {
     .params = params,
     .n_params = PARAMS,
     .check = check,
-    .knob = knob,
+    .knob = method_first_knob,
     .open = open_blocks,
     .select = select_blocks,
     .bound = bound,

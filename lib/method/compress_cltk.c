@@ -48,13 +48,7 @@ static void encode(struct sg_worker *w, unsigned round, const float *p, struct s
     }
     for (size_t j = 0; j < c->count; j++)
         to[j] = p[c->position[j]];
-    *out = (struct sg_message){.code = &sg_code_fp32,
-                               .n = c->count,
-                               .count = c->count,
-                               .data = to,
-                               .bytes = c->count * sizeof *to,
-                               .bits = 32.0 * (double)c->count,
-                               .layer_count = out->layer_count};
+    method_send_floats(w, c->count, c->count, NULL, to, 32.0 * (double)c->count, out);
 }
 
 static void combine(const struct sg_shared *s, unsigned round, float *sum) {

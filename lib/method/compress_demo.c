@@ -10,7 +10,6 @@
  * Sums of a transform are in double, columns first and in ascending order, and are rounded once. */
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "method_private.h"
@@ -61,10 +60,12 @@ static void transform(double *out, const double *in, const struct method_chunks 
 }
 
 /* coefficient [height width] <- those of a chunk of x, at most as large as a float can be. */
-static void analyse(float *coefficient, const struct shared_part *t, const struct method_chunks *c, size_t chunk,
+static void analyse(float *coefficient, const struct sg_shared *s, const struct method_chunks *c, size_t chunk,
                     const float *x) {
+    const struct shared_part *t = s->room;
     double in[BLOCK], out[BLOCK];
     const float *from = x + method_chunk_at(c, chunk);
+    in[0] = (double)from[0]; /* no chunk is empty */
     for (size_t i = 0; i < c->height; i++)
         for (size_t j = 0; j < c->width; j++)
             in[i * c->width + j] = (double)from[i * c->columns + j];
@@ -90,30 +91,10 @@ static size_t room(const struct sg_shared *s) {
 }
 
 static void encode(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
+    double positions;
+    const size_t count = method_take_chunks(w, p, (size_t)w->shared->param[CHUNK], analyse, &positions);
     (void)round;
-    const struct sg_shared *s = w->shared;
-    size_t *layer_count = w->scratch, count = 0;
-    float *value = w->data;
-    double bits = 0;
-    for (size_t l = 0; l < s->layout.n_layers; l++) {
-        const struct method_chunks c = method_chunks_of(s, l, (size_t)s->param[CHUNK]);
-        const size_t n = c.height * c.width, before = count, k = s->knob[l] < (double)n ? (size_t)s->knob[l] : n;
-        for (size_t chunk = 0; chunk < c.chunks; chunk++) {
-            float coefficient[BLOCK];
-            analyse(coefficient, s->room, &c, chunk, p);
-            count += method_take_largest(w->index + count, value + count, coefficient, n, k, c.begin + chunk * n);
-        }
-        layer_count[l] = count - before;
-        bits += (32 + ceil(log2((double)n))) * (double)layer_count[l];
-    }
-    *out = (struct sg_message){.code = &sg_code_fp32,
-                               .n = s->layout.offset[s->layout.n_layers],
-                               .count = count,
-                               .index = w->index,
-                               .data = value,
-                               .bytes = count * sizeof *value,
-                               .bits = bits,
-                               .layer_count = layer_count};
+    method_send_floats(w, method_elements(w->shared), count, w->index, w->value, 32.0 * (double)count + positions, out);
 }
 
 /* sum <- workers times the sign, or times the number itself. */
@@ -167,18 +148,12 @@ static void keep(struct sg_worker *w, float *e, const float *sum) {
 }
 
 static sg_status open_demo(struct sg_worker *w, struct sg_error *err) {
-    if (w->shared->feedback.rule->in_updates)
-        return sg_fail(
-            err, SG_ERR_ARGUMENT,
-            "demo: the learning rate must come after the sum, so error feedback cannot be '%s'; use 'gradient'",
-            w->shared->feedback.rule->name);
-    w->scratch = calloc(w->shared->layout.n_layers, sizeof(size_t));
-    return w->scratch != NULL ? SG_OK : sg_fail_memory(err, "demo");
-}
-
-static size_t knob(const double *param) {
-    (void)param;
-    return K;
+    const struct sg_feedback_rule *rule = w->shared->feedback.rule;
+    return !rule->in_updates ? SG_OK
+                             : sg_fail(err, SG_ERR_ARGUMENT,
+                                       "demo: the learning rate must come after the sum, so error feedback cannot be "
+                                       "'%s'; use 'gradient'",
+                                       rule->name);
 }
 
 static const struct sg_parameter params[PARAMS] = {
@@ -197,7 +172,7 @@ const struct sg_compressor_ops sg_compress_demo = {
     .traits = SG_TRAIT_WANTS_FEEDBACK,
     .params = params,
     .n_params = PARAMS,
-    .knob = knob,
+    .knob = method_first_knob,
     .open = open_demo,
     .encode = encode,
     .rounds = &rounds,

@@ -5,11 +5,6 @@
 
 enum { BITS, BLOCK, LEAST_ERROR, PARAMS };
 
-static size_t knob(const double *param) {
-    (void)param;
-    return BITS;
-}
-
 /* With `least-error` C(x) is the projection onto the levels c, so <c, y>^2 / (<c, c> |y|^2) of |x|^2 is kept; that is at least
  * (smallest level / largest level)^2 / n' for n' rotated elements. The other scale has no bound for a single rotation. */
 static double bound(const double *param, size_t n) {
@@ -34,7 +29,7 @@ const struct sg_compressor_ops sg_compress_eden = {
     .traits_of = traits_of,
     .params = sg_code_eden_params,
     .n_params = PARAMS,
-    .knob = knob,
+    .knob = method_first_knob,
     .code = &sg_code_eden,
     .bound = bound,
 };

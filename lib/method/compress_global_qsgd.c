@@ -32,10 +32,6 @@ static size_t length(const struct sg_shared *s, unsigned round) {
     return round == 0 ? s->workers * s->layout.n_layers : s->layout.offset[s->layout.n_layers];
 }
 
-static size_t floats(const struct sg_layout *layout) {
-    return layout->n_layers;
-}
-
 /* Units in p = 1; 0 where all elements of the layer are 0. */
 static double factor_of(const struct sg_shared *s, size_t layer) {
     const double largest = (double)s->memory[layer];
@@ -57,7 +53,7 @@ static void round_layers(const struct sg_worker *w, float *q, const float *p) {
 static void encode_largest(struct sg_worker *w, const float *p, struct sg_message *out) {
     const struct sg_shared *s = w->shared;
     const size_t *offset = s->layout.offset;
-    float *q = ((struct sg_integers *)w->scratch)->q;
+    float *q = w->value;
     for (size_t l = 0; l < s->layout.n_layers; l++)
         q[l] = s->kernels->max_abs(&s->exec, p + offset[l], offset[l + 1] - offset[l]);
     sg_integers_agree(w, s->layout.n_layers, 0, out);
@@ -68,7 +64,7 @@ static void encode(struct sg_worker *w, unsigned round, const float *p, struct s
     if (round == 0) {
         encode_largest(w, p, out);
     } else {
-        round_layers(w, ((struct sg_integers *)w->scratch)->q, p);
+        round_layers(w, w->value, p);
         sg_integers_write(w, length(s, round), (unsigned)s->param[BITS], out);
     }
 }
@@ -87,7 +83,7 @@ static void combine(const struct sg_shared *s, unsigned round, float *sum) {
 static void keep(struct sg_worker *w, float *e, const float *sum) {
     const struct sg_shared *s = w->shared;
     const size_t *offset = s->layout.offset;
-    float *q = ((struct sg_integers *)w->scratch)->q;
+    float *q = w->value;
     (void)sum;
     round_layers(w, q, e);
     for (size_t l = 0; l < s->layout.n_layers; l++) {
@@ -106,7 +102,7 @@ static const struct sg_parameter params[PARAMS] = {
 };
 
 static const struct sg_rounds rounds = {
-    .count = 2, .length = length, .floats = floats, .combine = combine, .keep = keep};
+    .count = 2, .length = length, .floats = method_float_a_layer, .combine = combine, .keep = keep};
 
 const struct sg_compressor_ops sg_compress_global_qsgd = {
     .name = "global-qsgd",
@@ -116,6 +112,7 @@ const struct sg_compressor_ops sg_compress_global_qsgd = {
     .params = params,
     .n_params = PARAMS,
     .open = open_global_qsgd,
+    .data_bytes = sg_integers_bytes,
     .encode = encode,
     .rounds = &rounds,
 };
@@ -185,14 +182,12 @@ static void round_to_powers(const struct sg_worker *w, float *q, const float *p)
 
 static void encode_powers(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
     const struct sg_shared *s = w->shared;
-    const size_t *offset = s->layout.offset, d = offset[s->layout.n_layers];
-    float *q = ((struct sg_integers *)w->scratch)->q;
+    float *q = w->value;
     if (round == 0) {
         encode_largest(w, p, out);
         return;
     }
-    for (size_t l = 0; l < s->layout.n_layers; l++)
-        w->count[l] = offset[l + 1] - offset[l];
+    const size_t d = method_count_all(w);
     round_to_powers(w, q, p);
     *out = (struct sg_message){.n = d, .count = d, .layer_count = w->count};
     method_write(w, &sg_code_natural_8, (struct sg_numbers){.value = q, .count = d}, out);
@@ -242,7 +237,7 @@ static void combine_powers(const struct sg_shared *s, unsigned round, float *sum
 static void keep_powers(struct sg_worker *w, float *e, const float *sum) {
     const struct sg_shared *s = w->shared;
     const size_t *offset = s->layout.offset;
-    float *q = ((struct sg_integers *)w->scratch)->q;
+    float *q = w->value;
     (void)sum;
     round_to_powers(w, q, e);
     for (size_t l = 0; l < s->layout.n_layers; l++)
@@ -265,7 +260,7 @@ static const struct sg_parameter power_params[PARAMS] = {
 static const struct sg_rounds power_rounds = {.count = 2,
                                               .hears = true,
                                               .length = length,
-                                              .floats = floats,
+                                              .floats = method_float_a_layer,
                                               .room = room_for_pieces,
                                               .combine = combine_powers,
                                               .keep = keep_powers};
@@ -278,6 +273,7 @@ const struct sg_compressor_ops sg_compress_global_qsgd_exp = {
     .params = power_params,
     .n_params = PARAMS,
     .open = open_powers,
+    .data_bytes = sg_integers_bytes,
     .encode = encode_powers,
     .rounds = &power_rounds,
 };

@@ -25,16 +25,9 @@ static sg_status check(const double *param, size_t d, struct sg_error *err) {
     return isnan(param[STEP]) ? sg_fail(err, SG_ERR_ARGUMENT, "needs 'step'") : SG_OK;
 }
 
-static size_t knob(const double *param) {
-    (void)param;
-    return STEP;
-}
-
 static size_t message_bytes(const struct sg_shared *s) {
-    const struct sg_numbers all = {
-        .count = s->layout.offset[s->layout.n_layers], .parts = s->layout.n_layers, .param = s->param};
     const size_t unit = sizeof(float);
-    return (sg_code_grid.most_bytes(&all) + unit - 1) / unit * unit;
+    return (method_code_bytes(s, &sg_code_grid) + unit - 1) / unit * unit;
 }
 
 /* A message, and behind it all of p as it is read back. */
@@ -78,7 +71,7 @@ static int select_nonzero(struct sg_worker *w, const struct sg_select *nonzero, 
  * the message; it is a multiple of D, which needs no rounding, or beyond b bits. */
 static void encode_grid(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
     const struct sg_shared *s = w->shared;
-    const size_t layers = s->layout.n_layers, d = s->layout.offset[layers];
+    const size_t d = method_count_all(w);
     const double nearest[PARAMS] = {[BITS] = s->param[BITS]};
     struct grid *g = w->scratch;
     float *rounded = (float *)((char *)w->data + message_bytes(s));
@@ -86,10 +79,8 @@ static void encode_grid(struct sg_worker *w, unsigned round, const float *p, str
     size_t count;
     bool is_cut;
     (void)round;
-    for (size_t l = 0; l < layers; l++) {
+    for (size_t l = 0; l < s->layout.n_layers; l++)
         g->step[l] = fmin(s->knob[l] * w->unit, (double)FLT_MAX);
-        w->count[l] = s->layout.offset[l + 1] - s->layout.offset[l];
-    }
     w->status = method_write(w, &sg_code_grid,
                              (struct sg_numbers){.value = p, .count = d, .param = s->param, .knob = g->step}, &all);
     if (w->status != SG_KERNEL_OK)
@@ -134,7 +125,7 @@ const struct sg_compressor_ops sg_compress_grid = {
     .params = params,
     .n_params = PARAMS,
     .check = check,
-    .knob = knob,
+    .knob = method_first_knob,
     .open = open_grid,
     .data_bytes = data_bytes,
     .encode = encode_grid,

@@ -3,52 +3,19 @@
 #include "method_private.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { BOUND, PARAMS };
 
-struct room {
-    size_t *count; /* [n_layers] */
-    void *data;
-};
-
-static struct sg_numbers numbers_of(const struct sg_worker *w, const double *param) {
-    const struct sg_layout *layout = &w->shared->layout;
-    return (struct sg_numbers){.count = layout->offset[layout->n_layers],
-                               .parts = layout->n_layers,
-                               .param = param,
-                               .kernels = w->shared->kernels,
-                               .threads = w->shared->exec.threads};
-}
-
-static sg_status open_inceptionn(struct sg_worker *w, struct sg_error *err) {
-    const struct sg_layout *layout = &w->shared->layout;
-    const struct sg_numbers all = numbers_of(w, w->shared->param);
-    struct room *room =
-        malloc(sizeof *room + layout->n_layers * sizeof *room->count + sg_code_inceptionn.most_bytes(&all));
-    if (room == NULL)
-        return sg_fail_memory(err, "inceptionn");
-    room->count = (size_t *)(room + 1);
-    room->data = room->count + layout->n_layers;
-    for (size_t l = 0; l < layout->n_layers; l++)
-        room->count[l] = layout->offset[l + 1] - layout->offset[l];
-    w->scratch = room;
-    return SG_OK;
+static size_t data_bytes(const struct sg_shared *s) {
+    return method_code_bytes(s, &sg_code_inceptionn);
 }
 
 static void encode(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
-    const struct room *room = w->scratch;
     const double param[PARAMS] = {[BOUND] = w->shared->param[BOUND] * w->unit};
-    struct sg_numbers numbers = numbers_of(w, param);
     (void)round;
-    numbers.value = p;
-    numbers.part = room->count;
-    *out = (struct sg_message){.code = &sg_code_inceptionn,
-                               .n = numbers.count,
-                               .count = numbers.count,
-                               .data = room->data,
-                               .layer_count = room->count};
-    out->bytes = sg_code_inceptionn.encode(room->data, &numbers, &out->bits);
+    out->n = out->count = method_count_all(w);
+    w->status =
+        method_write(w, &sg_code_inceptionn, (struct sg_numbers){.value = p, .count = out->count, .param = param}, out);
 }
 
 static sg_status check(const double *param, size_t d, struct sg_error *err) {
@@ -75,7 +42,7 @@ const struct sg_compressor_ops sg_compress_inceptionn = {
     .params = params,
     .n_params = PARAMS,
     .check = check,
-    .open = open_inceptionn,
+    .data_bytes = data_bytes,
     .encode = encode,
     .bound = bound,
 };

@@ -4,30 +4,10 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "sg_rng.h"
 
 enum { REST = SG_SHARE_PARAMS, PARAMS };
-
-/* The values of a message, room for a random subset, and how many entries each layer has. */
-struct room {
-    float *value;   /* [d] */
-    uint32_t *rest; /* [d] */
-    size_t *count;  /* [n_layers] */
-};
-
-static sg_status open_induced(struct sg_worker *w, struct sg_error *err) {
-    const size_t layers = w->shared->layout.n_layers, d = w->shared->layout.offset[layers];
-    struct room *room = w->scratch =
-        malloc(sizeof *room + layers * sizeof(size_t) + d * (sizeof(float) + sizeof(uint32_t)));
-    if (room == NULL)
-        return sg_fail_memory(err, "induced");
-    room->count = (size_t *)(room + 1);
-    room->value = (float *)(room->count + layers);
-    room->rest = (uint32_t *)(room->value + d);
-    return SG_OK;
-}
 
 /* How many of the n numbers beside the k largest are drawn. */
 static size_t drawn_of(double share, size_t k, size_t n) {
@@ -62,24 +42,14 @@ static size_t encode_layer(const struct sg_worker *w, size_t l, const float *x, 
 
 static void encode_induced(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
     const struct sg_shared *s = w->shared;
-    struct room *room = w->scratch;
-    uint32_t *index = w->data;
     size_t sent = 0;
     sg_rng rng = sg_rng_open(s->seed, SG_RNG_COMPRESS, w->number, s->step);
     (void)round;
-    for (size_t l = 0; l < s->layout.n_layers; l++) {
-        room->count[l] =
-            encode_layer(w, l, p + s->layout.offset[l], &rng, room->rest, index + sent, room->value + sent);
-        sent += room->count[l];
+    for (size_t l = 0; l < s->layout.n_layers; l++) { /* w->data has room for a random subset */
+        w->count[l] = encode_layer(w, l, p + s->layout.offset[l], &rng, w->data, w->index + sent, w->value + sent);
+        sent += w->count[l];
     }
-    *out = (struct sg_message){.code = &sg_code_fp32,
-                               .n = s->layout.offset[s->layout.n_layers],
-                               .count = sent,
-                               .index = index,
-                               .data = room->value,
-                               .bytes = sent * sizeof *room->value,
-                               .bits = 64.0 * (double)sent,
-                               .layer_count = room->count};
+    method_send_floats(w, method_elements(s), sent, w->index, w->value, 64.0 * (double)sent, out);
 }
 
 /* (1 - k / n) omega of the rest, omega = (n - k) / drawn - 1, written as 1 - delta. */
@@ -104,7 +74,6 @@ const struct sg_compressor_ops sg_compress_induced = {
     .n_params = PARAMS,
     .check = sg_share_check,
     .knob = sg_share_knob,
-    .open = open_induced,
     .encode = encode_induced,
     .bound = bound,
 };

@@ -6,11 +6,6 @@
 
 enum { BITS, BUCKET, STOCHASTIC, PARAMS };
 
-static size_t knob(const double *param) {
-    (void)param;
-    return BITS;
-}
-
 static unsigned random_if(bool at_random) {
     return at_random ? SG_TRAIT_RANDOM | SG_TRAIT_UNBIASED : 0;
 }
@@ -49,7 +44,7 @@ const struct sg_compressor_ops sg_compress_int_block = {
     .traits_of = traits_int_block,
     .params = sg_code_int_block_params,
     .n_params = PARAMS,
-    .knob = knob,
+    .knob = method_first_knob,
     .code = &sg_code_int_block,
     .bound = bound_int_block,
 };
@@ -67,6 +62,6 @@ const struct sg_compressor_ops sg_compress_minmax = {
     .traits_of = traits_minmax,
     .params = sg_code_minmax_params,
     .n_params = PARAMS,
-    .knob = knob,
+    .knob = method_first_knob,
     .code = &sg_code_minmax,
 };

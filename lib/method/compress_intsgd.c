@@ -32,22 +32,13 @@ static double most_of(const struct sg_shared *s) {
 static void encode(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
     const struct sg_shared *s = w->shared;
     const size_t d = length(s, round);
-    const struct sg_integers *room = w->scratch;
     if (s->memory[NEXT] > 0) {
-        sg_integers_round(w, room->q, p, 0, d, (double)s->memory[NEXT], most_of(s));
+        sg_integers_round(w, w->value, p, 0, d, (double)s->memory[NEXT], most_of(s));
         sg_integers_write(w, d, (unsigned)s->param[BITS], out);
         return;
     }
-    memcpy(room->q, p, d * sizeof *p);
-    for (size_t l = 0; l < s->layout.n_layers; l++)
-        room->count[l] = s->layout.offset[l + 1] - s->layout.offset[l];
-    *out = (struct sg_message){.code = &sg_code_fp32,
-                               .n = d,
-                               .count = d,
-                               .data = room->q,
-                               .bytes = d * sizeof *p,
-                               .bits = 32.0 * (double)d,
-                               .layer_count = room->count};
+    memcpy(w->value, p, d * sizeof *p);
+    method_send_floats(w, d, method_count_all(w), NULL, w->value, 32.0 * (double)d, out);
 }
 
 static void combine(const struct sg_shared *s, unsigned round, float *sum) {
@@ -68,12 +59,11 @@ static void keep(struct sg_worker *w, float *e, const float *sum) {
     const struct sg_shared *s = w->shared;
     const size_t d = length(s, 0);
     const double alpha = (double)s->memory[NOW];
-    const struct sg_integers *room = w->scratch;
     (void)sum;
     if (alpha > 0)
-        sg_integers_round(w, room->q, e, 0, d, alpha, most_of(s));
+        sg_integers_round(w, w->value, e, 0, d, alpha, most_of(s));
     for (size_t i = 0; i < d; i++)
-        e[i] = alpha > 0 ? e[i] - (float)((double)room->q[i] / alpha) : 0;
+        e[i] = alpha > 0 ? e[i] - (float)((double)w->value[i] / alpha) : 0;
 }
 
 static sg_status open_intsgd(struct sg_worker *w, struct sg_error *err) {
@@ -100,6 +90,7 @@ const struct sg_compressor_ops sg_compress_intsgd = {
     .params = params,
     .n_params = PARAMS,
     .open = open_intsgd,
+    .data_bytes = sg_integers_bytes,
     .encode = encode,
     .rounds = &rounds,
 };

@@ -31,11 +31,6 @@ const struct sg_compressor_ops sg_compress_natural_8 = {
     .code = &sg_code_natural_8,
 };
 
-static size_t knob(const double *param) {
-    (void)param;
-    return LEVELS;
-}
-
 /* omega = 1/8 + sqrt(b) 2^(1-s) min(1, sqrt(b) 2^(1-s)) for b numbers in a bucket (Theorem 3), for either norm. */
 static double bound_dithering(const double *param, size_t n) {
     const double least = sqrt(fmin(param[BUCKET], (double)n)) * exp2(1 - param[LEVELS]);
@@ -49,7 +44,7 @@ const struct sg_compressor_ops sg_compress_dithering = {
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_UNBIASED | SG_TRAIT_DENSE | SG_TRAIT_RANDOM | SG_TRAIT_GPU,
     .params = sg_code_dithering_params,
     .n_params = 3,
-    .knob = knob,
+    .knob = method_first_knob,
     .code = &sg_code_dithering,
     .bound = bound_dithering,
 };

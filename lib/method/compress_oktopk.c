@@ -29,12 +29,6 @@ struct own_part {
 };
 enum { OWN_DOUBLES = sizeof(struct own_part) / sizeof(double) };
 
-/* What a worker keeps within a step. */
-struct step_part {
-    size_t count;
-    double used; /* the threshold that chose its entries */
-};
-
 /* The sums that reach the threshold of all, and the new bounds. They stand in `room` one after another. */
 struct arrived {
     size_t *count;   /* [1] */
@@ -43,26 +37,18 @@ struct arrived {
     float *value;    /* [d] */
 };
 
-static size_t d_of(const struct sg_shared *s) {
-    return s->layout.offset[s->layout.n_layers];
-}
-
 static size_t bounds_of(const struct sg_shared *s) {
     return s->layout.n_layers * (s->workers + 1);
 }
 
 static size_t room(const struct sg_shared *s) {
-    return (1 + bounds_of(s)) * sizeof(size_t) + d_of(s) * (sizeof(uint32_t) + sizeof(float));
+    return (1 + bounds_of(s)) * sizeof(size_t) + method_elements(s) * (sizeof(uint32_t) + sizeof(float));
 }
 
 static struct arrived arrived_of(const struct sg_shared *s) {
     size_t *const count = s->room, *const bound = count + 1;
     uint32_t *const index = (uint32_t *)(bound + bounds_of(s));
-    return (struct arrived){count, bound, index, (float *)(index + d_of(s))};
-}
-
-static size_t floats(const struct sg_layout *layout) {
-    return layout->n_layers; /* the threshold of all in each layer; 0 = not known yet */
+    return (struct arrived){count, bound, index, (float *)(index + method_elements(s))};
 }
 
 static size_t worker_doubles(const struct sg_layout *layout) {
@@ -90,7 +76,7 @@ static sg_status open_oktopk(struct sg_worker *w, struct sg_error *err) {
         own[l].begin = (double)even_bound(s, l, w->number);
         own[l].end = (double)even_bound(s, l, w->number + 1);
     }
-    w->scratch = calloc(s->layout.n_layers, sizeof(struct step_part) + sizeof(size_t));
+    w->scratch = calloc(s->layout.n_layers, sizeof(double)); /* the thresholds that chose the entries of this step */
     return w->scratch != NULL ? SG_OK : sg_fail_memory(err, "ok-topk");
 }
 
@@ -117,63 +103,43 @@ static double local_threshold(const struct sg_worker *w, size_t l, const float *
 static void send_own(struct sg_worker *w, const float *p, struct sg_message *out) {
     const struct sg_shared *s = w->shared;
     struct own_part *own = (struct own_part *)w->state;
-    struct step_part *now = w->scratch;
-    size_t *layer_count = (size_t *)(now + s->layout.n_layers);
-    float *value = w->data;
+    double *used = w->scratch;
     size_t count = 0, away = 0;
     for (size_t l = 0; l < s->layout.n_layers; l++) {
         const size_t begin = s->layout.offset[l], n = s->layout.offset[l + 1] - begin, k = share(s, l), before = count;
-        const double t = now[l].used = n > 0 ? local_threshold(w, l, p + begin, n, k) : 0;
+        const double t = used[l] = n > 0 ? local_threshold(w, l, p + begin, n, k) : 0;
         for (size_t i = begin; i < begin + n; i++)
             if (reaches(p[i], t)) {
                 w->index[count] = (uint32_t)i;
-                value[count++] = p[i];
+                w->value[count++] = p[i];
                 away += (double)i < own[l].begin || (double)i >= own[l].end;
             }
-        layer_count[l] = count - before;
-        own[l].threshold = 3 * layer_count[l] < 2 * k   ? t / LOCAL_STEP
-                           : 4 * layer_count[l] > 5 * k ? t * LOCAL_STEP
-                                                        : t;
+        w->count[l] = count - before;
+        own[l].threshold = 3 * w->count[l] < 2 * k ? t / LOCAL_STEP : 4 * w->count[l] > 5 * k ? t * LOCAL_STEP : t;
     }
     const double bounds = is_due(s, REPARTITION) ? (double)(s->layout.n_layers * (s->workers - 1)) : 0;
-    *out = (struct sg_message){.code = &sg_code_fp32,
-                               .n = d_of(s),
-                               .count = count,
-                               .index = w->index,
-                               .data = value,
-                               .bytes = count * sizeof *value,
-                               .bits = 64.0 * (double)away + 32.0 * bounds,
-                               .layer_count = layer_count};
+    method_send_floats(w, method_elements(s), count, w->index, w->value, 64.0 * (double)away + 32.0 * bounds, out);
 }
 
 static void send_region(struct sg_worker *w, struct sg_message *out) {
     const struct sg_shared *s = w->shared;
     const struct arrived all = arrived_of(s);
     struct own_part *own = (struct own_part *)w->state;
-    size_t *layer_count = (size_t *)((struct step_part *)w->scratch + s->layout.n_layers);
-    float *value = w->data;
     size_t count = 0;
     for (size_t l = 0, j = 0; l < s->layout.n_layers; l++) {
         const size_t before = count;
         for (; j < *all.count && all.index[j] < s->layout.offset[l + 1]; j++)
             if ((double)all.index[j] >= own[l].begin && (double)all.index[j] < own[l].end) {
                 w->index[count] = all.index[j];
-                value[count++] = all.value[j];
+                w->value[count++] = all.value[j];
             }
-        layer_count[l] = count - before;
+        w->count[l] = count - before;
         if (is_due(s, REPARTITION)) {
             own[l].begin = (double)all.bound[l * (s->workers + 1) + w->number];
             own[l].end = (double)all.bound[l * (s->workers + 1) + w->number + 1];
         }
     }
-    *out = (struct sg_message){.code = &sg_code_fp32,
-                               .n = d_of(s),
-                               .count = count,
-                               .index = w->index,
-                               .data = value,
-                               .bytes = count * sizeof *value,
-                               .bits = 64.0 * (double)count,
-                               .layer_count = layer_count};
+    method_send_floats(w, method_elements(s), count, w->index, w->value, 64.0 * (double)count, out);
 }
 
 static void encode(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
@@ -235,10 +201,10 @@ static void keep(struct sg_worker *w, float *e, const float *sum) {
     (void)sum;
     const struct sg_shared *s = w->shared;
     const struct arrived all = arrived_of(s);
-    const struct step_part *now = w->scratch;
+    const double *used = w->scratch;
     for (size_t l = 0, j = 0; l < s->layout.n_layers; l++)
         for (; j < *all.count && all.index[j] < s->layout.offset[l + 1]; j++)
-            if (reaches(e[all.index[j]], now[l].used))
+            if (reaches(e[all.index[j]], used[l]))
                 e[all.index[j]] = 0;
 }
 
@@ -250,7 +216,7 @@ static const struct sg_parameter params[PARAMS] = {
 };
 
 static const struct sg_rounds rounds = {
-    .count = 2, .hears = true, .floats = floats, .room = room, .combine = combine, .keep = keep};
+    .count = 2, .hears = true, .floats = method_float_a_layer, .room = room, .combine = combine, .keep = keep};
 
 const struct sg_compressor_ops sg_compress_ok_topk = {
     .name = "ok-topk",

@@ -13,7 +13,6 @@
 #include "method_private.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_debug.h"
@@ -138,27 +137,21 @@ static void encode(struct sg_worker *w, unsigned round, const float *p, struct s
     const struct sg_shared *s = w->shared;
     const struct sg_products *products = s->kernels->products;
     float *to = w->data;
-    size_t *count = (size_t *)w->scratch, n = 0;
+    size_t n = 0;
     for (size_t l = 0; l < s->layout.n_layers; l++) {
         const struct matrix a = matrix_at(s, l);
         const struct sg_shape shape = shape_of(&a);
         const float *m = p + a.begin;
-        count[l] = part_of(&a, round);
+        w->count[l] = part_of(&a, round);
         if (a.rank == 0 && round == 0)
-            s->kernels->copy(&s->exec, to + n, m, count[l]);
+            s->kernels->copy(&s->exec, to + n, m, w->count[l]);
         else if (round == 0)
             products->times(&s->exec, to + n, m, a.q, &shape);
         else if (a.rank > 0)
             products->transposed(&s->exec, to + n, m, a.p, &shape);
-        n += count[l];
+        n += w->count[l];
     }
-    *out = (struct sg_message){.code = &sg_code_fp32,
-                               .n = n,
-                               .count = n,
-                               .data = to,
-                               .bytes = n * sizeof *to,
-                               .bits = 32.0 * (double)n,
-                               .layer_count = count};
+    method_send_floats(w, n, n, NULL, to, 32.0 * (double)n, out);
 }
 
 /* Makes the columns of sum [rank][columns] those of Q; host is the same for the host. If one is 0, the old column stays
@@ -221,24 +214,13 @@ static void keep(struct sg_worker *w, float *e, const float *sum) {
     }
 }
 
-/* scratch says how many numbers of each layer a message has. */
 static sg_status open_powersgd(struct sg_worker *w, struct sg_error *err) {
-    const struct sg_shared *s = w->shared;
-    bool any = false;
-    for (size_t l = 0; l < s->layout.n_layers; l++)
-        any |= matrix_at(s, l).rank > 0;
-    if (!any)
-        return sg_fail(
-            err, SG_ERR_ARGUMENT,
-            "powersgd: no layer is a matrix that two factors of this rank would make smaller: use a task with "
-            "matrices, scope: layer and a smaller rank");
-    w->scratch = calloc(s->layout.n_layers, sizeof(size_t));
-    return w->scratch != NULL ? SG_OK : sg_fail_memory(err, "powersgd");
-}
-
-static size_t knob(const double *param) {
-    (void)param;
-    return RANK;
+    for (size_t l = 0; l < w->shared->layout.n_layers; l++)
+        if (matrix_at(w->shared, l).rank > 0)
+            return SG_OK;
+    return sg_fail(err, SG_ERR_ARGUMENT,
+                   "powersgd: no layer is a matrix that two factors of this rank would make smaller: use a task with "
+                   "matrices, scope: layer and a smaller rank");
 }
 
 static const struct sg_parameter params[PARAMS] = {
@@ -259,7 +241,7 @@ const struct sg_compressor_ops sg_compress_powersgd = {
     .traits = SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_DENSE | SG_TRAIT_GPU,
     .params = params,
     .n_params = PARAMS,
-    .knob = knob,
+    .knob = method_first_knob,
     .open = open_powersgd,
     .encode = encode,
     .rounds = &rounds,

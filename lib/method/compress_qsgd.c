@@ -5,11 +5,6 @@
 
 enum { LEVELS, BUCKET, MAX_NORM, PARAMS };
 
-static size_t knob(const double *param) {
-    (void)param;
-    return LEVELS;
-}
-
 /* E|x - C(x)|^2 <= omega |x|^2 with omega = min(b / s^2, sqrt(b) / s) for b numbers in a bucket (Lemma 3.1), written as
  * 1 - delta. By the largest magnitude N <= |x| the same bound holds: the error of a number is at most N^2 / (4 s^2). */
 static double bound(const double *param, size_t n) {
@@ -24,7 +19,7 @@ const struct sg_compressor_ops sg_compress_qsgd = {
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_UNBIASED | SG_TRAIT_DENSE | SG_TRAIT_RANDOM | SG_TRAIT_GPU,
     .params = sg_code_levels_params,
     .n_params = PARAMS,
-    .knob = knob,
+    .knob = method_first_knob,
     .code = &sg_code_levels,
     .bound = bound,
 };

@@ -11,7 +11,8 @@
  *     p    generalised Pareto, and gp in the further stages        A (1 - q^x) / x, with x = (m^2 / v - 1) / 2 and
  *                                   A = m (m^2 / v + 1) / 2; m where v is 0
  *
- * Every five steps a layer takes one stage less if it sent more than 1.2 k on average, and one more if less than 0.8 k. */
+ * Every five steps a layer takes one stage less if it sent more than 1.2 k on average, and one more if less than 0.8
+ * k. */
 #include "method_private.h"
 
 #include <float.h>

@@ -50,10 +50,6 @@ static void send_again(const struct sg_shared *s, unsigned round, float *sum) {
     (void)round;
 }
 
-static size_t floats(const struct sg_layout *layout) {
-    return layout->offset[layout->n_layers];
-}
-
 static void again(const struct sg_shared *s, const float *sum, struct sg_message *out) {
     const size_t layers = s->layout.n_layers, d = s->layout.offset[layers];
     (void)sum;
@@ -63,7 +59,8 @@ static void again(const struct sg_shared *s, const float *sum, struct sg_message
     out->bytes = sg_code_signs_rms.most_bytes(&(struct sg_numbers){.count = d, .parts = layers});
 }
 
-static const struct sg_rounds twice = {.count = 1, .floats = floats, .combine = send_again, .again = again};
+static const struct sg_rounds twice = {
+    .count = 1, .floats = method_float_an_element, .combine = send_again, .again = again};
 
 const struct sg_compressor_ops sg_compress_sign_l2_twice = {
     .name = "sign-l2-twice",
@@ -89,12 +86,9 @@ const struct sg_compressor_ops sg_compress_onebit = {
 enum { TIE, PARAMS };
 
 static void encode_signs(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
-    const struct sg_layout *layout = &w->shared->layout;
     static const double one = 1;
     (void)round;
-    out->n = out->count = layout->offset[layout->n_layers];
-    for (size_t l = 0; l < layout->n_layers; l++)
-        w->count[l] = layout->offset[l + 1] - layout->offset[l];
+    out->n = out->count = method_count_all(w);
     w->status =
         method_write(w, &sg_code_signs_fixed, (struct sg_numbers){.value = p, .count = out->count, .param = &one}, out);
 }

@@ -69,11 +69,6 @@ static sg_status check_strom(const double *param, size_t d, struct sg_error *err
     return param[TAU] > 0 ? SG_OK : sg_fail(err, SG_ERR_ARGUMENT, "needs 'tau', above 0");
 }
 
-static size_t first_knob(const double *param) {
-    (void)param;
-    return 0;
-}
-
 static const struct sg_parameter strom_params[STROM_PARAMS] = {
     [TAU] = {"tau", 0, FLT_MAX, NAN, false,
              "threshold on the gradient's scale, and what is sent: tau with its sign where |p / gamma| >= tau"},
@@ -88,7 +83,7 @@ const struct sg_compressor_ops sg_compress_strom = {
     .params = strom_params,
     .n_params = STROM_PARAMS,
     .check = check_strom,
-    .knob = first_knob,
+    .knob = method_first_knob,
     .open = open_strom,
     .encode = encode_strom,
 };
@@ -108,10 +103,6 @@ static void encode_topk(struct sg_worker *w, unsigned round, const float *p, str
 static double bound_topk(const double *param, size_t n) {
     const size_t knob = sg_share_knob(param), k = sg_share_of(param[knob], knob == SG_SHARE_DENSITY, n);
     return n > 0 ? fmin(1 / (double)k, (double)k / (double)n) : 1;
-}
-
-static size_t floats(const struct sg_layout *layout) {
-    return layout->offset[layout->n_layers];
 }
 
 /* x <- what is left of x + sum / workers when the k largest of it are sent as their mean magnitude; sum <- that, as often
@@ -162,7 +153,7 @@ static void again_stc(const struct sg_shared *s, const float *sum, struct sg_mes
 }
 
 static const struct sg_rounds stc_rounds = {
-    .count = 1, .floats = floats, .room = room_stc, .combine = combine_stc, .again = again_stc};
+    .count = 1, .floats = method_float_an_element, .room = room_stc, .combine = combine_stc, .again = again_stc};
 
 static const struct sg_parameter topk_params[SG_SHARE_PARAMS] = {
     [SG_SHARE_K] = SG_SHARE_K_PARAMETER,
@@ -276,7 +267,7 @@ const struct sg_compressor_ops sg_compress_dryden = {
     .params = dryden_params,
     .n_params = DRYDEN_PARAMS,
     .check = check_dryden,
-    .knob = first_knob,
+    .knob = method_first_knob,
     .open = sg_positions_open,
     .encode = encode_dryden,
     .bound = bound_dryden,

@@ -33,37 +33,22 @@ static size_t room(const struct sg_shared *s) {
            s->layout.offset[s->layout.n_layers] * (sizeof(uint32_t) + sizeof(float));
 }
 
+static void read_tile(float *tile, const struct sg_shared *s, const struct method_chunks *c, size_t chunk,
+                      const float *p) {
+    const float *from = p + method_chunk_at(c, chunk);
+    (void)s;
+    for (size_t i = 0; i < c->height * c->width; i++)
+        tile[i] = from[i / c->width * c->columns + i % c->width];
+}
+
 static void encode(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
+    double positions;
     (void)round;
-    const struct sg_shared *s = w->shared;
-    size_t *layer_count = w->scratch, count = 0;
-    float *value = w->data;
-    double bits = 0, positions = 0;
-    for (size_t l = 0; l < s->layout.n_layers; l++) {
-        const struct method_chunks c = method_chunks_of(s, l, (size_t)s->param[CHUNK]);
-        const size_t n = c.height * c.width, before = count, k = s->knob[l] < (double)n ? (size_t)s->knob[l] : n;
-        for (size_t chunk = 0; chunk < c.chunks; chunk++) {
-            float tile[BLOCK];
-            const float *from = p + method_chunk_at(&c, chunk);
-            for (size_t i = 0; i < n; i++)
-                tile[i] = from[i / c.width * c.columns + i % c.width];
-            count += method_take_largest(w->index + count, value + count, tile, n, k, c.begin + chunk * n);
-        }
-        layer_count[l] = count - before;
-        positions += ceil(log2((double)n)) * (double)layer_count[l];
-    }
-    void *data = layer_count + s->layout.n_layers;
-    const struct sg_numbers numbers = {
-        .value = value, .count = count, .part = layer_count, .parts = s->layout.n_layers, .threads = s->exec.threads};
-    const size_t bytes = sg_code_lookup.encode(data, &numbers, &bits);
-    *out = (struct sg_message){.code = &sg_code_lookup,
-                               .n = s->layout.offset[s->layout.n_layers],
-                               .count = count,
-                               .index = w->index,
-                               .data = data,
-                               .bytes = bytes,
-                               .bits = bits + positions,
-                               .layer_count = layer_count};
+    out->n = method_elements(w->shared);
+    out->count = method_take_chunks(w, p, (size_t)w->shared->param[CHUNK], read_tile, &positions);
+    out->index = w->index;
+    w->status = method_write(w, &sg_code_lookup, (struct sg_numbers){.value = w->value, .count = out->count}, out);
+    out->bits += positions;
 }
 
 /* *end <- where the numbers of layer l end in a message; on entry where those before it end. */
@@ -126,12 +111,11 @@ static void combine(const struct sg_shared *s, unsigned round, float *sum) {
     }
 }
 
-/* The message lies in scratch, so w->data has room for its numbers. */
 static void keep(struct sg_worker *w, float *e, const float *sum) {
     (void)sum;
     const struct sg_shared *s = w->shared;
     const struct sg_message *own = &s->heard[w->number];
-    float *value = w->data;
+    float *value = w->value; /* the message lies in w->data */
     own->code->decode(value, own, 0, own->count);
     for (size_t l = 0, j = 0; l < s->layout.n_layers; l++) {
         const struct method_chunks c = method_chunks_of(s, l, (size_t)s->param[CHUNK]);
@@ -143,17 +127,8 @@ static void keep(struct sg_worker *w, float *e, const float *sum) {
     }
 }
 
-/* scratch: how many numbers each layer has, and the data of the message. */
-static sg_status open_tiles(struct sg_worker *w, struct sg_error *err) {
-    const size_t layers = w->shared->layout.n_layers, d = w->shared->layout.offset[layers];
-    const struct sg_numbers all = {.count = d, .parts = layers};
-    w->scratch = calloc(1, layers * sizeof(size_t) + sg_code_lookup.most_bytes(&all));
-    return w->scratch != NULL ? SG_OK : sg_fail_memory(err, "sparseloco");
-}
-
-static size_t knob(const double *param) {
-    (void)param;
-    return K;
+static size_t data_bytes(const struct sg_shared *s) {
+    return method_code_bytes(s, &sg_code_lookup);
 }
 
 static const struct sg_parameter params[PARAMS] = {
@@ -171,8 +146,8 @@ const struct sg_compressor_ops sg_compress_sparseloco = {
     .traits = SG_TRAIT_WANTS_FEEDBACK,
     .params = params,
     .n_params = PARAMS,
-    .knob = knob,
-    .open = open_tiles,
+    .knob = method_first_knob,
+    .data_bytes = data_bytes,
     .encode = encode,
     .rounds = &rounds,
 };

@@ -18,9 +18,6 @@
 
 struct room {
     struct sg_factors *part; /* [n_layers] */
-    float *value;            /* [d] numbers or factors */
-    size_t *count;           /* [n_layers] */
-    uint8_t *data;
     struct sg_triplets matrix;
 };
 
@@ -31,7 +28,7 @@ static bool is_matrix(const struct sg_layout *layout, size_t l) {
 
 sg_status sg_triplets_open(struct sg_worker *w, struct sg_error *err) {
     const struct sg_layout *layout = &w->shared->layout;
-    const size_t layers = layout->n_layers, d = layout->offset[layers];
+    const size_t layers = layout->n_layers;
     size_t elements = 0, side = 0;
     for (size_t l = 0; l < layers; l++)
         if (is_matrix(layout, l)) {
@@ -40,11 +37,9 @@ sg_status sg_triplets_open(struct sg_worker *w, struct sg_error *err) {
             elements = n > elements ? n : elements;
             side = m > side ? m : side;
         }
-    const size_t heads =
-        layers * (sizeof(struct sg_factors) + sizeof(size_t)) + (2 * elements + 2 * side * side) * sizeof(double);
-    const struct sg_numbers all = {.count = d, .parts = layers};
-    struct room *room = w->scratch = malloc(sizeof *room + heads + side * (sizeof(size_t) + sizeof(float)) +
-                                            d * sizeof(float) + sg_code_factors.most_bytes(&all));
+    struct room *room = w->scratch =
+        malloc(sizeof *room + layers * sizeof *room->part + (2 * elements + 2 * side * side) * sizeof(double) +
+               side * (sizeof(size_t) + sizeof(float)));
     if (room == NULL)
         return sg_fail_memory(err, "svd");
     room->part = (struct sg_factors *)(room + 1);
@@ -53,11 +48,12 @@ sg_status sg_triplets_open(struct sg_worker *w, struct sg_error *err) {
     room->matrix.gram = room->matrix.q + elements;
     room->matrix.u = room->matrix.gram + side * side;
     room->matrix.order = (size_t *)(room->matrix.u + side * side);
-    room->count = room->matrix.order + side;
-    room->matrix.size = (float *)(room->count + layers);
-    room->value = room->matrix.size + side;
-    room->data = (uint8_t *)(room->value + d);
+    room->matrix.size = (float *)(room->matrix.order + side);
     return SG_OK;
+}
+
+static size_t data_bytes(const struct sg_shared *s) {
+    return method_code_bytes(s, &sg_code_factors);
 }
 
 static double product(const double *x, const double *y, size_t n) {
@@ -131,10 +127,9 @@ void sg_triplets_encode(struct sg_worker *w, const float *p, struct sg_message *
     struct room *room = w->scratch;
     struct sg_triplets *x = &room->matrix;
     sg_rng rng = sg_rng_open(w->shared->seed, SG_RNG_COMPRESS, w->number, w->shared->step);
-    const size_t d = layout->offset[layout->n_layers];
     for (size_t l = 0; l < layout->n_layers; l++) {
         const size_t begin = layout->offset[l], n = layout->offset[l + 1] - begin;
-        room->count[l] = n;
+        w->count[l] = n;
         room->part[l] = (struct sg_factors){n, 0, 0, p + begin};
         if (!is_matrix(layout, l))
             continue;
@@ -144,14 +139,15 @@ void sg_triplets_encode(struct sg_worker *w, const float *p, struct sg_message *
         x->n = n / x->m;
         decompose(x, p + begin);
         const size_t rank = choose(w, l, x, &rng, x->gram);
-        if (!put_factors(&room->part[l], room->value + begin, x, rank, x->gram) && random) {
-            put_sum(room->value + begin, x, rank, x->gram);
-            room->part[l].value = room->value + begin;
+        if (!put_factors(&room->part[l], w->value + begin, x, rank, x->gram) && random) {
+            put_sum(w->value + begin, x, rank, x->gram);
+            room->part[l].value = w->value + begin;
         }
     }
-    *out = (struct sg_message){
-        .code = &sg_code_factors, .n = d, .count = d, .data = room->data, .layer_count = room->count};
-    out->bytes = sg_factors_encode(room->data, room->part, layout->n_layers, &out->bits);
+    out->code = &sg_code_factors;
+    out->n = out->count = method_elements(w->shared);
+    out->data = w->data;
+    out->bytes = sg_factors_encode(w->data, room->part, layout->n_layers, &out->bits);
 }
 
 /* ---- svd-threshold ---- */
@@ -168,11 +164,6 @@ static size_t choose_above(const struct sg_worker *w, size_t layer, struct sg_tr
 static void encode_above(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
     (void)round;
     sg_triplets_encode(w, p, out, choose_above, false);
-}
-
-static size_t first_knob(const double *param) {
-    (void)param;
-    return 0;
 }
 
 static sg_status check_tau(const double *param, size_t d, struct sg_error *err) {
@@ -197,8 +188,9 @@ const struct sg_compressor_ops sg_compress_svd_threshold = {
     .params = threshold_params,
     .n_params = 1,
     .check = check_tau,
-    .knob = first_knob,
+    .knob = method_first_knob,
     .open = sg_triplets_open,
+    .data_bytes = data_bytes,
     .encode = encode_above,
     .bound = bound_above,
 };
@@ -246,7 +238,8 @@ const struct sg_compressor_ops sg_compress_atomo = {
     .traits = SG_TRAIT_UNBIASED | SG_TRAIT_RANDOM | SG_TRAIT_DENSE,
     .params = atomo_params,
     .n_params = ATOMO_PARAMS,
-    .knob = first_knob,
+    .knob = method_first_knob,
     .open = sg_triplets_open,
+    .data_bytes = data_bytes,
     .encode = encode_at_random,
 };

@@ -88,7 +88,7 @@ static void encode(struct sg_worker *w, unsigned round, const float *p, struct s
     const struct sg_shared *s = w->shared;
     const bool halves = s->param[BITS] == LONGEST;
     const double most = most_of(s);
-    float *q = ((struct sg_integers *)w->scratch)->q;
+    float *q = w->value;
     struct block b = {0};
     while ((round < 2 || halves) && next_block(s, &b)) {
         if (round == 0) { /* E - 1, which is the exponent of the largest magnitude as a normal float; 0 has -127 */
@@ -167,6 +167,7 @@ const struct sg_compressor_ops sg_compress_switchml = {
     .n_params = PARAMS,
     .check = check,
     .open = open_switchml,
+    .data_bytes = sg_integers_bytes,
     .encode = encode,
     .rounds = &rounds,
 };

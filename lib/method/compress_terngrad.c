@@ -3,27 +3,16 @@
  * bucket. Layers may be clipped first, which is a bias. Workers may share the s of each layer, the largest of all. */
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "method_private.h"
 
-enum { CLIP, PARAMS, LANES = 16 };
-
-/* The sum of x[i] - mean, or of its square: element i is added in lane i mod 16, and then lane after lane. */
-static double sum_shifted(const float *x, size_t n, double mean, bool squares) {
-    double lane[LANES] = {0}, sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        const double y = (double)x[i] - mean;
-        lane[i % LANES] += squares ? y * y : y;
-    }
-    for (size_t k = 0; k < LANES; k++)
-        sum += lane[k];
-    return sum;
-}
+enum { CLIP, PARAMS };
 
 /* to [n] <- x, at most `clip` standard deviations of the layer in magnitude. */
 static void clip_layer(float *to, const float *x, size_t n, double clip) {
-    const double mean = n > 0 ? sum_shifted(x, n, 0, false) / (double)n : 0;
-    const double deviation = n > 0 ? sqrt(sum_shifted(x, n, mean, true) / (double)n) : 0;
+    const double mean = sg_mean(x, n, false, 0);
+    const double deviation = n > 0 ? sqrt(sg_squares_around(x, n, false, mean) / (double)n) : 0;
     const float most = (float)fmin(clip * deviation, (double)FLT_MAX);
     for (size_t i = 0; i < n; i++)
         to[i] = fminf(fmaxf(x[i], -most), most);
@@ -31,21 +20,18 @@ static void clip_layer(float *to, const float *x, size_t n, double clip) {
 
 /* Returns p, or p clipped in the worker's room, and counts the elements of each layer. */
 static const float *clipped(struct sg_worker *w, const float *p) {
-    const struct sg_layout *layout = &w->shared->layout;
+    const size_t *offset = w->shared->layout.offset;
     const double clip = w->shared->param[CLIP];
-    for (size_t l = 0; l < layout->n_layers; l++) {
-        const size_t begin = layout->offset[l];
-        w->count[l] = layout->offset[l + 1] - begin;
-        if (clip > 0)
-            clip_layer(w->value + begin, p + begin, w->count[l], clip);
-    }
+    method_count_all(w);
+    for (size_t l = 0; clip > 0 && l < w->shared->layout.n_layers; l++)
+        clip_layer(w->value + offset[l], p + offset[l], w->count[l], clip);
     return clip > 0 ? w->value : p;
 }
 
 static void encode(struct sg_worker *w, const float *scale, const float *p, struct sg_message *out) {
     static const double one_level[] = {1, 4294967295.0, 1};
     const float *value = clipped(w, p);
-    out->n = out->count = w->shared->layout.offset[w->shared->layout.n_layers];
+    out->n = out->count = method_elements(w->shared);
     w->status =
         method_write(w, &sg_code_levels,
                      (struct sg_numbers){.value = value, .count = out->count, .param = one_level, .scale = scale}, out);
@@ -63,27 +49,17 @@ static size_t length(const struct sg_shared *s, unsigned round) {
     return round == 0 ? s->workers * layers : s->layout.offset[layers];
 }
 
-static size_t floats(const struct sg_layout *layout) {
-    return layout->n_layers;
-}
-
 static void encode_largest(struct sg_worker *w, const float *p, struct sg_message *out) {
     const struct sg_shared *s = w->shared;
     const float *value = clipped(w, p);
-    float *largest = w->data;
     const size_t layers = s->layout.n_layers;
-    for (size_t l = 0; l < layers; l++) {
+    float *largest = w->data; /* w->value may have the clipped elements */
+    for (size_t l = 0; l < layers; l++)
         largest[l] = s->kernels->max_abs(&s->exec, value + s->layout.offset[l], w->count[l]);
-        w->index[l] = (uint32_t)(w->number * layers + l);
+    memcpy(w->value, largest, layers * sizeof *largest);
+    sg_integers_agree(w, layers, 0, out);
+    for (size_t l = 0; l < layers; l++)
         w->count[l] = 1;
-    }
-    out->code = &sg_code_fp32;
-    out->n = s->workers * layers;
-    out->count = layers;
-    out->index = w->index;
-    out->data = largest;
-    out->bytes = layers * sizeof *largest;
-    out->bits = 32.0 * (double)layers;
 }
 
 static void encode_shared(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
@@ -96,12 +72,8 @@ static void encode_shared(struct sg_worker *w, unsigned round, const float *p, s
 }
 
 static void take_largest(const struct sg_shared *s, unsigned round, float *sum) {
-    const size_t layers = s->layout.n_layers;
-    for (size_t l = 0; round == 0 && l < layers; l++) {
-        s->memory[l] = 0;
-        for (size_t w = 0; w < s->workers; w++)
-            s->memory[l] = fmaxf(s->memory[l], sum[w * layers + l]);
-    }
+    for (size_t l = 0; round == 0 && l < s->layout.n_layers; l++)
+        s->memory[l] = sg_integers_agreed(s, sum, s->layout.n_layers, l);
 }
 
 /* The room may hold another worker's message by now, but the same draws make this worker's again. */
@@ -113,17 +85,11 @@ static void keep(struct sg_worker *w, float *e, const float *sum) {
 }
 
 static sg_status open_shared(struct sg_worker *w, struct sg_error *err) {
-    const struct sg_shared *s = w->shared;
-    const size_t d = s->layout.offset[s->layout.n_layers];
-    return length(s, 0) <= d ? SG_OK
-                             : sg_fail(err, SG_ERR_ARGUMENT,
-                                       "terngrad-shared: the largest magnitudes of %zu layers by %zu workers are more "
-                                       "numbers than the %zu parameters",
-                                       s->layout.n_layers, s->workers, d);
+    return sg_integers_open(w, w->shared->layout.n_layers, "terngrad-shared", err);
 }
 
 static const struct sg_rounds rounds = {
-    .count = 2, .length = length, .floats = floats, .combine = take_largest, .keep = keep};
+    .count = 2, .length = length, .floats = method_float_a_layer, .combine = take_largest, .keep = keep};
 
 /* ---- the rows ---- */
 

@@ -17,11 +17,6 @@ static sg_status check(const double *param, size_t d, struct sg_error *err) {
     return SG_OK;
 }
 
-static size_t knob(const double *param) {
-    (void)param;
-    return LAMBDA;
-}
-
 static const struct sg_controller_ops *controller(const double *param, double *out) {
     out[0] = param[BUDGET];
     return isnan(param[BUDGET]) ? NULL : &sg_control_budget;
@@ -109,7 +104,7 @@ const struct sg_compressor_ops sg_compress_hard_threshold = {
     .params = params,
     .n_params = PARAMS,
     .check = check,
-    .knob = knob,
+    .knob = method_first_knob,
     .open = open_threshold,
     .select = select_threshold,
     .bound = bound,

@@ -9,35 +9,13 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "sg_rng.h"
 
 enum { TURNS = 20 };
 
-/* Index in w->data, values and the message's bytes here. */
-struct room {
-    size_t *part;  /* [n_layers] */
-    float *value;  /* [d] */
-    uint8_t *data; /* most_bytes of the code */
-};
-
-static struct sg_numbers numbers_of(const struct sg_shared *s, const struct room *room, size_t count) {
-    return (struct sg_numbers){
-        .value = room->value, .count = count, .part = room->part, .parts = s->layout.n_layers, .threads = 1};
-}
-
-static sg_status open_wangni(struct sg_worker *w, struct sg_error *err) {
-    const struct sg_layout *layout = &w->shared->layout;
-    const size_t d = layout->offset[layout->n_layers], heads = layout->n_layers * sizeof(size_t) + d * sizeof(float);
-    const struct sg_numbers all = {.count = d, .parts = layout->n_layers};
-    struct room *room = w->scratch = malloc(sizeof *room + heads + sg_code_least.most_bytes(&all));
-    if (room == NULL)
-        return sg_fail_memory(err, "wangni");
-    room->part = (size_t *)(room + 1);
-    room->value = (float *)(room->part + layout->n_layers);
-    room->data = (uint8_t *)(room->value + d);
-    return SG_OK;
+static size_t data_bytes(const struct sg_shared *s) {
+    return method_code_bytes(s, &sg_code_least);
 }
 
 /* The sum of magnitudes below m, and how many reach it. */
@@ -83,27 +61,19 @@ static size_t draw(const float *x, size_t n, float m, size_t begin, sg_rng *rng,
 
 static void encode_wangni(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
     const struct sg_shared *s = w->shared;
-    struct room *room = w->scratch;
-    uint32_t *index = w->data;
     sg_rng rng = sg_rng_open(s->seed, SG_RNG_COMPRESS, w->number, s->step);
-    size_t sent = 0;
     double positions = 0;
     (void)round;
     for (size_t l = 0; l < s->layout.n_layers; l++) {
         const size_t begin = s->layout.offset[l], n = s->layout.offset[l + 1] - begin;
         const float m = sg_proportional_level(p + begin, n, sg_share_in(s, l, n));
-        room->part[l] = draw(p + begin, n, m, begin, &rng, index + sent, room->value + sent);
-        sent += room->part[l];
-        positions += (n > 0 ? (double)room->part[l] * ceil(log2((double)n)) : 0);
+        w->count[l] = draw(p + begin, n, m, begin, &rng, w->index + out->count, w->value + out->count);
+        out->count += w->count[l];
+        positions += (n > 0 ? (double)w->count[l] * ceil(log2((double)n)) : 0);
     }
-    const struct sg_numbers numbers = numbers_of(s, room, sent);
-    *out = (struct sg_message){.code = &sg_code_least,
-                               .n = s->layout.offset[s->layout.n_layers],
-                               .count = sent,
-                               .index = index,
-                               .data = room->data,
-                               .layer_count = room->part};
-    out->bytes = sg_code_least.encode(room->data, &numbers, &out->bits);
+    out->n = method_elements(s);
+    out->index = w->index;
+    w->status = method_write(w, &sg_code_least, (struct sg_numbers){.value = w->value, .count = out->count}, out);
     out->bits += positions;
 }
 
@@ -122,6 +92,6 @@ const struct sg_compressor_ops sg_compress_wangni = {
     .n_params = SG_SHARE_PARAMS,
     .check = sg_share_check,
     .knob = sg_share_knob,
-    .open = open_wangni,
+    .data_bytes = data_bytes,
     .encode = encode_wangni,
 };

@@ -25,11 +25,9 @@ enum { U, OLD }; /* vectors of a worker: its momentum, and e while a message is 
 
 /* ---- CSER ---- */
 
-/* to [d] <- to + factor x, element by element. */
+/* to [d] <- to + factor x. */
 static void add(const struct sg_feedback_state *s, float *to, float factor, const float *x) {
-#pragma omp parallel for schedule(static) num_threads(s->exec->threads) if (s->d >= METHOD_WORTH_THREADS)
-    for (size_t i = 0; i < s->d; i++)
-        to[i] += factor * x[i];
+    s->kernels->mix(s->exec, to, 1, to, factor, x, s->d);
 }
 
 static const float *before(const struct sg_feedback_state *s, const float *g) {

@@ -2,79 +2,62 @@
 #include "method_private.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "sg_philox.h"
 #include "sg_rng.h"
 
-static const double whole_numbers[] = {1, 0, 0}; /* the code grid's: a step of 1, bits, to the nearest */
-
-static struct sg_numbers numbers_of(const struct sg_worker *w, const double *param, const size_t *count) {
-    return (struct sg_numbers){.count = *count,
-                               .parts = 1,
-                               .part = count,
-                               .param = param,
-                               .kernels = w->shared->kernels,
-                               .threads = w->shared->exec.threads};
+sg_status sg_integers_open(const struct sg_worker *w, size_t agreed, const char *name, struct sg_error *err) {
+    const size_t workers = w->shared->workers, d = method_elements(w->shared);
+    return (double)agreed * (double)workers <= (double)d
+               ? SG_OK
+               : sg_fail(err, SG_ERR_ARGUMENT,
+                         "%s: %zu workers agree on %zu numbers, which needs more than %zu parameters", name, workers,
+                         agreed, d);
 }
 
-sg_status sg_integers_open(struct sg_worker *w, size_t agreed, const char *name, struct sg_error *err) {
-    const struct sg_layout *layout = &w->shared->layout;
-    const size_t layers = layout->n_layers, d = layout->offset[layers];
+size_t sg_integers_bytes(const struct sg_shared *s) {
     const double param[] = {1, 24, 0};
-    const struct sg_numbers all = numbers_of(w, param, &d);
-    if ((double)agreed * (double)w->shared->workers > (double)d)
-        return sg_fail(err, SG_ERR_ARGUMENT,
-                       "%s: %zu workers agree on %zu numbers, which needs more than %zu parameters", name,
-                       w->shared->workers, agreed, d);
-    struct sg_integers *room = malloc(sizeof *room + layers * sizeof *room->count + d * sizeof *room->q +
-                                      d * sizeof *room->index + sg_code_grid.most_bytes(&all));
-    if (room == NULL)
-        return sg_fail_memory(err, name);
-    room->count = (size_t *)(room + 1);
-    room->q = (float *)(room->count + layers);
-    room->index = (uint32_t *)(room->q + d);
-    room->data = room->index + d;
-    w->scratch = room;
-    return SG_OK;
+    return sg_code_grid.most_bytes(&(struct sg_numbers){.count = method_elements(s), .parts = 1, .param = param});
 }
 
+/* In the code grid: a step of 1, to the nearest. */
 static void write_integers(const struct sg_worker *w, size_t count, unsigned bits, struct sg_message *out) {
-    const struct sg_integers *room = w->scratch;
-    const double param[] = {whole_numbers[0], bits, whole_numbers[2]};
-    struct sg_numbers numbers = numbers_of(w, param, &count);
-    numbers.value = room->q;
+    const double param[] = {1, bits, 0};
+    const struct sg_numbers numbers = {.value = w->value,
+                                       .count = count,
+                                       .parts = 1,
+                                       .part = &count,
+                                       .param = param,
+                                       .kernels = w->shared->kernels,
+                                       .threads = w->shared->exec.threads};
     out->code = &sg_code_grid;
     out->count = count;
-    out->data = room->data;
-    out->bytes = sg_code_grid.encode(room->data, &numbers, &out->bits);
+    out->data = w->data;
+    out->bytes = sg_code_grid.encode(w->data, &numbers, &out->bits);
     out->bits = (double)bits * (double)count;
     out->summed = true;
 }
 
+/* Places are not elements of layers. */
+static void count_none(const struct sg_worker *w) {
+    for (size_t l = 0; l < w->shared->layout.n_layers; l++)
+        w->count[l] = 0;
+}
+
 void sg_integers_write(const struct sg_worker *w, size_t n, unsigned bits, struct sg_message *out) {
-    const struct sg_layout *layout = &w->shared->layout;
-    const struct sg_integers *room = w->scratch;
-    for (size_t l = 0; l < layout->n_layers; l++)
-        room->count[l] = n > 0 ? layout->offset[l + 1] - layout->offset[l] : 0;
-    *out = (struct sg_message){.n = n, .layer_count = room->count};
+    if (n > 0)
+        method_count_all(w);
+    else
+        count_none(w);
+    *out = (struct sg_message){.n = n, .layer_count = w->count};
     write_integers(w, n, bits, out);
 }
 
 void sg_integers_agree(const struct sg_worker *w, size_t agreed, unsigned bits, struct sg_message *out) {
-    const struct sg_integers *room = w->scratch;
     for (size_t i = 0; i < agreed; i++)
-        room->index[i] = (uint32_t)(w->number * agreed + i);
-    for (size_t l = 0; l < w->shared->layout.n_layers; l++)
-        room->count[l] = 0; /* places are not elements of layers */
-    *out = (struct sg_message){.n = w->shared->workers * agreed,
-                               .count = agreed,
-                               .index = room->index,
-                               .layer_count = room->count,
-                               .code = &sg_code_fp32,
-                               .data = room->q,
-                               .bytes = agreed * sizeof *room->q,
-                               .bits = 32.0 * (double)agreed};
+        w->index[i] = (uint32_t)(w->number * agreed + i);
+    count_none(w);
+    method_send_floats(w, w->shared->workers * agreed, agreed, w->index, w->value, 32.0 * (double)agreed, out);
     if (bits > 0)
         write_integers(w, agreed, bits, out);
 }

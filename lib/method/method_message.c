@@ -162,9 +162,7 @@ static int code_message(sg_method *m, struct method_worker *w, unsigned round, c
     if (status != SG_KERNEL_OK)
         return status;
     if (ops->code != NULL) {
-        const struct sg_layout *layout = &m->shared.layout;
-        for (size_t l = 0; l < layout->n_layers; l++)
-            w->count[l] = layout->offset[l + 1] - layout->offset[l];
+        method_count_all(&w->seen);
         *out = (struct sg_message){.n = m->d, .count = m->d, .layer_count = w->count};
         status = method_write(
             &w->seen, ops->code,

@@ -224,8 +224,8 @@ typedef size_t sg_triplets_fn(const struct sg_worker *w, size_t layer, struct sg
                               double *scale);
 /* Such a choice: each triplet with the probability min(1, value / level), and scaled by its inverse. */
 size_t sg_triplets_draw(struct sg_triplets *x, double level, sg_rng *rng, double *scale);
-/* A coder that sends the chosen triplets. Where factors would be no smaller, a layer is sent as numbers: its own, or, if
- * the choice is `random`, those of the chosen triplets, since the mean would not be M else. */
+/* A coder that sends the chosen triplets. Where factors would be no smaller, a layer is sent as numbers: its own, or,
+ * if the choice is `random`, those of the chosen triplets, since the mean would not be M else. */
 SG_CHECKED sg_status sg_triplets_open(struct sg_worker *w, struct sg_error *err);
 void sg_triplets_encode(struct sg_worker *w, const float *p, struct sg_message *out, sg_triplets_fn *choose,
                         bool random);
@@ -263,11 +263,13 @@ size_t sg_count_at_least(const float *x, size_t n, float t);
  * are too few numbers. In double; the order of the sums is fixed. */
 double sg_mean(const float *x, size_t n, bool magnitudes, double shift);
 double sg_variance(const float *x, size_t n, bool magnitudes, double mean);
+/* The sum of the squares of x[i] - mean, or of |x[i]| - mean. */
+double sg_squares_around(const float *x, size_t n, bool magnitudes, double mean);
 /* The k-th largest of |x[0]|, |x[stride]|, ... below n; 1 <= k <= how many these are. */
 float sg_kth_magnitude(const float *x, size_t n, size_t stride, size_t k);
 
-/* The threshold for about k of n numbers with this mean and deviation, if they are normal. It is corrected at most three
- * times by what is really above; what was tested last counts, even if it is not within a third of k. */
+/* The threshold for about k of n numbers with this mean and deviation, if they are normal. It is corrected at most
+ * three times by what is really above; what was tested last counts, even if it is not within a third of k. */
 float sg_gaussian_threshold(const float *x, size_t n, size_t k, double mean, double deviation);
 
 /* Which of n numbers have the k largest magnitudes, of equal ones the first; 1 <= k <= n. sg_is_largest is asked of all
@@ -288,17 +290,11 @@ SG_CHECKED sg_status sg_estimate_open(struct sg_worker *w, struct sg_error *err)
 int sg_estimate_select(struct sg_worker *w, struct sg_select *s, sg_estimate_fn *estimate);
 /* ---- integers that workers add exactly (integer_sum.c) ---- */
 
-/* Room for the integers that a worker sends. `open` hooks put it into w->scratch. */
-struct sg_integers {
-    float *q;        /* [d] whole numbers */
-    uint32_t *index; /* [d] */
-    size_t *count;   /* [n_layers] */
-    void *data;      /* of a message */
-};
-
-/* Opens the room. `agreed`: how many numbers each worker sends in a place of its own (sg_integers_agree); all workers'
- * must fit into d places. `name` is the compressor's. */
-SG_CHECKED sg_status sg_integers_open(struct sg_worker *w, size_t agreed, const char *name, struct sg_error *err);
+/* They are whole numbers q in w->value. `open` hooks check by sg_integers_open whether each worker has places of its
+ * own for `agreed` numbers (sg_integers_agree); `name` is the compressor's. Their hook `data_bytes` is
+ * sg_integers_bytes. */
+SG_CHECKED sg_status sg_integers_open(const struct sg_worker *w, size_t agreed, const char *name, struct sg_error *err);
+size_t sg_integers_bytes(const struct sg_shared *s);
 
 /* out <- the message of q [n], in integers of `bits` bits; one that needs more is written as a float. The sum over
  * workers is exact as long as it is below 2^24. */
@@ -322,7 +318,22 @@ typedef size_t sg_positions_fn(const struct sg_worker *w, size_t layer, const fl
                                sg_rng *rng, uint32_t *to);
 /* A selector that sends these positions of every layer; w->scratch is sg_positions_open's. */
 int sg_positions_select(struct sg_worker *w, struct sg_select *s, sg_positions_fn *choose);
-/* ---- sums of sparse messages that are not just added up (collective.c) ---- */
+
+/* ---- what coders and rounds share (collective.c) ---- */
+
+/* The `knob` hook of a compressor whose first parameter it is. */
+size_t method_first_knob(const double *param);
+/* The `floats` hooks of rounds that keep one float for each element, or for each layer. */
+size_t method_float_an_element(const struct sg_layout *layout);
+size_t method_float_a_layer(const struct sg_layout *layout);
+/* How many elements the model has. w->count <- how many each layer has, for a message of all; returns their sum. */
+size_t method_elements(const struct sg_shared *s);
+size_t method_count_all(const struct sg_worker *w);
+/* The most bytes that all elements take in this code, whose parameters are the compressor's: for `data_bytes`. */
+size_t method_code_bytes(const struct sg_shared *s, const struct sg_code *code);
+/* out <- a message of floats value [count], w->count in each layer, for a vector of n numbers. */
+void method_send_floats(const struct sg_worker *w, size_t n, size_t count, const uint32_t *index, const float *value,
+                        double bits, struct sg_message *out);
 
 /* A selection of p into a coder's room: w->index, w->value and w->count. */
 struct sg_select method_selection(const struct sg_worker *w, const float *p);
@@ -344,8 +355,14 @@ struct method_chunks {
 struct method_chunks method_chunks_of(const struct sg_shared *s, size_t l, size_t most);
 /* Where the first element of a chunk lies in the whole vector. */
 size_t method_chunk_at(const struct method_chunks *c, size_t chunk);
-/* Takes the k largest |x| of n, of equal ones the first, by ascending position: index <- begin + i. Returns k. */
-size_t method_take_largest(uint32_t *index, float *value, const float *x, size_t n, size_t k, size_t begin);
+/* x [height width] <- the numbers that stand for a chunk of p [d]. */
+typedef void method_chunk_fn(float *x, const struct sg_shared *s, const struct method_chunks *c, size_t chunk,
+                             const float *p);
+/* w->index, w->value and w->count <- of every chunk's numbers as many of the largest as the knob says, of equal ones
+ * the first. A position counts the numbers of all chunks before. Returns how many; *positions <- the bits to name them
+ * in their chunks. */
+size_t method_take_chunks(struct sg_worker *w, const float *p, size_t most, method_chunk_fn *numbers,
+                          double *positions);
 /* senders [d] <- how many of the messages that were heard have each position. */
 void method_count_senders(const struct sg_shared *s, uint32_t *senders);
 

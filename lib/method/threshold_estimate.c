@@ -63,9 +63,12 @@ double sg_mean(const float *x, size_t n, bool magnitudes, double shift) {
     return n > 0 ? sum / (double)n : 0;
 }
 
+double sg_squares_around(const float *x, size_t n, bool magnitudes, double mean) {
+    return magnitudes ? sum_of(x, n, true, mean, true) : sum_of(x, n, false, mean, true);
+}
+
 double sg_variance(const float *x, size_t n, bool magnitudes, double mean) {
-    const double sum = magnitudes ? sum_of(x, n, true, mean, true) : sum_of(x, n, false, mean, true);
-    return n > 1 ? sum / (double)(n - 1) : 0;
+    return n > 1 ? sg_squares_around(x, n, magnitudes, mean) / (double)(n - 1) : 0;
 }
 
 /* Three passes: which of the 2^11 bins of the upper bits holds it, then of the bits below these, then of the last ten. */

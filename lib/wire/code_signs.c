@@ -1,5 +1,5 @@
-/* code_signs.c: codes of one or two bits a number: every part (layer) has a value for each pattern of these bits, which is
- * read back for the numbers that have it.
+/* code_signs.c: codes of one or two bits a number: every part (layer) has a value for each pattern of these bits, which
+ * is read back for the numbers that have it.
  *
  * The bit of a number is 1 if the number is below 0. What the two values of a part are is what the codes differ in:
  *
@@ -9,10 +9,10 @@
  *     two-means     the mean of the numbers >= 0, and that of the numbers below 0; 0 where there are none
  *
  * Two bits a number, as SparseLoCo sends them (Sarfi et al., 2025), are the code `lookup`. With the mean m of a part's
- * numbers and their standard deviation sigma (divisor n - 1), a number x has the bits rint((x - m) / (1.5 sigma)) + 2, at
- * least 0 and at most 3; all have 2 if sigma is 0. The value is the mean of the numbers that have these bits, 0 if there
- * are none. So a number may be read back with the other sign. The publication counts 2 bits a number, and 160 a part: m
- * and four values around it.
+ * numbers and their standard deviation sigma (divisor n - 1), a number x has the bits rint((x - m) / (1.5 sigma)) + 2,
+ * at least 0 and at most 3; all have 2 if sigma is 0. The value is the mean of the numbers that have these bits, 0 if
+ * there are none. So a number may be read back with the other sign. The publication counts 2 bits a number, and 160 a
+ * part: m and four values around it.
  *
  *     bytes 0 .. 3             parts
  *     4 + 4 2^w bytes a part   how many numbers it has; the value of each pattern of w bits, finite floats

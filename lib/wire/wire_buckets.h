@@ -100,8 +100,8 @@ struct wire_buckets {
     /* The reverse. It must be safe for any fields that valid_scalars and valid_fields accept. */
     void (*read)(const struct sg_code_kernels *kernels, float *out, const uint32_t *field, size_t count,
                  const float *scalar, uint32_t setting);
-    /* In the place of the two, for codes that write or read whole buckets at once: the numbers from `begin` up to `end` of
-     * a part. For `write_stretch` begin is a multiple of 8 and of a bucket. What `read_stretch` makes of scalars and
+    /* In the place of the two, for codes that write or read whole buckets at once: the numbers from `begin` up to `end`
+     * of a part. For `write_stretch` begin is a multiple of 8 and of a bucket. What `read_stretch` makes of scalars and
      * fields that are valid must be finite. */
     void (*write_stretch)(uint8_t *data, const struct sg_numbers *n, const struct wire_part *p, size_t begin,
                           size_t end);

@@ -5,8 +5,9 @@
 
 #include "method_private.h"
 
-/* Adds all of them behind the table of compressors, once in a process. Each has the name of its publication's compressor
- * with the origin behind it, "dgc-grace", and the same parameters. They have no bound and need vectors in host memory. */
+/* Adds all of them behind the table of compressors, once in a process. Each has the name of its publication's
+ * compressor with the origin behind it, "dgc-grace", and the same parameters. They have no bound and need vectors in
+ * host memory. */
 SG_CHECKED sg_status released_add(struct sg_error *err);
 
 /* ---- what released.c says of those in the files beside it ---- */

@@ -1,5 +1,5 @@
-/* released_coders.c: numbers as released code rounds them, or factors and integers as it makes them, where it departs from
- * its publication. What is read back is written as floats, and costs what the released format would. */
+/* released_coders.c: numbers as released code rounds them, or factors and integers as it makes them, where it departs
+ * from its publication. What is read back is written as floats, and costs what the released format would. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -26,8 +26,9 @@ static void send_values(struct sg_worker *w, double bits, struct sg_message *out
 
 /* ---- ATOMO's version of QSGD ----
  *
- * With a number of a units, its level is floor(a), and one more with the probability 1 - (a - floor(a)). A number that is
- * not 0 but far below the unit becomes a unit that way, and one of s units always s + 1, which its packing reads back as 0. */
+ * With a number of a units, its level is floor(a), and one more with the probability 1 - (a - floor(a)). A number that
+ * is not 0 but far below the unit becomes a unit that way, and one of s units always s + 1, which its packing reads
+ * back as 0. */
 
 enum { LEVELS, BUCKET, MAX_NORM };
 
@@ -67,9 +68,9 @@ void released_encode_atomo_qsgd(struct sg_worker *w, unsigned round, const float
 
 /* ---- GRACE's 8 bits ----
  *
- * Dettmers' fractions are the bounds of 127 bins, and a number is read back as the lower bound of its bin; what is in bin 0
- * becomes 0. What is outside all bins is NaN there, of which it makes an integer without a defined value; here it is in
- * the nearest bin. */
+ * Dettmers' fractions are the bounds of 127 bins, and a number is read back as the lower bound of its bin; what is in
+ * bin 0 becomes 0. What is outside all bins is NaN there, of which it makes an integer without a defined value; here it
+ * is in the nearest bin. */
 
 enum { FRACTIONS = 128, DECADES = 6 };
 
@@ -108,9 +109,9 @@ void released_encode_u8bit(struct sg_worker *w, unsigned round, const float *p, 
 
 /* ---- GRACE's INCEPTIONN ----
  *
- * The exponent of x alone sets the bits. With t = 2^trunc(log10(bound / 2)) and m = 2^(half of that power, rounded up), |x|
- * becomes x itself from 1 on, floor(2^14 |x|) / 2^14 in 16 bits from m on, floor(2^6 |x|) / 2^6 in 8 bits from t on, and 0
- * below. A quotient of 0 is read back as half of the least one, 2^-15 or 2^-7. */
+ * The exponent of x alone sets the bits. With t = 2^trunc(log10(bound / 2)) and m = 2^(half of that power, rounded up),
+ * |x| becomes x itself from 1 on, floor(2^14 |x|) / 2^14 in 16 bits from m on, floor(2^6 |x|) / 2^6 in 8 bits from t
+ * on, and 0 below. A quotient of 0 is read back as half of the least one, 2^-15 or 2^-7. */
 
 void released_encode_inceptionn(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
     const struct sg_layout *layout = &w->shared->layout;
@@ -131,9 +132,9 @@ void released_encode_inceptionn(struct sg_worker *w, unsigned round, const float
 
 /* ---- ATOMO ----
  *
- * Released code takes probabilities of r |x| / sum |x|, or 1 if that is more, of which less than r are expected. It draws
- * all of them again until any triplet is chosen (the authors), or exactly r are (the PowerSGD authors' version, which
- * stops with an error after TRIES; here the last draws count). */
+ * Released code takes probabilities of r |x| / sum |x|, or 1 if that is more, of which less than r are expected. It
+ * draws all of them again until any triplet is chosen (the authors), or exactly r are (the PowerSGD authors' version,
+ * which stops with an error after TRIES; here the last draws count). */
 
 enum { TRIES = 1001 };
 
@@ -283,7 +284,7 @@ void released_encode_hint(struct sg_worker *w, unsigned round, const float *p, s
         sg_compress_switchml.encode(w, round, p, out);
         return;
     }
-    for_blocks(w->shared, ((struct sg_integers *)w->scratch)->q, p, to_units);
+    for_blocks(w->shared, w->value, p, to_units);
     sg_integers_write(w, length(w->shared, round), (unsigned)w->shared->param[BITS], out);
 }
 

@@ -74,7 +74,9 @@ int released_select_dgc_tf(struct sg_worker *w, struct sg_select *s) {
     return sg_positions_select(w, s, choose_tf);
 }
 
-/* ---- random positions that are drawn one by one: GRACE for torch.distributed, and GraVAC, which never draws the last ---- */
+/* ---- random positions that are drawn one by one: GRACE for torch.distributed, and GraVAC ----
+ *
+ * GraVAC never draws the last position. */
 
 enum { UNBIASED = SG_SHARE_PARAMS, SHARED };
 
@@ -192,8 +194,9 @@ static size_t count_side(const float *side, size_t n, float t, bool at_least) {
     return count;
 }
 
-/* What the numbers that are sent of a side are above: the least of the largest of the sample, which is repaired while more
- * than 1.25 or less than 0.8 of the share reach it. Sums and products are of floats there. `side` has room for all. */
+/* What the numbers that are sent of a side are above: the least of the largest of the sample, which is repaired while
+ * more than 1.25 or less than 0.8 of the share reach it. Sums and products are of floats there. `side` has room for
+ * all. */
 static float side_threshold(float *side, const float *x, size_t all, float sign, float share, float *sample,
                             sg_rng *rng) {
     size_t n = 0;
