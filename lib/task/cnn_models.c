@@ -1,8 +1,14 @@
 /* cnn_models.c: the networks of the paper's image experiments (its Appendix C), and two small ones. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cnn_net.h"
+
+/* So many channels of a model at the width of this network, one at least. */
+static int64_t scaled(const struct cnn_pass *p, int64_t channels) {
+    return (int64_t)fmax(1, rint(p->net->width * (double)channels));
+}
 
 static cnn_value conv(struct cnn_pass *p, const char *name, cnn_value x, int64_t channels, int64_t kernel,
                       int64_t stride) {
@@ -36,7 +42,7 @@ static cnn_value stages(struct cnn_pass *p, cnn_value x, block *build, const int
     for (int i = 0; i < count; i++)
         for (int j = 0; j < repeat; j++) {
             cnn_in(p, "layer%d.%d.", i + 1, j);
-            x = build(p, x, channels[i], i > 0 && j == 0 ? 2 : 1);
+            x = build(p, x, scaled(p, channels[i]), i > 0 && j == 0 ? 2 : 1);
         }
     cnn_in(p, "%s", "");
     return x;
@@ -44,7 +50,7 @@ static cnn_value stages(struct cnn_pass *p, cnn_value x, block *build, const int
 
 static cnn_value residual_net(struct cnn_pass *p, cnn_value x, int64_t classes, block *build, const int64_t *channels,
                               int count, int repeat) {
-    x = cnn_relu(p, cnn_norm(p, "bn1", conv(p, "conv1", x, channels[0], 3, 1)));
+    x = cnn_relu(p, cnn_norm(p, "bn1", conv(p, "conv1", x, scaled(p, channels[0]), 3, 1)));
     x = stages(p, x, build, channels, count, repeat);
     return cnn_linear(p, "linear", cnn_mean(p, x), classes);
 }
@@ -65,7 +71,10 @@ static cnn_value resnet18(struct cnn_pass *p, cnn_value x, int64_t classes) {
 
 /* ---- squeeze and excitation (Hu et al., CVPR 2018) --------------------------------------------------------------- */
 
-enum { REDUCTION = 16 };
+/* Channels of the layer in the middle of a gate. */
+static int64_t squeezed(int64_t channels) {
+    return channels > 16 ? channels / 16 : 1;
+}
 
 /* Pre-activation; the gate's layers are 1x1 convolutions. */
 static cnn_value senet_block(struct cnn_pass *p, cnn_value x, int64_t channels, int64_t stride) {
@@ -74,7 +83,7 @@ static cnn_value senet_block(struct cnn_pass *p, cnn_value x, int64_t channels, 
     y = conv(p, "conv2", y, channels, 3, 1);
     if (changes_shape(x, channels, stride))
         x = conv(p, "shortcut.0", active, channels, 1, stride);
-    cnn_value w = cnn_relu(p, conv_biased(p, "fc1", cnn_mean(p, y), channels / REDUCTION, 1, 1));
+    cnn_value w = cnn_relu(p, conv_biased(p, "fc1", cnn_mean(p, y), squeezed(channels), 1, 1));
     return cnn_add(p, cnn_gate(p, y, conv_biased(p, "fc2", w, channels, 1, 1)), x);
 }
 
@@ -88,14 +97,14 @@ static cnn_value seresnet_block(struct cnn_pass *p, cnn_value x, int64_t channel
     y = cnn_relu(p, cnn_norm(p, "residual.4", conv_biased(p, "residual.3", y, channels, 3, 1)));
     if (changes_shape(x, channels, stride))
         x = cnn_norm(p, "shortcut.1", conv_biased(p, "shortcut.0", x, channels, 1, stride));
-    cnn_value w = cnn_relu(p, cnn_linear(p, "excitation.0", cnn_mean(p, y), channels / REDUCTION));
+    cnn_value w = cnn_relu(p, cnn_linear(p, "excitation.0", cnn_mean(p, y), squeezed(channels)));
     w = cnn_linear(p, "excitation.2", w, channels);
     return cnn_relu(p, cnn_add(p, cnn_gate(p, y, w), x));
 }
 
 static cnn_value seresnet18(struct cnn_pass *p, cnn_value x, int64_t classes) {
     static const int64_t channels[] = {64, 128, 256, 516};
-    x = cnn_relu(p, cnn_norm(p, "pre.1", conv_biased(p, "pre.0", x, 64, 3, 1)));
+    x = cnn_relu(p, cnn_norm(p, "pre.1", conv_biased(p, "pre.0", x, scaled(p, 64), 3, 1)));
     x = stages(p, x, seresnet_block, channels, 4, 2);
     return cnn_linear(p, "linear", cnn_mean(p, x), classes);
 }
@@ -121,6 +130,7 @@ static cnn_value unit(struct cnn_pass *p, const char *sequence, int i, cnn_value
     char first[24], second[24];
     snprintf(first, sizeof first, "%s.%d", sequence, i);
     snprintf(second, sizeof second, "%s.%d", sequence, i + 1);
+    shape.channels = scaled(p, shape.channels);
     return cnn_relu(p, cnn_norm(p, second, cnn_conv(p, first, x, shape)));
 }
 
@@ -170,10 +180,10 @@ static const struct cnn_model MODEL[] = {
     {"seresnet18", seresnet18},
 };
 
-sg_status cnn_model_open(struct cnn_net *out, const char *name, int64_t classes, struct sg_error *err) {
+sg_status cnn_model_open(struct cnn_net *out, const char *name, double width, int64_t classes, struct sg_error *err) {
     for (size_t i = 0; i < sizeof MODEL / sizeof *MODEL; i++)
         if (strcmp(MODEL[i].name, name) == 0) {
-            cnn_net_open(out, &MODEL[i], classes);
+            cnn_net_open(out, &MODEL[i], width, classes);
             return SG_OK;
         }
     return sg_fail(err, SG_ERR_ARGUMENT, "unknown model '%s'", name);

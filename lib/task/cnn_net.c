@@ -168,9 +168,9 @@ cnn_value cnn_dropout(struct cnn_pass *p, cnn_value x, double rate) {
 
 /* ---- the network ------------------------------------------------------------------------------------------------ */
 
-void cnn_net_open(struct cnn_net *out, const struct cnn_model *model, int64_t classes) {
+void cnn_net_open(struct cnn_net *out, const struct cnn_model *model, double width, int64_t classes) {
     struct cnn_pass p = {.net = out};
-    *out = (struct cnn_net){.model = model, .classes = classes};
+    *out = (struct cnn_net){.model = model, .width = width, .classes = classes};
     model->build(&p, (cnn_value){NULL, IMAGE_CHANNELS, IMAGE_SIZE}, classes);
     out->n_statistics = p.next_statistic;
     out->d = out->layers.offset[out->layers.n];

@@ -28,6 +28,7 @@ struct cnn_layer {
 struct cnn_net {
     const struct cnn_model *model;
     int64_t classes;
+    double width; /* multiple of the model's channels */
     struct task_layers layers;
     struct cnn_layer layer[TASK_LAYERS];
     bool no_decay[TASK_LAYERS]; /* batch-norm: weight decay leaves it alone */
@@ -61,9 +62,10 @@ struct cnn_model {
     cnn_value (*build)(struct cnn_pass *p, cnn_value images, int64_t classes); /* returns logits */
 };
 
-void cnn_net_open(struct cnn_net *out, const struct cnn_model *model, int64_t classes);
-/* The network of the model that has this name, from cnn_models.c. */
-SG_CHECKED sg_status cnn_model_open(struct cnn_net *out, const char *name, int64_t classes, struct sg_error *err);
+void cnn_net_open(struct cnn_net *out, const struct cnn_model *model, double width, int64_t classes);
+/* The network of the model that has this name, from cnn_models.c, with `width` times its channels. */
+SG_CHECKED sg_status cnn_model_open(struct cnn_net *out, const char *name, double width, int64_t classes,
+                                    struct sg_error *err);
 
 /* x [d] as PyTorch initialises by default: weights and biases uniform on +-1/sqrt(fan in), batch-norms 1 and 0; one
  * random stream a layer. statistics [n_statistics]: means 0, variances 1. */

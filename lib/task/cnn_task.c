@@ -133,7 +133,8 @@ static sg_status cnn_open(struct sg_task *t, struct sg_error *err) {
     t->averages = sg_node_bool(t->base.task, "average-model", true);
     sg_status status = load_images(t, err);
     if (status == SG_OK)
-        status = cnn_model_open(&t->net, sg_node_string(t->base.task, "model", ""), (int64_t)images->classes, err);
+        status = cnn_model_open(&t->net, sg_node_string(t->base.task, "model", ""),
+                                sg_node_number(t->base.task, "width", 1), (int64_t)images->classes, err);
     SG_DO(status, task_net_open(t, &t->net.layers, SHARES, 1, err));
     SG_DO(status, allocate(t, err));
     SG_DO(status, deal_images(t, err));

@@ -78,6 +78,8 @@ static const struct sg_constant_kind cnn_constant[] = {
 static const struct sg_key cnn_key[] = {
     {"model", SG_KEY_CHOICE, .choices = "resnet8|resnet20|resnet18|googlenet|googlenet-deep|senet18|seresnet18",
      .required = true, .help = "the network; resnet8 and resnet20 have 16-32-64 channels"},
+    {"width", SG_KEY_NUMBER, .when_given = true, .min = 0.01, .max = 16, .preset = "1",
+     .help = "multiple of the network's channels, each rounded to a whole number"},
     {"dataset", SG_KEY_STRING, .data = true, .required = true,
      .help = "cifar-10, cifar-100, or a subset cifar-100-NAME"},
     {"stand-in", SG_KEY_STRING, .data = true,

@@ -30,6 +30,7 @@ static void sizes(void) {
         const char *model;
         int64_t classes;
         size_t d, layers;
+        double width; /* 0 = 1 */
     } wanted[] = {
         {"resnet8", 10, 78042, 29},
         {"resnet20", 10, 272474, 65},
@@ -42,18 +43,26 @@ static void sizes(void) {
         {"senet18", 100, 11306524, 88},
         {"seresnet18", 10, 11389726, 114},
         {"seresnet18", 100, 11436256, 114},
+        {"resnet18", 10, 701466, 62, 0.25},
+        {"resnet18", 10, 113400, 62, 0.1},
+        {"senet18", 10, 114126, 88, 0.1},
+        {"googlenet", 10, 65055, 258, 0.1},
     };
     for (size_t i = 0; i < COUNT(wanted); i++) {
         struct cnn_net net;
         struct sg_error err;
-        if (!ok(cnn_model_open(&net, wanted[i].model, wanted[i].classes, &err) == SG_OK, "%s opens", wanted[i].model))
+        const double width = wanted[i].width > 0 ? wanted[i].width : 1;
+        if (!ok(cnn_model_open(&net, wanted[i].model, width, wanted[i].classes, &err) == SG_OK, "%s opens",
+                wanted[i].model))
             continue;
-        ok(net.d == wanted[i].d && net.layers.n == wanted[i].layers, "%s, %d classes: %zu parameters in %zu layers",
-           wanted[i].model, (int)wanted[i].classes, net.d, net.layers.n);
+        ok(net.d == wanted[i].d && net.layers.n == wanted[i].layers,
+           "%s, width %g, %d classes: %zu parameters in %zu layers", wanted[i].model, width, (int)wanted[i].classes,
+           net.d, net.layers.n);
     }
     struct cnn_net net;
     struct sg_error err;
-    ok(cnn_model_open(&net, "alexnet", 10, &err) == SG_ERR_ARGUMENT && strstr(err.msg, "alexnet"), "an unknown model");
+    ok(cnn_model_open(&net, "alexnet", 1, 10, &err) == SG_ERR_ARGUMENT && strstr(err.msg, "alexnet"),
+       "an unknown model");
 }
 
 /* ---- against PyTorch --------------------------------------------------------------------------------------------- */
@@ -70,7 +79,7 @@ struct run {
 
 static bool open_run(struct run *r, const struct golden_cnn *golden) {
     *r = (struct run){.golden = golden};
-    if (cnn_model_open(&r->net, golden->model, golden->classes, &r->err) != SG_OK ||
+    if (cnn_model_open(&r->net, golden->model, 1, golden->classes, &r->err) != SG_OK ||
         sg_scope_open(&r->scope, "cpu", "fp32", &r->err) != SG_OK)
         return false;
     sg_scope_use(r->scope, sg_kernels_cpu(NULL), NULL);
