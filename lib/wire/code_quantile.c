@@ -106,5 +106,8 @@ const struct sg_code sg_code_quantile = {
     .number = 40,
     .params = sg_code_quantile_params,
     .n_params = PARAMS,
-    WIRE_BUCKETS_CODE(quantile),
+    .most_bytes = quantile_most,
+    .encode = quantile_encode,
+    .decode = quantile_decode,
+    .valid = quantile_valid, /* without a layout: bins stay as they are */
 };
