@@ -111,9 +111,9 @@ same_for_threads_and_ranks() { # FILE "RANKS" ARGUMENTS...
 
 # The columns that runs of every task can record, as record.series lists them: those that the program knows.
 columns() {
-    sparsetrain --help-recipe | sed '1,/^Series of every task/d; /^Constants of every task/,$d' |
+    sparsetrain --help-recipe | sed '1,/^### Series of every task/d; /^### Constants of every task/,$d' |
         awk '/\(not of task/ { n = before }
-            match($0, /^      [a-z][a-z-]*[:,] /) { before = n; name[++n] = substr($1, 1, length($1) - 1) }
+            match($0, /^[*] `[a-z-]+`/) { before = n; name[++n] = substr($0, 4, RLENGTH - 4) }
             END { for (i = 1; i <= n; i++) printf "%s%s", (i > 1 ? ", " : ""), name[i] }'
 }
 
