@@ -9,12 +9,12 @@
  *     e_i = p_i - m_i                 error feedback
  *
  * Then the messages of all workers are added in worker order (sg_message_add_all). Some compressors send several
- * messages a step, one in each round. sg_drive.h takes a step like this, for the trainer and all others:
+ * messages a step, one in each round. sg_drive.h runs this step for the trainer and all other callers:
  *
  *     if (sg_method_leads(m, step, gamma))     worker 0's rank: sg_method_lead(m, g of worker 0, square);
  *                                              square [n_layers] goes to all ranks
  *     sg_method_begin(m, step, gamma, square);
- *     for each round r < sg_method_rounds(m):  (without an exchange if sg_method_sends says so)
+ *     for each round r < sg_method_rounds(m):  (without an exchange if sg_method_sends is false)
  *         for each worker w of this rank:      sg_method_send(m, w, r, g, e, touched, &message, &err);
  *         exchange:                            sum [sg_method_length(m, r)] of all workers' messages
  *         if (sg_method_hears(m))              sg_method_hear(m, the messages of all workers);
@@ -36,12 +36,12 @@ extern "C" {
 #endif
 
 struct sg_method_config {
-    size_t size; /* sizeof(struct sg_method_config), so that the library knows headers of another version */
+    size_t size; /* sizeof(struct sg_method_config), so that the library detects headers of another version */
     const struct sg_compressor_ops *compressor;
     const double *param; /* [compressor->n_params] NaN = not given, so the preset is used */
-    /* NULL = the one that the compressor's parameters ask for, if they ask for one. */
+    /* NULL = the controller that the compressor's hook `controller` returns for its parameters, if any. */
     const struct sg_controller_ops *controller;
-    const double *controller_param; /* [controller->n_params] in the same way */
+    const double *controller_param; /* [controller->n_params] NaN = preset */
     struct sg_layout layout;        /* copied */
     struct sg_feedback feedback;    /* a rule's parameter that is NaN takes its preset */
     /* For the values that a selector sends; NULL = fp32. If the code rounds, e keeps the error. */
@@ -54,8 +54,8 @@ struct sg_method_config {
     uint64_t steps;                   /* of the whole run, for controllers that need it; 0 = not known */
     const struct sg_kernels *kernels; /* NULL = the best CPU table; g, e and messages lie in its memory */
     struct sg_exec exec;              /* for the compression of one worker */
-    /* Do workers take turns? Then one message buffer serves all, and a message is valid until the next send of any
-     * worker. */
+    /* true: all workers share one message buffer, so a message is valid only until the next send of any worker.
+     * false: each worker has its own. */
     bool turns;
     bool inputs; /* keep what is compressed, for sg_method_input; not on a GPU */
 };
@@ -65,11 +65,11 @@ struct sg_method_config {
  * begins with the key of the recipe's method that is wrong: "controller.high: …", "values: …". */
 SG_UNSTABLE SG_CHECKED sg_status sg_method_check(const struct sg_method_config *config, size_t d, struct sg_error *err);
 
-/* The same of a method that is written as a text (sg_flat.h). */
+/* How many parameter values sg_method_read_text stores. */
 enum { SG_TEXT_NUMBERS = 48 };
-/* Reads a text into the fields of a config that it is about, and leaves the others as they are. config->param and its
- * like then point into room, which must live until the method is open. SG_ERR_ARGUMENT names the word that is wrong, and
- * the nearest one that is right; then config is undefined. */
+/* Parses the text of a method (sg_flat.h) and sets the fields of config that it names; the others do not change. The
+ * parameter pointers of config then point into `room`, which must exist until the method is open. SG_ERR_ARGUMENT: a
+ * word is wrong; the message suggests the nearest valid word, and config is undefined. */
 SG_UNSTABLE SG_CHECKED sg_status sg_method_read_text(struct sg_method_config *config, double room[SG_TEXT_NUMBERS],
                                                      const char *text, struct sg_error *err);
 
@@ -79,36 +79,36 @@ SG_UNSTABLE SG_CHECKED sg_status sg_method_read_text(struct sg_method_config *co
 SG_UNSTABLE SG_CHECKED sg_status sg_method_open(sg_method **out, const struct sg_method_config *config,
                                                 struct sg_error *err);
 
-/* Must all ranks know worker 0's squares before this step? The answer is the same on every rank. */
+/* true: all ranks need the result of sg_method_lead before this step. The value is the same on every rank. */
 SG_UNSTABLE bool sg_method_leads(const sg_method *m, uint64_t step, double gamma);
-/* Called on worker 0's rank: square [n_layers] <- what the controller asks for; g [d] is the gradient of this step. */
+/* Called on worker 0's rank with its gradient g [d]. square [n_layers] <- lead_square of struct sg_facts. */
 SG_UNSTABLE void sg_method_lead(sg_method *m, const float *g, double *square);
 /* Begins a step. gamma is its learning rate. `step` counts from 0 and names the random streams. square [n_layers] is
- * needed if sg_method_leads says so; else it must be NULL. */
+ * the result of sg_method_lead if sg_method_leads is true; else it must be NULL. */
 SG_UNSTABLE void sg_method_begin(sg_method *m, uint64_t step, double gamma, const double *square);
 
-/* How many messages a worker sends at the step that was begun, and how long the vectors of a round are. Both are the
- * same on every rank; the lengths change only with the knob. */
+/* How many messages a worker sends in the current step, and the length of the vectors of a round. Both are the same on
+ * every rank; the lengths change only with the knob. */
 SG_UNSTABLE unsigned sg_method_rounds(const sg_method *m);
 SG_UNSTABLE size_t sg_method_length(const sg_method *m, unsigned round);
-/* Is anything sent at the step that was begun? If not, there is one round without an exchange: sg_method_send is called
- * for every worker, whose message is empty; sg_method_receive and sg_method_keep are not called, sg_method_end gets no
- * sum, and x stays as it is. The answer is the same on every rank. */
+/* true: the current step sends messages. false: it has one round without an exchange. Then sg_method_send is called for
+ * every worker and makes an empty message, sg_method_receive and sg_method_keep are not called, sg_method_end gets NULL
+ * as sum, and x does not change. The value is the same on every rank. */
 SG_UNSTABLE bool sg_method_sends(const sg_method *m);
-/* Is the last message of this step made of p? Not where nothing is sent, nor where the residual is sent after p. */
+/* true: the last message of this step is made of p. false: the step sends nothing, or it sends the residual after p. */
 SG_UNSTABLE bool sg_method_sends_input(const sg_method *m);
 
-/* Where workers have parameters of their own (sg_method_is_local), the gradient of a worker is taken at x less its
- * sg_method_offset [d], which is in the kernels' memory and valid until its next send; NULL = at x itself. e is the worker's
- * residual. x is what all share: the optimizer moves it, and ranks, evaluations and checkpoints have it. */
+/* For methods whose workers have own parameters (sg_method_is_local): a worker computes its gradient at x - offset.
+ * Returns offset [d], in the kernels' memory and valid until the worker's next send; NULL = the gradient is computed at
+ * x. e is the worker's residual. All workers share x; the optimizer updates it, evaluations and checkpoints use it. */
 SG_UNSTABLE const float *sg_method_offset(const sg_method *m, size_t worker, float *e);
 
 /* Makes a worker's message. Round 0 forms p, makes C(p) and keeps the rest in e. Later rounds send more of the same p.
- *   worker   its number among all workers; it is one of this rank
+ *   worker   its number among all workers; the worker must belong to this rank
  *   g [d]    gradient, not modified; NULL after round 0
  *   e [d]    residual, updated; must be NULL if feedback keeps none, may be NULL for an exact compressor with fp32
- *   touched  where g may differ from +0; NULL = anywhere. It changes no result, if e holds zeros or what this worker's
- *            earlier sends left
+ *   touched  ranges where g may differ from +0; NULL = anywhere. It does not change the result if e is zero or was
+ *            written by this worker's earlier sends
  *   out      borrowed from m, valid until this worker's next send (see `turns`)
  * SG_ERR_ARGUMENT: gamma is not a positive float. SG_ERR_NONFINITE names worker, step and layer; then e is undefined
  * and the run must stop. SG_ERR_MEMORY, and SG_ERR_UNSUPPORTED if the device failed. The bits are the same for every
@@ -118,57 +118,57 @@ SG_UNSTABLE SG_CHECKED sg_status sg_method_send(sg_method *m, size_t worker, uns
                                                 struct sg_error *err);
 /* The numbers of the worker's last message as floats [count] in the kernels' memory, valid as long as the message. */
 SG_UNSTABLE const float *sg_method_values(sg_method *m, size_t worker, const struct sg_message *message);
-/* What the worker must tell the others after its send: one number, 0 for most methods. */
+/* One number of a worker, after its send. All ranks need its maximum over all workers. 0 for most methods. */
 SG_UNSTABLE double sg_method_note(const sg_method *m, size_t worker);
-/* What the worker's compressor was given in round 0, [d]. NULL if the method was opened without `inputs`, or if the last
+/* The input [d] of the worker's compressor in round 0. NULL if the method was opened without `inputs`, or if the last
  * send came after sg_method_keep_inputs(m, false). sg_method_keep_inputs needs a method that was opened with `inputs`. */
 SG_UNSTABLE const float *sg_method_input(const sg_method *m, size_t worker);
 SG_UNSTABLE void sg_method_keep_inputs(sg_method *m, bool keep);
-/* Must every rank know the messages of single workers? Then sg_method_hear is called before each sg_method_receive.
- * messages [workers of all ranks] are borrowed until the next send, or the end of sg_method_keep. */
+/* true: every rank needs the single messages of all workers, and sg_method_hear is called before each
+ * sg_method_receive. messages [workers of all ranks] are borrowed until the next send, or the end of sg_method_keep. */
 SG_UNSTABLE bool sg_method_hears(const sg_method *m);
 SG_UNSTABLE void sg_method_hear(sg_method *m, const struct sg_message *messages);
-/* Called after the exchange of a round. The first sg_method_length numbers of sum [d] are the sum of the messages, and
- * become what the next round needs. After the last round, sum [d] is the sum over workers. */
+/* Called after the exchange of a round. The first sg_method_length numbers of sum [d] are the sum of the messages; the
+ * call replaces them by the input of the next round. After the last round, sum [d] is the sum over workers. */
 SG_UNSTABLE void sg_method_receive(sg_method *m, unsigned round, float *sum);
-/* The message of a second compression, which that call made of the sum for all workers together, whoever sends it;
- * without data, for it only counts. NULL = there is none. It is valid until the next receive. */
+/* The message of a second compression: some methods compress the sum again in sg_method_receive, once for all workers.
+ * It has no data, because only its size is counted. NULL = there is none. It is valid until the next receive. */
 SG_UNSTABLE const struct sg_message *sg_method_again(const sg_method *m);
-/* Are residuals complete only after the last sg_method_receive of this step? Then sg_method_keep completes that of each
- * worker, with the sum as that call left it. Else, as at a step that sends nothing, sg_method_keep does nothing. */
+/* true: sg_method_keep must complete each worker's residual after the last sg_method_receive of this step. It needs the
+ * sum that sg_method_receive computed. false, as in a step that sends nothing: sg_method_keep does nothing. */
 SG_UNSTABLE bool sg_method_keeps_late(const sg_method *m);
 SG_UNSTABLE void sg_method_keep(sg_method *m, size_t worker, float *e, const float *sum);
-/* lost [d] <- p - C(p) of a worker, whatever the feedback rule; sg_method_input must have p. Called between the last
- * sg_method_receive and sg_method_keep, with the sum as that call left it and the worker's last message, which must still be
- * valid. Where the workers' vectors have no message each, C(p) is what the compressor counts as arrived. It changes
- * nothing that later steps see. */
+/* lost [d] <- p - C(p) of a worker, for every feedback rule; sg_method_input must not be NULL. Called between the last
+ * sg_method_receive and sg_method_keep, with the sum that sg_method_receive computed and the worker's last message,
+ * which must still be valid. If single workers have no message of their own, C(p) is what the compressor counts as
+ * arrived. Later steps are not affected. */
 SG_UNSTABLE void sg_method_lost(sg_method *m, size_t worker, const struct sg_message *message, const float *sum,
                                 float *lost);
 /* true: right after sg_method_send, p is the decoded message plus the residual. false for compressors of several rounds,
  * and for feedback rules that keep something else in the residual. */
 SG_UNSTABLE bool sg_method_splits(const sg_method *m);
-/* Called after the step. sum [d] becomes what the optimizer is given; NULL if the caller has no use for it. In `spent`,
- * `largest` is the largest note of all workers. */
+/* Called after the step. sum [d] is replaced by the input of the optimizer; NULL if the caller does not need it.
+ * spent->largest is the maximum of sg_method_note over all workers. */
 SG_UNSTABLE void sg_method_end(sg_method *m, float *sum, const struct sg_spent *spent);
 
-/* The threshold of the last step on the gradient's scale. INFINITY: the step was meant to send nothing. NaN: there is
- * none, because the method has none, because no step was taken yet, or because it was the last step of a budget, which
- * sends each worker's largest entries. */
+/* The threshold of the last step, on the gradient's scale. INFINITY: the step was meant to send nothing. NaN: the
+ * method has no threshold, there was no step yet, or it was the last step of a budget, which sends each worker's
+ * largest entries. */
 SG_UNSTABLE double sg_method_threshold(const sg_method *m);
-/* How many entries a worker is to send over the whole run, on average; NaN = the method has no such budget. */
+/* The budget: entries that a worker may send over the whole run, on average; NaN = the method has no budget. */
 SG_UNSTABLE double sg_method_budget(const sg_method *m);
 /* [n_layers] 1 = the layer is in the mode that sends more (ACCORDION: critical). NULL = there are no modes. */
 SG_UNSTABLE const double *sg_method_modes(const sg_method *m);
-/* What 1 on the gradient's scale is in p at this step: gamma if feedback works in updates, else 1. */
+/* The factor from the gradient's scale to that of p at this step: gamma if feedback works in updates, else 1. */
 SG_UNSTABLE double sg_method_unit(const sg_method *m);
-/* enum sg_trait of what is sent. A code that rounds a selector's values takes away SG_TRAIT_UNBIASED, because codes do not
- * declare it. */
+/* enum sg_trait of the messages. If a code rounds a selector's values, SG_TRAIT_UNBIASED is cleared, because codes do
+ * not declare it. */
 SG_UNSTABLE unsigned sg_method_traits(const sg_method *m);
-/* The most that the compressor declares to lose at this step: of |p - C(p)|^2 in a layer with |p|^2 = square, with
- * SG_TRAIT_RANDOM in the mean over draws. NaN = it declares nothing, or the method does more than the compressor: it
- * rounds values, or takes entries back to stay within a budget. */
+/* The upper bound that the compressor declares for |p - C(p)|^2 at this step, in a layer with |p|^2 = square. With
+ * SG_TRAIT_RANDOM it bounds the mean over draws. NaN = it declares none, or the method does more than the compressor:
+ * it rounds values, or removes entries to stay within a budget. */
 SG_UNSTABLE double sg_method_allowed(const sg_method *m, size_t layer, double square);
-/* Are the residuals always zero, so that none need exist? */
+/* true: the residuals are always zero, so the caller need not allocate them. */
 SG_UNSTABLE bool sg_method_is_exact(const sg_method *m);
 
 #ifdef __cplusplus

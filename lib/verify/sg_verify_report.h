@@ -16,22 +16,22 @@ extern "C" {
 struct sg_verify_options {
     const char *const *name; /* [count] compressors */
     size_t count;            /* 0 = all of the table, with those of plug-ins */
-    int (*stop)(void);       /* asked between compressors for the number of a pending signal; 0 = none */
+    int (*stop)(void);       /* called between compressors; returns the number of a pending signal, 0 = none */
     /* Called before each compressor; may be NULL. */
     void (*begin)(const char *name, size_t done, size_t total);
 };
 
-/* Tries the compressors, each in a process of its own. *out is an array, to be freed, of
+/* Tests the compressors, each in a process of its own. *out is an array, freed by the caller, of
  * {"compressor","passed","ended","properties":[{"property","runs","failed","untested","example"}]}. A property with 0
- * runs does not apply, or is declared without what a test needs, which "untested" says; "example" is the first failure
- * or what is missing, or null. "ended" is null, or how its process ended before it was done: "killed by signal 11
- * (Segmentation fault)"; then it has not passed, and properties are what was tried so far. *passed: nothing failed.
- * SG_ERR_ARGUMENT, with a suggestion: an unknown name. After SG_ERR_INTERRUPTED *out has what was tried. */
+ * runs does not apply, or "untested" is true because the compressor lacks what the test needs. "example" is the first
+ * failure, what is missing, or null. "ended" is null, or how the process ended too early: "killed by signal 11
+ * (Segmentation fault)"; then "passed" is false, and properties are those tested so far. *passed: nothing failed.
+ * SG_ERR_ARGUMENT, with a suggestion: an unknown name. After SG_ERR_INTERRUPTED *out has the results so far. */
 SG_CHECKED sg_status sg_verify_report(cJSON **out, bool *passed, const struct sg_verify_options *options,
                                       struct sg_error *err);
 
-/* Prints such an array for people: every property of a few compressors, and of many what fails. `width`: a line of the
- * terminal; 0 = there is none. SG_ERR_MEMORY. */
+/* Prints that array as text: all properties for a few compressors; for many, those that failed or were not tested.
+ * `width`: columns of the terminal; 0 = the output is no terminal. SG_ERR_MEMORY. */
 SG_CHECKED sg_status sg_verify_print(FILE *out, const cJSON *results, size_t width, struct sg_error *err);
 
 #ifdef __cplusplus
