@@ -1,7 +1,7 @@
 /* sg_compressor_plugin.h: compressors, codes and feedback rules in a shared object of their own.
  *
  * sparsetrain, sparsebench and sparsetune load such an object with --plugin FILE, or from the list of files in
- * $SPARSEGRAD_PLUGINS. Its rows then stand behind those of the tables, and recipes name them as any others.
+ * $SPARSEGRAD_PLUGINS. Its rows are appended to the tables, and recipes name them like all other rows.
  *
  *     #include <sg_compressor_plugin.h>
  *     static const struct sg_compressor_ops mine = {.name = "mine", ...};
@@ -10,11 +10,11 @@
  *
  *     cc -shared -fPIC mine.c $(pkg-config --cflags sparsegrad) -o mine.so
  *
- * The object may call every function of the installed headers: the program that loads it has them. It must not be linked
- * with the library. The rows must stay as they are for as long as the program runs.
+ * The object may call every function of the installed headers: the program that loads it exports them. It must not be
+ * linked with the library. The rows must not change while the program runs.
  *
- * Every message of an added compressor or code is checked where it is made: its code, counts, positions, bytes and
- * bits. One that is no message stops the run with an error that says what is wrong. Values are not checked. */
+ * Every message of an added compressor or code is checked when it is made: its code, counts, positions, bytes and
+ * bits. An invalid message stops the run with an error that states what is wrong. Values are not checked. */
 #ifndef SG_COMPRESSOR_PLUGIN_H
 #define SG_COMPRESSOR_PLUGIN_H
 
@@ -28,7 +28,7 @@
 extern "C" {
 #endif
 
-/* What the object was compiled for. A program refuses an object whose numbers are not its own. */
+/* The interface that the object was compiled for. A program rejects an object whose numbers differ from its own. */
 struct sg_plugin_interface {
     unsigned format, major, minor; /* of this header; of the library */
     unsigned size[10];             /* of the structs that objects and programs share */
@@ -52,7 +52,7 @@ struct sg_compressor_plugin {
     const struct sg_feedback_rule *const *rules;
 };
 
-/* The name that a program looks for, which must be visible whatever the compiler's options are. */
+/* The symbol that a program looks up. It must be visible for all compiler options. */
 #define SG_PLUGIN_SYMBOL "sparsegrad_plugin"
 #define SG_EXPORT        __attribute__((visibility("default")))
 SG_EXPORT extern const struct sg_compressor_plugin sparsegrad_plugin;

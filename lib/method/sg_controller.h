@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-/* What is known before a step. It is the same on every rank. */
+/* The input of a controller before a step. It is the same on every rank. */
 struct sg_facts {
     /* `step` is the step to come, counted from 0; `steps` is the length of the run, 0 = not known. */
     uint64_t step, steps;
@@ -28,12 +28,12 @@ struct sg_facts {
     size_t layers, d;         /* of the model */
     double gamma;             /* the learning rate of the step to come */
     double unit;              /* the factor from the knob to p's units: gamma in the `update` form, else 1 */
-    /* [layers] |g_l|^2 of worker 0's gradient, or of the sum of its gradients, as `ask` wanted; what `choose` chose, if the
-     * controller has it. NULL = `ask` wanted neither. */
+    /* [layers] |g_l|^2 of worker 0's gradient, or of the sum of its gradients, as `ask` requested. If the controller
+     * has `choose`, the knob that it chose. NULL = `ask` requested neither. */
     const double *lead_square;
 };
 
-/* What a controller wants to know about gradients; or-ed. */
+/* The measurements of gradients that a controller requests; or-ed. */
 enum sg_ask {
     SG_ASK_LEAD_NOW = 1 << 0, /* lead_square of this step's gradient, which worker 0 computes before the others start */
     SG_ASK_LEAD_SUM = 1 << 1, /* lead_square of the sum of worker 0's gradients so far */
@@ -42,29 +42,29 @@ enum sg_ask {
     SG_ASK_LARGEST = 1 << 4   /* the largest |g_i|^2 over all workers at this step, for `learn` */
 };
 
-/* What a step took. */
+/* The cost of a step. */
 struct sg_spent {
     double entries, bits; /* of a worker's messages, means over all workers */
-    double largest;       /* as SG_ASK_LARGEST asked, else 0 */
+    double largest;       /* the result of SG_ASK_LARGEST; 0 if it was not requested */
 };
 
-enum { SG_CANDIDATES = 33 }; /* most values of the knob that a controller compares */
+enum { SG_CANDIDATES = 33 }; /* maximum number of knob values that a controller compares */
 
-/* What each value of the knob loses and costs in each layer, of the sum of worker 0's gradients x: |x - C(x)|^2, and the
- * bits of the layer's part of the message. */
+/* Error and size of each layer for each value of the knob. x is the sum of worker 0's gradients. The error is
+ * |x - C(x)|^2, the size is the bits of the layer's part of the message. */
 struct sg_choice {
     size_t layers, count;
     const double *value;        /* [count] of the knob */
     const double *error, *size; /* [layers][count] */
-    size_t own;                 /* which of the values is the recipe's */
+    size_t own;                 /* index of the recipe's value */
 };
 
-/* What a controller decides. */
+/* The decision of a controller. */
 struct sg_settings {
     double own;   /* the compressor's parameter as the recipe gives it; NaN = it gives none */
-    double *knob; /* [layers] out; on entry as at the last step, and `own` at the first */
-    double most;  /* the most entries that a worker may send: of more, only the largest go; INFINITY = any */
-    bool reset;   /* everything is sent at this step, as floats, and every residual becomes 0 */
+    double *knob; /* [layers] out; on entry the values of the last step, or `own` before the first */
+    double most;  /* maximum of entries that a worker may send; only the largest are sent; INFINITY = no limit */
+    bool reset;   /* true: this step sends everything, as floats, and every residual becomes 0 */
 };
 
 struct sg_controller_ops {
@@ -72,22 +72,22 @@ struct sg_controller_ops {
     const struct sg_parameter *params;
     size_t n_params;
     size_t n_knobs; /* how many of the first parameters are values of the knob, in its range */
-    /* Does it find a threshold? Then it is for compressors whose knob is one (SG_TRAIT_ABSOLUTE), and these need no
-     * value. */
+    /* true: it computes a threshold. It then requires a compressor whose knob is a threshold (SG_TRAIT_ABSOLUTE), and
+     * the recipe need not set that knob. */
     bool finds_threshold;
     /* Checks param [n_params] against the run (of facts: layers, d, steps, steps_per_epoch; d = 0: nothing is known
      * yet). NULL = there is nothing to check. */
     sg_status (*check)(const double *param, const struct sg_facts *run, struct sg_error *err);
-    /* `doubles` is how many numbers it keeps between steps; checkpoints have them and nothing else of it. NULL = none.
-     * `start` sets their first values; NULL = zeros. */
+    /* `doubles` returns how many numbers it keeps between steps; checkpoints save them and nothing else of it. NULL =
+     * 0. `start` sets their first values; NULL = zeros. */
     size_t (*doubles)(size_t layers);
     void (*start)(double *state, size_t layers);
-    /* Returns what it wants to know at the step of f (enum sg_ask), or, if f is NULL, all that it may ever want. NULL =
-     * nothing ever. */
+    /* Returns its requests (enum sg_ask) for the step of f; if f is NULL, all requests that it may ever make. NULL = it
+     * never makes one. */
     unsigned (*ask)(const double *param, const double *state, const struct sg_facts *f);
-    /* For controllers that compare values of the knob, both or none. Where SG_ASK_LEAD_SUM is asked, lead_square then holds
-     * what `choose` chose, which is called on worker 0's rank only. `candidates` fills value [SG_CANDIDATES], from which
-     * `choose` makes knob [layers], and returns their number; whole: the knob is a whole number. */
+    /* For controllers that compare values of the knob; both hooks or neither. `candidates` fills value [SG_CANDIDATES]
+     * and returns how many there are; whole: the knob is an integer. `choose` is called on worker 0's rank only and
+     * sets knob [layers] from these values; with SG_ASK_LEAD_SUM, lead_square then holds this knob. */
     size_t (*candidates)(const double *param, double own, bool whole, double *value);
     void (*choose)(const double *param, const struct sg_choice *c, double *knob);
     void (*decide)(const double *param, double *state, const struct sg_facts *f, struct sg_settings *out);
@@ -96,9 +96,9 @@ struct sg_controller_ops {
     /* Returns [layers] numbers inside the state: 1 = the layer is in the mode that sends more. NULL = layers have no
      * modes. */
     const double *(*modes)(const double *state, size_t layers);
-    bool resets; /* may it ask for a reset? Then it sets no knob, and the compressor needs none */
-    /* Returns how many entries a worker is to send over the whole run, which is not for compressors whose messages have
-     * all of them (SG_TRAIT_DENSE). NULL, or NaN = there is no such budget. */
+    bool resets; /* true: it may request a reset. It then sets no knob, and the compressor needs none */
+    /* Returns the budget: entries that a worker may send over the whole run. It does not apply to compressors that send
+     * all elements (SG_TRAIT_DENSE). NULL, or NaN = there is no budget. */
     double (*budget)(const double *param, const struct sg_facts *run);
 };
 

@@ -1,13 +1,13 @@
-/* sg_feedback.h: feedback rules say what becomes of the part of a gradient that was not sent.
+/* sg_feedback.h: feedback rules, which define what happens to the part of a gradient that was not sent.
  *
- * A rule is one `const struct sg_feedback_rule` and its name in method_private.h. Most rules keep a residual e for every
- * worker (Algorithm 1 of the paper). With the decay b (1 = the paper's) and the scale c (gamma if the rule works in
- * updates, else 1):
+ * A rule is one `const struct sg_feedback_rule` and its name in method_private.h. Most rules keep a residual e for
+ * every worker (Algorithm 1 of the paper). With the decay b (1 = the paper's) and the scale c (gamma if the rule works
+ * in updates, else 1):
  *
  *     p = b e + c g      e <- p - C(p)
  *
- * A rule may put another vector in the place of g and change what the sum over workers stands for. For that it may keep
- * vectors of its own, of every worker and common to all workers. Checkpoints have them all. */
+ * A rule may replace g by another vector and change the meaning of the sum over workers. For that it may keep vectors
+ * of its own, for each worker and common to all workers. Checkpoints save all of them. */
 #ifndef SG_FEEDBACK_H
 #define SG_FEEDBACK_H
 
@@ -46,40 +46,40 @@ struct sg_feedback_rule {
     const char *name, *summary, *source; /* as those of a compressor */
     const struct sg_parameter *params;   /* without the decay, which all rules have */
     size_t n_params;
-    bool keeps; /* is there a residual e [d]? */
-    /* Is c = gamma, so that p is in the units of the parameters? Else the learning rate comes after the sum. */
+    bool keeps; /* true: there is a residual e [d] */
+    /* true: c = gamma, so p is in the units of the parameters. false: the learning rate is applied to the sum. */
     bool in_updates;
-    bool follows_rate; /* is the old residual multiplied by (gamma of the last step) / gamma, too? */
-    bool scaled;       /* does what `before` returns have the factor c already? */
-    bool on_gpu;       /* do its hooks leave all work on vectors to the kernels? */
+    bool follows_rate; /* true: the old residual is also multiplied by (gamma of the last step) / gamma */
+    bool scaled;       /* true: the vector that `before` returns includes the factor c */
+    bool on_gpu;       /* true: only kernels touch vectors in its hooks, so it runs on a GPU */
     size_t worker_vectors, common_vectors;
-    /* Vectors of a worker behind its others that hold nothing from step to step, so that checkpoints lack them; with the
-     * others <= SG_FEEDBACK_VECTORS. */
+    /* Scratch vectors of a worker, which checkpoints do not save; with worker_vectors <= SG_FEEDBACK_VECTORS. */
     size_t worker_room;
-    /* Called once a step for each worker, before its message. Returns the vector [d] that takes the place of g [d]; it
-     * must be valid until `after`. NULL = g itself. */
+    /* Called once a step for each worker, before its message. Returns the vector [d] that replaces g [d]; it must be
+     * valid until `after`. NULL = g itself. */
     const float *(*before)(const struct sg_feedback_state *worker, const float *g);
     /* Called when this worker's message of round 0 is made. NULL = there is nothing to do. */
     void (*after)(const struct sg_feedback_state *worker, const float *g, const struct sg_message *sent);
-    /* Called when e holds p - C(p), for compressors of several rounds after the last one. It may change e to what is
-     * kept. NULL = that is kept. */
+    /* Called when e holds p - C(p): for compressors of several rounds after the last round. It may change e. NULL = e
+     * stays p - C(p). */
     void (*keep)(const struct sg_feedback_state *worker);
-    /* Called once a step on every rank. sum [d] is the sum over workers, and must become n times what the optimizer is
-     * given. NULL = it is that already. */
+    /* Called once a step on every rank. sum [d] is the sum over the n workers, and must become n times the optimizer's
+     * input. NULL = the sum needs no change. */
     void (*result)(const struct sg_feedback_state *common, float *sum);
 
     /* ---- rules whose workers have parameters of their own; they are in updates ---- */
 
-    /* A worker's own parameters are x less the vector [d] that this returns, and its gradient is taken there. x is what
-     * all workers share, and what the optimizer moves. NULL = every worker has x itself. The vector that is returned may
-     * be NULL, too: this worker has x. */
+    /* Returns offset [d]: the worker's own parameters are x - offset, and its gradient is computed there. All workers
+     * share x, and the optimizer updates it. A returned NULL means that this worker's parameters are x. If the hook is
+     * NULL, this holds for every worker. */
     const float *(*offset)(const struct sg_feedback_state *worker);
-    /* Does anyone send at this step? If not, `before` is all that is called of a worker. NULL = at every step. */
+    /* Returns whether workers send at this step. If not, only `before` is called for a worker. NULL = always true. */
     bool (*sends)(const double *param, uint64_t step);
-    /* Is the residual compressed at this step, too? It is a second message, after `keep`, and what is sent of it leaves e.
-     * The compressor must have one round. NULL = never. */
+    /* Returns whether the residual is sent too at this step: as a second message, after `keep`, which is then
+     * subtracted from e. The compressor must have one round. NULL = never. */
     bool (*resets)(const double *param, uint64_t step);
-    /* 1: the first parameter is the value of the compressor's knob in that message; NaN = the knob of the step. Else 0. */
+    /* 1: the rule's first parameter is the compressor's knob for the message of the residual (`resets`); NaN = the knob
+     * of the step. 0: the rule has no such parameter. */
     size_t n_knobs;
 };
 
@@ -96,8 +96,8 @@ SG_UNSTABLE extern const struct sg_feedback_rule sg_feedback_update, sg_feedback
 SG_UNSTABLE const struct sg_feedback_rule *sg_feedback_at(size_t i);
 SG_UNSTABLE const struct sg_feedback_rule *sg_feedback_find(const char *name);
 
-/* Adds a rule behind the table's others. It must stay where it is, and no other thread may use the table meanwhile.
- * SG_ERR_ARGUMENT: its name is taken, or it lacks something. */
+/* Adds a rule at the end of the table. *rule must stay valid, and no other thread may use the table during the call.
+ * SG_ERR_ARGUMENT: its name exists already, or *rule is incomplete. */
 SG_UNSTABLE SG_CHECKED sg_status sg_feedback_add(const struct sg_feedback_rule *rule, struct sg_error *err);
 
 #ifdef __cplusplus
