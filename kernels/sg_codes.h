@@ -1,6 +1,6 @@
 /* sg_codes.h: the inner loops of the codes of lib/wire: sums, signs, random numbers, rounding, halves, and fields
  * of few bits.
- * The codes define what they write. All tables give the same bits, and the
+ * The codes define the format of these bits. All tables give the same bits, and the
  * plain C table is the specification. Calls run on the caller's thread, and arrays do not overlap. */
 #ifndef SG_CODES_H
 #define SG_CODES_H
@@ -14,31 +14,31 @@
 extern "C" {
 #endif
 
-/* What sum_block adds up. */
+/* The terms that sum_block adds. */
 enum sg_term {
     SG_TERM_SQUARES,    /* squares */
     SG_TERM_MAGNITUDES, /* magnitudes */
     SG_TERM_SIDES       /* the numbers above 0, and those below 0 */
 };
 
-/* Whole multiples q of a unit: of numbers up to `most` units in magnitude. A field is q in two's complement. */
+/* Numbers as integer multiples q of a unit, |q| <= most. A field is q in two's complement. */
 struct sg_multiples {
     double unit;   /* finite, > 0 */
     uint32_t most; /* the largest |q|, below 2^(bits-1) */
     unsigned bits; /* of a field, 2 .. 24 */
-    /* A number beyond `most` units: true = it becomes that many, false = its field is -2^(bits-1). */
+    /* For a magnitude above `most` units. true: q is clamped to +-most. false: its field is -2^(bits-1). */
     bool clamps;
 };
 
-/* 128 values of 0 .. 1, ascending, between neighbours of which lie edges: the rank of a number is how many edges are below
- * it. So that these are not searched, the numbers from 2^-19 to 1 are cut into places, 64 for every power of two. */
+/* 128 ascending values in 0 .. 1, separated by edges. The rank of a number is the count of edges below it. To avoid a
+ * search, the numbers from 2^-19 to 1 are divided into intervals ("places"), 64 for every power of two. */
 enum { SG_RANKS = 128, SG_RANK_BITS = 6, SG_RANK_POWERS = 19, SG_RANK_PLACES = (SG_RANK_POWERS << SG_RANK_BITS) + 1 };
 struct sg_ranks {
-    double edge[SG_RANKS];          /* the last is INFINITY; none is below 2^-19, and no place has two */
-    uint32_t below[SG_RANK_PLACES]; /* how many edges are below the place */
+    double edge[SG_RANKS];          /* the last is INFINITY; none is below 2^-19, and no interval has two */
+    uint32_t below[SG_RANK_PLACES]; /* how many edges are below the interval */
 };
 
-/* Where a place begins. */
+/* The lower bound of an interval. */
 static inline double sg_rank_place_begin(uint32_t place) {
     const uint64_t word = (((uint64_t)(1023 - SG_RANK_POWERS) << SG_RANK_BITS) + place) << (52 - SG_RANK_BITS);
     double begin;
@@ -46,15 +46,15 @@ static inline double sg_rank_place_begin(uint32_t place) {
     return begin;
 }
 
-/* `draw` is a random number of 32 bits for each number: it is rounded to the multiple above if what lies above the one
- * below is more than the draw's 24 high bits say. NULL = to the nearest. x is finite. */
+/* `draw` has a random number of 32 bits for each x[j], which is finite. x[j] is rounded up if its fraction above the
+ * lower multiple is larger than the draw's 24 high bits, read as a fraction. NULL = rounded to the nearest. */
 struct sg_code_kernels {
-    /* sum [2] <- the sum over a block of n <= SG_KERNEL_BLOCK numbers, in the order of sg_kernels.h; of SIDES both. */
+    /* sum[0] <- the sum over n <= SG_KERNEL_BLOCK numbers, in the order of sg_kernels.h; for SIDES also sum[1]. */
     void (*sum_block)(double *sum, const float *x, size_t n, enum sg_term term);
     /* How many of n <= 2^31 numbers are below 0. */
     size_t (*count_below)(const float *x, size_t n);
 
-    /* Bit j % 8 of packed[j / 8] <- is x[j] below 0? The last byte's unused bits become 0. */
+    /* Bit j % 8 of packed[j / 8] <- 1 if x[j] < 0, else 0. Unused bits of the last byte become 0. */
     void (*pack_signs)(uint8_t *packed, const float *x, size_t n);
     /* out[j] <- value[bit first + j of `packed`] */
     void (*unpack_signs)(float *out, const uint8_t *packed, size_t first, size_t n, const float *value);
@@ -63,10 +63,10 @@ struct sg_code_kernels {
     const uint32_t *(*draws)(uint32_t *room, const uint32_t *key, const uint32_t *counter, uint64_t first,
                              size_t count);
 
-    /* Writes fields of `bits` bits, 1 .. 32, behind each other: bit b is bit b % 8 of byte b / 8. It writes whole bytes,
-     * and the bits behind the last field are 0. */
+    /* Writes consecutive fields of `bits` bits, 1 .. 32: bit b is bit b % 8 of byte b / 8. It writes whole bytes, and
+     * the bits after the last field are 0. */
     void (*pack)(uint8_t *out, const uint32_t *field, size_t count, unsigned bits);
-    /* field [count] <- fields first .. first + count - 1. Up to 8 bytes behind them are read. */
+    /* field [count] <- fields first .. first + count - 1. Reads up to 8 bytes after them. */
     void (*unpack)(uint32_t *field, const uint8_t *in, size_t first, size_t count, unsigned bits);
 
     void (*write_multiples)(uint32_t *field, const float *x, size_t count, const struct sg_multiples *m,
@@ -79,15 +79,15 @@ struct sg_code_kernels {
     /* out[j] <- half[j], exactly; all halves are finite. */
     void (*read_halves)(float *out, const uint16_t *half, size_t count);
 
-    /* lowest_highest [2] <- the least and the largest of n >= 1 numbers; of equal ones the first. */
+    /* lowest_highest [2] <- the minimum and the maximum of n >= 1 numbers; ties go to the first. */
     void (*extremes)(float *lowest_highest, const float *x, size_t n);
-    /* field[j] <- which of the places low + l step, l = 0 .. most < 2^16, ties upwards; no x is below low. step > 0 */
+    /* field[j] <- x[j] rounded to low + l step, as l = 0 .. most < 2^16; ties go up; x >= low, step > 0 */
     void (*write_places)(uint32_t *field, const float *x, size_t count, double low, double step, uint32_t most,
                          const uint32_t *draw);
     void (*read_places)(float *out, const uint32_t *field, size_t count, double low, double step);
 
-    /* Levels 0 .. levels <= 32767 of a unit, in float: of |x| / unit, at most `levels`, the level below or above. A field
-     * has `bits` bits: the level, and above it the sign, of a level 0 none. unit > 0 */
+    /* |x| / unit, in float and at most `levels` <= 32767, is rounded to the level below or above. A field has `bits`
+     * bits: the level, and above it the sign; level 0 has no sign. unit > 0 */
     void (*write_levels)(uint32_t *field, const float *x, size_t count, float unit, uint32_t levels, unsigned bits,
                          const uint32_t *draw);
     void (*read_levels)(float *out, const uint32_t *field, size_t count, float unit, unsigned bits);

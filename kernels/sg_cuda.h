@@ -5,9 +5,9 @@
  * copies or allocates, and it may be captured into a graph. The caller reads struct sg_cuda_result when it synchronises
  * anyway. The second part puts these calls behind the table of sg_kernels.h, which is what trainer and tests use.
  *
- * Calls return SG_KERNEL_OK, SG_KERNEL_MEMORY or SG_KERNEL_DEVICE; for the last, sg_cuda_last_error has the device's
- * words. Blocks of a launch wait for each other (cooperative launches), so only one call at a time may use a workspace,
- * in the order of the stream. Every selection is one launch, however many layers there are. */
+ * Calls return SG_KERNEL_OK, SG_KERNEL_MEMORY or SG_KERNEL_DEVICE; after the last, sg_cuda_last_error returns CUDA's
+ * message. Blocks of a launch wait for each other (cooperative launches), so only one call at a time may use a
+ * workspace, in the order of the stream. Every selection is one launch for any number of layers. */
 #ifndef SG_CUDA_H
 #define SG_CUDA_H
 
@@ -23,29 +23,29 @@
 extern "C" {
 #endif
 
-/* Can kernels run on the current device? If not, `why` [room] gets what is missing and what to do. */
+/* Returns whether kernels can run on the current device. If not, why [room] <- what is missing and what to do. */
 SG_UNSTABLE bool sg_cuda_available(char *why, size_t room);
 
-/* What the device said at this thread's last SG_KERNEL_DEVICE. */
+/* CUDA's message for this thread's last SG_KERNEL_DEVICE. */
 SG_UNSTABLE const char *sg_cuda_last_error(void);
 
 /* The workspace of one layout on the current device: 8 bytes for each element and 8 KiB for each layer. */
 typedef struct sg_cuda sg_cuda;
 
 /* Opens a workspace for at most 2^32 - 2^16 elements, and synchronises. offset [n_layers + 1] is host memory, as in
- * struct sg_select. Launches whose blocks wait for each other get as many as the device holds at once, or fewer: the
- * environment variable SG_CUDA_BLOCKS limits them, and sg_cuda_available refuses a value that is not a number above 0. */
+ * struct sg_select. A launch whose blocks wait for each other has at most as many blocks as the device runs at once.
+ * The variable SG_CUDA_BLOCKS lowers this limit; sg_cuda_available rejects a value that is no number above 0. */
 SG_UNSTABLE int sg_cuda_open(sg_cuda **out, size_t n_layers, const size_t *offset);
 SG_UNSTABLE void sg_cuda_close(sg_cuda *c); /* the stream must be idle; NULL is fine */
 
-/* What a selection found, in device memory. */
+/* Result of a selection, in device memory. */
 struct sg_cuda_result {
     uint32_t status; /* SG_KERNEL_OK, or SG_KERNEL_NONFINITE: all other outputs and the residual are undefined */
     uint32_t layer;  /* the first layer with an element that is not finite */
     uint32_t sent;   /* entries in index and value */
 };
 
-/* As struct sg_select. Calls are fastest with pointers that are 16-byte aligned, as those of cudaMalloc are. */
+/* struct sg_select in device memory. Calls are fastest with 16-byte aligned pointers, such as those of cudaMalloc. */
 struct sg_cuda_select {
     const float *g; /* [n] */
     float *e;       /* [n] or NULL */
@@ -60,9 +60,9 @@ struct sg_cuda_select {
 /* tau [n_layers]. */
 SG_UNSTABLE int sg_cuda_select_threshold(sg_cuda *c, void *stream, const struct sg_cuda_select *s, const float *tau);
 
-/* k [n_layers]; guess [n_layers], in and out, or NULL. With guesses that hold it takes one pass over g and e. For
- * layers whose guess does not hold the device decides on about one more pass over e. Without guesses all layers take
- * these two passes. */
+/* k [n_layers]; guess [n_layers], in and out, or NULL. If all guesses are right, it makes one pass over g and e. The
+ * device adds about one more pass over e for layers whose guess is wrong. Without guesses all layers need both
+ * passes. */
 SG_UNSTABLE int sg_cuda_select_topk(sg_cuda *c, void *stream, const struct sg_cuda_select *s, const uint32_t *k,
                                     float *guess);
 
@@ -92,10 +92,10 @@ SG_UNSTABLE int sg_cuda_sum_squares(sg_cuda *c, void *stream, const float *x, si
 /* ---- a GPU behind the table of sg_kernels.h ----
  *
  * sg_exec.device is an sg_cuda_device, which one thread at a time may use. All its work runs on the legacy default
- * stream, so in order with that of libtorch. Selections, sum_squares, max_abs, dot_shifted and get wait for their
- * results, and `wait` for those that are missing. Copies of more than 64 KiB are waited for, too; no other call waits.
- * After a failure of the device later calls do nothing, and those that return a status return SG_KERNEL_DEVICE. Beside
- * the caller's memory it holds one workspace, for the latest layout. */
+ * stream, so it is in order with libtorch's work. Selections, sum_squares, max_abs, dot_shifted and get wait for their
+ * results, `wait` waits for all pending ones, and copies of more than 64 KiB wait too; no other call does. After a
+ * device failure later calls do nothing, and those that return a status return SG_KERNEL_DEVICE. Beside the caller's
+ * memory a device holds one workspace, for the latest layout. */
 typedef struct sg_cuda_device sg_cuda_device;
 
 struct sg_cuda_facts {
@@ -104,12 +104,12 @@ struct sg_cuda_facts {
     int driver, runtime; /* 12040 = CUDA 12.4 */
 };
 
-/* Opens GPU `number`. Below 0, the processes of a host take its GPUs in turn by their `local_rank`. If it fails, *out
- * is NULL and `why` [room] gets what is missing and what to do. */
+/* Opens GPU `number`. number < 0: the GPUs of a host are assigned round-robin to its processes by `local_rank`. On
+ * failure *out is NULL and why [room] <- what is missing and what to do. */
 SG_UNSTABLE int sg_cuda_device_open(sg_cuda_device **out, int number, int local_rank, char *why, size_t room);
 SG_UNSTABLE void sg_cuda_device_facts(const sg_cuda_device *device, struct sg_cuda_facts *out);
 SG_UNSTABLE const char *
-sg_cuda_device_error(const sg_cuda_device *device);            /* the failure in CUDA's words; NULL = there was none */
+sg_cuda_device_error(const sg_cuda_device *device); /* CUDA's message for the failure; NULL = there was none */
 SG_UNSTABLE void sg_cuda_device_close(sg_cuda_device *device); /* release its memory before; NULL is fine */
 SG_UNSTABLE const struct sg_kernels *sg_cuda_kernels(void);
 

@@ -1,10 +1,10 @@
-/* sg_device_codes.h: numbers written in codes, and read, in the memory of a GPU.
+/* sg_device_codes.h: encodes and decodes numbers in the memory of a GPU.
  *
- * lib/wire defines the bytes of every code, and writes on the host what of them no number decides: a message's head, of a
- * few bytes a layer. The rest is written here, with the bytes and floats of the CPU's sg_codes.h.
- * `data` is aligned for a float. Pointers are to the GPU's memory unless they say "host".
+ * lib/wire defines the bytes of every code. It writes the head of a message on the host: the few bytes per layer that
+ * do not depend on the numbers. The functions here write the rest, with the bytes and floats of the CPU's sg_codes.h.
+ * `data` is aligned for a float. Pointers are to the GPU's memory unless their comment says "host".
  *
- * Functions that return something return enum sg_kernel_status. After a failure of the device nothing is done. */
+ * Non-void functions return enum sg_kernel_status. After a device failure all functions do nothing. */
 #ifndef SG_DEVICE_CODES_H
 #define SG_DEVICE_CODES_H
 
@@ -15,15 +15,15 @@
 extern "C" {
 #endif
 
-/* What the two values of a part are, which a number below 0 and any other is read back as (code_signs.c). */
+/* The two values of a part: one is decoded for numbers below 0, the other for all others (code_signs.c). */
 enum sg_two_values { SG_VALUES_MEAN, SG_VALUES_RMS, SG_VALUES_GIVEN, SG_VALUES_SIDES };
 
 /* Numbers of parts that are written as signs. */
 struct sg_device_signs {
     const float *x; /* [count] finite */
     size_t count;
-    /* host [head_bytes]: the message up to the packed signs. It says how many numbers each part has; the two values are
-     * written into it on the GPU unless they are given. */
+    /* host [head_bytes]: the message up to the packed signs. It has the number of elements of each part. The GPU writes
+     * the two values into it, except for SG_VALUES_GIVEN. */
     const void *head;
     size_t head_bytes, parts;
     enum sg_two_values values;
@@ -43,15 +43,14 @@ struct sg_device_buckets {
     bool by_largest;   /* LEVELS, PARTS: a bucket's unit comes from its largest magnitude, not from its norm */
     bool nearest;      /* STEPS: rounded to the nearest, without random numbers */
     const float *step; /* STEPS: host [parts] */
-    uint32_t *beyond;  /* STEPS: host, out: how many numbers are sent as they are. It waits for the GPU. */
+    uint32_t *beyond;  /* STEPS: host, out: how many numbers are sent unchanged; the call waits for the GPU */
 };
 
-/* The codes in which every number takes the same bytes: as it is, rounded to a half (sg_half.h), or to the upper half of a
- * float. */
+/* The codes with a fixed width: a float, a half (sg_half.h), or the upper half of a float. */
 enum sg_plain_code { SG_PLAIN_FLOAT, SG_PLAIN_HALF, SG_PLAIN_BF16 };
 
 struct sg_device_codes {
-    /* below: host [parts], only for SIDES: how many numbers of each part are below 0. Asked for, it waits for the GPU. */
+    /* below: host [parts], out, only for SIDES: how many numbers of each part are below 0; waits for the GPU. */
     int (*write_signs)(const struct sg_exec *exec, void *data, const struct sg_device_signs *s, uint32_t *below);
     void (*read_signs)(const struct sg_exec *exec, const struct sg_sink *to, const void *data, size_t count,
                        size_t parts);

@@ -2,8 +2,7 @@
  * value.
  *
  * Rounding is to nearest, ties to even. A magnitude that would round to infinity (65520 and up) saturates to 65504, the
- * largest half. The difference of a float below 2^29 and its half is a float; beyond, saturation leaves more than a float
- * can hold. */
+ * largest half. The difference of a float below 2^29 and its half is exactly a float; for larger ones it may not be. */
 #ifndef SG_HALF_H
 #define SG_HALF_H
 
@@ -59,8 +58,8 @@ SG_HALF_INLINE float sg_half_value(uint16_t half) {
     return sg_float_of_bits((magnitude < 0x00800000 ? tiny : normal) | sign);
 }
 
-/* The upper half of the float nearest to x that has no other bits, ties to even; x is finite. The largest one where that
- * would be infinite. */
+/* x rounded to bfloat16, ties to even, as the upper half of a float; x is finite. A result that would be infinite
+ * becomes the largest finite one. */
 SG_HALF_INLINE uint16_t sg_bf16_of(float x) {
     const uint32_t bits = sg_float_bits(x), up = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
     return (uint16_t)((up & 0x7f80) == 0x7f80 ? bits >> 16 : up);

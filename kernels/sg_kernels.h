@@ -36,16 +36,16 @@ struct sg_dense;
 struct sg_device_codes;
 struct sg_products;
 
-/* Where and how wide a kernel runs. */
+/* The device and the number of threads of a kernel. */
 struct sg_exec {
     int threads;  /* threads that a kernel may use, >= 1; results do not depend on it, and a GPU ignores it */
     void *device; /* the GPU of the CUDA table (struct sg_cuda_device); NULL for the CPU's tables */
 };
 
-/* What a selection reads and writes, for all layers of one worker.
+/* Inputs and outputs of a selection, for all layers of one worker.
  *
- * It forms p[i] = fl(fl(decay * e[i]) + fl(scale * g[i])), where factors of 1 change no bit. Selected elements are sent
- * as they are, and the others stay in the residual:
+ * It computes p[i] = fl(fl(decay * e[i]) + fl(scale * g[i])), where factors of 1 change no bit. Selected elements are
+ * sent unchanged, and the others stay in the residual:
  *     selected:      value = p[i],  e[i] <- 0
  *     not selected:  e[i] <- p[i]
  * So p = sent + kept holds bit for bit. Without error feedback (e is NULL) p = fl(scale * g), and the rest is lost. */
@@ -69,7 +69,7 @@ struct sg_entries {
     size_t count;
 };
 
-/* What becomes of the j-th number v that is read, at place i = index[j], or j if index is NULL. */
+/* The use of the j-th decoded number v. i is its position: index[j], or j if index is NULL. */
 enum sg_sink_kind {
     SG_SINK_STORE,     /* to[i] <- v */
     SG_SINK_ADD,       /* to[i] += weight v */
@@ -89,8 +89,8 @@ struct sg_piece {
     bool decays;
 };
 
-/* Random numbers that decide what a mask keeps. Element i of a mask takes number first + i / run * stride + i % run of a
- * stream (sg_rng.h): runs of `run` numbers that follow each other, whose beginnings are `stride` apart. */
+/* Random numbers that decide which elements a mask keeps. Element i of a mask uses number first + i / run * stride +
+ * i % run of a stream (sg_rng.h): runs of `run` consecutive numbers, whose starts are `stride` apart. */
 struct sg_draws {
     uint32_t key[2],
         counter[4]; /* of the stream's start; counter[0], which counts blocks of four numbers, is not read */
@@ -99,11 +99,11 @@ struct sg_draws {
 
 enum sg_dtype { SG_FLOAT32, SG_FLOAT64 };
 
-/* What the end of a step reads and writes: x <- x - step. Without an optimizer the step is sum / workers, else it is
- * what the optimizer makes of this mean. Every element is independent of all others. Pieces do not overlap, and what no
- * piece covers stays as it is. */
+/* Inputs and outputs of the end of a step: x <- x - step. Without an optimizer the step is sum / workers; with one the
+ * optimizer computes the step from this mean. Every element is independent of all others. Pieces do not overlap, and
+ * elements outside all pieces do not change. */
 struct sg_update {
-    const char *optimizer; /* "sgd", "adam": a name that has_optimizer knows; NULL = no optimizer */
+    const char *optimizer; /* "sgd", "adam": a name for which has_optimizer is true; NULL = no optimizer */
     const double *param;   /* the optimizer's parameters, in the order in which it declares them */
     double learning_rate;  /* of this step */
     uint64_t step;         /* counts from 0 */
@@ -111,7 +111,7 @@ struct sg_update {
     float *sum;                   /* [d] in: the sum over workers; out: the step on a CPU, undefined on a GPU */
     float *state;                 /* [floats that the optimizer declares]; zeros before step 0 */
     void *x;                      /* [d] of dtype */
-    enum sg_dtype dtype;          /* type of x; a GPU knows only SG_FLOAT32 */
+    enum sg_dtype dtype;          /* type of x; on a GPU only SG_FLOAT32 */
     const struct sg_piece *piece; /* [n_pieces] */
     size_t n_pieces, d;
 };
@@ -129,14 +129,14 @@ enum sg_kernel_status {
 struct sg_kernels {
     const char *name; /* "c", "avx2", "avx512", "cuda" */
 
-    /* ---- memory: g, e, index, value, dense, x, mean, mask, sum, state and piece lie there, all else in the host's ---- */
+    /* ---- memory, for g, e, index, value, dense, x, mean, mask, sum, state, piece; all else is in host memory ---- */
 
-    /* Returns zeros, aligned for any type; NULL = no memory. 0 bytes may be asked for. */
+    /* Returns zeros, aligned for any type; NULL = out of memory. bytes may be 0. */
     void *(*allocate)(const struct sg_exec *exec, size_t bytes);
     void (*release)(const struct sg_exec *exec, void *memory); /* NULL-safe */
     void (*zero)(const struct sg_exec *exec, void *to, size_t bytes);
-    /* Copy from and to host memory, which may be reused on return. `get` waits for all calls begun before it, and
-     * returns SG_KERNEL_DEVICE if one of them failed, else SG_KERNEL_OK. */
+    /* Copy from and to host memory, which may be reused on return. `get` waits for all earlier calls, and returns
+     * SG_KERNEL_DEVICE if one of them failed, else SG_KERNEL_OK. */
     void (*put)(const struct sg_exec *exec, void *to, const void *host, size_t bytes);
     int (*get)(const struct sg_exec *exec, void *host, const void *from, size_t bytes);
 
@@ -146,10 +146,10 @@ struct sg_kernels {
      * p, that is fl(lambda * scale). tau = 0 sends every element, zeros too; INFINITY sends nothing. */
     int (*select_threshold)(const struct sg_select *s, const float *tau);
 
-    /* Exact Top-k: sends the k[layer] largest |p| of each layer, of equal ones those with the lower index. 0 <=
-     * k[layer] <= size of the layer. It sends exactly k entries, zeros too if fewer than k elements are not zero. guess
-     * [n_layers], or NULL, only saves time and may hold anything. In: the k-th magnitude of the step before (< 0 =
-     * unknown). Out: that of this step (-1 where k = 0). */
+    /* Exact Top-k: sends the k[layer] largest |p| of each layer; ties go to the lower index. 0 <= k[layer] <= size of
+     * the layer. It sends exactly k entries, zeros too if fewer than k elements are nonzero. guess [n_layers], or NULL,
+     * only saves time and may hold any number. In: the k-th magnitude of the previous step (< 0 = unknown). Out: the
+     * k-th magnitude of this step (-1 where k = 0). */
     int (*select_topk)(const struct sg_select *s, const size_t *k, float *guess);
 
     /* Sends the elements at given positions, for random-k. position: ascending flat indices in host memory, of which
@@ -174,7 +174,7 @@ struct sg_kernels {
     void (*scatter_add_messages)(const struct sg_exec *exec, float *dense, size_t n, const struct sg_entries *message,
                                  size_t n_messages);
 
-    /* The same for messages in host memory, wherever dense lies. Their memory may be reused on return. */
+    /* scatter_add_messages for messages in host memory (reusable on return); dense is in the kernels' memory. */
     void (*add_messages)(const struct sg_exec *exec, float *dense, size_t n, const struct sg_entries *message,
                          size_t n_messages);
 
@@ -189,8 +189,8 @@ struct sg_kernels {
 
     /* to[i] <- fl(fl(a x[i]) + fl(b y[i])). The vectors may be the same ones. */
     void (*mix)(const struct sg_exec *exec, float *to, float a, const float *x, float b, const float *y, size_t n);
-    /* x[i] <- fl(x[i] + fl(y[i] / divisor)), divisor not 0: of a sum over workers, its mean is added; with a divisor
-     * below 0 it is subtracted. */
+    /* x[i] <- fl(x[i] + fl(y[i] / divisor)), divisor not 0. It adds the mean of a sum y over workers, or subtracts it
+     * with a negative divisor. */
     void (*add_quotient)(const struct sg_exec *exec, float *x, const float *y, float divisor, size_t n);
     /* to [n] <- x [n], which do not overlap. */
     void (*copy)(const struct sg_exec *exec, float *to, const float *x, size_t n);
@@ -203,23 +203,23 @@ struct sg_kernels {
 
     /* ---- the end of a step ---- */
 
-    /* Does `update` know the optimizer of that name? */
+    /* Returns whether `update` has the optimizer of that name. */
     bool (*has_optimizer)(const char *name);
-    /* Does what a step does after the sum over workers. The loops of kernels/cpu/cpu_update.c are the specification. */
+    /* The part of a step after the sum over workers. The loops of kernels/cpu/cpu_update.c are the specification. */
     void (*update)(const struct sg_exec *exec, const struct sg_update *u);
 
     /* ---- results that are not needed at once ----
      *
-     * sum_squares into *sum, and get of few bytes. A CPU has the result when the call returns. A GPU only begins it,
-     * and the result stands there after the next `wait` or any other call that waits. Until then *sum is NaN, and the
-     * memory must stay. So many results cost one wait. */
+     * sum_squares into *sum, and get of few bytes. On a CPU the result is complete when the call returns. On a GPU the
+     * call is asynchronous: the result is complete after the next `wait` or any other call that waits. Until then *sum
+     * is NaN, and its memory must stay valid. So one wait serves many results. */
     void (*sum_squares_later)(const struct sg_exec *exec, const float *x, size_t n, double *sum);
     void (*get_later)(const struct sg_exec *exec, void *host, const void *from, size_t bytes);
-    /* Waits until no result is missing. Returns SG_KERNEL_DEVICE if a call begun before failed, else SG_KERNEL_OK. */
+    /* Waits until all results are complete. Returns SG_KERNEL_DEVICE if an earlier call failed, else SG_KERNEL_OK. */
     int (*wait)(const struct sg_exec *exec);
 
-    /* Codes of numbers in a GPU's memory (sg_device_codes.h); NULL on a CPU, where lib/wire writes and reads them with the
-     * loops of sg_codes.h. These, and those over dense rows (sg_dense.h), are NULL on a GPU. */
+    /* codes: for numbers in a GPU's memory (sg_device_codes.h); NULL on a CPU, where lib/wire uses `loops`
+     * (sg_codes.h). loops and dense (for dense rows, sg_dense.h) are NULL on a GPU. */
     const struct sg_device_codes *codes;
     const struct sg_code_kernels *loops;
     const struct sg_dense *dense;
@@ -227,8 +227,8 @@ struct sg_kernels {
     const struct sg_products *products;
 };
 
-/* The CPU table of that name: "c", "avx2" or "avx512". NULL asks for the one that the environment variable SG_CPU
- * names, else for the best one of this machine. Returns NULL if the name is unknown or the machine lacks it. */
+/* Returns the CPU table "c", "avx2" or "avx512". name NULL means the table in the environment variable SG_CPU, or if it
+ * is unset the best one of this machine. NULL = the name is unknown, or the machine does not support the table. */
 SG_UNSTABLE const struct sg_kernels *sg_kernels_cpu(const char *name);
 
 #ifdef __cplusplus

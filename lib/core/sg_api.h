@@ -1,4 +1,4 @@
-/* sg_api.h: marks what libsparsegrad exports. What is not marked is not visible outside it. */
+/* sg_api.h: macros that mark the exported symbols of libsparsegrad. All other symbols are hidden. */
 #ifndef SG_API_H
 #define SG_API_H
 

@@ -1,12 +1,12 @@
-/* sg_debug.h: asserts of what the code takes for granted, and traces for whoever watches it run. Not installed.
+/* sg_debug.h: assertions of internal preconditions, and traces of a running program. Not installed.
  *
- * SG_ASSERT(condition) states what a caller of ours must have seen to, or what must hold at this place. It is on where the
- * build has -DSG_ASSERTS=1, as every MODE but release has: where the condition does not hold, it prints the place and the
- * condition, and aborts. Elsewhere the condition is compiled but never evaluated, so it has no side effects and may cost
- * what it likes. What comes from users, files or other ranks is no assert's business: it gets an error.
+ * SG_ASSERT(condition) states a precondition of our own code or an invariant. It is active in builds with
+ * -DSG_ASSERTS=1, that is in every MODE except release: if the condition is false, it prints file, line and condition,
+ * and aborts. In other builds the condition is compiled but never evaluated, so it may be slow but must not have side
+ * effects. Input from users, files or other ranks is never asserted; if it is wrong, the function returns an error.
  *
- * SG_TRACE(level, format, ...) prints one line to stderr where the build has -DSG_TRACE_LEVEL=N with N >= level
- * (make TRACE=N). Elsewhere it is compiled away, but its arguments are still checked against the format.
+ * SG_TRACE(level, format, ...) prints one line to stderr where the build has -DSG_TRACE_LEVEL=N with N >= level (make
+ * TRACE=N). Elsewhere it is compiled away, but its arguments are still checked against the format.
  *     level 1: once for each run or file; 2: for each step or cell; 3: for each message or layer */
 #ifndef SG_DEBUG_H
 #define SG_DEBUG_H
@@ -47,12 +47,12 @@ static inline void sg_trace(const char *file, int line, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    fprintf(stderr, "%s:%d: %s\n", file, line, text); /* in one piece, beside other threads and processes */
+    fprintf(stderr, "%s:%d: %s\n", file, line, text); /* one call, so that lines of threads do not mix */
 }
 
-/* ---- conditions that take a loop ---- */
+/* ---- conditions that need a loop ---- */
 
-/* Is every index larger than the one before it, and below n? */
+/* Returns whether every index is below n and larger than the one before it. */
 static inline bool sg_ascending_below(const uint32_t *index, size_t count, uint64_t n) {
     for (size_t j = 0; j < count; j++)
         if (index[j] >= n || (j > 0 && index[j] <= index[j - 1]))
@@ -60,7 +60,7 @@ static inline bool sg_ascending_below(const uint32_t *index, size_t count, uint6
     return true;
 }
 
-/* Is no number of x [n] NaN or Inf? */
+/* Returns whether all numbers of x [n] are finite. */
 static inline bool sg_all_finite(const float *x, size_t n) {
     for (size_t i = 0; i < n; i++)
         if (!(x[i] - x[i] == 0))
@@ -68,7 +68,7 @@ static inline bool sg_all_finite(const float *x, size_t n) {
     return true;
 }
 
-/* Do offset [n_parts + 1] start at 0 and nowhere descend? */
+/* Returns whether offset [n_parts + 1] starts at 0 and never descends. */
 static inline bool sg_are_offsets(const size_t *offset, size_t n_parts) {
     if (offset[0] != 0)
         return false;

@@ -12,7 +12,7 @@
 #endif
 
 /* Ten rounds of two 32 x 32 -> 64 bit products, the key bumped by Weyl constants in between. x [4] is the counter, and
- * becomes the block. Without branches, so that a loop around it becomes vectors. */
+ * becomes the block. It has no branches, so that the compiler can vectorize a loop around it. */
 SG_PHILOX_INLINE void sg_philox(uint32_t *x0, uint32_t *x1, uint32_t *x2, uint32_t *x3, uint32_t k0, uint32_t k1) {
     uint32_t c0 = *x0, c1 = *x1, c2 = *x2, c3 = *x3;
     for (int round = 0; round < 10; round++) {
@@ -30,11 +30,11 @@ SG_PHILOX_INLINE void sg_philox(uint32_t *x0, uint32_t *x1, uint32_t *x2, uint32
     *x3 = c3;
 }
 
-/* The most draws that sg_philox_draws makes at a time, and the room that they need. */
+/* Maximum number of draws in one call of sg_philox_draws, and the length of its buffer. */
 enum { SG_PHILOX_PIECE = 512, SG_PHILOX_ROOM = SG_PHILOX_PIECE + 4 };
 
 /* Draws first .. first + count - 1 of the stream that starts with this key and counter (sg_rng.h), count <=
- * SG_PHILOX_PIECE. They lie where the returned pointer says, somewhere in room [SG_PHILOX_ROOM]. */
+ * SG_PHILOX_PIECE. Returns a pointer to the first of them, inside room [SG_PHILOX_ROOM]. */
 static inline const uint32_t *sg_philox_draws(uint32_t *room, const uint32_t key[2], const uint32_t counter[4],
                                               uint64_t first, size_t count) {
     enum { BLOCKS = SG_PHILOX_ROOM / 4 };

@@ -1,6 +1,6 @@
 /* sg_rng.h: counter-based random numbers (Philox4x32-10, Salmon et al., SC 2011).
  *
- * A stream is named by (seed, purpose, worker, step). The same name gives the same numbers on any rank, thread and
+ * (seed, purpose, worker, step) identifies a stream. The same stream has the same numbers on any rank, thread and
  * machine, so a checkpoint saves no generator. A stream has 2^34 draws of 32 bits. */
 #ifndef SG_RNG_H
 #define SG_RNG_H
@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* What a stream is for. The values decide every result, so they never change and none is used again. */
+/* The purpose of a stream. All results depend on these values, so they never change and none is reused. */
 enum sg_rng_purpose {
     SG_RNG_SHARD = 1,     /* the permutation of the rows over workers */
     SG_RNG_SAMPLE = 2,    /* rows drawn by a worker at a step */
@@ -26,8 +26,8 @@ enum sg_rng_purpose {
     SG_RNG_AUGMENT = 8,   /* data augmentation */
     SG_RNG_DROPOUT = 9,   /* dropout masks */
     SG_RNG_NEGATIVE = 10, /* items that a user did not rate, used as negative examples */
-    SG_RNG_CODE = 11,     /* rounding to what a code of numbers can write */
-    SG_RNG_START = 12     /* where a compressor's own iteration starts */
+    SG_RNG_CODE = 11,     /* random rounding in a code of numbers */
+    SG_RNG_START = 12     /* start values of a compressor's own iteration */
 };
 
 /* The worker of streams that all workers share. */
@@ -37,7 +37,7 @@ typedef struct sg_rng {
     uint32_t key[2];
     uint32_t counter[4];
     uint32_t block[4];
-    unsigned used; /* numbers of `block` already given out */
+    unsigned used; /* numbers of `block` that were returned already */
 } sg_rng;
 
 /* Opens a stream at its start. worker < 2^24, purpose < 2^8, any step. */
@@ -50,7 +50,7 @@ SG_UNSTABLE uint64_t sg_rng_u64(sg_rng *r);
 /* How many 32-bit draws of its stream, modulo 2^34, have been made. */
 SG_UNSTABLE uint64_t sg_rng_position(const sg_rng *r);
 
-/* Does what `count` calls of sg_rng_u32 do to r. */
+/* Advances r like `count` calls of sg_rng_u32. */
 SG_UNSTABLE void sg_rng_skip(sg_rng *r, uint64_t count);
 
 /* Uniform on {0, ..., bound-1}, without bias; bound >= 1. */
@@ -71,7 +71,7 @@ SG_UNSTABLE void sg_rng_subset(sg_rng *r, uint32_t *out, size_t k, size_t n);
 
 /* A permutation of 0..n-1 whose elements are computed one by one. It serves where n is too large for a table, or where
  * every step needs a new one. It is a Feistel network over pairs (row, column) with columns * rows >= n, applied again
- * until the result is below n (Black and Rogaway, CT-RSA 2002). It is named like a stream; 1 <= n < 2^62. */
+ * until the result is below n (Black and Rogaway, CT-RSA 2002). It is identified like a stream; 1 <= n < 2^62. */
 enum { SG_SHUFFLE_ROUNDS = 8 };
 struct sg_shuffle {
     uint64_t n;

@@ -1,5 +1,5 @@
-/* sg_row.h: tables of rows with names (compressors, codes, feedback rules, links ...), and what a row must have that somebody
- * adds to one; not installed. */
+/* sg_row.h: tables of named rows (compressors, codes, feedback rules, links ...), and the checks of a row that is added
+ * to one; not installed. */
 #ifndef SG_ROW_H
 #define SG_ROW_H
 
@@ -10,18 +10,18 @@
 #include "sg_status.h"
 
 enum {
-    SG_ROW_PARAMS = 16, /* most parameters of a row */
-    SG_ADDED_ROWS = 64  /* most rows that are added to a table */
+    SG_ROW_PARAMS = 16, /* maximum number of parameters of a row */
+    SG_ADDED_ROWS = 64  /* maximum number of rows added to a table */
 };
 
 struct sg_row {
-    const char *what, *name, *summary; /* "compressor", and as the row has them */
+    const char *what, *name, *summary; /* what: the kind, "compressor"; name and summary of the row */
     const struct sg_parameter *params; /* [n_params] */
     size_t n_params;
 };
 
-/* A table: rows of the library, and behind them those that were added. Every row is a structure whose first member is its
- * name, a const char *. */
+/* A table: the library's rows, followed by the added ones. Every row is a struct whose first member is its name, a
+ * const char *. */
 struct sg_rows {
     const void *const *row; /* [count] */
     size_t count;
@@ -34,7 +34,7 @@ struct sg_rows {
 const void *sg_row_at(const struct sg_rows *rows, size_t i);           /* NULL past the end */
 const void *sg_row_find(const struct sg_rows *rows, const char *name); /* NULL = no such row */
 
-/* Puts the row behind the others. SG_ERR_ARGUMENT: there is no room; `what` it is, for the message. */
+/* Appends the row. `what` is its kind, for the message. SG_ERR_ARGUMENT: the table is full. */
 SG_CHECKED sg_status sg_row_add(struct sg_rows *rows, const void *row, const char *what, struct sg_error *err);
 
 /* Checks that the row can be named in a recipe and shown in help: its name, its line of help, its parameters with their

@@ -22,7 +22,7 @@ static inline void sg_sum_add(struct sg_sum *s, double x) {
     s->total = total;
 }
 
-/* An infinite total has lost nothing: `lost` would be Inf - Inf. */
+/* If the total is infinite, `lost` is not added: it would be NaN, from Inf - Inf. */
 static inline double sg_sum_total(const struct sg_sum *s) {
     return isfinite(s->total) ? s->total + s->lost : s->total;
 }
@@ -46,8 +46,8 @@ SG_UNSTABLE double sg_stats_median(double *x, size_t n);
 /* The median absolute deviation from the median, not scaled. Overwrites x. */
 SG_UNSTABLE double sg_stats_mad(double *x, size_t n);
 
-/* The quantile 0.975 of Student's distribution with this many degrees of freedom, to 4 digits: a mean of n normal numbers
- * lies within so many of its standard errors, with n - 1, in 95 of 100 cases. NaN for 0. */
+/* The quantile 0.975 of Student's distribution with these degrees of freedom, to 4 digits. With freedom = n - 1, the
+ * mean of n normal numbers is within as many standard errors of the true mean with probability 0.95. NaN for 0. */
 SG_UNSTABLE double sg_stats_student(size_t freedom);
 
 #ifdef __cplusplus

@@ -21,7 +21,7 @@ extern "C" {
 #define SG_PRINTF(fmt, args)
 #endif
 
-/* A value never gets another meaning. */
+/* The meaning of a value never changes. */
 typedef enum sg_status {
     SG_OK = 0,
     SG_ERR_MEMORY = 1,      /* allocation failed */
@@ -47,17 +47,17 @@ SG_API const char *sg_status_str(sg_status status);
 /* Fills *err and returns `status`, so that callers write `return sg_fail(err, SG_ERR_IO, "…")`. */
 SG_API sg_status sg_fail(struct sg_error *err, sg_status status, const char *format, ...) SG_PRINTF(3, 4);
 
-/* The same; appends ": " and strerror(errno). */
+/* sg_fail with ": " and strerror(errno) appended to the message. */
 SG_API sg_status sg_fail_errno(struct sg_error *err, sg_status status, const char *format, ...) SG_PRINTF(3, 4);
 
-/* Fails with SG_ERR_MEMORY; `what` names what there was no memory for. */
+/* sg_fail with SG_ERR_MEMORY; `what` names the object that could not be allocated. */
 SG_API sg_status sg_fail_memory(struct sg_error *err, const char *what);
 
 /* Puts text in front of the message in *err (for "reading X: …") and returns its status. */
 SG_API sg_status sg_prefix(struct sg_error *err, const char *format, ...) SG_PRINTF(2, 3);
 
-/* A sequence of calls that ends at the first failure: SG_DO(status, call) assigns the call's status, and makes no call
- * when `status` is a failure already. The call is not evaluated then. */
+/* A sequence of calls that ends at the first failure: SG_DO(status, call) assigns the call's status. If `status` is a
+ * failure already, the call is not evaluated. */
 #define SG_DO(status, ...)                                                                                             \
     do {                                                                                                               \
         if ((status) == SG_OK)                                                                                         \

@@ -1,4 +1,4 @@
-/* sg_unstable.h: included by the headers that any new version may change, so that nobody depends on them unawares. */
+/* sg_unstable.h: included by the headers that any new version may change; a program must define SPARSEGRAD_UNSTABLE. */
 #ifndef SG_UNSTABLE_H
 #define SG_UNSTABLE_H
 

@@ -10,17 +10,17 @@
  * longer than 63 letters, the result is the longer length. */
 size_t sg_edit_distance(const char *a, const char *b);
 
-/* What `word` was probably meant to be: the first candidate that differs in case only; else the shortest that begins
+/* The candidate that `word` probably means: the first one that differs in case only; else the shortest that begins
  * with word, in any case, if word has three letters or more; else the nearest one, if its edit distance is
- * <= (length of word + 1) / 2 and it does not begin with another number (25gbe is no 1gbe). NULL = none. Of candidates
- * that are equal in this the first wins. */
+ * <= (length of word + 1) / 2 and it does not begin with another number (25gbe is no 1gbe). Ties go to the first
+ * candidate. NULL = none. */
 const char *sg_suggest(const char *word, const char *const *candidates, size_t n);
 
-/* The place of `word` in `choices`, written "a|b|c", from 0 on; -1 if it is none of them, as the empty word. */
+/* The index from 0 of `word` in `choices`, written "a|b|c"; -1 if it is none of them or empty. */
 int sg_choice_of(const char *choices, const char *word);
 bool sg_is_choice(const char *choices, const char *word);
 
-/* Does the text end in these letters? */
+/* Returns whether the text ends with `ending`. */
 bool sg_ends_in(const char *text, const char *ending);
 
 /* Reads the whole string as a finite number or a whole number in [min, max]. Returns false for anything else: an empty

@@ -4,13 +4,13 @@
  *               1 byte   encoding of the positions: row of the table
  *               1 byte   parameter of the encoding, 0 if it has none
  *               n, count, bytes of payload as LEB128 numbers (7 bits a byte, low first, high bit = more follow);
- *               for a code without a fixed width also the bytes of the numbers, and if they are written in fewer bits
- *               how many bytes they take so
+ *               for a code without a fixed width also the bytes of the numbers, and if they are shortened the number
+ *               of shortened bytes
  *     payload   the positions as the encoding writes them; no bytes if count is 0 or n
- *               the numbers as the code writes them: its width times count, or as many bytes as the header says
+ *               the numbers as the code writes them: its width times count bytes, or the bytes stated in the header
  *
- * Everything is little-endian. Under each encoding and parameter a message has one form, and a decoder accepts no other
- * bytes. Sizes are exact before anything is encoded, so a caller can allocate, compare and report first.
+ * Everything is little-endian. For each encoding and parameter a message has exactly one form, and a decoder rejects
+ * all others. Exact sizes are known before encoding, so a caller can allocate, compare and report first.
  *
  * Functions keep no state, allocate nothing and may be called from any thread. */
 #ifndef SG_WIRE_H
@@ -42,12 +42,12 @@ struct sg_wire_set {
  * end. */
 struct sg_wire_encoding {
     const char *name, *summary;
-    /* Returns the exact bytes of the positions. *parameter is 0 before; the function may choose another. */
+    /* Returns the exact number of bytes of the positions. *parameter is 0 on entry; the function may change it. */
     uint64_t (*size)(const struct sg_wire_set *set, unsigned *parameter);
     /* Writes exactly the `bytes` that `size` returned. */
     void (*encode)(uint8_t *out, size_t bytes, const struct sg_wire_set *set, unsigned parameter);
-    /* Reads exactly `bytes` bytes, which may be anything, into index [count]. Returns false unless they are the `count`
-     * ascending positions below n that `encode` would write so. */
+    /* Decodes exactly `bytes` bytes, which may be anything, into index [count]. Returns false unless they are exactly
+     * the bytes that `encode` writes for `count` ascending positions below n. */
     bool (*decode)(uint32_t *index, size_t count, uint64_t n, unsigned parameter, const uint8_t *in, size_t bytes);
 };
 
@@ -55,9 +55,9 @@ struct sg_wire_encoding {
 SG_UNSTABLE const struct sg_wire_encoding *sg_wire_at(size_t i);
 SG_UNSTABLE const struct sg_wire_encoding *sg_wire_find(const char *name);
 
-/* How messages travel. */
+/* The format in which messages are exchanged. */
 struct sg_wire_format {
-    const struct sg_wire_encoding *encoding; /* NULL = auto: the fewest bytes, and of equal ones the earlier row */
+    const struct sg_wire_encoding *encoding; /* NULL = auto: the fewest bytes; ties go to the earlier row */
     const struct sg_code *code;              /* of the numbers */
 };
 
@@ -66,7 +66,7 @@ struct sg_wire_plan {
     const struct sg_wire_encoding *encoding;
     unsigned parameter;
     struct sg_message message; /* its index and data are borrowed */
-    bool shorter;              /* are the numbers written in fewer bits than the code has? */
+    bool shorter;              /* true: the numbers are written in fewer bits than the code defines */
     size_t header_bytes, index_bytes, number_bytes;
     size_t bytes; /* of the whole encoded message: header, positions and numbers */
 };
@@ -77,11 +77,11 @@ struct sg_wire_plan {
 SG_UNSTABLE SG_CHECKED sg_status sg_wire_plan(struct sg_wire_plan *out, const struct sg_wire_encoding *encoding,
                                               const struct sg_message *message, struct sg_error *err);
 
-/* Plans to write the numbers in fewer bits, by how often each level occurs, if the code has levels, nobody adds the
- * messages up on their way, and this one then takes fewer bytes. It reads the numbers. */
+/* Changes the plan to a prefix code, by how often each level occurs. It does so if the code has levels, the network
+ * does not add such messages (message->summed), and the message becomes smaller. It reads the numbers. */
 SG_UNSTABLE void sg_wire_shorten(struct sg_wire_plan *plan);
 
-/* No message of this n, count and bytes of numbers takes more bytes, under any encoding. */
+/* Upper bound of the bytes of a message with this n, count and bytes of numbers, for every encoding. */
 SG_UNSTABLE uint64_t sg_wire_bound(uint64_t n, size_t count, size_t data_bytes);
 
 /* Writes plan->bytes bytes into out. SG_ERR_ARGUMENT: the capacity is too small. SG_ERR_NONFINITE: a number is NaN or
@@ -89,16 +89,16 @@ SG_UNSTABLE uint64_t sg_wire_bound(uint64_t n, size_t count, size_t data_bytes);
 SG_UNSTABLE SG_CHECKED sg_status sg_wire_encode(uint8_t *out, size_t capacity, const struct sg_wire_plan *plan,
                                                 struct sg_error *err);
 
-/* What an encoded message says about itself. */
+/* The decoded header of a message. */
 struct sg_wire_header {
     const struct sg_wire_encoding *encoding;
     const struct sg_code *code;
     unsigned parameter;
     uint64_t n;
-    /* At most 8 times data_bytes or the bytes of the positions. data_bytes are those of the numbers that are decoded;
-     * number_bytes those that arrived, of which they are at most 1024 times as many. So allocating for both is safe. */
+    /* count is at most 8 times data_bytes or the bytes of the positions. data_bytes is the size of the decoded numbers,
+     * at most 1024 times number_bytes, the size of the received ones. So it is safe to allocate memory for both. */
     size_t count;
-    bool shorter; /* as in the plan */
+    bool shorter; /* true: the numbers are written in fewer bits than the code defines */
     size_t header_bytes, index_bytes, number_bytes, data_bytes;
     size_t bytes; /* of the whole message; bytes behind them belong to something else */
 };
