@@ -1,5 +1,5 @@
-/* cuda_table.cuh: the GPU behind the table of sg_kernels.h: what the files share that have rows of this table and of those
- * it points to. cuda_memory.cu opens the GPU and copies, cuda_table.cu has the table itself. */
+/* cuda_table.cuh: declarations shared by the files that implement the GPU's table of sg_kernels.h and the tables it
+ * points to. cuda_memory.cu opens the GPU and copies, cuda_table.cu has the table itself. */
 #ifndef CUDA_TABLE_CUH
 #define CUDA_TABLE_CUH
 
@@ -7,7 +7,7 @@
 #include "sg_device_codes.h"
 #include "sg_products.h"
 
-/* What the next wait hands over: `bytes` in pinned memory, to where the caller wants them. */
+/* A pending copy: the next wait copies `bytes` from pinned memory to the caller's memory. */
 struct arrival {
     void *to;
     const char *from;
@@ -16,23 +16,23 @@ struct arrival {
 
 enum {
     MOST_ARRIVALS = 256,
-    PINNED_BYTES = 1 << 16 /* what is longer is copied while the caller waits, and needs no pinned memory */
+    PINNED_BYTES = 1 << 16 /* longer copies are synchronous and need no pinned memory */
 };
 
 struct sg_cuda_device {
     int number;
-    cudaError_t error;  /* the first; nothing is begun after it */
-    sg_cuda *workspace; /* of the layout: */
+    cudaError_t error;  /* the first; no work is enqueued after it */
+    sg_cuda *workspace; /* for the layout of n_layers and offset */
     size_t n_layers, *offset;
-    char *there; /* the parameters and results of the call at hand, on the device */
+    char *there; /* device memory for parameters and results of the current call */
     size_t room;
-    /* Pinned memory, through which copies go that the caller does not wait for. A place in it serves one copy and is
-     * used again only after a wait, so nothing is overwritten that a copy under way still reads. */
+    /* Pinned memory for asynchronous copies. Each copy has its own part, which is reused only after a wait, so that no
+     * pending copy reads overwritten bytes. */
     char *pinned;
     size_t pinned_room, pinned_used;
     struct arrival arrival[MOST_ARRIVALS];
     size_t n_arrivals;
-    char *staged; /* messages of the host's */
+    char *staged; /* device copy of messages in host memory */
     size_t staged_room;
 };
 
@@ -48,14 +48,14 @@ static inline void check(sg_cuda_device *d, cudaError_t error) {
         d->error = error;
 }
 
-/* The thread's current device may be another one's affair. */
+/* Selects the device, since other code may have changed the thread's current one. Returns false after a failure. */
 static inline bool ready(sg_cuda_device *d) {
     if (d->error == cudaSuccess)
         d->error = cudaSetDevice(d->number);
     return d->error == cudaSuccess;
 }
 
-/* Keeps the first error of the device, for a launch that returned `status`, and returns that. */
+/* Records the error of a launch that returned `status`, if it is the device's first one. Returns status. */
 static inline int record_launch(sg_cuda_device *d, int status) {
     if (status != SG_KERNEL_OK && d->error == cudaSuccess) {
         const cudaError_t error = cudaGetLastError();
@@ -64,8 +64,8 @@ static inline int record_launch(sg_cuda_device *d, int status) {
     return status;
 }
 
-/* Begins a kernel on so many blocks, unless the device has failed before. Of several calls the status of the last one
- * serves, because nothing is begun after a failure. */
+/* Enqueues a kernel with this number of blocks, unless the device has failed before. After several calls it is enough
+ * to check the status of the last one, because nothing is enqueued after a failure. */
 template <typename... Args>
 static int enqueue(const struct sg_exec *exec, uint32_t blocks, void (*kernel)(Args...),
                    typename converted<Args>::to... args) {
@@ -73,18 +73,18 @@ static int enqueue(const struct sg_exec *exec, uint32_t blocks, void (*kernel)(A
     return ready(d) ? record_launch(d, launch<Args...>(blocks, false, STREAM, kernel, args...)) : (int)SG_KERNEL_DEVICE;
 }
 
-/* `bytes` of the device's memory, until the next call for the table; NULL = the device failed or has no such memory, which
- * is a failure then. */
+/* Returns `bytes` of device memory, valid until the next call of the table. NULL = the device failed; lack of memory
+ * counts as a failure. */
 char *table_room(const struct sg_exec *exec, size_t bytes);
 
-/* Pinned memory for one copy. What was there before the last wait stays until the next call. NULL = the device failed, or
- * has no such memory, which is a failure then. */
+/* Returns pinned memory for one copy. Data from before the last wait is valid until the next call. NULL = the device
+ * failed; lack of memory counts as a failure. */
 char *table_place(sg_cuda_device *d, size_t bytes);
 
-/* Waits for everything begun, and hands over what came back. Returns enum sg_kernel_status. */
+/* Waits for all enqueued work and completes the pending copies. Returns enum sg_kernel_status. */
 int table_wait_for_all(sg_cuda_device *d);
 
-/* The functions of the table that memory is about. */
+/* The table's functions for memory (cuda_memory.cu). */
 void *table_allocate(const struct sg_exec *exec, size_t bytes);
 void table_release(const struct sg_exec *exec, void *memory);
 void table_zero(const struct sg_exec *exec, void *to, size_t bytes);

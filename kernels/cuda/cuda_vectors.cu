@@ -112,8 +112,8 @@ void cuda_scatter_add(const struct sg_exec *exec, float *dense, const uint32_t *
     (void)enqueue(exec, pass_blocks(count), scatter_add_kernel, dense, index, value, count);
 }
 
-/* A thread computes a block of four numbers of the stream and writes the elements of one run that take them. Of a run's
- * first and last block other runs may take numbers, too. A run meets at most `blocks` blocks. */
+/* A thread computes a block of four numbers of the stream and writes the elements of one run that use them. Other runs
+ * may also use numbers of a run's first and last block. A run overlaps at most `blocks` blocks. */
 __global__ void keep_mask_kernel(float *mask, uint64_t n, struct sg_draws d, uint64_t runs, uint64_t blocks,
                                  uint32_t least, float kept) {
     for (uint64_t i = first_place(); i < runs * blocks; i += stride()) {

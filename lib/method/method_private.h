@@ -35,11 +35,11 @@ struct method_worker {
 
 struct sg_method {
     const struct sg_compressor_ops *compressor;
-    const struct sg_controller_ops *controller; /* NULL = there is none, and the knob stays as it is */
+    const struct sg_controller_ops *controller; /* NULL = none, and the knob is constant */
     double param[SG_METHOD_PARAMS], controller_param[SG_METHOD_PARAMS], code_param[SG_METHOD_PARAMS];
     struct sg_shared shared;       /* what compressors see; its layout is a copy that the method owns */
-    bool added;                    /* the compressor or the code is no row of the tables */
-    size_t worker_doubles, floats; /* as the compressor said when the method was opened */
+    bool added;                    /* the compressor or the code comes from a plug-in */
+    size_t worker_doubles, floats; /* returned by the compressor's hooks when the method was opened */
     size_t d, first, count;
     struct method_worker *worker; /* [count] */
     struct message_room *room;    /* [rooms] one for each worker, or one for all */
@@ -48,21 +48,21 @@ struct sg_method {
     struct sg_facts facts; /* of the present step */
     struct sg_settings settings;
     double decay;            /* factor on the old residual at this step */
-    unsigned asked;          /* what the controller asks for at this step, enum sg_ask */
+    unsigned asked;          /* the controller's requests at this step, enum sg_ask */
     double *state, *decided; /* the controller's numbers; [n_layers] the knobs, to which settings.knob points */
     float *unreached;        /* [n_layers] thresholds that no finite number reaches */
-    double *lead_square;     /* [n_layers] room for what sg_method_lead says (method_drive.c) */
-    float *lead_sum;         /* [d] the sum of worker 0's gradients; NULL where nobody may ask this rank for it */
-    double *measured; /* [2][n_layers][SG_CANDIDATES] errors and sizes; NULL = the controller does not choose here */
+    double *lead_square;     /* [n_layers] buffer for the result of sg_method_lead (method_drive.c) */
+    float *lead_sum;         /* [d] the sum of worker 0's gradients; NULL if this rank never needs it */
+    double *measured; /* [2][n_layers][SG_CANDIDATES] errors and sizes; NULL = this rank does not choose the knob */
     float *lost;      /* [d] x - C(x) of one value of the knob */
     struct sg_feedback_state common;
     /* For rules that send residuals, else NULL: the knobs in that message [n_layers], zeros [d], and the sum over workers of
      * the step's first messages [d]. */
     double *reset_knob;
     float *zeros, *first_sum;
-    struct sg_message again;    /* what the last sg_method_receive compressed once more */
-    bool stepped;               /* was a step begun? */
-    struct method_bytes *bytes; /* room for messages as bytes */
+    struct sg_message again;    /* the second message, made by the last sg_method_receive */
+    bool stepped;               /* true after the first sg_method_begin */
+    struct method_bytes *bytes; /* buffers for messages as bytes */
 };
 
 /* All compressors, controllers and feedback rules, each declared in a file of its own, in the order of help and benchmarks:
@@ -99,58 +99,58 @@ extern const struct sg_feedback_rule METHOD_FEEDBACK_RULES(METHOD_NAME);
 /* A compressor's hook returned `status`; err->msg was empty before. Returns it, with a message in any case. */
 sg_status method_hook_status(const sg_method *m, sg_status status, struct sg_error *err);
 
-/* m <- the parameters of config; m->facts must say what is known of the run (method_check.c). */
+/* m <- the parameters of config; m->facts must describe the run (method_check.c). */
 SG_CHECKED sg_status method_resolve(sg_method *m, const struct sg_method_config *config, struct sg_error *err);
 
-/* Room for messages as bytes, m->bytes (method_bytes.c). It is empty until a step asks for it. */
+/* Buffers for messages as bytes, m->bytes (method_bytes.c). They are allocated by the first step that needs them. */
 SG_CHECKED sg_status method_bytes_open(sg_method *m, struct sg_error *err);
 void method_bytes_close(sg_method *m);
 
-/* How many numbers the method's controller keeps; 0 where there is no controller. */
+/* How many numbers the method's controller keeps between steps; 0 without a controller. */
 size_t method_doubles(const sg_method *m);
 
-/* How many numbers its compressor keeps for each worker; 0 for most. */
+/* How many numbers the method's compressor keeps for each worker between steps; 0 for most compressors. */
 size_t method_worker_doubles(const sg_method *m);
 
-/* Is the residual sent at the step that was begun, in a second message? */
+/* Returns whether the current step also sends the residual, in a second message. */
 bool method_resets(const sg_method *m);
 
-/* How many floats the compressor's rounds hand on, in shared.memory. */
+/* The length of shared.memory, which keeps floats between the compressor's rounds and steps. */
 size_t method_floats(const sg_method *m);
 
-/* Lets the controller choose a knob for each layer by what values of it make of x [d] (method_choose.c). */
+/* Compresses x [d] with every candidate of the knob and lets the controller choose one per layer (method_choose.c). */
 void method_choose(sg_method *m, const float *x, double *knob);
 
-/* Does the method keep the sum of worker `worker`'s gradients for its controller? The same answer on every rank. */
+/* Returns whether the method keeps the sum of this worker's gradients for its controller; the same on every rank. */
 bool method_keeps_lead_sum(const sg_method *m, size_t worker);
 
 /* to [d] <- factor to + x, element by element, so with the same bits for any number of threads. */
 void method_combine(const struct sg_feedback_state *s, float *to, float factor, const float *x);
 
-/* For rules whose workers send changes of an estimate: common vector 0 becomes the sum of all estimates so far, and so
- * does sum [d]. */
+/* For rules whose workers send changes of an estimate: common vector 0 += sum, which makes it the sum of all workers'
+ * estimates; sum [d] <- common vector 0. */
 void method_add_to_estimate(const struct sg_feedback_state *common, float *sum);
 
-/* Was the row added to the table? */
+/* Returns whether the compressor was added to the table by a plug-in. */
 bool method_is_added(const struct sg_compressor_ops *ops);
 
-/* What is wrong with a selection of all layers or a message of this round, whose code is not NULL, by itself
- * (message_check.c); NULL = nothing. */
+/* Return what is wrong with a selection of all layers, or with a message of this round whose code is not NULL
+ * (message_check.c); NULL = it is valid. */
 const char *method_selection_fault(const sg_method *m, const struct sg_select *s);
 const char *method_message_fault(const sg_method *m, unsigned round, const struct sg_message *x);
 
-/* Makes one worker's message of a round (method_message.c). Returns enum sg_kernel_status, or METHOD_MALFORMED, where
- * w->fault says why. If it is SG_KERNEL_NONFINITE, w->count[0] is the layer. */
+/* Makes one worker's message of a round (method_message.c). Returns enum sg_kernel_status, or METHOD_MALFORMED with the
+ * reason in w->fault. After SG_KERNEL_NONFINITE w->count[0] is the layer. */
 enum { METHOD_MALFORMED = 64 };
 int method_message(sg_method *m, struct method_worker *w, unsigned round, const struct sg_select *s,
                    struct sg_message *out);
 
-/* count [n_layers] of the selection <- how many of its first `found` positions lie in each layer. Returns enum
+/* s->count [n_layers] <- how many of the first `found` positions of the selection are in each layer. Returns enum
  * sg_kernel_status, on a CPU always SG_KERNEL_OK. */
 int method_count_layers(const struct sg_kernels *kernels, const struct sg_select *s, size_t found);
 
 /* Writes numbers of all layers, w->count of each, in `code` into w->data, and sets code, data, bytes and bits of the
- * message. `numbers` has value, count, param and knob; worker and step name the code's random draws. Returns enum
+ * message. `numbers` has value, count, param and knob; worker and step determine the code's random draws. Returns enum
  * sg_kernel_status, on a CPU always SG_KERNEL_OK. */
 int method_write(const struct sg_worker *w, const struct sg_code *code, struct sg_numbers numbers,
                  struct sg_message *out);
@@ -180,7 +180,7 @@ enum { SG_SHARE_K = 0, SG_SHARE_DENSITY = 1, SG_SHARE_PARAMS = 2 };
 
 SG_CHECKED sg_status sg_share_check(const double *param, size_t d, struct sg_error *err);
 
-/* Which of the two is given? */
+/* Returns the index of the parameter that is given, SG_SHARE_K or SG_SHARE_DENSITY. */
 size_t sg_share_knob(const double *param);
 
 /* How many of the n elements of layer l are sent, with the knob of this step; the compressor's first parameters are k and
@@ -198,7 +198,7 @@ double sg_share_delta(const double *param, size_t n);
  * and its last k-th magnitude, which is a hint for the kernel. */
 struct sg_topk {
     float *guess;
-    size_t k[]; /* [n_layers]; the guesses lie behind them */
+    size_t k[]; /* [n_layers], followed by the guesses */
 };
 SG_CHECKED sg_status sg_topk_open(struct sg_worker *w, struct sg_error *err);
 int sg_topk_select(struct sg_worker *w, struct sg_select *s, bool is_density);
@@ -222,76 +222,76 @@ struct sg_triplets {
 /* Moves the triplets that are sent to the front of x->order, and their factors into scale [m]. Returns how many. */
 typedef size_t sg_triplets_fn(const struct sg_worker *w, size_t layer, struct sg_triplets *x, sg_rng *rng,
                               double *scale);
-/* Such a choice: each triplet with the probability min(1, value / level), and scaled by its inverse. */
+/* An unbiased random choice: each triplet is sent with the probability q = min(1, value / level), scaled by 1 / q. */
 size_t sg_triplets_draw(struct sg_triplets *x, double level, sg_rng *rng, double *scale);
-/* A coder that sends the chosen triplets. Where factors would be no smaller, a layer is sent as numbers: its own, or,
- * if the choice is `random`, those of the chosen triplets, since the mean would not be M else. */
+/* A coder that sends the chosen triplets. If factors would not be smaller than the layer, it sends numbers: those of M,
+ * or, if the choice is `random`, those of the product of the chosen triplets, so that the mean remains M. */
 SG_CHECKED sg_status sg_triplets_open(struct sg_worker *w, struct sg_error *err);
 void sg_triplets_encode(struct sg_worker *w, const float *p, struct sg_message *out, sg_triplets_fn *choose,
                         bool random);
 
-/* Gram-Schmidt on columns of n numbers. Every column is treated twice, so that rounding leaves no part of the columns
- * before it. A column in the span of those becomes 0 (compress_powersgd.c). */
+/* Gram-Schmidt on columns of n numbers. It projects every column twice, to remove rounding errors along the earlier
+ * columns. A column in the span of the earlier ones becomes 0 (compress_powersgd.c). */
 void sg_orthonormalize(float *columns, size_t rank, size_t n);
 
-/* ---- blocks of neighbours that are selected as if they were layers (select_blocks.c) ---- */
+/* ---- blocks of consecutive elements that are selected as if they were layers (select_blocks.c) ---- */
 
-/* What w->scratch holds: n >= 1 blocks, which cover the layers in order; none lies in two. */
+/* The content of w->scratch: n >= 1 blocks, which cover the layers in order; no block spans two layers. */
 struct sg_blocks {
     size_t n;
     size_t *offset;            /* [n + 1] */
-    size_t *count, *k, *layer; /* [n] entries sent, room for a k, the layer */
-    float *threshold;          /* [n] room; negative at first */
+    size_t *count, *k, *layer; /* [n] entries sent, k of Top-k, index of the layer */
+    float *threshold;          /* [n] of each block; negative at first */
 };
-/* Cuts every layer into blocks of `size` elements, of which a layer's last one may have fewer. */
+/* Cuts every layer into blocks of `size` elements; the last block of a layer may be smaller. */
 SG_CHECKED sg_status sg_blocks_open(struct sg_worker *w, size_t size, struct sg_error *err);
-/* The selection s of blocks in place of layers, and how the kernel's status and counts become those of s. */
+/* begin returns s with blocks as layers; end converts the kernel's status and counts to those of s. */
 struct sg_select sg_blocks_begin(const struct sg_worker *w, const struct sg_select *s);
 int sg_blocks_end(const struct sg_worker *w, const struct sg_select *s, int status);
 
-/* ---- thresholds that are found from a layer's own numbers (threshold_estimate.c); for vectors in host memory ---- */
+/* ---- thresholds computed from a layer's own numbers (threshold_estimate.c); for vectors in host memory ---- */
 
-/* Forms p [d] of a selection where its values will lie, with the bits that the kernels give it. Returns it; it may be
- * overwritten. */
+/* Computes p [d] of a selection in s->value, with the same bits as the kernels, and returns it. The caller may
+ * overwrite it. */
 float *sg_form_p(const struct sg_select *s);
-/* The least float t >= 0 for which |p| >= t means |p| > x, or |p| >= x. NaN becomes INFINITY, which sends nothing. */
+/* The least float t >= 0 with |p| >= t equivalent to |p| > x (above), |p| >= x (at). For NaN: INFINITY (send nothing). */
 float sg_threshold_above(double x);
 float sg_threshold_at(double x);
-/* How many of |x[0 .. n-1]| are at least t? */
+/* How many of |x[0 .. n-1]| are >= t. */
 size_t sg_count_at_least(const float *x, size_t n, float t);
-/* The mean of x[i] - shift, or of |x[i]| - shift, and the variance around a mean with the divisor n - 1; 0 where there
- * are too few numbers. In double; the order of the sums is fixed. */
+/* The mean of x[i] - shift, or of |x[i]| - shift, and the variance around a mean with the divisor n - 1; 0 if n is too
+ * small. Computed in double; the order of the sums is fixed. */
 double sg_mean(const float *x, size_t n, bool magnitudes, double shift);
 double sg_variance(const float *x, size_t n, bool magnitudes, double mean);
 /* The sum of the squares of x[i] - mean, or of |x[i]| - mean. */
 double sg_squares_around(const float *x, size_t n, bool magnitudes, double mean);
-/* The k-th largest of |x[0]|, |x[stride]|, ... below n; 1 <= k <= how many these are. */
+/* The k-th largest of |x[i]|, i = 0, stride, 2 stride, ... < n; 1 <= k <= the number of these i. */
 float sg_kth_magnitude(const float *x, size_t n, size_t stride, size_t k);
 
-/* The threshold for about k of n numbers with this mean and deviation, if they are normal. It is corrected at most
- * three times by what is really above; what was tested last counts, even if it is not within a third of k. */
+/* The threshold for about k of n normal numbers with this mean and deviation. It is corrected at most three times by
+ * counting the numbers above it; the last one is returned, even if its count is not within k / 3 of k. */
 float sg_gaussian_threshold(const float *x, size_t n, size_t k, double mean, double deviation);
 
-/* Which of n numbers have the k largest magnitudes, of equal ones the first; 1 <= k <= n. sg_is_largest is asked of all
- * of them in order, once each. */
+/* Finds the k largest magnitudes of n numbers; ties go to the first; 1 <= k <= n. sg_is_largest must be called once for
+ * each number, in order. */
 struct sg_largest {
     uint32_t least; /* bits of the k-th magnitude */
-    size_t equal;   /* how many of exactly this one are still to be taken */
+    size_t equal;   /* how many more numbers of exactly this magnitude are selected */
 };
 struct sg_largest sg_largest_of(const float *x, size_t n, size_t k);
 bool sg_is_largest(struct sg_largest *of, float x);
 
-/* The threshold for layer `layer`, of whose n >= 1 numbers x about k are to be sent: those with |x| >= it. x may be
- * overwritten, and is perhaps not finite. */
+/* Returns a threshold for layer `layer`: about k of its n >= 1 numbers x have a magnitude >= it and are sent. The
+ * function may overwrite x, which may contain NaN or Inf. */
 typedef float sg_estimate_fn(struct sg_worker *w, size_t layer, float *x, size_t n, size_t k);
-/* A selector that sends what reaches such a threshold. The compressor's first parameters are k and density, and
- * w->scratch is sg_estimate_open's: the thresholds [n_layers]. */
+/* A selector that sends all magnitudes >= the estimated threshold. The compressor's first parameters are k and density.
+ * sg_estimate_open allocates w->scratch: the thresholds [n_layers]. */
 SG_CHECKED sg_status sg_estimate_open(struct sg_worker *w, struct sg_error *err);
 int sg_estimate_select(struct sg_worker *w, struct sg_select *s, sg_estimate_fn *estimate);
 /* ---- integers that workers add exactly (integer_sum.c) ---- */
 
-/* They are whole numbers q in w->value. `open` hooks check by sg_integers_open whether each worker has places of its
- * own for `agreed` numbers (sg_integers_agree); `name` is the compressor's. Their hook `data_bytes` is
+/* The integers q are in w->value. A compressor's `open` hook calls sg_integers_open to check that the model is large
+ * enough for `agreed` numbers of every worker (sg_integers_agree); `name` is the compressor's. Its hook `data_bytes` is
  * sg_integers_bytes. */
 SG_CHECKED sg_status sg_integers_open(const struct sg_worker *w, size_t agreed, const char *name, struct sg_error *err);
 size_t sg_integers_bytes(const struct sg_shared *s);
@@ -300,28 +300,28 @@ size_t sg_integers_bytes(const struct sg_shared *s);
  * workers is exact as long as it is below 2^24. */
 void sg_integers_write(const struct sg_worker *w, size_t n, unsigned bits, struct sg_message *out);
 
-/* out <- the message of q [agreed] in places that no other worker uses: of n = workers * agreed numbers, those from
- * worker * agreed on. As floats, or as integers of `bits` bits. */
+/* out <- the message of q [agreed], at positions of this worker only: worker * agreed + i of n = workers * agreed. It
+ * has floats, or integers of `bits` bits. */
 void sg_integers_agree(const struct sg_worker *w, size_t agreed, unsigned bits, struct sg_message *out);
-/* The largest number that a worker sent in place i of its own; sum is that of the round. */
+/* The maximum over workers of number i of their `agreed` numbers; sum is the sum of that round. */
 float sg_integers_agreed(const struct sg_shared *s, const float *sum, size_t agreed, size_t i);
 
-/* q [n] <- factor p, rounded at random without bias but at most `most` in magnitude. `first` is the place of p [0] among
- * all elements, which names the draws. */
+/* q [n] <- factor p, rounded at random without bias, then clamped to |q| <= most. `first` is the index of p [0] among
+ * all elements, which determines the draws. */
 void sg_integers_round(const struct sg_worker *w, float *q, const float *p, size_t first, size_t n, double factor,
                        double most);
-/* w->scratch <- room for d positions. */
+/* w->scratch <- a buffer for d positions. */
 SG_CHECKED sg_status sg_positions_open(struct sg_worker *w, struct sg_error *err);
-/* Writes the positions that are sent of layer x [n], which begins at `begin`, to `to`; n >= 1. Returns how many. rng is the
- * worker's stream of this step. */
+/* Selects elements of layer x [n], n >= 1, which starts at position `begin` of the model. Writes their positions to
+ * `to` and returns how many there are. rng is the worker's stream of this step. */
 typedef size_t sg_positions_fn(const struct sg_worker *w, size_t layer, const float *x, size_t n, size_t begin,
                                sg_rng *rng, uint32_t *to);
-/* A selector that sends these positions of every layer; w->scratch is sg_positions_open's. */
+/* A selector that sends the positions that `choose` selects in every layer; sg_positions_open allocated w->scratch. */
 int sg_positions_select(struct sg_worker *w, struct sg_select *s, sg_positions_fn *choose);
 
 /* ---- what coders and rounds share (collective.c) ---- */
 
-/* The `knob` hook of a compressor whose first parameter it is. */
+/* The `knob` hook of a compressor whose knob is its first parameter. */
 size_t method_first_knob(const double *param);
 /* The `floats` hooks of rounds that keep one float for each element, or for each layer. */
 size_t method_float_an_element(const struct sg_layout *layout);
@@ -329,23 +329,23 @@ size_t method_float_a_layer(const struct sg_layout *layout);
 /* How many elements the model has. w->count <- how many each layer has, for a message of all; returns their sum. */
 size_t method_elements(const struct sg_shared *s);
 size_t method_count_all(const struct sg_worker *w);
-/* The most bytes that all elements take in this code, whose parameters are the compressor's: for `data_bytes`. */
+/* For `data_bytes`: upper bound of the bytes of all elements in this code; its parameters are the compressor's. */
 size_t method_code_bytes(const struct sg_shared *s, const struct sg_code *code);
 /* out <- a message of floats value [count], w->count in each layer, for a vector of n numbers. */
 void method_send_floats(const struct sg_worker *w, size_t n, size_t count, const uint32_t *index, const float *value,
                         double bits, struct sg_message *out);
 
-/* A selection of p into a coder's room: w->index, w->value and w->count. */
+/* A selection of p that writes to a coder's buffers w->index, w->value and w->count. */
 struct sg_select method_selection(const struct sg_worker *w, const float *p);
-/* A coder's Top-k message of p, in that room; without memory its code is NULL. The coder's first parameters are k and
- * density, and w->scratch is sg_topk_open's. */
+/* A coder's Top-k message of p, in the buffers of w; its code is NULL if memory is exhausted. The coder's first
+ * parameters are k and density, and sg_topk_open allocated w->scratch. */
 void method_topk_message(struct sg_worker *w, const float *p, struct sg_message *out);
-/* Position j of a message, whose index is NULL if it has all. */
+/* Position of entry j of a message; j itself if its index is NULL. */
 uint32_t method_position(const struct sg_message *m, size_t j);
 
 /* ---- layers in chunks (chunk.c) ---- */
 
-enum { METHOD_CHUNK = 64 }; /* the most rows and columns of a chunk */
+enum { METHOD_CHUNK = 64 }; /* maximum number of rows and of columns of a chunk */
 
 /* A layer as a matrix that is cut into chunks of height x width. Both are the largest divisors of the layer's rows and
  * columns up to `most`; a vector has one row. */
@@ -353,25 +353,25 @@ struct method_chunks {
     size_t begin, columns, height, width, across, chunks; /* `across` chunks stand beside each other */
 };
 struct method_chunks method_chunks_of(const struct sg_shared *s, size_t l, size_t most);
-/* Where the first element of a chunk lies in the whole vector. */
+/* The index of a chunk's first element in the whole vector. */
 size_t method_chunk_at(const struct method_chunks *c, size_t chunk);
-/* x [height width] <- the numbers that stand for a chunk of p [d]. */
+/* x [height width] <- the numbers that represent a chunk of p [d]. */
 typedef void method_chunk_fn(float *x, const struct sg_shared *s, const struct method_chunks *c, size_t chunk,
                              const float *p);
-/* w->index, w->value and w->count <- of every chunk's numbers as many of the largest as the knob says, of equal ones
- * the first. A position counts the numbers of all chunks before. Returns how many; *positions <- the bits to name them
- * in their chunks. */
+/* w->index, w->value and w->count <- the k largest numbers of every chunk, k = the knob; ties go to the first.
+ * Positions count through all chunks. Returns how many entries there are; *positions <- the bits of their positions
+ * within their chunks. */
 size_t method_take_chunks(struct sg_worker *w, const float *p, size_t most, method_chunk_fn *numbers,
                           double *positions);
-/* senders [d] <- how many of the messages that were heard have each position. */
+/* senders [d] <- how many of the messages s->heard contain each position. */
 void method_count_senders(const struct sg_shared *s, uint32_t *senders);
 
-/* ---- a budget, spent by a threshold (threshold_budget.c) ---- */
+/* ---- a budget of entries that a threshold must keep (threshold_budget.c) ---- */
 
-/* The state of a budget. It has doubles only, so that a checkpoint copies it. At first lambda is INFINITY, rate is NaN
- * and all else is 0. */
+/* The state of a budget. It has doubles only, so that a checkpoint can copy it. Initially lambda is INFINITY, rate is
+ * NaN and all else is 0. */
 struct sg_threshold_budget {
-    double lambda;   /* of the next step; INFINITY before the first gradients are known, and when all is spent */
+    double lambda;   /* of the next step; INFINITY before the first gradients, and when the budget is used up */
     double sent;     /* entries that a worker sent so far, mean over workers */
     double rate;     /* entries that a worker sends at a step, a moving average; NaN before the first step */
     double gamma;    /* learning rate of the last step; 0 before the first step */
@@ -381,9 +381,9 @@ struct sg_threshold_budget {
 /* Called after the first step. `all`: entries that a worker may send over `steps` steps. sum_squares: the largest |g|^2
  * of a worker at the first step. */
 void sg_threshold_budget_start(struct sg_threshold_budget *b, double all, uint64_t steps, double sum_squares);
-/* Called before step `step`, which compares p with lambda gamma (gamma = 1 in the gradient form). Returns the most
- * entries that a worker may send, a whole number. lambda is 0 at the last step. `whole`: messages are not cut. Then any
- * number may be sent, and lambda stays to the end; the budget may be one of bits. */
+/* Called before step `step`, which compares p with lambda gamma (gamma = 1 in the gradient form). Returns the maximum
+ * of entries that a worker may send, an integer. lambda is 0 at the last step. `whole`: messages are not cut. Then the
+ * number of entries is not limited, lambda is not 0 at the last step, and the budget may be one of bits. */
 double sg_threshold_budget_begin(struct sg_threshold_budget *b, double all, uint64_t steps, uint64_t step, double gamma,
                                  bool whole);
 /* Called after step `step`, at which workers sent `entries` each on average. */

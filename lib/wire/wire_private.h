@@ -62,7 +62,7 @@ static inline uint8_t *wire_put_number(uint8_t *out, uint64_t x) {
     return out;
 }
 
-/* NULL when it is cut off, longer than needed, or exceeds `most` (< 2^56). */
+/* Returns the end of the number; NULL if it is truncated, longer than needed, or above `most` (< 2^56). */
 static inline const uint8_t *wire_get_number(uint64_t *out, uint64_t most, const uint8_t *in, const uint8_t *end) {
     uint64_t x = 0;
     for (unsigned shift = 0; shift < 56 && in < end; shift += 7) {
@@ -81,7 +81,7 @@ static inline const uint8_t *wire_get_number(uint64_t *out, uint64_t most, const
 struct wire_ones {
     uint8_t *out;
     size_t bytes; /* of the stream */
-    uint64_t at;  /* which word is being made */
+    uint64_t at;  /* index of the current word */
     uint64_t word;
 };
 
@@ -123,8 +123,8 @@ static inline void wire_pack_flush(const struct wire_packer *p) {
     wire_store_part(p->out, p->word, (size_t)wire_bytes_of_bits(p->fill));
 }
 
-/* The reverse, from in [bytes] with bytes >= wire_bytes_of_bits(count width). Bytes behind the numbers may be read but
- * are not used. */
+/* Reads the numbers that wire_pack wrote, from in [bytes] with bytes >= wire_bytes_of_bits(count width). Bytes after
+ * the numbers may be read but are not used. */
 static inline void wire_unpack(uint32_t *value, size_t count, unsigned width, const uint8_t *in, size_t bytes) {
     SG_ASSERT(width <= 32 && bytes >= wire_bytes_of_bits((uint64_t)count * width));
     const uint64_t mask = ((uint64_t)1 << width) - 1;
@@ -136,11 +136,11 @@ static inline void wire_unpack(uint32_t *value, size_t count, unsigned width, co
         value[j] = (uint32_t)(wire_load_part(in + bit / 8, bytes - bit / 8) >> bit % 8 & mask);
 }
 
-/* Decodes what rice and elias-fano share. A number x of each entry is cut into its low `width` bits and x >> width. All
- * low bits come first. Then one stream has a one for each entry, after as many zeros as x >> width grew since the last
- * entry (elias-fano, where x is the position) or as x >> width is (rice, where x is the gap). So the j-th one stands at
- * position j + the sum of the high parts, and a word of the stream gives a dozen entries without a branch that depends
- * on one of them. */
+/* Decodes the format that rice and elias-fano share. The number x of each entry is split into its low `width` bits and
+ * its high part x >> width. All low bits come first. Then one stream has a one bit for each entry. Before it are as
+ * many zeros as the high part grew since the last entry (elias-fano: x is the position) or as the high part is (rice: x
+ * is the gap). So the j-th one is at bit j + the sum of the high parts, and a word of the stream gives a dozen entries
+ * without a branch that depends on one of them. */
 static inline bool wire_decode_split(uint32_t *index, size_t count, uint64_t n, unsigned width, bool gaps,
                                      const uint8_t *in, size_t bytes) {
     SG_ASSERT(count > 0 && count < n);
