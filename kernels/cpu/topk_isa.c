@@ -1,16 +1,16 @@
 /* topk_isa.c: exact Top-k with error feedback. Compiled once per instruction set.
  *
- * A floor that somewhat more than k elements reach is known or guessed; one pass forms p and collects what reaches it
- * (the candidates), and the exact k are chosen among those few. That k or more were collected proves that none of the
- * k largest is missing. If fewer were, the layer is scanned again (p is in e by then) with the next lower floor:
+ * A floor is chosen that somewhat more than k elements should reach. One pass computes p and collects the elements that
+ * reach the floor (the candidates); the exact k are selected among them. If there are k or more candidates, none of the
+ * k largest is missing. If there are fewer, the layer is scanned again (p is in e by then) with the next lower floor:
  *   hint    a little below the k-th magnitude of the last step
  *   sample  the magnitude that somewhat more than k elements should reach, by a sample of p; half the hint where there
  *           are too few to sample
  *   zero    everything
  *
- * What is sent leaves e. To write 0 there by index afterwards would miss the caches k times, so the pass itself, with
- * the chunk still in the first cache, drops the candidates that reach the best guess of the k-th magnitude. Afterwards
- * only those between guess and truth are put right. Until then: e is 0 where a candidate reaches `drop`, else p. */
+ * e must become 0 where p is sent. Writing these zeros by index after the pass would cause k cache misses. So the pass
+ * itself, while a chunk is in the first-level cache, clears e for candidates that reach `drop`, the best guess of the
+ * k-th magnitude. e is then 0 there and p elsewhere; later only candidates between guess and truth are corrected. */
 #include "select_scan.h"
 
 #include <math.h>
@@ -45,7 +45,7 @@ struct list {
     size_t pieces, count; /* count = all pieces' together */
 };
 
-/* Do k of them reach `at`? Nothing finite reaches FLT_INF_BITS. */
+/* Returns whether k of them reach `at`. No finite number reaches FLT_INF_BITS. */
 static bool reach(const struct list *x, uint32_t at, size_t k) {
     size_t count = 0;
     for (size_t i = 0; at <= FLT_INF_BITS && i < x->pieces; i++)

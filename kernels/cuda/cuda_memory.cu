@@ -18,7 +18,7 @@ int sg_cuda_device_open(sg_cuda_device **out, int number, int local_rank, char *
             return SG_KERNEL_DEVICE;
         }
         number = number < 0 ? local_rank % count : number;
-        (void)cudaSetDevice(number); /* what is wrong with it is said next */
+        (void)cudaSetDevice(number); /* the next call reports its failure */
     }
     if (!sg_cuda_available(why, room))
         return SG_KERNEL_DEVICE;
@@ -65,7 +65,7 @@ static int state_of(const sg_cuda_device *d) {
     return d->error == cudaSuccess ? SG_KERNEL_OK : SG_KERNEL_DEVICE;
 }
 
-/* Copies what came back to its places, after the stream was waited for; after a failure it copies nothing. */
+/* Completes the pending copies to the caller's memory. The stream must be idle; after a failure it copies nothing. */
 static int hand_over(sg_cuda_device *d) {
     for (size_t i = 0; i < d->n_arrivals && d->error == cudaSuccess; i++)
         memcpy(d->arrival[i].to, d->arrival[i].from, d->arrival[i].bytes);
@@ -122,7 +122,7 @@ void *table_allocate(const struct sg_exec *exec, size_t bytes) {
     if (!ready(d))
         return NULL;
     if (cudaMalloc(&memory, bytes > 0 ? bytes : 1) != cudaSuccess) {
-        (void)cudaGetLastError(); /* told by the NULL */
+        (void)cudaGetLastError(); /* the returned NULL reports it */
         return NULL;
     }
     check(d, cudaMemsetAsync(memory, 0, bytes, STREAM));
@@ -140,7 +140,7 @@ void table_zero(const struct sg_exec *exec, void *to, size_t bytes) {
         check(d, cudaMemsetAsync(to, 0, bytes, STREAM));
 }
 
-/* A long copy is waited for, which costs little beside the copy itself. */
+/* Waits for a long copy; the wait costs little compared with the copy itself. */
 void table_put(const struct sg_exec *exec, void *to, const void *host, size_t bytes) {
     sg_cuda_device *d = device_of(exec);
     if (bytes == 0 || !ready(d))

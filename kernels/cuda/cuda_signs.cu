@@ -12,7 +12,7 @@ struct sign_part {
     uint32_t first, block;
 };
 
-/* In the device's room, one behind the other. */
+/* Consecutive arrays in the device's scratch memory. */
 struct sign_room {
     double *sum;        /* [2 blocks] */
     sign_part *part;    /* [parts + 1] the last is where all end */

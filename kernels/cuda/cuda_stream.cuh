@@ -29,14 +29,14 @@ __device__ inline uint32_t place(uint32_t at, uint32_t j) {
     return at + j / 4 * ROW + 4 * lane() + j % 4;
 }
 
-/* The compiler must not know where the bits come from: it would keep 16 comparisons as predicates, of which there are 7
- * (ptxas 13.0 gives up over that). */
+/* Hides the origin of the bits from the compiler. Otherwise it keeps 16 comparisons in predicates, but there are only 7
+ * (ptxas 13.0 fails to compile that). */
 __device__ inline uint32_t opaque(uint32_t bits) {
     asm("" : "+r"(bits));
     return bits;
 }
 
-/* Element j belongs to the piece. */
+/* Bit j of the result = element j belongs to the piece. */
 __device__ inline uint32_t valid_items(const cuda_span &w, uint32_t at) {
     uint32_t valid = 0;
     for (uint32_t j = 0; j < ITEMS; j++)

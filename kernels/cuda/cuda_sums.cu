@@ -9,7 +9,7 @@ struct batch {
     uint32_t count;
 };
 
-/* What of each message falls into the block's range. */
+/* For each message, the range of its entries that are in the block's range of dense. */
 struct ranges {
     uint32_t first[SG_CUDA_MESSAGES], last[SG_CUDA_MESSAGES];
 };

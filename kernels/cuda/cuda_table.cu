@@ -59,7 +59,7 @@ static int workspace(sg_cuda_device *d, size_t n_layers, const size_t *offset, s
     const int status = sg_cuda_open(&d->workspace, n_layers, offset);
     if (status == SG_KERNEL_DEVICE)
         record_launch(d, status);
-    (void)cudaGetLastError(); /* the status says that memory ran out */
+    (void)cudaGetLastError(); /* the returned status reports lack of memory */
     return status;
 }
 
@@ -200,7 +200,7 @@ static void scatter_add_messages(const struct sg_exec *exec, float *dense, size_
     }
 }
 
-/* Side by side into `staged`, then as if they had been there. */
+/* Copies the messages one after another into `staged`, then adds them like messages in device memory. */
 static void add_messages(const struct sg_exec *exec, float *dense, size_t n, const struct sg_entries *message,
                          size_t n_messages) {
     constexpr size_t ENTRY = sizeof(uint32_t) + sizeof(float);
@@ -233,7 +233,7 @@ static void add_messages(const struct sg_exec *exec, float *dense, size_t n, con
     }
 }
 
-/* Where the sum will be; NULL = a failure. */
+/* Returns the device memory of the sum; NULL = a failure. */
 static double *begin_squares(const struct sg_exec *exec, const float *x, size_t n) {
     sg_cuda_device *d = device_of(exec);
     double *sum = record_launch(d, workspace(d, 0, NULL, n)) == SG_KERNEL_OK ? (double *)table_room(exec, sizeof *sum)
@@ -258,7 +258,7 @@ static void sum_squares_later(const struct sg_exec *exec, const float *x, size_t
         table_get_later(exec, sum, there, sizeof *sum);
 }
 
-/* Set by name, because a row in the place of another would compile where their types agree. */
+/* Members are set by name, because two swapped members of the same type would compile. */
 static const struct sg_kernels the_table = [] {
     struct sg_kernels table = {};
     table.name = "cuda";

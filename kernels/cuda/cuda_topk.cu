@@ -11,7 +11,7 @@
 
 /* ---- floors --------------------------------------------------------------------------------------------------- */
 
-/* A hint can be anything; one that leaves too few candidates costs step 2, nothing else. As in topk_isa.c. */
+/* A hint may be any number, as in topk_isa.c. If it gives too few candidates, only step 2 is needed in addition. */
 __device__ static uint32_t hinted_floor(float guess, uint32_t k) {
     if (k == 0 || !(guess > 0 && guess < __uint_as_float(INF_BITS)))
         return INF_BITS;
@@ -22,7 +22,7 @@ __device__ static bool missed(const view &v, const uint32_t *k, uint32_t l) {
     return v.layer[l].have < k[l];
 }
 
-/* The same answer in every block. */
+/* Returns the same value in every block. */
 __device__ static bool any_missed(const view &v, const uint32_t *k) {
     bool here = false;
     for (uint32_t l = threadIdx.x; l < v.n_layers; l += THREADS)
@@ -269,7 +269,7 @@ __device__ static void finish_layers(const view &v, const pass &a, const uint32_
     }
 }
 
-/* WARM: there are guesses. */
+/* WARM: guesses are given. */
 template <source S, bool WARM>
 __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM) topk_kernel(view v, pass a, const uint32_t *k, float *guess) {
     SG_SHARED(shared, sh);

@@ -36,7 +36,7 @@ size_t sg_edit_distance(const char *a, const char *b) {
     return row[n % 3][m];
 }
 
-/* Do both begin with a number, and with another one? Then neither is a misspelling of the other. */
+/* Returns whether both begin with numbers that differ. Then neither is a misspelling of the other. */
 static bool counts_otherwise(const char *a, const char *b) {
     const size_t n = strspn(a, "0123456789"), m = strspn(b, "0123456789");
     return n > 0 && m > 0 && (n != m || memcmp(a, b, n) != 0);

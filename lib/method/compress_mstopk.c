@@ -1,8 +1,8 @@
 /* compress_mstopk.c: MSTopk: exactly k elements of a layer that are nearly its k largest, without a sort.
  *
- * A bisection of `rounds` steps between the mean and the largest magnitude finds two thresholds: of those that at most k
- * numbers reach, the one that most reach, and of those that more do, the one that fewest reach. What reaches the first
- * is sent, and of what lies between the two a run of neighbours from a random one on, so that all together are k. */
+ * A bisection of `rounds` steps between the mean and the largest magnitude finds two thresholds: the lowest tested one
+ * that at most k numbers reach, and the highest tested one that more than k reach. All numbers that reach the first are
+ * sent. To complete k, consecutive ones of those between the two are added, starting at a random one. */
 #include "method_private.h"
 
 #include <math.h>

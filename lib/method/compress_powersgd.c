@@ -70,13 +70,13 @@ static size_t room(const struct sg_shared *s) {
     return s->exec.device != NULL ? s->layout.offset[s->layout.n_layers] * sizeof(float) : 0;
 }
 
-/* Where the host works on x: there, or in the room if x lies on a GPU. */
+/* Returns the host memory for x: x itself, or s->room if x is in a GPU's memory. */
 static float *on_host(const struct sg_shared *s, float *x) {
     return s->exec.device != NULL ? s->room : x;
 }
 
-/* x [n] for the host. If the device fails, what the room held stands for it; the run then ends where the exchange waits
- * for the device. */
+/* Returns x [n] in host memory. If the device fails, the old content of s->room is returned; the run then ends when the
+ * exchange waits for the device. */
 static float *fetch(const struct sg_shared *s, float *x, size_t n) {
     float *host = on_host(s, x);
     if (host != x)

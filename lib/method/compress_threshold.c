@@ -27,9 +27,9 @@ static sg_status open_threshold(struct sg_worker *w, struct sg_error *err) {
     return w->scratch != NULL ? SG_OK : sg_fail_memory(err, "hard-threshold");
 }
 
-/* May the pass leave out what is not in `touched`? There g is 0 and p = e, which the last step left below the same
- * threshold. But a threshold of 0 sends even zeros, rounding to halves may leave more than the threshold, and on a GPU
- * many small passes cost more than a large one. */
+/* Returns whether the pass may skip elements outside `touched`. There g is 0 and p = e, which is below the same
+ * threshold since the last step. Exceptions: a threshold of 0 sends even zeros; rounding to halves may leave residuals
+ * above the threshold; on a GPU many small passes cost more than one large pass. */
 static bool may_skip_untouched(const struct sg_worker *w) {
     const bool kept = w->shared->feedback.rule == &sg_feedback_gradient && w->shared->feedback.decay == 1 &&
                       w->shared->code == &sg_code_fp32;

@@ -36,7 +36,7 @@ static void start(double *state, size_t layers) {
         critical(state, layers)[l] = 1;
 }
 
-/* Is this step in an epoch 0, interval, 2 interval, …? */
+/* Returns whether the epoch of this step is a multiple of interval. */
 static bool in_interval_epoch(const double *param, const struct sg_facts *f, uint64_t step) {
     return step / f->steps_per_epoch % (uint64_t)param[INTERVAL] == 0;
 }

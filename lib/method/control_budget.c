@@ -59,7 +59,7 @@ static void start(double *state, size_t layers) {
     store(state, &(struct sg_threshold_budget){.lambda = INFINITY, .rate = NAN});
 }
 
-/* Are the sizes of gradients still unknown? */
+/* Returns whether the sizes of gradients are still unknown. */
 static bool is_to_start(const double *state) {
     const struct sg_threshold_budget b = load(state);
     return b.lambda == INFINITY && b.sent == 0;

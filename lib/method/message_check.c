@@ -1,5 +1,5 @@
-/* message_check.c: are the messages of rows that were added to the tables well formed? Of a compressor or code that
- * nobody here tested, a wrong position or size would harm memory or be taken for a result. */
+/* message_check.c: checks that the messages of added compressors and codes are well formed. These are not tested here,
+ * so a wrong position or size could corrupt memory or results. */
 #include <math.h>
 
 #include "method_private.h"

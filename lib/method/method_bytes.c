@@ -1,4 +1,4 @@
-/* method_bytes.c: a step of a method whose messages travel as bytes, in the caller's own exchange. */
+/* method_bytes.c: a step of a method whose messages are exchanged as bytes, by a function of the caller. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "sg_flat.h"
 #include "sg_wire.h"
 
-/* What stands before the message: what it costs as its publication counts, and what sg_method_note says. */
+/* Bytes before the message: two doubles, its cost in bits as its publication counts, and sg_method_note. */
 enum { HEAD = 2 * sizeof(double) };
 
 struct room {
@@ -89,7 +89,7 @@ static sg_status send_bytes(sg_method *m, size_t w, unsigned round, const float 
     return sg_wire_encode((uint8_t *)to->memory + HEAD, plan.bytes, &plan, err);
 }
 
-/* out <- the message in [bytes], which stands for n numbers; its positions and numbers lie in the room. */
+/* out <- the message decoded from in [bytes], which must represent n numbers; `room` has its positions and numbers. */
 static sg_status decode(struct sg_message *out, struct room *room, size_t n, const uint8_t *in, size_t bytes,
                         struct sg_error *err) {
     struct sg_wire_header h;
@@ -154,7 +154,7 @@ static sg_status gather(const struct step *s, const uint8_t *const **all, const 
     return s->gather != NULL ? s->gather(s->of, b->bytes, b->size, all, size, err) : SG_OK;
 }
 
-/* Worker 0's process says what its gradient is; the others' bytes are not looked at. */
+/* The process of worker 0 sends the result for its gradient; the bytes of other processes are ignored. */
 static sg_status lead_bytes(void *of, double *square, struct sg_error *err) {
     const struct step *s = of;
     const size_t count = s->m->count, bytes = s->m->shared.layout.n_layers * sizeof *square;

@@ -128,7 +128,7 @@ static sg_status resolve_compressor(sg_method *m, const struct sg_method_config 
 
 /* ---- feedback rule and code ---- */
 
-/* Does a rule whose workers have parameters of their own go with the compressor and the controller? */
+/* Checks that a rule whose workers have own parameters is compatible with the compressor and the controller. */
 static sg_status check_local(sg_method *m, struct sg_error *err) {
     const struct sg_feedback *f = &m->shared.feedback;
     const struct sg_compressor_ops *ops = m->compressor;

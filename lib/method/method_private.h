@@ -254,7 +254,7 @@ int sg_blocks_end(const struct sg_worker *w, const struct sg_select *s, int stat
 /* Computes p [d] of a selection in s->value, with the same bits as the kernels, and returns it. The caller may
  * overwrite it. */
 float *sg_form_p(const struct sg_select *s);
-/* The least float t >= 0 with |p| >= t equivalent to |p| > x (above), |p| >= x (at). For NaN: INFINITY (send nothing). */
+/* The least float t >= 0 with |p| >= t equivalent to |p| > x (above), |p| >= x (at). INFINITY for NaN: send nothing. */
 float sg_threshold_above(double x);
 float sg_threshold_at(double x);
 /* How many of |x[0 .. n-1]| are >= t. */

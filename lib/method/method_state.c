@@ -53,7 +53,7 @@ static size_t bytes_of(const struct stretch *part, size_t n) {
     return bytes;
 }
 
-/* If the device fails here, the caller's own copies fail, too, and tell. */
+/* A failure of the device is not reported here: the caller's own copies then fail too and report it. */
 static void save(const sg_method *m, const struct stretch *part, size_t n, char *out) {
     for (size_t i = 0; i < n; out += part[i++].bytes)
         if (part[i].on_host)

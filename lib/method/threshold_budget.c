@@ -1,20 +1,20 @@
-/* threshold_budget.c: a lambda that spends a budget of entries over a run, without seeing the future.
+/* threshold_budget.c: a threshold lambda that uses up a budget of entries over a run, from past steps only.
  *
- * The theory asks for a constant lambda, so lambda changes only when the run would miss its budget. Let `over` be the share
- * of the steps done, `ahead` the share of the budget spent less `over`, and `miss` the share of the budget that the present
- * rate would leave unspent. Steering starts if |miss| > 0.005 + 0.1 (1 - over) and one of these holds: the last 10 % of the
- * run has begun; ahead > 0.6 r; ahead < -0.15 r, with r = sqrt(over) (1 - over); miss > 0.35. There is more room above than
- * below because runs send most at their beginning. Steering stops when |miss| is half of that bound. The first 5 % of the
- * run have a rule of their own (see `steers`). While it steers, lambda changes by a small factor a step, because a large
- * change would release all residuals just below lambda at once.
+ * The theory requires a constant lambda, so lambda changes only if the run would miss its budget. Let `over` be the
+ * share of the steps done, `ahead` the used share of the budget minus `over`, and `miss` the share of the budget that
+ * would be unused at the end with the present rate. Steering starts if |miss| > 0.005 + 0.1 (1 - over) and one of these
+ * holds: the run is in its last 10 %; ahead > 0.6 r; ahead < -0.15 r, with r = sqrt(over) (1 - over); miss > 0.35. The
+ * tolerance is larger above than below because runs send most entries early. Steering stops when |miss| is half of its
+ * bound. The first 5 % of the run have a rule of their own (see `steers`). During steering lambda changes by a small
+ * factor per step, because a large change would release all residuals just below lambda at once.
  *
- * A fall of the learning rate gamma would do the same where lambda is compared with p / gamma. So lambda is multiplied by
- * what gamma is divided by: p itself is then compared with the same number, and the rate is taken to fall with gamma. When
- * gamma rises, p / gamma falls and nothing need be done.
+ * A decrease of the learning rate gamma would release them too if lambda is compared with p / gamma. So when gamma is
+ * divided by a factor, lambda is multiplied by it: p is then compared with the same number as before, and the rate is
+ * assumed to decrease with gamma. When gamma increases, p / gamma decreases and lambda need not change.
  *
- * The first step sends nothing, because only after it are the sizes of gradients known. No worker sends more at a step than
- * what is left for each, so no burst exceeds the budget. At the last step each worker sends its largest entries, as many as
- * are left. Where messages are `whole`, neither can be: the budget is in other units than entries. */
+ * The first step sends nothing, because the sizes of gradients are known only after it. At each step a worker sends at
+ * most its remaining share, so no burst exceeds the budget. At the last step each worker sends its largest entries, as
+ * many as remain. If messages are `whole`, neither is possible, because the budget is not in entries. */
 #include "method_private.h"
 
 #include <math.h>
@@ -48,8 +48,8 @@ double sg_threshold_budget_begin(struct sg_threshold_budget *b, double all, uint
     return whole ? INFINITY : most;
 }
 
-/* Must lambda be steered after this step? over: the share of the run that is done. miss: the share of the budget that
- * the present rate would leave; negative if it takes too much. */
+/* Returns whether lambda must be steered after this step. over: the completed share of the run. miss: the share of the
+ * budget that would be unused with the present rate; negative if the rate is too high. */
 static bool steers(const struct sg_threshold_budget *b, double all, double over, double miss) {
     const double room = sqrt(over) * (1 - over), ahead = b->sent / all - over, near = 0.005 + 0.1 * (1 - over);
     if (over < CALIBRATION) /* lambda may send less later than it does now */

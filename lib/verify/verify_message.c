@@ -137,7 +137,7 @@ static void check_first(sg_verify *v, const struct verify_run *run, int t, const
     memcpy(v->first_e[t], v->e, run->n * sizeof *v->e);
 }
 
-/* Is it the message of the first kernel table, with the same residual? */
+/* Returns whether message and residual equal those of the first kernel table. */
 static bool as_first(const sg_verify *v, const struct verify_run *run, int t, const struct sg_message *m) {
     float *value = v->p;
     if (m->count != v->first_count[t])

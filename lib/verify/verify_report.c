@@ -1,4 +1,4 @@
-/* verify_report.c: tries compressors by their names, and says what was found as JSON and as a table. */
+/* verify_report.c: tests compressors by name, and reports the verdicts as JSON and as a table. */
 #include "sg_verify_report.h"
 
 #include <signal.h>
@@ -118,7 +118,7 @@ static bool is_untested(const cJSON *property) {
     return sg_json_bool(property, "untested", false);
 }
 
-/* Has the property something that has to be read, though all others hold? */
+/* Returns whether the property must be printed even if only a summary is: it failed or was not tested. */
 static bool is_notable(const cJSON *property) {
     return sg_json_number(property, "failed", 0) > 0 || is_untested(property);
 }

@@ -81,7 +81,7 @@ static size_t half_bytes(const struct sg_numbers *numbers) {
     return 2 * numbers->count;
 }
 
-/* Is none of the numbers NaN or infinite, whose exponents have all these bits? */
+/* Returns whether all numbers are finite: NaN and Inf have all these exponent bits set. */
 static bool valid_exponents(const struct sg_message *m, uint16_t exponent) {
     const uint8_t *in = m->data;
     uint32_t wrong = 0;

@@ -105,7 +105,7 @@ static size_t next_beyond(struct scan *s, const uint8_t *data, const struct wire
     return from;
 }
 
-/* May a number of the part be sent as it is? */
+/* Returns whether the part may have a number that does not fit into a field and is sent unchanged. */
 static bool has_beyond(const struct sg_numbers *n, const uint8_t *data, const struct wire_part *p) {
     const struct sg_exec exec = {.threads = n->threads};
     const float step = sg_float_of_bits(wire_load32(data + p->scalar_at));

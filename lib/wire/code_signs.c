@@ -110,7 +110,7 @@ typedef double values_fn(const struct sg_numbers *n, const struct part *p, const
 
 /* How the two values are found. */
 struct kind {
-    bool sums; /* does `values` need sums? */
+    bool sums; /* true: `values` needs sums */
     enum sg_term term;
     values_fn *values;
 };

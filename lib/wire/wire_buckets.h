@@ -1,5 +1,5 @@
-/* wire_buckets.h: what codes have in common that write numbers in fixed widths, part by part, with a few floats for each
- * bucket of neighbours: their layout, and for most of them all of writing and reading.
+/* wire_buckets.h: shared by codes that write fields of a fixed width, part by part, with a few floats (scalars) for
+ * each bucket of consecutive numbers: their layout, and for most of them all of writing and reading.
  *
  *     bytes 0 .. 3      parts
  *     bytes 4 .. 7      numbers of a bucket, at least 1
@@ -24,13 +24,13 @@ struct wire_layout {
     unsigned scalars;                     /* floats of a bucket, at most WIRE_MOST_SCALARS */
     uint32_t least_setting, most_setting; /* of the numbers that a part's setting may be */
     unsigned (*bits)(uint32_t setting);   /* of a field, 1 .. 32 */
-    enum wire_sign sign;                  /* what a field says, for those that are written shorter (wire_fields.h) */
-    /* How many fields a part of so many numbers has; NULL = as many. */
+    enum wire_sign sign;                  /* meaning of a field, for those that are shortened (wire_fields.h) */
+    /* Number of fields of a part with this number of numbers; NULL = one for each number. */
     size_t (*fields)(size_t count, size_t bucket);
     enum sg_bucket_code on_gpu; /* of the codes that a GPU writes and reads */
 };
 
-/* One part, where it lies in the data. */
+/* One part and its position in the data. */
 struct wire_part {
     size_t number;       /* of the part */
     size_t first, count; /* of the numbers */
@@ -56,24 +56,24 @@ size_t wire_parts_begin(size_t parts);
 size_t wire_parts_most(const struct wire_layout *l, const struct sg_numbers *n, size_t bucket, unsigned most_bits);
 size_t wire_parts_of(const uint8_t *data);
 
-/* Writes what stands before the first part: `setting` says each part's. */
+/* Writes the bytes before the first part. `setting` returns the setting of a part. */
 void wire_parts_start(uint8_t *data, const struct sg_numbers *n, size_t bucket,
                       uint32_t (*setting)(const struct sg_numbers *n, size_t part));
 
-/* Are these bytes parts of m->count numbers together, and does valid_part accept each? It is given `format` back. Any
- * bytes are safe. The message's last `tail` bytes, at least WIRE_BUCKETS_TAIL, are left to the caller. */
+/* Returns whether the bytes are parts with m->count numbers in total and valid_part accepts each; `format` is passed to
+ * it. Any bytes are safe. The last `tail` bytes of the message, >= WIRE_BUCKETS_TAIL, are not checked. */
 bool wire_parts_valid(const struct wire_layout *l, const struct sg_message *m, size_t tail,
                       bool (*valid_part)(const void *format, const uint8_t *data, const struct wire_part *p),
                       const void *format);
 
-/* Is the padding behind a part's fields zero? */
+/* Returns whether the padding after a part's fields is zero. */
 static inline bool wire_padding_is_zero(const uint8_t *data, const struct wire_part *p) {
     const unsigned used = (unsigned)((uint64_t)p->fields * p->bits % 8);
     return used == 0 || data[p->end - 1] >> used == 0;
 }
 
-/* The smallest float of which `levels` are not below norm; but if these would not be finite, the largest of which they
- * are. */
+/* The smallest float u with levels * u >= norm. If levels * u would be infinite, the largest float u for which it is
+ * finite. */
 float wire_unit(double norm, uint32_t levels);
 
 /* value [count] <- fields first .. first + count - 1. Up to 8 bytes behind them are read. */
@@ -86,9 +86,9 @@ static inline void wire_fields(uint32_t *value, const uint8_t *data, const struc
 
 struct wire_buckets {
     struct wire_layout layout;
-    /* Does `write` get a random number of 32 bits for each number? NULL = no. */
+    /* Returns whether `write` gets a random number of 32 bits for each number. NULL = false. */
     bool (*draws)(const struct sg_numbers *n);
-    /* How many numbers share scalars; WIRE_WHOLE_PART = all of a part. NULL = that. */
+    /* Returns how many numbers share scalars; WIRE_WHOLE_PART = all of a part. NULL = WIRE_WHOLE_PART. */
     size_t (*bucket)(const struct sg_numbers *n);
     uint32_t (*setting)(const struct sg_numbers *n, size_t part);
     /* scalar [scalars] <- what the bucket x [count] of this part needs, count >= 1. NULL = nothing, or `write_stretch`
@@ -97,12 +97,12 @@ struct wire_buckets {
     /* field [count] <- x [count], of one bucket; draw is NULL if there are none. */
     void (*write)(const struct sg_code_kernels *kernels, uint32_t *field, const float *x, size_t count,
                   const float *scalar, uint32_t setting, const uint32_t *draw);
-    /* The reverse. It must be safe for any fields that valid_scalars and valid_fields accept. */
+    /* Inverse of `write`. It must be safe for all fields that valid_scalars and valid_fields accept. */
     void (*read)(const struct sg_code_kernels *kernels, float *out, const uint32_t *field, size_t count,
                  const float *scalar, uint32_t setting);
-    /* In the place of the two, for codes that write or read whole buckets at once: the numbers from `begin` up to `end`
-     * of a part. For `write_stretch` begin is a multiple of 8 and of a bucket. What `read_stretch` makes of scalars and
-     * fields that are valid must be finite. */
+    /* Used instead of `write` and `read` by codes that process whole buckets at once: the numbers begin .. end - 1 of a
+     * part. For `write_stretch` begin is a multiple of 8 and of a bucket. `read_stretch` must return finite numbers for
+     * valid scalars and fields. */
     void (*write_stretch)(uint8_t *data, const struct sg_numbers *n, const struct wire_part *p, size_t begin,
                           size_t end);
     void (*read_stretch)(float *out, const struct sg_message *m, const struct wire_part *p, size_t begin, size_t end);
@@ -120,7 +120,7 @@ void wire_buckets_decode(const struct wire_buckets *f, float *out, const struct 
                          size_t count);
 bool wire_buckets_valid(const struct wire_buckets *f, const struct sg_message *m);
 
-/* Is all of the message valid but its last `tail` bytes, at least WIRE_BUCKETS_TAIL? They are not looked at. */
+/* Returns whether the message is valid up to its last `tail` bytes, >= WIRE_BUCKETS_TAIL, which are not checked. */
 bool wire_buckets_valid_before(const struct wire_buckets *f, const struct sg_message *m, size_t tail);
 
 /* Writes a message in a GPU's memory. b has what only one code has: rounding, steps. */
@@ -150,7 +150,7 @@ void wire_buckets_read_on_gpu(const struct sg_sink *to, const struct sg_message 
 unsigned wire_bits_are_setting(uint32_t setting);
 bool wire_draws_always(const struct sg_numbers *n);
 
-/* param[0], or the part's knob in its place, as a whole number of least .. most. */
+/* The part's knob, or param[0] if there is no knob, as an integer in least .. most. */
 static inline uint32_t wire_knob_of(const struct sg_numbers *n, size_t part, uint32_t least, uint32_t most) {
     const double x = n->knob != NULL ? n->knob[part] : n->param[0];
     return x < least ? least : x > most ? most : (uint32_t)x;

@@ -10,9 +10,9 @@
 
 #include "wire_buckets.h"
 
-enum { WIRE_FIELDS_MOST = 1024 }; /* so many times fewer bytes, not more: a reader allocates what was before */
+enum { WIRE_FIELDS_MOST = 1024 }; /* maximum ratio of shortening; it limits what a reader must allocate */
 
-/* The exact bytes of the numbers. */
+/* The exact number of bytes of the shortened numbers. */
 uint64_t wire_fields_size(const struct sg_message *m);
 
 /* Writes exactly the bytes of that size. */

@@ -64,14 +64,14 @@ static inline void prefix_write(struct wire_packer *to, const struct prefix *p, 
 
 /* ---- reading ---- */
 
-/* A stream that is read; behind its end are zeros. */
+/* An input stream; after its end it returns zeros. */
 struct wire_bits {
     const uint8_t *in;
     size_t bytes;
     uint64_t at;
 };
 
-/* The next 57 bits at least. */
+/* Returns at least the next 57 bits. */
 static inline uint64_t wire_look(const struct wire_bits *s) {
     const uint64_t byte = s->at / 8;
     return (byte + 8 <= s->bytes ? wire_load64(s->in + byte)
