@@ -1,9 +1,9 @@
-/* sg_cache.h: files of what a program can make again, such as a parsed matrix, each with the question that it answers.
+/* sg_cache.h: files of computed data, such as a parsed matrix. A text, the question, determines the data, its answer.
  *
  * A cache file is a header and then the parts of the answer; lib/FORMATS.md maps its bytes. It is written whole or not
  * at all. Its checksum covers every other byte and is compared whenever the file is read: neither size nor times of a
- * file change when a failing disk changes its bytes. All threads hash blocks; one core with SHA instructions opens
- * 120 MB in 70 ms. A file that cannot be used is as good as none, and one that cannot be written only costs time. */
+ * file change when a failing disk changes its bytes. All threads hash blocks; one core with SHA instructions opens 120
+ * MB in 70 ms. An unusable file counts as absent, and a file that cannot be written only costs time. */
 #ifndef SG_CACHE_H
 #define SG_CACHE_H
 
@@ -16,11 +16,11 @@ enum {
     SG_CACHE_HEADER = 192,
     SG_CACHE_CHECKSUM_AT = 128,
     SG_CACHE_PARTS = 8
-}; /* bytes, bytes, at most so many parts */
+}; /* two sizes in bytes; the maximum number of parts */
 
 /* Where an answer is kept. */
 struct sg_cache {
-    char *path;   /* NULL = nowhere */
+    char *path;   /* NULL = it is not kept */
     char key[65]; /* the SHA-256 of the question */
 };
 
@@ -49,12 +49,12 @@ bool sg_cache_keep(const struct sg_cache *c, const struct sg_cache_part *part, s
  * question or another version of the program. SG_ERR_FORMAT: it is damaged. SG_ERR_ARGUMENT: it is no regular file. */
 SG_CHECKED sg_status sg_cache_map(void **base, size_t *bytes, const struct sg_cache *c, struct sg_error *err);
 
-/* Copies the answer, if its only part is exactly as long as `out` [bytes], and tells `notice` of a damaged file. False:
- * there is none that can be used. */
+/* Copies the answer to out [bytes], if it has one part of exactly this length. Calls `notice` if the file is damaged.
+ * False: there is no usable file. */
 bool sg_cache_recall(const struct sg_cache *c, void *out, size_t bytes, void (*notice)(const char *message));
 
-/* Tells `notice`, which may be NULL, of a file that will be made again because reading it failed with `err`. A missing
- * file and one of another question are nothing to tell. */
+/* Calls `notice`, which may be NULL, about a file that will be made again because reading it failed with `err`. A
+ * missing file and one of another question are not reported. */
 void sg_cache_tell(const struct sg_error *err, void (*notice)(const char *message));
 
 /* The checksum that belongs at SG_CACHE_CHECKSUM_AT of the file [bytes >= SG_CACHE_HEADER]: the SHA-256 of the header

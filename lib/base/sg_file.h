@@ -9,7 +9,7 @@
 
 #include "sg_status.h"
 
-/* Is `path`, or what it leads to, a regular file? */
+/* True if `path`, after symbolic links, is a regular file. */
 bool sg_file_is_regular(const char *path);
 
 /* Opens a regular file for reading; *fd is closed on exec. Any other kind (a folder, device, socket or named pipe) is
@@ -17,23 +17,23 @@ bool sg_file_is_regular(const char *path);
 SG_CHECKED sg_status sg_file_open(int *fd, const char *path, struct sg_error *err);
 SG_CHECKED sg_status sg_file_stream(FILE **out, const char *path, struct sg_error *err);
 
-/* Reads exactly `bytes` at the offset `at` of an open file, whose position stays; `path` is for messages. SG_ERR_IO if it
- * cannot be read or ends before. Threads may read one file at once. */
+/* Reads exactly `bytes` at the offset `at` of an open file, whose position stays; `path` is for messages. SG_ERR_IO if
+ * it cannot be read or is too short. Several threads may read one file at once. */
 SG_CHECKED sg_status sg_file_read_at(int fd, void *out, size_t bytes, off_t at, const char *path, struct sg_error *err);
 
 /* Reads all of `path` ("-" = stdin), at most max_bytes, into a buffer that ends in NUL; the caller frees it. A pipe is
  * read to its end, so the shell's <(...) works. */
 SG_CHECKED sg_status sg_file_read(char **out, size_t *length, const char *path, size_t max_bytes, struct sg_error *err);
 
-/* The same, but for regular files only, as sg_file_open says; "-" is an ordinary file name here. */
+/* Like sg_file_read, but only for regular files (sg_file_open); "-" is an ordinary file name here. */
 SG_CHECKED sg_status sg_file_read_regular(char **out, size_t *length, const char *path, size_t max_bytes,
                                           struct sg_error *err);
 
-/* May `path`, a name that the user gave, be written? A symbolic link is followed: *out, which the caller frees, is the
+/* Checks that the user's name `path` may be written. A symbolic link is followed: *out, which the caller frees, is the
  * name at its end, which need not exist; NULL = not wanted. *device is set if that is no regular file, such as a named
  * pipe, or an open file of a process, such as /dev/stdout: it is written directly, and there is nothing to replace,
- * rename or resume. SG_ERR_ARGUMENT: the path is a file and !replace, or it is empty, or it is too long for the names of
- * its temporary files, or it is a device and `device` is NULL. SG_ERR_IO: it is a folder, or cannot be reached. */
+ * rename or resume. SG_ERR_ARGUMENT: the path is a file and !replace, or it is empty, or it is too long for the names
+ * of its temporary files, or it is a device and `device` is NULL. SG_ERR_IO: it is a folder, or cannot be reached. */
 SG_CHECKED sg_status sg_file_target(char **out, bool *device, const char *path, bool replace, struct sg_error *err);
 
 /* Opens such a device, a name at the end of links, for writing. Opening a named pipe waits until somebody reads it; a
@@ -44,7 +44,7 @@ SG_CHECKED sg_status sg_file_device(FILE **out, const char *path, struct sg_erro
  * followed, and anything else but a regular file is refused with SG_ERR_ARGUMENT. */
 SG_CHECKED sg_status sg_file_make_way(const char *path, struct sg_error *err);
 
-/* Do two paths name the same file, that is, after links the same last part in the same folder? It need not exist. */
+/* True if two paths name one file, that is, after links the same last part in the same folder. It need not exist. */
 bool sg_file_same(const char *a, const char *b);
 
 /* Opens the plain file `path` for reading and writing, at its begin, and locks it (flock) until the stream is closed. A
@@ -53,7 +53,7 @@ bool sg_file_same(const char *a, const char *b);
  * is not there, `make` creates it empty; without `make` it is SG_ERR_MISSING. */
 SG_CHECKED sg_status sg_file_hold(FILE **out, const char *path, bool make, struct sg_error *err);
 
-/* Is `path` still the name of the file that `stream` has open? (Another process may have renamed or removed it.) */
+/* True if `path` still names the file that `stream` has open. (Another process may have renamed or removed it.) */
 bool sg_file_is_still(FILE *stream, const char *path);
 
 /* Flushes `stream`, which writes the file `from`, to the disk and renames the file to `to`, durably. The stream stays
@@ -62,8 +62,8 @@ SG_CHECKED sg_status sg_file_publish(FILE *stream, const char *from, const char 
 
 /* A file that appears under `path` complete or not at all. It is written beside it as path.NUMBER.tmp, a name that no
  * other process has; commit flushes it to the disk (fsync of file and folder) and renames it. Begin fails early if the
- * folder is not writable, or as sg_file_target says; a device is written directly. Begin also removes what killed
- * writers of the same path left. */
+ * folder is not writable, or as sg_file_target says; a device is written directly. Begin also removes temporary files
+ * of killed writers of the same path. */
 struct sg_file_writer {
     FILE *stream; /* write here */
     char *path, *temporary;
@@ -72,7 +72,7 @@ SG_CHECKED sg_status sg_file_begin(struct sg_file_writer *w, const char *path, b
 SG_CHECKED sg_status sg_file_commit(struct sg_file_writer *w, struct sg_error *err);
 void sg_file_abandon(struct sg_file_writer *w); /* removes the temporary file; does nothing after commit */
 
-/* Is `ending` what a temporary file's name has after the path: .NUMBER.tmp? */
+/* True if `ending` is the part of a temporary file's name after the path: .NUMBER.tmp. */
 bool sg_file_is_temporary(const char *ending);
 /* Removes the temporary files of `path` that no process holds. */
 void sg_file_sweep(const char *path);

@@ -23,12 +23,12 @@ enum { SG_NUMBER_CHARS = 32 };
 /* Writes x as text into out [SG_NUMBER_CHARS] and returns out; "null" for NaN and Inf. */
 char *sg_number_text(double x, char out[SG_NUMBER_CHARS]);
 
-/* Watches all allocations of cJSON in this process from now on. After one has failed, sg_json_text refuses every value,
- * because some value may lack a part. sg_app_start calls it. */
+/* Watches all allocations of cJSON in this process from now on. After one has failed, sg_json_text returns NULL for
+ * every value, because some value may be incomplete. sg_app_start calls it. */
 void sg_json_guard(void);
-/* Say that memory for a part of a document ran out where cJSON could not see it: sg_json_text refuses from now on. */
+/* Records that memory for a part of a document ran out outside of cJSON: sg_json_text returns NULL from now on. */
 void sg_json_lost(void);
-/* Was any such memory refused so far? */
+/* True if an allocation of cJSON has failed, or sg_json_lost was called. */
 bool sg_json_is_lost(void);
 
 /* Set members of an object. They do nothing if `object` is NULL because an earlier allocation failed. They never abort.
@@ -46,7 +46,7 @@ struct sg_member {
     enum { SG_MEMBER_NUMBER, SG_MEMBER_TEXT, SG_MEMBER_BOOL, SG_MEMBER_VALUE } kind;
     double number;
     const char *text;
-    cJSON *value; /* is taken */
+    cJSON *value; /* ownership passes to the object */
 };
 #define SG_NUMBER(name, x)  ((struct sg_member){.key = (name), .kind = SG_MEMBER_NUMBER, .number = (double)(x)})
 #define SG_TEXT(name, x)    ((struct sg_member){.key = (name), .kind = SG_MEMBER_TEXT, .text = (x)})
@@ -69,8 +69,8 @@ double sg_json_number(const cJSON *object, const char *path, double fallback);
 const char *sg_json_string(const cJSON *object, const char *path, const char *fallback);
 bool sg_json_bool(const cJSON *object, const char *path, bool fallback);
 
-/* The value as text that ends in a newline, indented (`pretty`) or on one line; the caller frees it. NULL = there is no
- * memory, or there was none for some value since sg_json_guard. */
+/* The value as text that ends in a newline, indented (`pretty`) or on one line; the caller frees it. NULL = memory ran
+ * out, now or for some value since sg_json_guard. */
 char *sg_json_text(const cJSON *value, bool pretty);
 
 /* Parses `text` [length], at most 256 MiB and of limited depth; the caller deletes *out. `name` begins messages, which

@@ -25,7 +25,7 @@ struct sg_node {
     char *string;          /* STRING: its text. NUMBER: its spelling in the recipe */
     struct sg_node *child; /* [count] */
     size_t count;
-    bool choices; /* LIST: each cell takes one of the entries; else the list itself is the value */
+    bool choices; /* LIST: each cell has one of the entries; false = the list itself is the value */
     /* Where the value stands, counted from 1. Line 0: it is not in the file; then column 0 means a preset, and column s
      * >= 1 the s-th --set. */
     int line, column;
@@ -35,7 +35,7 @@ struct sg_node {
 /* Looks up a dotted path from a map ("task.dataset"), through lists by index ("methods.0.name"). NULL = absent. '-' and
  * '_' match each other, so code may spell a key as recipes or as results do. */
 const struct sg_node *sg_node_get(const struct sg_node *node, const char *path);
-/* The same with a type. They return the fallback if the value is absent, null or of another kind. */
+/* Like sg_node_get, for one kind of value. They return the fallback if the value is absent, null or of another kind. */
 const char *sg_node_string(const struct sg_node *node, const char *path, const char *fallback);
 double sg_node_number(const struct sg_node *node, const char *path, double fallback);
 bool sg_node_bool(const struct sg_node *node, const char *path, bool fallback);
@@ -43,11 +43,11 @@ cJSON *sg_node_json(const struct sg_node *node); /* with keys in snake_case; NUL
 
 /* Where text comes from: a file, a default, or (from 1) the s-th --set. */
 enum { SG_ORIGIN_FILE = -1, SG_ORIGIN_PRESET = 0 };
-enum { SG_NODE_DEPTH = 8, SG_MAP_KEYS = 256, SG_LIST_ENTRIES = 10000 }; /* the most that is read */
+enum { SG_NODE_DEPTH = 8, SG_MAP_KEYS = 256, SG_LIST_ENTRIES = 10000 }; /* limits of what is read */
 
 /* Reads YAML into *out, which is zeroed but for its key: one document in UTF-8 without anchors, aliases, tags, repeated
- * keys and control characters. An empty text is null. SG_ERR_FORMAT: *fault says what is wrong, and where, as nodes
- * do. Else only SG_ERR_MEMORY. */
+ * keys and control characters. An empty text is null. SG_ERR_FORMAT: *fault has the message, and the position as in a
+ * node. The only other error is SG_ERR_MEMORY. */
 struct sg_node_fault {
     int line, column;
     char text[240];
@@ -65,19 +65,19 @@ const struct sg_node *sg_node_of_line(const struct sg_node *node, size_t line);
 /* The member of a map with exactly this key; NULL if it is absent or null. */
 struct sg_node *sg_node_member(const struct sg_node *map, const char *key);
 bool sg_node_absent(const struct sg_node *node);
-/* Does the value come from a --set? */
+/* True if the value comes from a --set. */
 bool sg_node_from_set(const struct sg_node *node);
 
 /* ---- making and changing trees: `false` means that there was no memory ---- */
 
-/* Appends *child, which is moved from and zeroed. If there is no memory, it is freed. */
+/* Moves *child to the end of parent and zeroes it. If there is no memory, it is freed. */
 bool sg_node_push(struct sg_node *parent, struct sg_node *child);
 bool sg_node_copy(struct sg_node *out, const struct sg_node *node);
 bool sg_node_set_key(struct sg_node *node, const char *key);
 bool sg_node_set_string(struct sg_node *node, const char *text, size_t length);
-/* Makes the node the scalar that the plain YAML `text` is: null, true, false, a decimal number, else a string. */
+/* Sets the node to the scalar that `text` is in plain YAML: null, true, false, a decimal number, else a string. */
 bool sg_node_set_plain(struct sg_node *node, const char *text, size_t length);
-/* Appends such a scalar to a list (key NULL) or to a map. */
+/* Appends the scalar that `text` is in plain YAML to a list (key NULL) or to a map. */
 bool sg_node_push_plain(struct sg_node *parent, const char *key, const char *text);
 bool sg_node_push_number(struct sg_node *parent, const char *key, double number);
 /* Frees what the node holds and zeroes it. */

@@ -14,12 +14,12 @@
  * is not C. */
 SG_CHECKED sg_status sg_plugin_symbol(void **out, const char *library, const char *symbol, struct sg_error *err);
 
-/* Are all parts of this shared object there that are to lie in memory? The loader dies of a file that was cut short. Returns
- * true also for what is no shared object, which the loader refuses itself. */
+/* False if the file of a shared object [length] lacks a part that is loaded into memory: the loader crashes on a
+ * truncated file. True also if it is not a shared object, because the loader reports that itself. */
 bool sg_plugin_is_whole(const char *bytes, size_t length);
 
-/* Loads the file at `path`, which has a '/' in it, as above. SG_ERR_UNSUPPORTED: the loader's words say why it cannot be
- * loaded. SG_ERR_MISMATCH: it has no such symbol. */
+/* Loads the file at `path`, which has a '/' in it, like sg_plugin_symbol. SG_ERR_UNSUPPORTED: it cannot be loaded, for
+ * the reason that the loader gives. SG_ERR_MISMATCH: it has no such symbol. */
 SG_CHECKED sg_status sg_plugin_file_symbol(void **out, const char *path, const char *symbol, struct sg_error *err);
 
 #endif

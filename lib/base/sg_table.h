@@ -28,7 +28,7 @@ struct sg_table_column {
     double share;        /* of a line, that a column of words has in LaTeX; 0 = as wide as its cells */
     bool names;          /* HTML: the cells name their rows */
     const char *kind;    /* HTML: the class of cells that are no numbers; NULL = none */
-    const char *unfolds; /* HTML: what one opens to see sg_table_more */
+    const char *unfolds; /* HTML: the text on which a reader clicks to unfold sg_table_more */
     void (*html)(FILE *out, const char *text); /* HTML: writes the text of a cell; NULL = as text */
 };
 
@@ -40,12 +40,12 @@ sg_table *sg_table_open(const struct sg_table_column *column, size_t n);
 void sg_table_column(sg_table *t, const struct sg_table_column *column);
 /* Appends a cell, row after row; `deviation` is what stands behind a number, NULL = nothing. */
 void sg_table_cell(sg_table *t, const char *text, const char *deviation);
-/* Appends a formatted cell; sg_table_number "-" for a NaN. */
+/* Appends a formatted cell; for a NaN sg_table_number appends "-". */
 void sg_table_format(sg_table *t, const char *format, ...) SG_PRINTF(2, 3);
 void sg_table_number(sg_table *t, const char *format, double x);
-/* The number that a cell, the last one, is sorted by in HTML; sg_table_number sets it. */
+/* Sets the number by which HTML sorts the last cell; sg_table_number sets it, too. */
 void sg_table_value(sg_table *t, double value);
-/* Adds a line to what stands behind the last cell in markup: after "; ", or in HTML unfolded. */
+/* Adds a line to the last cell in markup: after "; ", and in HTML in a list that unfolds. */
 void sg_table_more(sg_table *t, const char *line);
 void sg_table_free(sg_table *t);
 
@@ -60,8 +60,8 @@ struct sg_table_lines {
 SG_CHECKED sg_status sg_table_write_lines(FILE *out, const sg_table *t, const struct sg_table_lines *how,
                                           struct sg_error *err);
 
-/* The table alone: what needs a package of LaTeX (booktabs), or a style of HTML, says the caller. HTML has the caption
- * above it. */
+/* Write the table alone: the caller loads the LaTeX package booktabs and writes the style sheet of HTML. HTML has the
+ * caption above it. */
 SG_CHECKED sg_status sg_table_write_markdown(FILE *out, const sg_table *t, struct sg_error *err);
 SG_CHECKED sg_status sg_table_write_latex(FILE *out, const sg_table *t, struct sg_error *err);
 SG_CHECKED sg_status sg_table_write_html(FILE *out, const sg_table *t, const char *caption, struct sg_error *err);

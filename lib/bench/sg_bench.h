@@ -23,9 +23,9 @@ struct sg_bench_options {
     /* "results" of a run that was interrupted, with this recipe, program and machine: its cases are taken over and not run.
      * NULL = none. Cases of compressors are run again. */
     const cJSON *earlier;
-    int (*stop)(void); /* asked between samples; non-zero = stop; NULL = never stop */
+    int (*stop)(void); /* called between samples; non-zero = stop; NULL = never stop */
     void (*begin)(const char *what, size_t done, size_t total); /* called before each case, or NULL */
-    void (*warn)(const char *text);                             /* told what makes the times unreliable, or NULL */
+    void (*warn)(const char *text); /* called with a reason why times are unreliable, or NULL */
 };
 
 /* Runs all cases. *results is the "results" array of sparsebench/1 (see results/BENCHMARKS.md); after SG_ERR_INTERRUPTED it

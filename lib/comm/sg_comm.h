@@ -3,7 +3,7 @@
  * Rank r of R hosts the consecutive workers [r n / R, (r + 1) n / R) (integer division). So rank order is worker order,
  * and any R <= n works. Sums run over workers 0 .. n-1 in that order on every rank, with the same bits for every R.
  *
- * Every rank must make the same collective calls in the same order. One thread calls, except for sg_comm_put. */
+ * Every rank must make the same collective calls in the same order. Except sg_comm_put, only one thread calls. */
 #ifndef SG_COMM_H
 #define SG_COMM_H
 
@@ -18,7 +18,7 @@
 
 typedef struct sg_comm sg_comm;
 
-/* Is MPI built in? */
+/* True if MPI is built in. */
 bool sg_comm_has_mpi(void);
 
 /* The rank that mpirun or srun gave this process; -1 = it was started without them, or by Slurm as a single task. It
@@ -32,10 +32,10 @@ SG_CHECKED sg_status sg_comm_open(sg_comm **out, struct sg_error *err);
 /* Sets the number of workers. Called before any exchange. SG_ERR_ARGUMENT: there are fewer workers than ranks. */
 SG_CHECKED sg_status sg_comm_set_workers(sg_comm *c, size_t workers, struct sg_error *err);
 
-/* Sets how positions travel from now on, the same on every rank; NULL = the fewest bytes of each message, whose numbers
- * then travel in fewer bits, too, if their code has levels (sg_wire_shorten). Without this call it is raw. Messages
- * that are encoded (sg_wire.h) are all but two kinds, which travel as they are: those of all n numbers in a code of
- * fixed width, and fp32 under raw. */
+/* Sets how positions travel from now on, the same on every rank; NULL = the shortest encoding of each message, which
+ * also shortens its numbers if their code has levels (sg_wire_shorten). The default is raw. Every message is encoded
+ * (sg_wire.h) except two kinds, which travel unchanged: those of all n numbers in a code of fixed width, and fp32 under
+ * raw. */
 void sg_comm_set_encoding(sg_comm *c, const struct sg_wire_encoding *encoding);
 
 int sg_comm_rank(const sg_comm *c);
@@ -56,9 +56,9 @@ size_t sg_comm_count(const sg_comm *c);        /* workers of this rank, >= 1 */
  * It adds the messages of all workers to the sum, which starts at +0, in the order of the workers. For that it sends
  * this rank's messages to all ranks. Where the messages have all n numbers in a code of fixed width and it is faster,
  * every rank adds up one slice of them, and the sums are sent to all ranks; the bits are the same. All ranks begin and
- * end the same exchanges, and whatever was begun must be ended. The messages of one exchange have one code, and all or
- * none of them have positions. An empty message has none and is fine. Positions that every rank knows are not sent:
- * those of the rank's own messages are taken. */
+ * end the same exchanges, and each sg_comm_begin needs its sg_comm_end. The messages of one exchange have one code, and
+ * all or none of them have positions. An empty message has none and is allowed. Positions that every rank can derive
+ * are not sent: a rank uses those of its own messages. */
 
 enum { SG_COMM_NOTES = 5 };
 
@@ -67,19 +67,19 @@ enum { SG_COMM_NOTES = 5 };
  * the number of workers. With n = 0 there are no messages, only notes and controls, and sum may be NULL. */
 void sg_comm_begin(sg_comm *c, float *sum, size_t n, const struct sg_kernels *kernels, const struct sg_exec *exec);
 
-/* Takes the message of a worker, whose number counts among all. Every worker of the rank puts one, unless n is 0 or the
- * rank ends with a failure. On a CPU distinct workers may put from distinct threads, and index and data are borrowed
- * until the end. On a GPU workers must put in their order, and the message is used up at once, so that its memory can
- * serve the next worker: within one process it is added to the sum, and what ranks or encodings need is copied to the
- * host. SG_ERR_ARGUMENT: the message does not stand for n numbers, or is out of order. SG_ERR_UNSUPPORTED: the device
- * failed. */
+/* Adds the message of a worker, numbered from 0 over all ranks, to the exchange. Every worker of the rank puts one,
+ * unless n is 0 or the rank ends with a failure. On a CPU distinct workers may put from distinct threads, and index and
+ * data are borrowed until the end. On a GPU workers must put in their order, and the message is used up at once, so
+ * that its memory can serve the next worker: within one process it is added to the sum, and what ranks or encodings
+ * need is copied to the host. SG_ERR_ARGUMENT: the message does not stand for n numbers, or is out of order.
+ * SG_ERR_UNSUPPORTED: the device failed. */
 SG_CHECKED sg_status sg_comm_put(sg_comm *c, size_t worker, const struct sg_message *message, struct sg_error *err);
 
 /* Sets the numbers of a worker of this rank that all ranks will know at the end of this exchange; zeros if it is not
  * called. */
 void sg_comm_note(sg_comm *c, size_t worker, const double note[SG_COMM_NOTES]);
 
-/* What a rank tells the others at the end of an exchange, beside messages and notes. */
+/* What a rank sends to all ranks at the end of an exchange, beside messages and notes. */
 struct sg_control {
     sg_status status; /* not SG_OK: this rank cannot go on; all ranks learn it, and the sum is undefined */
     int stop;         /* the number of the signal that asked this rank to stop; 0 = none */
@@ -111,7 +111,7 @@ struct sg_outcome {
 SG_CHECKED sg_status sg_comm_end(sg_comm *c, const struct sg_control *mine, struct sg_outcome *out,
                                  struct sg_error *err);
 
-/* *bytes <- how many bytes a message counts that is sent beside an exchange, as in sg_volume. It needs no data, unless
+/* *bytes <- the bytes of a message sent outside exchanges, counted as in sg_volume. The message needs no data unless
  * its code has levels (sg_wire_shorten). */
 SG_CHECKED sg_status sg_comm_bytes(const sg_comm *c, const struct sg_message *message, double *bytes,
                                    struct sg_error *err);
@@ -123,7 +123,7 @@ const struct sg_message *sg_comm_messages(const sg_comm *c);
 
 /* ---- small collective calls ---- */
 
-/* Brings `bytes` bytes of worker `worker` to out on rank 0. data counts on the rank that hosts the worker only. */
+/* Brings `bytes` bytes of worker `worker` to out on rank 0. Only the rank that hosts the worker reads `data`. */
 SG_CHECKED sg_status sg_comm_collect(sg_comm *c, size_t worker, const void *data, void *out, size_t bytes,
                                      struct sg_error *err);
 

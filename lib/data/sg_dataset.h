@@ -21,7 +21,7 @@
 
 #include "sg_status.h"
 
-/* Are the files the publisher's? The SHA-256 that the description pins decides. */
+/* Whether the files have the SHA-256 that the set's description pins. */
 enum sg_verified { SG_VERIFIED_NOT = 0, SG_VERIFIED_SAME, SG_VERIFIED_DIFFERENT }; /* NOT: no SHA-256 is pinned */
 
 /* Where a set came from, as it goes into results. */
@@ -45,7 +45,7 @@ struct sg_dataset_request {
     const char *stand_in;                /* the generator for a set that is missing, or NULL */
     const char *data_dir;                /* --data, or NULL */
     uint64_t seed;                       /* of the generator; not the run's seed */
-    void (*notice)(const char *message); /* told of a damaged cache, which is then made again; may be NULL */
+    void (*notice)(const char *message); /* called when a cache is damaged and is made again; may be NULL */
 };
 
 /* Loads a matrix with labels -1 and +1, as the head of this file says. SG_ERR_MISSING: the set is not there and has no
@@ -53,14 +53,14 @@ struct sg_dataset_request {
 SG_CHECKED sg_status sg_dataset_load(struct sg_matrix *out, struct sg_provenance *from,
                                      const struct sg_dataset_request *request, struct sg_error *err);
 
-/* Tells what sg_dataset_load would read now, without parsing it. The search, the provenance and the errors are the
+/* Identifies what sg_dataset_load would read now, without parsing it. The search, the provenance and the errors are the
  * same, but `sha256` is "" for data that would be generated. Checksums of files are remembered in the cache folder, so
- * only the first call for a file takes long. The other kinds of sets have such functions too. */
+ * only the first call for a file is slow. Each other kind of sets has such a function too. */
 SG_CHECKED sg_status sg_dataset_identify(struct sg_provenance *from, const struct sg_dataset_request *request,
                                          struct sg_error *err);
 
-/* out <- the described data set (datasets/NAME.yaml) that `set` was probably meant to be, for it begins so or differs
- * by a letter or two. False = there is none, or `set` is one of them. */
+/* out <- the described data set (datasets/NAME.yaml) whose name is nearest to `set`, if it begins with `set` or differs
+ * in at most two letters. False = there is none, or `set` itself is described. */
 bool sg_dataset_suggest(char out[64], const char *set);
 
 #endif

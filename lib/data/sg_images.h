@@ -51,17 +51,17 @@ struct sg_image_set {
 
 struct sg_image_request {
     struct sg_dataset_request set;
-    size_t most_train, most_test; /* keep so many images, always the same random ones; 0 = all */
+    size_t most_train, most_test; /* use at most so many random images, the same in each run; 0 = all */
 };
 
 /* Loads training and test images. A missing set with a stand-in is generated in the set's own numbers of images and
  * classes; without one it is SG_ERR_MISSING, and the message names every remedy. A set of which only some files are
  * there is an error either way. SG_ERR_FORMAT, naming file, record and value: a file is truncated or too long, or a
  * label is out of range. SG_ERR_MISMATCH: a file differs from what datasets/fetch recorded beside it. A file that only
- * differs from the publisher's is used, and `from.verified` tells. */
+ * differs from the publisher's is used, and `from.verified` shows it. */
 SG_CHECKED sg_status sg_image_set_load(struct sg_image_set *out, const struct sg_image_request *request,
                                        struct sg_error *err);
-/* Tells what would be loaded, as sg_dataset_identify does. */
+/* Identifies what would be loaded, like sg_dataset_identify. */
 SG_CHECKED sg_status sg_image_set_identify(struct sg_provenance *from, const struct sg_image_request *request,
                                            struct sg_error *err);
 void sg_image_set_free(struct sg_image_set *set); /* zeroes it */
@@ -81,15 +81,15 @@ void sg_images_convert(float *pixel, int64_t *label, const struct sg_images *ima
  * augmentation of an image is drawn from (seed, e, index of the image). So a batch is a function of (seed, worker,
  * step) alone, and resuming needs no state.
  *
- * A thread, which takes no signals, prepares batches ahead in the order (step, worker). Asking for another batch than
- * the next works too, and the thread goes on from there. A sg_batches belongs to one caller at a time. */
+ * A thread, which blocks all signals, prepares batches ahead in the order (step, worker). Any other batch may be
+ * requested too, and the thread continues from it. Only one thread at a time may call functions of a sg_batches. */
 typedef struct sg_batches sg_batches;
 
 struct sg_batches_config {
     const struct sg_images *images; /* must outlive the batches */
     const uint32_t *shards;         /* [images] as sg_shards_deal orders them, outliving them too; NULL = no shards */
     size_t workers;                 /* of the run */
-    size_t first, count;            /* the workers that will be asked for: first..first+count-1 */
+    size_t first, count;            /* the workers whose batches are used: first..first+count-1 */
     size_t batch;                   /* images of one worker at one step */
     uint64_t seed;
     enum sg_augmentation augmentation;
@@ -108,7 +108,7 @@ SG_CHECKED sg_status sg_batches_open(sg_batches **out, const struct sg_batches_c
 /* Gives the batch of `worker` (first..first+count-1) at `step`, counted from 0 over all epochs: *pixel is [batch][…] in
  * the chosen order, *label [batch]. It waits for the thread if need be. The batch is borrowed until the next call. */
 void sg_batches_get(sg_batches *b, size_t worker, uint64_t step, const float **pixel, const int64_t **label);
-/* The same for batches of bytes. */
+/* Like sg_batches_get, for batches of bytes. */
 void sg_batches_get_bytes(sg_batches *b, size_t worker, uint64_t step, const uint8_t **pixel, const int64_t **label);
 
 void sg_batches_close(sg_batches *b); /* NULL is fine */
@@ -116,8 +116,8 @@ void sg_batches_close(sg_batches *b); /* NULL is fine */
 /* ---- stand-in ------------------------------------------------------------------------------------------------------
  * "cifar-like": a class is a texture, that is, a grating with its own direction, wave length and colour. An image shows
  * it through a soft window at a random place, with random phase and strength, over another grating without meaning and
- * noise. The mean of a class says nothing about it. Image i is a function of (seed, part, i), the same on every
- * machine. `part` tells sets of the same classes apart (0 training, 1 test). 1 <= classes <= 256. */
+ * noise. The mean image of a class does not identify the class. Image i is a function of (seed, part, i), the same on
+ * every machine. `part` tells sets of the same classes apart (0 training, 1 test). 1 <= classes <= 256. */
 enum { SG_IMAGE_GENERATOR_REVISION = 1 };
 SG_CHECKED sg_status sg_images_generate(struct sg_images *out, size_t count, size_t classes, uint64_t seed,
                                         unsigned part, struct sg_error *err);

@@ -36,16 +36,16 @@ struct sg_ratings {
 
 /* Parses a file in the format of set `format` ("ml-100k", ...) into *out [*count] in the file's order; the caller frees
  * it. `name` begins messages, which give the line. Lines may end in CR LF. SG_ERR_FORMAT: a missing or repeated column;
- * too few columns; an id that is no whole number in its range; a rating that is no number from 0.5 to 5; a timestamp
- * that is none; a last line without its end (it was truncated); no ratings. */
+ * too few columns; an id that is no whole number in its range; a rating that is no number from 0.5 to 5; a malformed
+ * timestamp; a last line without its end (it was truncated); no ratings. */
 SG_CHECKED sg_status sg_ratings_parse(struct sg_rating **out, size_t *count, const char *text, size_t length,
                                       const char *format, const char *name, struct sg_error *err);
 
 /* Splits ratings. Of several ratings of one item by one user the latest counts. Users with fewer than SG_RATINGS_LEAST
- * items are left out; of the others `most_users` are kept, always the same random ones (0 = all). Each user's latest
- * rating is for testing. The later of two ratings has the larger timestamp; of equal ones it is the one that comes
- * later in `rating`. The remaining users and items are numbered in the order of the publisher's numbers. SG_ERR_FORMAT:
- * no user is left. */
+ * items are dropped; of the others at most `most_users` random ones are kept, the same in every run (0 = all). Each
+ * user's latest rating is for testing. The later of two ratings has the larger timestamp; of equal ones it is the one
+ * that comes later in `rating`. The remaining users and items are numbered in the order of the publisher's numbers.
+ * SG_ERR_FORMAT: no user is left. */
 SG_CHECKED sg_status sg_ratings_split(struct sg_ratings *out, const struct sg_rating *rating, size_t count,
                                       size_t most_users, struct sg_error *err);
 void sg_ratings_free(struct sg_ratings *r); /* zeroes it */
@@ -58,11 +58,11 @@ struct sg_ratings_request {
 /* Finds, reads and splits a set. A missing set with the stand-in "ratings-like" is generated with the set's own numbers
  * of users, items and ratings; without one it is SG_ERR_MISSING, and the message names every remedy. SG_ERR_FORMAT: a
  * set known by its full name has another number of ratings. SG_ERR_MISMATCH: a file differs from what datasets/fetch
- * recorded beside it. A file that only differs from the publisher's is used, and `from->verified` tells. */
+ * recorded beside it. A file that only differs from the publisher's is used, and `from->verified` shows it. */
 SG_CHECKED sg_status sg_ratings_load(struct sg_ratings *out, struct sg_provenance *from,
                                      const struct sg_ratings_request *request, struct sg_error *err);
 
-/* Tells what would be loaded, as sg_dataset_identify does. */
+/* Identifies what would be loaded, like sg_dataset_identify. */
 SG_CHECKED sg_status sg_ratings_identify(struct sg_provenance *from, const struct sg_ratings_request *request,
                                          struct sg_error *err);
 
@@ -78,7 +78,7 @@ struct sg_examples {
     const struct sg_ratings *ratings;
     size_t workers, batch, negatives;
     uint64_t seed;
-    int threads; /* that sg_examples_get runs on, without a change of what it writes; 0 = the caller's alone */
+    int threads; /* of sg_examples_get, whose output does not depend on them; 0 = the caller's only */
     /* As the paper's code does: first cut the list, whose head are the ratings, into one part a worker, then shuffle
      * each part. With 4 negatives and 8 workers the first worker sees only ratings and the last six see none. */
     bool cut_first;

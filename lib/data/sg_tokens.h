@@ -35,7 +35,7 @@ struct sg_token_request {
     const char *train_file, *test_file; /* names without ".txt" */
     bool lower_case;                    /* make every letter lower case before the vocabulary is made */
     size_t most_words;                  /* of the vocabulary, with <unk> and <eos>; 0 = all */
-    size_t most_train, most_test;       /* keep so many tokens from the start; 0 = all */
+    size_t most_train, most_test;       /* use at most so many tokens from the start; 0 = all */
 };
 
 /* Loads training and test text. A missing set with a stand-in is generated in the sizes of WikiText-2, with 28,869
@@ -45,7 +45,7 @@ struct sg_token_request {
 enum { SG_TOKEN_BYTES = 4096 };
 SG_CHECKED sg_status sg_token_set_load(struct sg_token_set *out, const struct sg_token_request *request,
                                        struct sg_error *err);
-/* Tells what would be loaded, as sg_dataset_identify does. */
+/* Identifies what would be loaded, like sg_dataset_identify. */
 SG_CHECKED sg_status sg_token_set_identify(struct sg_provenance *from, const struct sg_token_request *request,
                                            struct sg_error *err);
 void sg_token_set_free(struct sg_token_set *set); /* zeroes it */
@@ -57,9 +57,9 @@ cJSON *sg_token_set_json(const struct sg_token_set *set);
 /* ---- stand-in ------------------------------------------------------------------------------------------------------
  * "text-like": a Markov chain. Every word has a few followers of its own, drawn from Zipf's law as all words are (the
  * weight of a number is 1 over the number, shifted). Three times out of four the next word is one of the followers,
- * else any word. So there is something to learn from the last word and, of <eos>, a rhythm. Token i is a function of
- * (seed, part, all tokens before it), the same on every machine. `part` tells texts of the same chain apart (0
- * training, 1 test). vocabulary >= 2. */
+ * else any word. So a model can learn from the last word, and <eos> follows a rhythm. Token i is a function of (seed,
+ * part, all tokens before it), the same on every machine. `part` tells texts of the same chain apart (0 training, 1
+ * test). vocabulary >= 2. */
 enum { SG_TOKEN_GENERATOR_REVISION = 1 };
 SG_CHECKED sg_status sg_tokens_generate(struct sg_tokens *out, size_t count, size_t vocabulary, uint64_t seed,
                                         unsigned part, struct sg_error *err);

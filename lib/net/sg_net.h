@@ -29,7 +29,7 @@ struct sg_link {
     const char *source;  /* who measured it */
     double alpha_s;      /* a message without bytes */
     double byte_s;       /* each byte: one over the bus bandwidth that collectives reach */
-    bool interpolated;   /* nobody measured it: it lies between neighbours of the table */
+    bool interpolated;   /* not measured but interpolated between its neighbours in the table */
 };
 
 const struct sg_link *sg_link_at(size_t i); /* NULL past the end */
@@ -73,7 +73,7 @@ struct sg_collective {
     const char *source; /* where the formula is from */
     const char *formula;
     bool sums;    /* messages are added up on their way, so all are as long as the largest one */
-    bool partial; /* not a whole exchange by itself, or not by a formula: recipes cannot name it */
+    bool partial; /* a part of an exchange, or not given by a formula, so recipes cannot name it */
     double (*seconds)(const struct sg_net *net, const struct sg_traffic *traffic); /* 0 for one worker */
 };
 
@@ -97,10 +97,10 @@ struct sg_nccl {
 /* Seconds of one all-reduce. */
 double sg_nccl_seconds(const struct sg_nccl *machine, enum sg_nccl_algorithm algorithm, enum sg_nccl_protocol protocol,
                        double bytes);
-/* The least of them, as NCCL chooses. */
+/* Seconds of one all-reduce with the fastest algorithm and protocol, which NCCL chooses. */
 double sg_nccl_fastest(const struct sg_nccl *machine, double bytes);
 
-/* The time that pieces [n] give. Below 0 bytes there is nothing: 0 bytes belong to the first piece. */
+/* The seconds that pieces [n] give for a message of this length. 0 bytes belong to the first piece. */
 double sg_net_pieces_seconds(const struct sg_net_piece *piece, size_t n, double bytes);
 
 /* ---- Overlap with the backward pass ---- */
@@ -123,7 +123,7 @@ struct sg_net_step {
     const double *forward_s;  /* [layers] */
     const double *backward_s; /* [layers] */
     const double *encode_s;   /* [layers], of the slowest worker, on the processor of the backward pass; NULL = 0 */
-    const double *decode_s;   /* [layers], likewise; NULL = 0 */
+    const double *decode_s;   /* [layers], of the slowest worker, on the same processor; NULL = 0 */
     const double *bytes;      /* [layers][senders], each worker's message of each layer */
     size_t senders;           /* 1 .. P, as in sg_traffic: what a run of few workers sent serves a model of many */
     const double *dense;      /* [layers], bytes without compression; NULL = 0, not known */
@@ -159,9 +159,9 @@ void sg_net_step_time(struct sg_step_time *out, struct sg_layer_time *timeline, 
                       const struct sg_collective *collective, const struct sg_overlap *overlap,
                       const struct sg_net_step *step, double *work);
 
-/* The buckets that MG-WFBP chooses for a step like this one. It knows one line of costs: here the line through the
- * times of an empty exchange and of all layers' largest messages. bucket [layers]; step->bucket is not read. Returns
- * their number. */
+/* The buckets that MG-WFBP chooses for a step like this one. Its cost of an exchange is a line in the bytes: here the
+ * line through the times of an empty exchange and of all layers' largest messages. bucket [layers]; step->bucket is not
+ * read. Returns their number. */
 size_t sg_net_plan(size_t *bucket, const struct sg_net *net, const struct sg_collective *collective,
                    const struct sg_net_step *step, double *work);
 
@@ -183,16 +183,16 @@ extern const struct sg_net_series sg_net_series[SG_NET_SERIES];
 
 /* ---- Bursts ---- */
 
-/* A cost c(k) of a step in which each worker sends k entries. A run that sends k_t at step t is held against one that
- * sends as many in all, and the same number at each step. Jensen's inequality says which sign mean c(k_t) - c(mean k_t)
+/* A cost c(k) of a step in which each worker sends k entries. A run that sends k_t at step t is compared with one that
+ * sends the same total in equal numbers at each step. Jensen's inequality says which sign mean c(k_t) - c(mean k_t)
  * has: >= 0 where c is convex, <= 0 where it is concave, and 0 on a line. */
 struct sg_burst_cost {
     const char *series, *of_workers; /* columns of results: "burst_union", "burst_union_workers" */
     const char *summary;
     int bend;      /* 1 = convex, -1 = concave, 0 = a line */
     double hidden; /* computation hides this share of what the mean step costs */
-    /* The cost before anything is hidden. traffic: what workers send, 8 bytes an entry, with `dense` > 0. messages: of
-     * how many layers any worker sends entries; the cost `messages` is this number, as if alpha were a second. */
+    /* The cost before anything is hidden. traffic: what workers send, 8 bytes an entry, with `dense` > 0. messages: the
+     * number of layers of which some worker sends entries; the cost `messages` is this number, with alpha = 1 s. */
     double (*seconds)(const struct sg_net *net, const struct sg_traffic *traffic, double messages);
 };
 enum { SG_BURSTS = 8 };

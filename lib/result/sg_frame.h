@@ -1,8 +1,8 @@
 /* sg_frame.h: a result in numbers: labels x seeds x columns.
  *
- * A grid makes a frame of its runs, and figures, tables and comparisons read one back from a result's JSON. What a run
- * has of a column (sg_run_value), what the seeds of a label have together (sg_frame_spread), and how both are written
- * and read, is decided here and nowhere else. The formulas are in results/DEFINITIONS.md. */
+ * A grid makes a frame of its runs, and figures, tables and comparisons read one back from a result's JSON. Only this
+ * file defines the value of a column in a run (sg_run_value), the statistics over the seeds of a label
+ * (sg_frame_spread), and the JSON of both. The formulas are in results/DEFINITIONS.md. */
 #ifndef SG_FRAME_H
 #define SG_FRAME_H
 
@@ -16,7 +16,7 @@
 
 /* The last number in x [n]; NaN if there is none. */
 double sg_last_number(const double *x, size_t n);
-/* That of a run's column; NaN also if there is no such column. */
+/* The last number of a run's column; NaN if there is none, or no such column. */
 double sg_run_last(const struct sg_run *run, const char *column);
 
 /* The series or constant `metric` of a run, reduced as `at` says; at NULL = the last number. NaN: there is no such
@@ -24,7 +24,7 @@ double sg_run_last(const struct sg_run *run, const char *column);
 enum { SG_WHY_CHARS = 200 };
 double sg_run_value(const struct sg_run *run, const char *metric, const struct sg_node *at, char why[SG_WHY_CHARS]);
 
-/* Is a value no worse than a baseline's by more than this share of it? */
+/* True if a value is worse than a baseline's by at most share |baseline|. */
 bool sg_reaches(double value, double baseline, double share, bool higher_is_better);
 
 /* The status of a run as results spell it: "ok", "diverged", "failed", "interrupted", "not_run", "running". A run is
@@ -76,11 +76,11 @@ const struct sg_frame_label *sg_frame_label(const struct sg_frame *frame, const 
 /* Frees all columns and the labels, and zeroes the frame. */
 void sg_frame_free(struct sg_frame *frame);
 
-/* The value of a seed. NaN with a reason: also if the run is not "ok". */
+/* The value of a seed, like sg_run_value. It is NaN, with a reason in `why`, also if the run is not "ok". */
 double sg_frame_value(const struct sg_frame_seed *seed, const char *metric, const struct sg_node *at,
                       char why[SG_WHY_CHARS]);
 
-/* value [n_seeds] <- what `at` makes of a metric at each seed, or the label's value if `metric` is a list of the
+/* value [n_seeds] <- a metric of each seed, reduced as `at` says, or the label's value if `metric` is a list of the
  * recipe; an expression of the learning rate is the run's gamma. Unfinished runs have a value only if no run is
  * finished. The statistics are those of the seeds that have one. False: no memory. */
 bool sg_frame_spread(double out[SG_STATISTICS], double *value, const struct sg_frame_label *label, const char *metric,
@@ -88,8 +88,8 @@ bool sg_frame_spread(double out[SG_STATISTICS], double *value, const struct sg_f
 
 /* Fills in the columns of a label of runs: those of its first run, or step and epoch without a point. Points are the
  * steps of all its runs, thinned to at most `most` (0 = all): the last is kept, and so are points with evaluations as
- * long as there is room. Finals use every record. Quartiles are kept of columns of which `quartiles` says so. False: no
- * memory. */
+ * long as there is room. Finals use every record. Quartiles are kept for columns for which `quartiles` returns true.
+ * False: no memory. */
 bool sg_frame_fill(struct sg_frame_label *label, size_t most, bool (*quartiles)(const void *arg, const char *column),
                    const void *arg);
 
@@ -110,7 +110,7 @@ SG_CHECKED sg_status sg_frame_read(struct sg_frame *out, const cJSON *results, c
 void sg_frame_read_spread(double out[SG_STATISTICS], const cJSON *spread, size_t n_seeds);
 /* The numbers of a JSON array, NaN for what is none; malloc'ed, NULL = no memory. */
 double *sg_frame_numbers(const cJSON *array);
-/* Recipes write error-norm, results error_norm: does a [length] spell b, '-' and '_' alike? The look-ups go by it. */
+/* True if a [length] equals b, where '-' equals '_' (error-norm in recipes, error_norm in results). Look-ups use it. */
 bool sg_same_name(const char *a, size_t length, const char *b);
 /* A member of an object; NULL = there is none. */
 const cJSON *sg_frame_member(const cJSON *object, const char *name);

@@ -19,7 +19,7 @@ struct sg_output_options {
     FILE *standard;              /* stdout */
     const char *checkpoint;      /* NULL = PATH.ckpt */
     const char *recording;       /* where the run writes a recording too, or NULL */
-    struct sg_run_wanted wanted; /* of a finished run that --resume leaves as it is; `identify` gives its dataset */
+    struct sg_run_wanted wanted; /* describes a finished run that --resume keeps; `identify` gives its dataset */
     /* *dataset <- what the run would read now, NULL = it is not here; called with identify_arg; NULL = any data will do */
     sg_status (*identify)(cJSON **dataset, const void *identify_arg, struct sg_error *err);
     const void *identify_arg;
@@ -45,8 +45,8 @@ SG_CHECKED sg_status sg_output_plan(struct sg_output *o, const struct sg_output_
  * the finished run had diverged. */
 SG_CHECKED sg_status sg_output_look(bool *finished, struct sg_output *o, struct sg_error *err);
 
-/* Opens o->series at its begin, on rank 0. What an earlier run left is kept with `resume`, overwritten with `force`,
- * and else refused with SG_ERR_ARGUMENT if it could be resumed. SG_ERR_IO: another process writes it. */
+/* Opens o->series at its beginning, on rank 0. The series of an earlier run is kept with `resume` and overwritten with
+ * `force`; with neither, SG_ERR_ARGUMENT if that run could be resumed. SG_ERR_IO: another process writes it. */
 SG_CHECKED sg_status sg_output_open(struct sg_output *o, struct sg_error *err);
 
 /* Called on rank 0 when the run is over: turns the series into the asked-for format and removes the checkpoint. */

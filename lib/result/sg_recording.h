@@ -32,10 +32,10 @@ struct sg_recording {
     long begin;     /* the offset of record 0 in the file */
 };
 
-/* Begins PATH.part, or goes on in it if step > 0. Takes over the header, also on failure. One process at a time holds
- * PATH.part. To go on, the file must have the same header and at least `step` steps, and is cut there; `sha256` is what
- * sg_recording_hash gave at that step, and SG_ERR_MISMATCH says that the file differs. If there is no PATH.part but a
- * finished PATH, that file becomes PATH.part again. */
+/* Begins PATH.part, or continues it if step > 0. Takes over the header, also on failure. One process at a time holds
+ * PATH.part. To continue, the file must have the same header and at least `step` steps, and is cut there; `sha256` is
+ * what sg_recording_hash gave at that step, and SG_ERR_MISMATCH says that the file differs. If there is no PATH.part
+ * but a finished PATH, that file becomes PATH.part again. */
 SG_CHECKED sg_status sg_recording_begin(struct sg_recording *out, const char *path, cJSON *take_header, uint64_t step,
                                         const char *sha256, struct sg_error *err);
 /* The SHA-256 of all bytes written so far. */
@@ -44,8 +44,7 @@ void sg_recording_hash(const struct sg_recording *r, char hex[65]);
 void sg_recording_put_step(struct sg_recording *r, double gamma);
 SG_CHECKED sg_status sg_recording_put_worker(struct sg_recording *r, uint64_t sent, const float *a,
                                              struct sg_error *err);
-/* sync: brings all that is written to the disk. end: writes the checksum, does the same, and renames PATH.part to PATH.
- */
+/* sync: brings all that is written to the disk. end: writes the checksum, syncs, and renames PATH.part to PATH. */
 SG_CHECKED sg_status sg_recording_sync(struct sg_recording *r, struct sg_error *err);
 SG_CHECKED sg_status sg_recording_end(struct sg_recording *r, struct sg_error *err);
 
@@ -58,7 +57,7 @@ SG_CHECKED sg_status sg_recording_open(struct sg_recording *out, const char *pat
  * SG_ERR_IO: it cannot be read, or the file was cut since it was opened. */
 SG_CHECKED sg_status sg_recording_step(const struct sg_recording *r, uint64_t step, double *gamma, uint64_t *sent,
                                        float *a, struct sg_error *err);
-/* a [d] <- that of `worker` at `step`, whatever the numbers are. Several threads may read at once. */
+/* a [d] <- the a of `worker` at `step`, without a check of the numbers. Several threads may read at once. */
 SG_CHECKED sg_status sg_recording_read(const struct sg_recording *r, uint64_t step, size_t worker, float *a,
                                        struct sg_error *err);
 

@@ -52,13 +52,13 @@ struct sg_run {
     cJSON *header, *run, *end; /* end = NULL: the file is truncated; run = NULL: it has no such record */
     struct sg_series *series;  /* [n_series] in column order */
     size_t n_series, n_points;
-    bool damaged; /* it has a checksum that its bytes do not fit */
+    bool damaged; /* it has a checksum that does not match its bytes */
     /* Array [n_points] of the steps' "layers", "layer_series" in the folded form; NULL = not recorded. */
     cJSON *layers;
 };
 
-/* Reads a run from NDJSON, or of the folded JSON its records alone, without series and layers. A truncated series is no
- * error (end == NULL), and a torn last line is dropped. SG_ERR_UNSUPPORTED: the schema number is above ours. */
+/* Reads a run from NDJSON, or only its records, without series and layers, from the folded JSON. A truncated series is
+ * no error (end == NULL), and a torn last line is dropped. SG_ERR_UNSUPPORTED: the schema number is above ours. */
 SG_CHECKED sg_status sg_run_read(struct sg_run *out, const char *path, struct sg_error *err);
 SG_CHECKED sg_status sg_run_parse(struct sg_run *out, const char *text, size_t length, const char *name,
                                   struct sg_error *err);
@@ -68,7 +68,7 @@ void sg_run_free(struct sg_run *run); /* zeroes it */
 struct sg_run_wanted {
     const char *cell_key;
     const char *identity; /* of the program and its plug-ins; NULL = of any version */
-    const cJSON *dataset; /* the header's "dataset" as it would be now; NULL = the data are not here, and any will do */
+    const cJSON *dataset; /* the header's "dataset" as it would be now; NULL = the data are missing, and any match */
     const char *device;   /* only its kind counts (cpu, cuda); NULL = any */
 };
 enum sg_run_part {
@@ -81,8 +81,8 @@ enum sg_run_part {
     SG_RUN_PARTS
 };
 struct sg_run_unlike {
-    enum sg_run_part part; /* the first that is not as wanted; WHOLE = none, or there is no series */
-    char has[160];         /* what the series has there: an identity, data as sg_run_data_text, a device, or its path */
+    enum sg_run_part part; /* the first part that differs; WHOLE = none differs, or there is no series */
+    char has[160];         /* that part of the series: an identity, data as sg_run_data_text, a device, or its path */
 };
 /* Reads a run that ended by itself ("ok" or "diverged") and is as wanted. SG_ERR_FORMAT: it is damaged or did not end so.
  * SG_ERR_MISMATCH: another part differs. *unlike, if not NULL, says which in any case. */
@@ -99,7 +99,7 @@ char *sg_run_data_text(char out[160], const cJSON *dataset);
 /* The lines of the records `run` and `end`, the former with the checksum; `before` is the hash of all lines before them.
  * NULL = no memory. */
 char *sg_run_seal(sg_sha256 before, const char *run, const char *end);
-/* Has this series a checksum that its bytes do not fit? */
+/* True if this series has a checksum that does not match its bytes. */
 bool sg_run_is_damaged(const char *text, size_t length);
 
 /* The device of the first segment that ran on another kind (cpu, cuda) than that of `device`, borrowed; NULL = none did. */

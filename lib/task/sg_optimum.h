@@ -22,7 +22,7 @@ struct sg_optimum_options {
     const char *data_dir; /* --data, or NULL */
     int threads;
     void (*progress)(const char *what, double done, double total); /* what is computed and how far it is; may be NULL */
-    void (*notice)(const char *message); /* told of a damaged file, which is computed again; may be NULL */
+    void (*notice)(const char *message); /* called when a damaged file is computed again; may be NULL */
 };
 
 SG_CHECKED sg_status sg_optimum_lipschitz(struct sg_logreg_constants *out, const struct sg_matrix *a,

@@ -30,25 +30,25 @@ struct sg_key {
     const char *choices; /* "a|b", CHOICE only */
     double min, max;     /* NUMBER, INTEGER */
     const char *preset;  /* the default as text; NULL = there is none, and the value is null if absent */
-    size_t constants;    /* EXPRESSION: it may use the first so many constants of the kind */
+    size_t constants;    /* EXPRESSION: how many of the kind's constants, from the first on, it may use */
     bool required;
     bool when_given;  /* absent from a resolved recipe that does not give it, so that older cells keep their keys */
-    bool data;        /* decides which data are read, so that it is one for all cells of a recipe */
+    bool data;        /* selects the data, so it has one value for all cells of a recipe */
     const char *unit; /* "" = none */
     const char *help;
 };
 
-/* A column of a run's series: all that is said of it anywhere but for its formula in results/DEFINITIONS.md. */
+/* A column of a run's series, described in full except for its formula, which is in results/DEFINITIONS.md. */
 struct sg_metric {
     const char *name; /* snake_case, as in results: "suboptimality" */
     const char *unit; /* "" = dimensionless */
     const char *help; /* formula */
-    bool higher;      /* are larger values better? */
-    bool of_step;     /* about the step that was just made: null at step 0; only of sg_common_metrics */
-    /* What tables and figures call it, if that is not its name with its unit. */
+    bool higher;      /* larger values are better */
+    bool of_step;     /* describes the last step, so it is null at step 0; only in sg_common_metrics */
+    /* Its names in tables and figures, if they differ from its name with its unit. */
     const char *title;  /* in a heading; NULL = the name */
     const char *axis;   /* on an axis; NULL = the title */
-    const char *symbol; /* a formula behind it instead of a unit, of what sg_markup.h has commands for; NULL = none */
+    const char *symbol; /* a formula shown instead of the unit, in characters that sg_markup.h can write; NULL = none */
 };
 
 /* A constant of the task, known once its data are open. */
@@ -89,9 +89,9 @@ extern const struct sg_metric sg_common_metrics[SG_COLUMNS];
 enum { SG_CONSTANT_GAMMA, SG_CONSTANT_ERROR_BOUND, SG_COMMON_CONSTANTS };
 extern const struct sg_constant_kind sg_common_constants[SG_COMMON_CONSTANTS];
 
-/* Who evaluates. QUEUED: rank 0 alone. The trainer calls `queue` at every recorded step, and `evaluate` when many
- * points wait. SHARED: every worker evaluates its part of the test set with its own state (batch-norm statistics). The
- * trainer calls `evaluate_shares` and `conclude` where the recipe's `record.evaluate` says. */
+/* Which ranks evaluate. QUEUED: rank 0 alone. The trainer calls `queue` at every recorded step, and `evaluate` when
+ * many points wait. SHARED: every worker evaluates its part of the test set with its own state (batch-norm statistics).
+ * The trainer calls `evaluate_shares` and `conclude` at the steps that the recipe's `record.evaluate` gives. */
 enum sg_evaluation { SG_EVALUATE_QUEUED = 0, SG_EVALUATE_SHARED = 1 };
 
 /* What the trainer needs to know once a task is open. */
@@ -100,8 +100,8 @@ struct sg_task_info {
     enum sg_dtype dtype;           /* of x */
     struct sg_layout layout;       /* layers, borrowed */
     uint64_t steps_per_epoch;      /* of steps at which each worker draws `batch` samples */
-    uint64_t most_steps;           /* the task has gradients of so many steps; 0 = of as many as a run may take */
-    bool parallel_workers;         /* may `gradient` be called for different workers at once? Never on a GPU */
+    uint64_t most_steps;           /* how many steps the task has gradients for; 0 = any number */
+    bool parallel_workers;         /* `gradient` may run for several workers at once; false on a GPU */
     double gradient_flops;         /* of one gradient; decides how many threads pay off; 0 = unknown */
     enum sg_evaluation evaluation; /* who evaluates */
     size_t n_shares;               /* SHARED: the sums and counts that one worker contributes */
@@ -111,16 +111,16 @@ struct sg_task_info {
     size_t n_constants;
 };
 
-/* No run has so many steps: measurements draw from steps beyond it. */
+/* Every run has fewer steps than this. Measurements draw samples at larger step numbers. */
 #define SG_STEP_BEYOND ((uint64_t)1 << 40)
 
 /* What every task begins with: the `struct sg_task` of a NAME_task.c has it as its first member, `base`. */
 enum { SG_TASK_CONSTANTS = 16 };
 struct sg_task_base {
-    /* What the caller of sg_task_open says. */
+    /* Set by the caller of sg_task_open. */
     const struct sg_node *task; /* the resolved `task` section; lives as long as the task */
     size_t workers;             /* n */
-    size_t first, count;        /* of these the ones on this rank: first..first+count-1 */
+    size_t first, count;        /* the workers of this rank: first..first+count-1 */
     size_t batch;               /* rows or samples a worker draws a step */
     uint64_t seed;
     int threads; /* that gradients and evaluations run on; 1 on a GPU, where workers take turns */
@@ -130,12 +130,12 @@ struct sg_task_base {
     struct sg_exec exec;              /* for calls of the kernels, on all threads; exec.device is NULL on the CPU */
     bool lead;                        /* this is rank 0, which evaluates and writes caches */
     void (*progress)(const char *what, double done, double total); /* may be NULL */
-    void (*notice)(const char *message);                           /* told what the user should know; may be NULL */
-    /* What the task's `open` says. */
+    void (*notice)(const char *message);                           /* called with a message for the user; may be NULL */
+    /* Set by the task's `open`. */
     struct sg_task_info info;
     struct sg_constant constant[SG_TASK_CONSTANTS]; /* those of info; sg_task_add_constant adds one */
     const char *model, *library; /* the network and the version of libtorch, static; NULL = there is none */
-    struct task_net *net;        /* what tasks have beside that train a network by libtorch; else NULL */
+    struct task_net *net;        /* further state of a task that trains a network with libtorch; else NULL */
     void *x; /* the parameters: [info.d] of info.dtype in the kernels' memory; sg_task_open allocates what is NULL */
     const struct sg_task_ops *ops; /* set by sg_task_open */
 };
@@ -143,9 +143,9 @@ struct sg_task_base {
 struct sg_task_ops {
     const char *name;               /* "logreg" */
     size_t size;                    /* of its struct sg_task */
-    bool gpu;                       /* can it run on a GPU? */
-    const struct task_net_ops *net; /* what a task does that trains a network by libtorch (task_net.h); else NULL */
-    bool replays; /* gradients are of a training that was, and do not depend on x: there are no batches nor losses */
+    bool gpu;                       /* it can run on a GPU */
+    const struct task_net_ops *net; /* hooks of a task that trains a network with libtorch (task_net.h); else NULL */
+    bool replays; /* gradients come from an earlier training, whatever x is; there are no batches or losses */
     /* Opens the data and fills in `base`; all else is zeros. After a failure `close` is called. */
     sg_status (*open)(sg_task *t, struct sg_error *err);
     /* The data set that it reads, for the result's header; NULL = no memory. */
@@ -165,7 +165,7 @@ struct sg_task_ops {
      * *noise <- E|g_i - grad f_i|^2. NULL = the task cannot compute it. */
     sg_status (*expect)(sg_task *t, size_t worker, double *mean, double *noise, struct sg_error *err);
     /* The mean training loss of the batch behind worker `worker`'s last gradient. It is called after a wait for the
-     * kernels, so that `gradient` may ask for the loss by get_later. NULL = the task does not know its losses. */
+     * kernels, so that `gradient` may ask for the loss by get_later. NULL = the task cannot compute its losses. */
     double (*batch_loss)(const sg_task *t, size_t worker);
     /* QUEUED: keeps a copy of the current x for evaluation. At most `queue_capacity` copies may wait. */
     size_t queue_capacity;
@@ -190,15 +190,15 @@ struct sg_task_ops {
     void (*close)(sg_task *t); /* releases what is not in `base` */
 };
 
-/* Opens a task. *config is what the caller says of `base`, and is copied. SG_ERR_UNSUPPORTED: it cannot run on a
+/* Opens a task. *config holds the caller's members of `base`, and is copied. SG_ERR_UNSUPPORTED: it cannot run on a
  * GPU. */
 SG_CHECKED sg_status sg_task_open(sg_task **out, const struct sg_task_ops *ops, const struct sg_task_base *config,
                                   struct sg_error *err);
 void sg_task_close(sg_task *t); /* NULL-safe */
-/* The facts stay where they are while the task is open. */
+/* The pointer is valid until the task is closed. */
 const struct sg_task_info *sg_task_info(const sg_task *t);
-/* The parameters, which stay where they are. The trainer may write a worker's own parameters there for one `gradient`,
- * and then writes x back. */
+/* The parameters, at an address that is fixed until the task is closed. The trainer may overwrite them with a worker's
+ * own parameters for one call of `gradient`, and then restores x. */
 void *sg_task_x(const sg_task *t);
 size_t sg_task_x_bytes(const sg_task *t);
 /* Sets x to x0. Called once after open, unless a checkpoint is restored. */
@@ -218,17 +218,17 @@ struct sg_task_kind {
     const struct sg_constant_kind *constant; /* in the order in which they become known */
     size_t n_constants;
     const struct sg_task_ops *ops; /* NULL = it is in the plug-in of libtorch tasks */
-    /* Tells what opening a task with this resolved `task` section would read now (as sg_dataset_identify), without
-     * libtorch. */
+    /* Identifies the data that opening a task with this resolved `task` section would read now, like
+     * sg_dataset_identify and without libtorch. */
     sg_status (*identify)(struct sg_provenance *from, const struct sg_node *task, const char *data_dir,
                           struct sg_error *err);
 };
 const struct sg_task_kind *sg_task_kind_at(size_t i);
 const struct sg_task_kind *sg_task_kind_find(const char *name);
 
-/* What evaluation gives in tasks of this kind (NULL: no kind) under this name; NULL = nothing. */
+/* The metric of this name that evaluation in tasks of this kind computes; NULL = there is none, or kind is NULL. */
 const struct sg_metric *sg_task_metric(const struct sg_task_kind *kind, const char *name);
-/* The column of this name, of every task or of any; NULL = there is none. */
+/* The column of this name, common to all tasks or of some task; NULL = there is none. */
 const struct sg_metric *sg_column_find(const char *name);
 
 /* The "dataset" of a header as a run of this resolved cell would write it now, to be compared by sg_dataset_identity.
@@ -236,8 +236,8 @@ const struct sg_metric *sg_column_find(const char *name);
 SG_CHECKED sg_status sg_task_dataset(cJSON **out, const struct sg_node *resolved, const char *data_dir,
                                      struct sg_error *err);
 
-/* Can tasks of this kind record the column? For a task in the plug-in the answer is yes, because only loading it would
- * tell; if it has no losses, the column of losses holds null. */
+/* True if tasks of this kind can record the column. It is always true for a task in the plug-in, which would have to be
+ * loaded to find out; if such a task has no losses, the column of losses holds null. */
 bool sg_task_records(const struct sg_task_kind *kind, enum sg_column column);
 
 /* The operations of task `name`; loads the plug-in if needed. SG_ERR_UNSUPPORTED says what to install or rebuild. */

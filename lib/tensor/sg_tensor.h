@@ -1,18 +1,18 @@
 /* sg_tensor.h: tensors with automatic differentiation over libtorch, as much as the models need.
  *
  * A scope owns every tensor made in it. An operation returns a handle borrowed from its scope, or NULL after a failure.
- * After the first failure all further operations of the scope do nothing and return NULL; sg_scope_status tells it. So
- * a model is a chain of calls that is checked once. A scope serves one thread at a time; several scopes may be used at
- * once.
+ * After the first failure all further operations of the scope do nothing and return NULL; sg_scope_status returns that
+ * failure. So a model is a chain of calls that is checked once. Only one thread at a time may use a scope; several
+ * scopes may be used at once.
  *
  * Tensors and arithmetic are float32, but for the factors of convolutions and matrix products in a scope of precision
- * "tf32". Images have the shape [count, channels, height, width]. On a CPU
- * their channels lie innermost in memory, which its convolutions like best; on a GPU memory is as the shape says.
+ * "tf32". Images have the shape [count, channels, height, width]. On a CPU their channels lie innermost in memory,
+ * which is fastest for its convolutions; on a GPU memory is in the order of the shape.
  *
- * On a CPU the same operations on the same number of threads give the same bits. Another number of threads cuts sums
- * elsewhere and may change the last bits. Inside an OpenMP parallel region each operation runs on its calling thread
- * alone. On a GPU an operation is only begun when it returns, in order with what the kernels of sg_cuda.h do there. The
- * same GPU and libraries give the same bits again, as cuDNN and cuBLAS are told to. */
+ * On a CPU the same operations on the same number of threads give the same bits. Another number of threads splits sums
+ * differently and may change the last bits. Inside an OpenMP parallel region each operation runs on its calling thread
+ * alone. On a GPU an operation may return before it is done; it runs in order with the kernels of sg_cuda.h. cuDNN and
+ * cuBLAS are set up to give the same bits again on the same GPU with the same libraries. */
 #ifndef SG_TENSOR_H
 #define SG_TENSOR_H
 
@@ -38,12 +38,12 @@ const char *sg_tensor_library(void);
  * SG_ERR_UNSUPPORTED: libtorch cannot use the device, or a CPU has no such precision. */
 SG_CHECKED sg_status sg_scope_open(sg_scope **out, const char *device, const char *precision, struct sg_error *err);
 void sg_scope_close(sg_scope *s); /* NULL-safe */
-/* The table that draws the masks of dropout, which needs one, and its GPU (sg_exec.device). The scope's tensors lie in
- * memory that this table writes to. */
+/* Sets the table that draws the masks of dropout, which fails without one, and its GPU (sg_exec.device). The scope's
+ * tensors lie in memory that this table writes to. */
 void sg_scope_use(sg_scope *s, const struct sg_kernels *kernels, void *gpu);
 
-/* Frees all tensors and forgets a failure. The operations that follow run on `threads` threads (>= 1). With `gradients`
- * they keep what sg_backward needs. */
+/* Frees all tensors and resets the status to SG_OK. The operations that follow run on `threads` threads (>= 1). With
+ * `gradients` they keep what sg_backward needs. */
 void sg_scope_begin(sg_scope *s, int threads, bool gradients);
 /* SG_OK, or the first failure since sg_scope_begin in libtorch's words: SG_ERR_MEMORY, SG_ERR_UNSUPPORTED (the device
  * failed) or SG_ERR_ARGUMENT. */
@@ -52,11 +52,11 @@ SG_CHECKED sg_status sg_scope_status(const sg_scope *s, struct sg_error *err);
 /* A view of data, without a copy. The data are contiguous, of shape [rank], in memory of the scope's device, and must
  * outlive the scope's next begin. */
 sg_tensor *sg_tensor_view(sg_scope *s, float *data, const int64_t *shape, size_t rank);
-/* A view that is differentiated by: sg_backward ADDS to gradient, which has the same shape. gradient NULL = a constant.
- */
+/* A view for which sg_backward computes a gradient: it ADDS to `gradient`, which has the same shape. gradient NULL = a
+ * constant. */
 sg_tensor *sg_tensor_parameter(sg_scope *s, float *data, float *gradient, const int64_t *shape, size_t rank);
-/* Images that lie as [count][height][width][channels] in host memory; `shape` is [count, channels, height, width] all
- * the same. On a CPU this is a view, too. */
+/* Images that lie as [count][height][width][channels] in host memory; `shape` is [count, channels, height, width] here,
+ * too. On a CPU this is a view. */
 sg_tensor *sg_tensor_images(sg_scope *s, const float *data, const int64_t shape[4]);
 /* Images that lie as bytes [count][channels][height][width] in host memory. Byte v of channel c becomes table[c][v]; the
  * table [channels][256] lies in memory of the scope's device. */
@@ -97,10 +97,10 @@ sg_tensor *sg_lstm(sg_scope *s, sg_tensor *x, sg_tensor *hidden, sg_tensor *cell
 /* Each element becomes 0 with probability `rate` (0 <= rate < 1, taken as a multiple of 2^-32), else x / (1 - rate). rng
  * is drawn from in row-major order. */
 sg_tensor *sg_dropout(sg_scope *s, sg_tensor *x, double rate, sg_rng *rng);
-/* The same for one of several tensors of equally many rows, with the masks that they have where the rows come in chunks of
- * `rows` (the last one may be shorter). The numbers of a chunk are those of its part of the first tensor, then of the
- * second, ... A row of all tensors takes `all` numbers, of which `before` are of tensors before x. rng is where the first
- * chunk begins, and stays there. */
+/* Like sg_dropout, for one of several tensors with the same number of rows, whose masks are drawn in chunks of `rows`
+ * rows (the last may be shorter). A chunk draws for its rows of the first tensor, then of the second, and so on. One
+ * row of all tensors draws `all` numbers, `before` of them for tensors before x. rng stands at the first chunk and does
+ * not move. */
 struct sg_chunks {
     size_t rows, before, all;
 };
@@ -113,13 +113,13 @@ sg_tensor *sg_cross_entropy(sg_scope *s, sg_tensor *logits, const int64_t *label
 sg_tensor *sg_binary_cross_entropy(sg_scope *s, sg_tensor *logits, const float *label, double divisor);
 
 /* Copies all elements, row-major as the shape says, to out [count] on the host; count is the shape's. On a GPU this
- * waits for everything begun before. */
+ * waits for all earlier operations. */
 SG_CHECKED sg_status sg_tensor_read(sg_scope *s, sg_tensor *x, float *out, size_t count, struct sg_error *err);
-/* The same into memory of the scope's device, without waiting. */
+/* Like sg_tensor_read, into memory of the scope's device, without waiting. */
 SG_CHECKED sg_status sg_tensor_store(sg_scope *s, sg_tensor *x, float *out, size_t count, struct sg_error *err);
 
 /* Adds d loss / d parameter to every parameter's gradient; loss has one element. All other tensors of the scope are
- * freed first, so that activations go as soon as they are used. The value of loss stays. */
+ * freed first, so that each activation is freed as soon as it is used. The value of loss stays. */
 SG_CHECKED sg_status sg_backward(sg_scope *s, sg_tensor *loss, struct sg_error *err);
 
 #ifdef __cplusplus

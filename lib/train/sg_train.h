@@ -17,24 +17,24 @@
 #include "sg_task.h"
 
 struct sg_train_check_options {
-    const struct sg_recipe *recipe; /* of the cells; it says where a mistake stands */
+    const struct sg_recipe *recipe; /* of the cells; it gives the position of a mistake */
     const char *data_dir;
     int threads;                                                   /* 0 = the cores of this host */
     void (*progress)(const char *what, double done, double total); /* may be NULL */
-    /* Told each mistake once: "path:line:column: what (which methods, unless all)". */
+    /* Called once per mistake with "path:line:column: what (which methods, unless all)". */
     void (*problem)(void *arg, const char *text);
     void *arg;
 };
 
-/* Finds what only the data can show to be wrong, before anything runs. It opens the task of every cell, on the CPU and
- * in this process alone, and holds the cell's steps, feedback, compressor, message and optimizer against it. Of cells
- * that differ only in their seed one is looked at. A task that several cells share is opened once, and leaves its
- * caches (data, optimum) for the runs. SG_ERR_ARGUMENT: there were mistakes. */
+/* Finds the mistakes that only the data reveal, before anything runs. It opens the task of every cell, on the CPU and
+ * in this process alone, and checks the cell's steps, feedback, compressor, message and optimizer against it. Of cells
+ * that differ only in their seed, one is checked. A task that several cells share is opened once, and the runs use the
+ * caches (data, optimum) that it wrote. SG_ERR_ARGUMENT: there were mistakes. */
 SG_CHECKED sg_status sg_train_check(const struct sg_cell *cells, size_t count,
                                     const struct sg_train_check_options *options, struct sg_error *err);
 
-/* *out: is there a checkpoint from which this cell would go on, written by this version of the program from these data
- * (as a result's header names them; NULL = any)? It reads the beginning only, so it may be damaged further on. */
+/* *out <- whether this cell can resume from the checkpoint: this version of the program wrote it with these data (the
+ * "dataset" of a result's header; NULL = any). Only the beginning is read, so the rest may be damaged. */
 SG_CHECKED sg_status sg_train_resumable(bool *out, const char *checkpoint, const struct sg_cell *cell,
                                         const cJSON *dataset, struct sg_error *err);
 
@@ -51,21 +51,21 @@ struct sg_train_options {
     /* Path for a recording of what the compressors are given, or of the gradients; NULL = none. Not both. */
     const char *record_inputs, *record_gradients;
     bool resume; /* continue from `checkpoint`; the series is cut back to the length it had then */
-    /* Called before each step and once after the last, with the task at x_step; not with several ranks. It may call
-     * whatever leaves x and the state of the workers as they were. Not SG_OK ends the run. May be NULL. */
+    /* Called before each step and once after the last, with the task at x_step; not supported with several ranks. It
+     * must leave x and the workers' state unchanged. A status other than SG_OK ends the run. May be NULL. */
     sg_status (*visit)(void *arg, const struct sg_task_ops *ops, sg_task *task, uint64_t step, uint64_t steps,
                        struct sg_error *err);
     void *visit_arg;
-    int (*stop)(void); /* asked at each step: the number of a signal that came, or 0 */
-    /* When to be over, by sg_clock_s; 0 = there is no limit. The run stops before a step that would end, with its
-     * checkpoint, after that; at least one step is taken. */
+    int (*stop)(void); /* called at each step; returns the number of a caught signal, or 0 */
+    /* The time limit on the clock of sg_clock_s; 0 = none. The run stops before a step that would end, with its
+     * checkpoint, after the limit, but not before its first step. */
     double stop_at_s;
-    /* Told on rank 0 at each step, so it must be cheap. what: "loading", "solving for x*", "" while stepping; may be
-     * NULL. */
+    /* Called on rank 0 at each step, so it must be cheap. what: "loading", "solving for x*", "" during the steps; may
+     * be NULL. */
 
     void (*progress)(const char *what, double done, double total);
-    void (*notice)(const char *message);  /* told on rank 0 what the user should know; may be NULL */
-    void (*warning)(const char *message); /* told on rank 0 what the run found to be wrong; may be NULL */
+    void (*notice)(const char *message);  /* called on rank 0 with a message for the user; may be NULL */
+    void (*warning)(const char *message); /* called on rank 0 if the run finds a problem; may be NULL */
 };
 
 struct sg_train_report {
