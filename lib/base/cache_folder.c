@@ -13,8 +13,8 @@ static const char *environment(const char *name) {
     return value && value[0] ? value : NULL;
 }
 
-/* May anybody write there? A folder without write permission is meant to be read-only, also for root, whom access()
- * lets through. */
+/* True if the folder may be written to. A folder without write permission is meant to be read-only, also for root, whom
+ * access() lets through. */
 static bool is_writable(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode) && (st.st_mode & 0222) != 0 && access(path, W_OK | X_OK) == 0;

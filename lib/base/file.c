@@ -136,8 +136,7 @@ sg_status sg_file_read_regular(char **out, size_t *length, const char *path, siz
 
 enum { ROOM = 16 }; /* characters added to the name of a file that is not complete yet */
 
-/* Is there room for a temporary name beside `path`? It is asked before a run, because the run would find out only at
- * its end. */
+/* Checks that a temporary name of `path` is not too long. A run would find this out only at its end. */
 static sg_status check_length(const char *path, struct sg_error *err) {
     char *copy[] = {strdup(path), strdup(path)};
     sg_status status = copy[0] && copy[1] ? SG_OK : sg_fail_memory(err, path);
@@ -188,7 +187,7 @@ sg_status sg_file_target(char **out, bool *device, const char *path, bool replac
     char *end;
     if (*path == '\0')
         return sg_fail(err, SG_ERR_ARGUMENT, "the name of a file to write is empty");
-    /* The system is asked first, because it may forbid following a link. */
+    /* stat comes first, because the system may forbid following a link. */
     const bool there = stat(path, &info) == 0;
     if (!there && errno != ENOENT && errno != ENAMETOOLONG)
         return sg_fail_errno(err, SG_ERR_IO, "cannot write %s", path);
@@ -225,9 +224,9 @@ static int descriptor_of(const char *path, const struct stat *info) {
                : -1;
 }
 
-/* A descriptor of this process is duplicated and not opened again: it then goes on where the shell left it, appends if
- * the shell said so, and may be a socket. The wait for a reader sleeps between attempts, because open would start to
- * wait again after a signal, and a sleep does not; a signal may also have come before. */
+/* A descriptor of this process is duplicated and not opened again: it then keeps the shell's position and append mode,
+ * and may be a socket. The wait for a reader sleeps between attempts, because open would start to wait again after a
+ * signal, and a sleep does not; a signal may also have come before. */
 sg_status sg_file_device(FILE **out, const char *path, struct sg_error *err) {
     const struct timespec moment = {.tv_nsec = 20000000};
     struct stat info;

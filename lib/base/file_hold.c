@@ -1,5 +1,5 @@
-/* file_hold.c: files that one process at a time writes. A lock (flock) says who writes. On a file system without locks
- * only the last check remains: whether the file still has its name when it gets its final one. */
+/* file_hold.c: files that one process at a time writes. The process that writes holds a lock (flock). On a file system
+ * without locks only the last check remains: whether the file still has its name when it gets its final one. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

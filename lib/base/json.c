@@ -46,7 +46,7 @@ char *sg_number_text(double x, char out[SG_NUMBER_CHARS]) {
     return out;
 }
 
-/* cJSON's own number printing loses the last bit of one double in six, hence raw text. */
+/* cJSON's own number printing loses the last bit of one double in six, so numbers are raw text. */
 static cJSON *number_item(double value) {
     char text[SG_NUMBER_CHARS];
     return isfinite(value) ? cJSON_CreateRaw(sg_number_text(value, text)) : cJSON_CreateNull();

@@ -46,11 +46,11 @@ void sg_put_markdown(FILE *out, const char *text) {
 struct symbol {
     const char *text, *command;
 };
-/* Those of TeX's own characters that are not written with a backslash before them. */
+/* The special characters of TeX that a backslash in front does not escape. */
 static const struct symbol escapes[] = {
     {"\n", " "},           {"\\", "\\textbackslash{}"}, {"^", "\\textasciicircum{}"}, {"~", "\\textasciitilde{}"},
     {"<", "\\textless{}"}, {">", "\\textgreater{}"}};
-/* UTF-8 that pdflatex does not know by itself; the commands stand between dollars. */
+/* UTF-8 characters that pdflatex does not define; their commands stand between dollars. */
 static const struct symbol mathematics[] = {
     {"−", "-"},        {"±", "\\pm"},        {"×", "\\times"},      {"≤", "\\le"},     {"≥", "\\ge"},
     {"≈", "\\approx"}, {"←", "\\leftarrow"}, {"→", "\\rightarrow"}, {"⁰", "^0"},       {"¹", "^1"},

@@ -22,7 +22,7 @@ static void place(const struct builder *b, yaml_mark_t at, int *line, int *colum
     *column = file ? (int)at.column + 1 : b->origin;
 }
 
-/* Notes the fault. The functions below return SG_OK, SG_ERR_MEMORY, or SG_ERR_FORMAT with a fault. */
+/* Records the fault. The functions below return SG_OK, SG_ERR_MEMORY, or SG_ERR_FORMAT with a fault. */
 static sg_status refuse_at(struct builder *b, yaml_mark_t at, const char *what) {
     place(b, at, &b->fault->line, &b->fault->column);
     snprintf(b->fault->text, sizeof b->fault->text, "%s", what);
@@ -33,8 +33,8 @@ static sg_status refuse(struct builder *b, const char *what) {
     return refuse_at(b, b->event.start_mark, what);
 }
 
-/* Is there a tab in the indentation of the line where parsing failed? *at is moved to it. libyaml counts other ends of
- * lines too, so the text may have fewer lines than it says. */
+/* Finds a tab in the indentation of the line where parsing failed, and moves *at to it. libyaml also counts other ends
+ * of lines, so the text may have fewer lines than its count. */
 static bool find_tab(const char *text, size_t length, yaml_mark_t *at) {
     const char *line = text, *end = text + length;
     for (size_t i = 0; i < at->line && line != NULL; i++)

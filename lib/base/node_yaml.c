@@ -11,7 +11,7 @@ static bool is_left_out(const struct sg_node *parent, const struct sg_node *chil
     return parent->kind == SG_NODE_MAP && sg_node_absent(child);
 }
 
-/* Does the text mean itself without quotes, also between brackets? */
+/* True if YAML reads the unquoted text as itself, also between brackets. */
 static bool is_plain(const char *text) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-+*/^=_.%() ";
     const size_t length = strlen(text);
@@ -70,7 +70,7 @@ void sg_node_put_yaml(FILE *out, const struct sg_node *node, bool lines) {
     fputc(map ? '}' : ']', out);
 }
 
-/* As sg_node_of_line, and takes the lines of the node from *line where it is shorter. */
+/* Like sg_node_of_line; subtracts the node's number of lines from *line if it has fewer than that. */
 static const struct sg_node *find_line(const struct sg_node *node, size_t *line) {
     bool any = false;
     for (size_t i = 0; i < node->count; i++) {

@@ -89,9 +89,9 @@ __attribute__((target("sha,sse4.1"))) static void mix_sha(unsigned h[8], const u
     _mm_storeu_si128((__m128i *)(void *)(h + 4), _mm_alignr_epi8(high, low, 8));
 }
 
-/* Asked once: cpuid is slow on virtual machines. */
+/* Tested once, because cpuid is slow on virtual machines. */
 static bool has_sha(void) {
-    static atomic_int known; /* 0 not asked, 1 no, 2 yes */
+    static atomic_int known; /* 0 = not tested yet, 1 = no, 2 = yes */
     int answer = atomic_load_explicit(&known, memory_order_relaxed);
     if (answer == 0) {
         unsigned a, b = 0, c, d;

@@ -14,7 +14,7 @@ static bool is_power_of_two(size_t n) {
     return (n & (n - 1)) == 0;
 }
 
-/* Makes room for one more item; the room is doubled where n is a power of two. */
+/* Grows the array for one more item; its capacity doubles when n is a power of two. */
 static void *grown(sg_table *t, void *array, size_t n, size_t size) {
     void *larger = is_power_of_two(n) ? realloc(array, (n ? 2 * n : 1) * size) : array;
     t->lost = t->lost || !larger;
@@ -119,7 +119,7 @@ const struct table_cell *table_cell_at(const sg_table *t, size_t row, size_t col
     return &t->cell[row * t->n_columns + column];
 }
 
-/* How wide a text is beside its escape sequences of colour. */
+/* The width of a text without its escape sequences of colour. */
 static size_t visible_width(const char *text) {
     size_t width = sg_text_width(text);
     for (const char *escape = text; (escape = strchr(escape, '\033')) != NULL; escape++)

@@ -1,4 +1,4 @@
-/* table_lines.c: a table in lines that people read: where its columns stand, which of them have room, and its text. */
+/* table_lines.c: a table in lines that people read: where its columns stand, which of them fit, and its text. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ struct layout {
     const struct sg_table_lines *how;
     struct place *place; /* [n_columns] */
     size_t width;        /* of the longest line */
-    bool below;          /* the last column, of words, has no room even so: they stand below their row */
+    bool below;          /* the last column, of words, does not fit: its words stand below their row */
 };
 
 static size_t larger(size_t a, size_t b) {
@@ -41,7 +41,7 @@ static size_t longest_word(const char *text) {
     return longest;
 }
 
-/* How far in the head of a column begins: the first one begins with the mark. */
+/* The indent of a column's head: that of the first begins after the mark. */
 static size_t mark_of(const struct layout *l, size_t c) {
     return c == 0 && !l->how->inset ? strlen(l->how->mark) : 0;
 }
@@ -94,7 +94,7 @@ static size_t widest_head(const sg_table *t) {
     return most;
 }
 
-/* Do several rows all have the same in this column? */
+/* True if there are several rows and all have the same cell in this column. */
 static bool is_same(const sg_table *t, size_t c) {
     bool same = table_rows(t) > 1;
     for (size_t r = 1; same && r < table_rows(t); r++)
@@ -103,7 +103,7 @@ static bool is_same(const sg_table *t, size_t c) {
     return same;
 }
 
-/* The shown column of least weight that may be left out; n_columns = none. One that tells no rows apart goes first. */
+/* The shown column to leave out next: least weight, those of equal cells before others; n_columns = none. */
 static size_t lightest(const struct layout *l) {
     size_t found = l->t->n_columns;
     int least = SG_TABLE_ALWAYS;
@@ -117,7 +117,7 @@ static size_t lightest(const struct layout *l) {
     return found;
 }
 
-/* Fits the table into its width. Returns how wide all of it is with heads as they are best. */
+/* Fits the table into its width. Returns the width of the whole table with its widest heads. */
 static size_t fit(struct layout *l) {
     const size_t best = widest_head(l->t);
     measure(l);
@@ -146,7 +146,7 @@ struct line {
     size_t at;
 };
 
-/* How many columns the first `bytes` of a text take. */
+/* The width in columns of the first `bytes` of a text. */
 static size_t width_of(const char *text, size_t bytes) {
     size_t n = 0;
     for (size_t i = 0; i < bytes; i++)
@@ -214,7 +214,7 @@ static void put_head_below(struct line *line, const struct layout *l) {
     end_line(line);
 }
 
-/* Writes what is left of the words of a row, below it. */
+/* Writes the remaining words of a row below it. */
 static void put_words(struct line *line, const struct layout *l, const char *text) {
     const struct place *last = &l->place[l->t->n_columns - 1];
     const struct place own = {.at = l->below ? WORDS_INSET : last->at,
@@ -245,7 +245,7 @@ static void put_row(struct line *line, const struct layout *l, size_t r) {
     put_words(line, l, words);
 }
 
-/* Says which columns have no room, and how to see them. */
+/* Writes which columns were left out, and how to see them. */
 static sg_status put_left_out(FILE *out, const struct layout *l, size_t wanted, struct sg_error *err) {
     char *text = NULL;
     size_t size;

@@ -11,7 +11,7 @@ static bool is_number(const struct table_column *column) {
     return column->as.align == SG_TABLE_NUMBER || column->as.align == SG_TABLE_RIGHT;
 }
 
-/* What a number cell says of a number that is not there is a dash. */
+/* A number cell shows a missing number as a dash. */
 static bool has_digits(const char *text) {
     return strpbrk(text, "0123456789") != NULL;
 }
@@ -59,7 +59,7 @@ sg_status sg_table_write_markdown(FILE *out, const sg_table *t, struct sg_error 
 
 /* ---- LaTeX ---- */
 
-/* A number has its signs and its power of ten as mathematics; one that is not there is a dash. */
+/* Writes a number with its signs and power of ten as mathematics, and a missing one as a dash. */
 static void put_tex_number(FILE *out, const struct table_cell *cell) {
     char *front = strdup(cell->text), *power = front ? strchr(front, 'e') : NULL;
     if (power)

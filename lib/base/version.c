@@ -1,4 +1,4 @@
-/* version.c: what this build is: version, commit, compiler, and the identity of each task's code. */
+/* version.c: describes this build: version, commit, compiler, and the identity of each task's code. */
 #include "sg_version.h"
 
 #include <string.h>

@@ -88,7 +88,7 @@ sg_status compressors_layers(struct compressors *c, struct layers *layers, size_
     return layers_open(layers, size, err);
 }
 
-/* The part: as many of the first layers as a PART-th of all elements has, or one layer of so many. */
+/* Makes the part: the first layers that fit into a PART-th of all elements, or one layer of that size. */
 sg_status compressors_size(struct compressors *c, const struct data *data, struct sg_error *err) {
     const struct layers *all = data->layers;
     const size_t most = all->n / PART > 0 ? all->n / PART : 1;
@@ -133,7 +133,7 @@ static struct job job_of(const struct compressors *c, const struct sg_compressor
                         .workers = c->recording || ops->rounds ? data->workers : 1};
 }
 
-/* Would a step of all workers take too long? The faster of two says so, for the first one may wait for memory. */
+/* True if a step of all workers exceeds MOST_S. The faster of two counts, because the first may wait for memory. */
 static bool is_slow(struct compressors *c, const struct sg_compressor_ops *ops, const struct bench_case *of) {
     struct job job = job_of(c, ops, &c->part_data, of->threads);
     struct sg_error ignored;

@@ -8,8 +8,8 @@
 #include "bench_device.h"
 #include "sg_cuda.h"
 
-/* k-th magnitudes move from step to step: every second call scales p by this, so the guess that the last one left is off,
- * up and down in turn. */
+/* The k-th magnitude changes from step to step. Every second call scales p by this factor, so the guess of the previous
+ * call is too small and too large in turn. */
 static const float WARM_MISS = 1.05F;
 
 struct device {
@@ -220,7 +220,7 @@ static int copy(struct device *d) {
                : SG_KERNEL_DEVICE;
 }
 
-/* What an operation leaves beside the residual. */
+/* The outputs of an operation, except the residual. */
 enum output { ENTRIES, GUESSES, NOTHING, SUM, FOUND_ENTRIES, K_ENTRIES };
 
 static const struct device_operation {
@@ -272,7 +272,7 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Sorts the entries in the arrays of the host by index, and counts those of each layer: rivals give neither. */
+/* Sorts the entries in the arrays of the host by index, and counts those of each layer, because rivals do neither. */
 static int order_entries(struct data *data, size_t sent) {
     struct entry *entry = (struct entry *)malloc((sent + 1) * sizeof *entry);
     if (entry == NULL)
@@ -340,7 +340,7 @@ static int download_all(struct job *job, const struct device_operation *o) {
     return download_entries(job, o);
 }
 
-/* Afterwards the device is as it was before, but for the residual, which calls that are timed multiply by 0. */
+/* The arrays on the device are restored, except for the residual, which timed calls multiply by 0. */
 void device_run(struct job *job) {
     struct device *d = job->device;
     const struct device_operation *o = find(job);

@@ -6,7 +6,7 @@
 #include "bench_device.h"
 #include "sg_debug.h"
 
-/* A step of a compressor may take seconds: its samples, of all workers together, take no longer than this, or are three. */
+/* A step of a compressor may take seconds, so its samples take at most this time, but there are at least three. */
 #define STEPS_BUDGET_S 4.0
 enum { WARM_UPS = 3, RECORDED_ADD_CALLS = 8 };
 
@@ -41,7 +41,7 @@ void group_close(struct group *g) {
     g->jobs = 0;
 }
 
-/* ---- is the output right? ---- */
+/* ---- checking the output ---- */
 
 static sg_status verify(struct group *g, struct expected *expected, size_t i, struct sg_error *err) {
     struct job *job = &g->job[i];
@@ -158,7 +158,7 @@ static sg_status begin_steps(struct group *g, struct sg_error *err) {
     return status;
 }
 
-/* Wrong outputs are left out. */
+/* Jobs with wrong output are not timed. */
 static sg_status time_right(struct group *g, struct sg_error *err) {
     struct timed chosen[MOST_JOBS + 1];
     const struct data *d = g->of->data;

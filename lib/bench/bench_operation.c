@@ -79,7 +79,7 @@ static double bytes_select(const struct job *job) {
     return 12.0 * (double)job->data->layers->n + 8.0 * (double)job->sent;
 }
 
-/* The same, and the positions are read. */
+/* g and e are read and e is written, 4 bytes each; an entry sent has 8; the positions are read. */
 static double bytes_randomk(const struct job *job) {
     return bytes_select(job) + 4.0 * (double)job->sent;
 }

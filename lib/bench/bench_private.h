@@ -19,7 +19,7 @@ struct layers {
 
 /* Makes the layers from an entry of the recipe's sizes: a whole number or the name of a model. */
 SG_CHECKED sg_status layers_open(struct layers *out, const struct sg_node *size, struct sg_error *err);
-/* The same from offsets [count + 1]; the layers are vectors. */
+/* Makes the layers from offsets [count + 1]; the layers are vectors. */
 SG_CHECKED sg_status layers_cut(struct layers *out, const char *name, const size_t *offset, size_t count,
                                 struct sg_error *err);
 void layers_close(struct layers *layers);
@@ -27,13 +27,13 @@ void layers_close(struct layers *layers);
 /* g [n] <- the distribution of that name; a function of name, layers and worker alone. */
 void draw_gradient(float *g, const struct layers *layers, const char *distribution, uint32_t worker);
 
-/* The arrays of one case, and what its operations need to know. Workers after the first are there for `compress`. */
+/* The arrays of one case and the parameters of its operations. Only `compress` uses workers after the first. */
 struct data {
     const struct layers *layers;
     size_t workers;
     double density;
     float *g, *e;                  /* [workers][n] */
-    const sg_gradients *recording; /* whose steps follow each other in g; NULL = g is drawn and stays */
+    const sg_gradients *recording; /* its steps are read into g one after another; NULL = g is drawn once */
     uint32_t *index;               /* [n] out */
     float *value;                  /* [n] out */
     size_t *count;                 /* [layers] out */
@@ -63,11 +63,11 @@ void data_fill_residual(struct data *d, size_t workers);
 
 /* ---- operations ---- */
 
-/* What steps of `compress` took and sent, added up. Numbers of messages are means over workers, all rounds together. */
+/* Sums over steps of `compress`: times, and what was sent, as means over workers of all rounds together. */
 struct step_counts {
     double steps;
-    double encode_s, decode_s;   /* of worker 0: its messages and what it keeps; adding its messages to the sum */
-    double bits, bytes, entries; /* as publications count, encoded as is shortest, numbers sent */
+    double encode_s, decode_s;   /* of worker 0: making its messages and its residual; adding its messages to the sum */
+    double bits, bytes, entries; /* bits as publications count them; bytes in the shortest encoding; numbers sent */
     double off;                  /* mean |ln(sent / wanted)| over layers of LARGE_LAYER elements; NaN = there is none */
 };
 enum { LARGE_LAYER = 2000 };
@@ -107,14 +107,14 @@ struct operation {
     double (*bytes)(const struct job *job); /* bytes that anyone must move; results/BENCHMARKS.md has the table */
     bool writes_residual, sends; /* which outputs are compared: e and the scalars always, index and value if it sends */
     bool one_thread;             /* it runs on one thread, in plain C or C++ */
-    bool device_only;            /* a rival on back-end cuda, where it runs by its name; `run` is NULL */
+    bool device_only;            /* a rival on back-end cuda, called by its name; `run` is NULL */
     size_t compared_with; /* the operation, as an index into operations, whose plain C version defines the output */
     bool rival;           /* one of bench_rival.h; its order and its choice among ties may differ from plain C's */
     bool floats;          /* a rival that adds up in floats: its output is near plain C's */
     const char *torch;    /* the rival by libtorch that does the same; NULL = none */
     const char *coder;    /* name of the compressor that runs at its presets; NULL = none */
     bool steps;           /* runs a step of all workers with job->compressor; `e` of all and their sum are compared */
-    bool wire; /* runs on each encoding, not on each back-end; it is right if a message comes back unchanged */
+    bool wire;            /* runs on each encoding, not each back-end; right if decoding returns the message */
 };
 
 extern const struct operation operations[];
@@ -134,12 +134,12 @@ enum { BENCH_RANK = 2 };
 void run_products(struct job *job);
 bool is_low_rank(const struct layers *layers, size_t layer);
 
-/* What a rival needs to run; NULL = nothing, or the operation is no rival. */
+/* What a rival lacks to run; NULL = nothing, or the operation is no rival. */
 const char *rival_missing(const struct operation *operation);
 void run_rival(struct job *job);
 /* Compares with what plain C sent and kept; p [n], what it kept, is overwritten. */
 bool rival_is_right(const struct job *job, float *p, const uint32_t *index, const float *value, const size_t *count);
-/* For products: is e right up to what rounding to floats may do? */
+/* For products: true if e is right within the error of rounding to floats. */
 bool rival_is_near(const struct job *job, const float *right);
 
 /* Plans and encodes the case's random positions in job->format. The message is for the caller to free, on failure too.
@@ -158,10 +158,10 @@ double bytes_coder(const struct job *job);
 void run_compress(struct job *job);
 double bytes_compress(const struct job *job);
 
-/* Does the message come back from its bytes, with values as rounded? `corrupt` changes a bit in between. */
+/* True if decoding the bytes returns the message, with values as rounded. `corrupt` changes a bit in between. */
 bool round_trips(struct job *job, bool corrupt);
 
-/* ---- is an operation's output that of plain C? ---- */
+/* ---- comparing an operation's output with plain C's ---- */
 
 /* The output of plain C on one thread, for each operation. */
 struct expected {
@@ -176,7 +176,7 @@ struct expected {
 SG_CHECKED sg_status expected_open(struct expected *x, const struct data *data, struct sg_error *err);
 void expected_close(struct expected *x);
 
-/* Runs what the job is compared with and keeps its output. job->data is overwritten. */
+/* Runs the operation that the job is compared with, and stores its output. job->data is overwritten. */
 SG_CHECKED sg_status expect(struct expected *x, const struct job *job, struct sg_error *err);
 
 /* Runs the job once with a residual and decay 1, and compares all its output bit for bit. A rival's output is compared
@@ -192,7 +192,7 @@ struct timing {
     size_t outliers; /* further than 5 scaled MADs from the median */
 };
 
-/* Seconds that some calls took, and how many of them a part did that is reported as well. */
+/* Seconds of some calls, and the part of them that is also reported separately. */
 struct seconds {
     double all, part;
 };
@@ -202,14 +202,14 @@ struct timed {
     void (*call)(void *arg);
     /* Times so many calls itself. NULL = they are measured with this machine's clock. */
     sg_status (*measure)(void *arg, size_t calls, struct seconds *out, struct sg_error *err);
-    void (*warmed)(void *arg); /* called before the first sample; NULL = nobody asks */
+    void (*warmed)(void *arg); /* called before the first sample; NULL = no call */
     void *arg;
     size_t warm_ups, calls; /* calls: of a sample; 0 = so many that it lasts 1 ms or longer */
-    double budget_s;        /* that all samples may take, but three; 0 = there is no limit */
+    double budget_s;        /* for all samples, but at least three are taken; 0 = there is no limit */
     struct timing timing, part;
 };
 
-/* Times all in turn: warms up, chooses calls, and takes `samples` rounds, or fewer where a budget would not do. */
+/* Times all in turn: warms up, chooses calls, and takes `samples` rounds, or fewer if a budget is too small. */
 SG_CHECKED sg_status time_in_turn(struct timed *timed, size_t count, size_t samples, int (*stop)(void),
                                   struct sg_error *err);
 void timed_free(struct timed *timed);
@@ -244,7 +244,7 @@ SG_CHECKED sg_status group_add(struct group *g, const struct job *like, struct s
 SG_CHECKED sg_status group_run(struct group *g, bool *verified, struct sg_error *err);
 void group_close(struct group *g);
 
-/* Adds the rows of the reference and of all jobs, or that of a step. failure: why the step was not timed; NULL = it was. */
+/* Adds the rows of the reference and all jobs, or of a step. failure: why it was not timed; NULL = it was timed. */
 void group_report(struct group *g, const char *failure, cJSON *rows);
 
 /* ---- compressors (bench_compress.c) ---- */
@@ -261,19 +261,19 @@ struct compressors {
 
 /* SG_ERR_ARGUMENT: a name is unknown. */
 SG_CHECKED sg_status compressors_open(struct compressors *c, const struct sg_node *recipe, struct sg_error *err);
-/* The i-th that the section names, of all that there are; *ops <- NULL past the end. Returns whether it is named. */
+/* *ops <- the i-th compressor of the table; NULL past the end. Returns whether the section names it. */
 bool compressors_at(const struct compressors *c, size_t i, const struct sg_compressor_ops **ops);
 size_t compressors_count(const struct compressors *c);
-/* Is this size that of recorded gradients? */
+/* True if this size is that of recorded gradients. */
 bool is_recorded(const struct sg_node *size);
 /* The layers of a size of the section, and how many workers have gradients of it. */
 SG_CHECKED sg_status compressors_layers(struct compressors *c, struct layers *layers, size_t *workers,
                                         const struct sg_node *size, struct sg_error *err);
-/* Readies what is per size, and what is per density and threads. */
+/* Prepare what depends on the size, and what depends on density and threads. */
 SG_CHECKED sg_status compressors_size(struct compressors *c, const struct data *data, struct sg_error *err);
 void compressors_case(struct compressors *c, const struct data *data);
 void compressors_close_size(struct compressors *c);
-/* Times one compressor and adds its row. One that refuses the layers has a row that says why. */
+/* Times one compressor and adds its row. If it refuses the layers, its row gives the reason. */
 SG_CHECKED sg_status compressors_run(struct compressors *c, const struct sg_compressor_ops *ops, struct group *room,
                                      cJSON *rows, bool *verified, struct sg_error *err);
 

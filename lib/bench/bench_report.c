@@ -1,4 +1,4 @@
-/* bench_report.c: makes the rows of the results, which all have the same keys; results/BENCHMARKS.md says what they are. */
+/* bench_report.c: makes the rows of the results, which all have the same keys (results/BENCHMARKS.md). */
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@ static double cpu_cache_bytes(void) {
     return l3 > 0 ? (double)l3 : l2 > 0 ? (double)l2 : NAN;
 }
 
-/* Do g and e stay in the last cache from call to call? */
+/* True if g and e stay in the last-level cache from call to call. */
 static const char *cache_state(const struct bench_case *c, const struct layers *layers) {
     const double cache = c->device ? device_cache_bytes(c->device) : cpu_cache_bytes(), bytes = 8.0 * (double)layers->n;
     return isnan(cache) ? "unknown" : bytes <= cache / 2 ? "warm" : bytes >= 4 * cache ? "cold" : "partly";
@@ -70,7 +70,7 @@ static void add_times(cJSON *row, const struct group *g, const struct job *job, 
 
 /* ---- compressors ---- */
 
-/* Is there a number of entries that it was asked for? */
+/* True if the compressor is given a number of entries to send. */
 static bool has_target(const struct sg_compressor_ops *ops) {
     for (size_t i = 0; i < ops->n_params; i++)
         if (strncmp(ops->params[i].name, "density", 7) == 0)
@@ -85,7 +85,7 @@ static double wanted_of(const struct data *d) {
     return (double)wanted;
 }
 
-/* What only steps of compressors have; job NULL = the row is of something else. */
+/* Sets the members that only steps of compressors have; job NULL = the row is of something else. */
 static void add_steps(cJSON *row, struct group *g, const struct job *job) {
     const struct step_counts c = job ? job->counts : (struct step_counts){0};
     const struct timed *timed = &g->timed[1];

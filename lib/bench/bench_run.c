@@ -33,7 +33,7 @@ const struct operation *find_operation(const char *name) {
 
 /* ---- the operations of a case ---- */
 
-/* Is it the work of one back-end, c, of which others have no form of their own? */
+/* True if only back-end "c" runs this operation, because others have no form of it. */
 static bool of_c_alone(const struct operation *operation) {
     return operation->one_thread || operation->rival;
 }
@@ -85,7 +85,7 @@ static sg_status add_jobs(struct bench *b, struct sg_error *err) {
 
 /* ---- the cases ---- */
 
-/* Says what begins: of a compressor its name stands before the case. */
+/* Reports the case that begins; the name of a compressor stands before it. */
 static void say_begin(struct bench *b, const char *compressor, double density) {
     char what[120];
     snprintf(what, sizeof what, "%s%s%s of %zu, %s, density %g, %d thread%s", compressor ? compressor : "",

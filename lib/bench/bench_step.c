@@ -77,7 +77,7 @@ static sg_status count_sent(void *of, size_t worker, unsigned round, const struc
     return SG_OK;
 }
 
-/* Only compressors of several rounds need a sum to go on from. */
+/* Only compressors of several rounds need the sum, for the next round. */
 void run_coder(struct job *job) {
     struct sg_play step = play_of(job);
     step.sum = job->compressor->rounds != NULL ? &job->data->magnitude : NULL;
@@ -133,7 +133,7 @@ void run_compress(struct job *job) {
     c->entries += step.entries / (double)job->workers;
 }
 
-/* As for a selection, and the message is written and read. NaN where it was not timed. */
+/* The bytes of a selection, and of writing and reading the message. NaN if it was not timed. */
 double bytes_compress(const struct job *job) {
     const struct step_counts *c = &job->counts;
     return 12 * (double)job->data->layers->n + 2 * c->bytes / c->steps + 8 * c->entries / c->steps;

@@ -6,8 +6,7 @@
 #include "sg_bench.h"
 #include "sg_text.h"
 
-/* A column, and the member of a result that it shows: a text, or where there is a format a number, of an array how many
- * it has. */
+/* A column, and the member of a result that it shows: a text; with a format a number, or the length of an array. */
 struct shown {
     const char *head, *unit;
     int weight; /* as in sg_table_column */

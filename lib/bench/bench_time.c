@@ -33,8 +33,8 @@ static sg_status stopped(int (*stop)(void), struct sg_error *err) {
     return stop && stop() ? sg_fail(err, SG_ERR_INTERRUPTED, "stopped with cases left to run") : SG_OK;
 }
 
-/* Warms up and chooses the calls of a sample. They are doubled from one on, so that a noisy first guess cannot make samples
- * too short. *wall_s <- what the last of these samples took with all that is not timed. */
+/* Warms up and chooses the calls of a sample. They are doubled from one on, so that a noisy first guess cannot make
+ * samples too short. *wall_s <- seconds of the last of these samples, including what is not timed. */
 static sg_status choose_calls(struct timed *t, int (*stop)(void), double *wall_s, struct sg_error *err) {
     struct seconds took = {0, 0};
     sg_status status = SG_OK;
@@ -70,7 +70,7 @@ static sg_status summarise(struct timing *t, struct sg_error *err) {
     return SG_OK;
 }
 
-/* Room for the samples, and what is known before the first one. */
+/* Allocates the samples, and calls `warmed`. */
 static sg_status begin(struct timed *t, size_t samples, struct sg_error *err) {
     struct timing *const timing[] = {&t->timing, &t->part};
     for (size_t i = 0; i < 2; i++) {
@@ -91,7 +91,7 @@ static sg_status take_sample(struct timed *t, size_t sample, struct sg_error *er
     return status;
 }
 
-/* As many samples as the budget allows, but three, if a sample takes wall_s. */
+/* How many samples the budget allows if one takes wall_s; at least three. */
 static size_t affordable(const struct timed *t, double wall_s, size_t samples) {
     if (t->budget_s == 0 || t->budget_s >= wall_s * (double)samples)
         return samples;

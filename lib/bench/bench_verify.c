@@ -1,4 +1,4 @@
-/* bench_verify.c: does a kernel write what the plain C version writes? Asked in the same process that times it. */
+/* bench_verify.c: checks that a kernel writes what the plain C version writes, in the process that times it. */
 #include "bench_device.h"
 
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static void run_compared(struct job *job) {
     job->decay = 0;
 }
 
-/* The residuals that a job leaves. */
+/* The residuals after a job. */
 static size_t residuals(const struct job *job) {
     return job->workers * job->data->layers->n * sizeof(float);
 }

@@ -1,4 +1,4 @@
-/* comm.c: opening and closing, workers and ranks, small collectives, and what the other parts of an exchange need. */
+/* comm.c: opening and closing, workers and ranks, small collectives, and functions for the other files of this room. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,11 +1,11 @@
-/* comm_exchange.c: one exchange: its begin, the messages as they are put, and its end. There the ranks tell each other
- * what they need to know before the messages move. */
+/* comm_exchange.c: one exchange: its begin, each put of a message, and its end. At the end the ranks first gather the
+ * notes, which describe the messages, and then move the messages. */
 #include <string.h>
 
 #include "comm_private.h"
 #include "sg_debug.h"
 
-/* Are messages added when they are put? Those of a GPU are, within one process. */
+/* True if messages are added when they are put, as those of a GPU are within one process. */
 static bool adds_at_once(const sg_comm *c) {
     return c->exec.device && c->world.size == 1;
 }
@@ -38,7 +38,7 @@ static enum comm_kind kind_of(const sg_comm *c, const struct sg_message *m) {
     return m->code == &sg_code_fp32 && c->raw ? COMM_PLAIN : COMM_ENCODED;
 }
 
-/* Are numbers written in fewer bits where that saves bytes? */
+/* True if numbers are written in fewer bits where that saves bytes. */
 static bool shortens(const sg_comm *c) {
     return c->encoding == NULL;
 }
@@ -149,7 +149,7 @@ static sg_status gather_notes(sg_comm *c, const struct sg_control *mine, struct 
     return comm_gather(c, c->mine, c->note, sizeof *c->note, err);
 }
 
-/* Puts together what the notes say. */
+/* Computes the outcome of the exchange from the notes of all workers. */
 static void read_notes(sg_comm *c, struct sg_outcome *out) {
     for (size_t w = 0; w < c->workers; w++) {
         const struct note *note = &c->note[w];

@@ -4,11 +4,11 @@
 #include "comm_private.h"
 
 static bool encoded(const sg_comm *c) {
-    return c->note->kind == COMM_ENCODED; /* if one is, all are */
+    return c->note->kind == COMM_ENCODED; /* all messages are of the same kind */
 }
 
 static bool known(const sg_comm *c) {
-    return c->put->known; /* if those of one are, all are, and the same */
+    return c->put->known; /* if one message has known positions, all have the same ones */
 }
 
 /* The bytes of a worker's message between ranks. Its count is in the note, so a plain one is only its entries. */
@@ -79,12 +79,12 @@ static sg_status put_messages(sg_comm *c, size_t bytes, struct sg_error *err) {
     return comm_for_workers(c, c->count, entries, put_message, err);
 }
 
-/* If all positions are there, or known, they need not be written down. */
+/* A message of all n numbers, or with positions that all ranks have, needs none written. */
 static size_t index_bytes(const sg_comm *c, size_t count) {
     return known(c) || (encoded(c) && count == c->n) ? 0 : count * sizeof(uint32_t);
 }
 
-/* Room for data, rounded up so that a float may lie behind it. */
+/* The bytes reserved for data, rounded up so that a float may follow. */
 static size_t data_room(size_t bytes) {
     return (bytes + sizeof(float) - 1) / sizeof(float) * sizeof(float);
 }
@@ -216,7 +216,7 @@ static sg_status share_whole(sg_comm *c, size_t start, size_t length, struct sg_
     return status;
 }
 
-/* Is it faster to share the work than to gather all messages? By the model of lib/net, gathering takes R - 1 times
+/* True if sharing the work is faster than gathering all messages. By the model of lib/net, gathering takes R - 1 times
  * alpha + m beta on R ranks, where m is a rank's messages. Sharing takes twice as many messages: an R-th of m, and then
  * an R-th of the sums. The sum of every number is taken over the same workers in the same order, so bits are the same.
  * MPI counts the numbers of all workers' slices in int. */

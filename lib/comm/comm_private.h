@@ -35,14 +35,14 @@ struct sg_comm {
     const struct sg_transport *transport; /* NULL = this process is alone */
     size_t workers, first, count;
     const struct sg_wire_encoding *encoding;
-    bool raw; /* is that encoding raw? */
+    bool raw; /* that encoding is raw */
 
     /* The present exchange. */
     float *sum; /* [n] */
     size_t n;
     const struct sg_kernels *kernels;
     struct sg_exec exec;
-    struct sg_message *put; /* [count] of this rank's workers; with code NULL there is none yet */
+    struct sg_message *put; /* [count] of this rank's workers; code NULL = not put yet */
     size_t added;           /* how many messages of a GPU were put */
 
     struct note *note;               /* [workers] */
@@ -64,7 +64,7 @@ enum {
     BLOCK_BYTES = 16,      /* other messages of a rank move in blocks of this size */
     ENTRY_BYTES = sizeof(uint32_t) + sizeof(float),
     WORTH_ENTRIES = 1 << 12, /* from so many entries on a second thread saves more than it costs */
-    COUNT_BYTES = 4          /* what the length of a message counts that is not encoded */
+    COUNT_BYTES = 4          /* counted for the length of a message that is not encoded */
 };
 
 /* ---- comm.c: functions for the other files ---- */

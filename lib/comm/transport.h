@@ -6,7 +6,7 @@
 
 #include "sg_status.h"
 
-/* The ranks that there are, known once MPI is open. */
+/* The ranks, filled in when MPI is opened. */
 struct sg_world {
     int rank, size, local_rank, local_ranks;
     char library[64];
@@ -17,7 +17,7 @@ struct sg_parts {
     const int *count, *displacement;
 };
 
-/* What ranks do together. */
+/* The collective operations of a transport. */
 struct sg_transport {
     /* all <- the blocks of all ranks in rank order, in items of `unit` bytes, as `parts` says. mine NULL: this rank's
      * block lies in its place of `all` already. */

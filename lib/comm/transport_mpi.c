@@ -25,8 +25,8 @@ static sg_status check(int code, const char *what, struct sg_error *err) {
     return sg_fail(err, SG_ERR_COMM, "%s failed: %.*s", what, length, text);
 }
 
-/* Slurm's srun lets ranks find each other only if it is told to. Without that, MPI would end the process with a message
- * about how Open MPI was built. */
+/* Slurm's srun lets ranks find each other only if its plug-in for MPI is chosen (--mpi). Without that, MPI would end
+ * the process with a message about how Open MPI was built. */
 static sg_status check_launcher(struct sg_error *err) {
     const bool told = getenv("OMPI_COMM_WORLD_RANK") || getenv("PMI_RANK") || getenv("PMIX_RANK");
     return told
@@ -113,8 +113,8 @@ sg_status sg_transport_open(const struct sg_transport **out, struct sg_world *wo
     int provided, length = 0;
     if (check_launcher(err) != SG_OK)
         return err->status;
-    /* Over TCP, Open MPI moves two large messages that cross each other one after the other, unless it only sends. What
-     * the user has set stays. */
+    /* Over TCP, Open MPI moves two large messages that cross each other one after the other, unless it only sends. A
+     * value that the user has set is kept. */
     setenv("OMPI_MCA_btl_tcp_flags", "send,inplace,need-ack,need-csum,hetero-rdma", 0);
     sg_status status = check(MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread", err);
     if (status != SG_OK)

@@ -13,8 +13,8 @@
 
 /* Batches are numbered in the order (step, worker): their turn. Turn t is prepared in slot t % SLOTS. The caller holds
  * turn `held`; held..ready-1 are prepared; the thread prepares turn `ready` while ready < held + SLOTS, so never the
- * slot of the one that is held. Both change under the lock only. A seek sets both and `seeks`, by which the thread
- * knows that what it was preparing is not wanted any more; as it alone writes to slots, nothing else is in the way. */
+ * slot of the one that is held. Both change under the lock only. A seek sets both and counts `seeks`, so that the
+ * thread drops the batch that it was preparing. Only the thread writes to slots. */
 enum { SLOTS = 4 };
 
 struct sg_batches {

@@ -1,4 +1,4 @@
-/* checksum.c: SHA-256 of data files, which caches remember. */
+/* checksum.c: SHA-256 of data files, stored in caches. */
 #include "checksum.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ static bool same_file(const struct stat *a, const struct stat *b) {
 
 sg_status dataset_file_cache(struct sg_cache *out, const char *data_dir, const char *name, const char *what,
                              const char *path, const struct stat *st, struct sg_error *err) {
-    char *whole = realpath(path, NULL); /* NULL: it has no name any more, as a file that is open and removed */
+    char *whole = realpath(path, NULL); /* NULL: it has no name, because it was removed while open */
     const char *place = whole ? whole : path;
     char *question = sg_format("%s\n%s\n%jd %jd.%09ld %ju\n", what, place, (intmax_t)st->st_size,
                                (intmax_t)st->st_ctim.tv_sec, st->st_ctim.tv_nsec, (uintmax_t)st->st_ino);

@@ -24,8 +24,8 @@ struct cifar_format {
     struct sg_image_scale scale;
 };
 
-/* The format of a set's files by its name: "cifar-10", "cifar-100", or one of these and "-SOMETHING", a subset. NULL:
- * neither. */
+/* The format of a set's files by its name: "cifar-10", "cifar-100", or one of these followed by "-SOMETHING", a subset.
+ * NULL = the name is neither. */
 const struct cifar_format *cifar_format_find(const char *set);
 
 size_t cifar_record_bytes(const struct cifar_format *format);

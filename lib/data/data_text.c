@@ -80,7 +80,7 @@ static sg_status text_drain(struct data_text *out, int fd, const char *path, str
     }
 }
 
-/* The tool reads the file as its standard input, so that no path is ever taken for an option. */
+/* The tool reads the file as its standard input, so that it cannot mistake a path for an option. */
 static int start_tool(pid_t *pid, const char *tool, int input, int output) {
     char *argv[] = {(char *)tool, "-dc", NULL};
     posix_spawn_file_actions_t actions;

@@ -12,7 +12,7 @@ struct data_text {
     size_t length, bytes; /* bytes: of the mapping */
 };
 
-/* Maps a regular file; .gz, .bz2 and .xz are piped through gzip, bzip2, xz -dc (missing tool: says which package). */
+/* Maps a regular file; .gz, .bz2 and .xz are piped through gzip, bzip2, xz -dc (an error names a missing package). */
 SG_CHECKED sg_status data_text_open(struct data_text *out, const char *path, struct sg_error *err);
 void data_text_free(struct data_text *t); /* zeroes it */
 

@@ -13,10 +13,10 @@
 #include "sg_debug.h"
 #include "sg_matrix.h"
 
-/* Part of a cache's key; raised when the reader makes something else of a text. */
+/* Part of a cache's key; raised when the reader makes another matrix of the same text. */
 enum { READER_REVISION = 1 };
 
-/* A set on its way. */
+/* A set while it is loaded. */
 struct rows_loading {
     struct dataset set;
     struct sg_cache cache;
@@ -34,7 +34,7 @@ static sg_status open_file_cache(struct rows_loading *l, const char *path, struc
     return dataset_file_cache(&l->cache, l->set.request->data_dir, l->set.from.name, what, path, &st, err);
 }
 
-/* Maps the cache; a damaged one is told of and counts as absent, so that it is made again. */
+/* Maps the cache. A damaged one is reported and counts as absent, so that it is made again. */
 static bool recall(struct rows_loading *l, char sha256[65]) {
     struct sg_error trouble;
     l->cached = sg_matrix_map(&l->out, &l->cache, sha256, &trouble) == SG_OK;
@@ -63,7 +63,7 @@ static sg_status read_file(struct dataset *d, struct dataset_part *part, struct 
         return status;
     const size_t features = d->descriptor.features;
     struct data_text *text = &part->text;
-    status = dataset_part_open(part, err); /* takes the checksum first, because parsing gives the text back */
+    status = dataset_part_open(part, err); /* computes the checksum first, because parsing releases the text */
     if (status == SG_OK && text->at)
         status = sg_libsvm_consume(&l->out, text->at, text->length, features, part->path, err);
     else if (status == SG_OK)

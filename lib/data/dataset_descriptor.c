@@ -1,5 +1,4 @@
-/* dataset_descriptor.c: reads datasets/NAME.yaml, and says where such descriptions and the script that fetches sets
- * lie. */
+/* dataset_descriptor.c: reads datasets/NAME.yaml, and finds these descriptions and the script that fetches sets. */
 #include "dataset_descriptor.h"
 
 #include <glob.h>
@@ -41,7 +40,7 @@ static sg_status fail_node(const struct reader *r, const struct sg_node *n, cons
     return fail_at(r, n->line, n->column, what, word);
 }
 
-/* Is it a map with some of the keys, whose values but for that of `files` are text? */
+/* Checks that it is a map with some of the keys, and that all values except that of `files` are text. */
 static sg_status check_map(const struct reader *r, const struct sg_node *map, const char *const *keys) {
     if (map->kind != SG_NODE_MAP)
         return fail_node(r, map, "expected a map", NULL);
@@ -135,7 +134,7 @@ const char *descriptor_pin(const struct descriptor *descriptor, const char *name
     return NULL;
 }
 
-/* Tries a folder. True if it has a descriptor of the set; *status tells how reading it went. */
+/* Tries a folder. True if it has a descriptor of the set; *status is that of reading it. */
 static bool try_folder(struct descriptor *out, const char *folder, const char *set, sg_status *status,
                        struct sg_error *err) {
     char *path, *text;
@@ -173,7 +172,7 @@ static bool is_described(const char *folder, const char *set) {
            access(path, F_OK) == 0;
 }
 
-/* *out <- folder/fetch if it knows the set; else NULL. */
+/* *out <- folder/fetch if it can fetch the set; else NULL. */
 static sg_status try_script(char **out, const char *folder, const char *set, struct sg_error *err) {
     char *path;
     if (!is_described(folder, set) && !is_described(getenv("SPARSE_DATASETS"), set))

@@ -9,7 +9,7 @@
 enum { DESCRIPTOR_FILES = 8 };
 
 struct descriptor {
-    char format[16]; /* "libsvm", "cifar-10", "cifar-100", "tokens", "movielens"; "" = not said */
+    char format[16]; /* "libsvm", "cifar-10", "cifar-100", "tokens", "movielens"; "" = not given */
     size_t features; /* 0 = as in the file */
     size_t files;    /* at least 1; the first is the one to train on */
     struct descriptor_file {
@@ -29,7 +29,7 @@ SG_CHECKED sg_status descriptor_parse(struct descriptor *out, const char *text, 
 SG_CHECKED sg_status descriptor_find(struct descriptor *out, const char *set, struct sg_error *err);
 
 /* Path of a script that can fetch the set, malloc'ed: ./datasets/fetch, or that of the program's own tree or of the
- * installed copy. NULL where none knows the set. */
+ * installed copy. NULL if no script can fetch the set. */
 SG_CHECKED sg_status descriptor_fetch_script(char **out, const char *set, struct sg_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* dataset_find.c: finds the files of a data set, compares them with the publisher's, and says what to do if they are
+/* dataset_find.c: finds the files of a data set, compares them with the publisher's, and lists the remedies if they are
  * missing. */
 #include "dataset_walk.h"
 

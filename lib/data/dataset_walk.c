@@ -1,4 +1,4 @@
-/* dataset_walk.c: the way from the name of a data set to its files or its stand-in, the same for all kinds of sets. */
+/* dataset_walk.c: finds a data set of any kind by its name, and loads its files or generates its stand-in. */
 #include "dataset_walk.h"
 
 #include <stdio.h>

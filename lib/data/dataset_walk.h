@@ -33,10 +33,10 @@ struct dataset {
 
 struct dataset_kind {
     const char *what;     /* "images" */
-    const char *format;   /* of descriptions; NULL = the set's name tells its format */
+    const char *format;   /* of descriptions; NULL = the set's name determines it */
     const char *stand_in; /* the generator of this kind; NULL = each set has its own */
-    bool strict;          /* files that are not the publisher's are refused; else they are used, and results say so */
-    bool by_path;         /* the path of a file is taken in place of the set's name */
+    bool strict;          /* true = refuse files that are not the publisher's; false = use them and record it */
+    bool by_path;         /* the path of a file is allowed in place of the set's name */
     /* Reads a file and fills in its sha256. Threads read several files at once. */
     sg_status (*read)(struct dataset *d, struct dataset_part *part, struct sg_error *err);
     /* Makes the set of its files, which are read and verified. */
@@ -50,16 +50,16 @@ SG_CHECKED sg_status dataset_open(struct dataset *d, const struct dataset_kind *
                                   const struct sg_dataset_request *request, struct sg_error *err);
 
 /* dataset_load: finds the set's files, where part.path is not known yet, and reads them; or, if none of several is
- * there and the request names a stand-in, generates it. dataset_identify only tells what would be loaded: it parses
- * nothing, and leaves sha256 empty of what would be generated. Both free the parts. The checksum of one file is its
- * own, and of several that of the lines that sha256sum prints for them. */
+ * there and the request names a stand-in, generates it. dataset_identify only identifies what would be loaded: it
+ * parses nothing, and leaves sha256 empty for a set that would be generated. Both free the parts. The checksum of a set
+ * is that of its file, or for several files that of the lines that sha256sum prints for them. */
 SG_CHECKED sg_status dataset_load(struct dataset *d, struct sg_provenance *from, struct sg_error *err);
 SG_CHECKED sg_status dataset_identify(struct dataset *d, struct sg_provenance *from, struct sg_error *err);
 
 /* Opens the text of a part, and fills in its checksum. */
 SG_CHECKED sg_status dataset_part_open(struct dataset_part *part, struct sg_error *err);
 
-/* Is a set of this name in the files of the set `known`: is it that one, or `known`-SOMETHING? */
+/* True if a set of this name has the files of the set `known`: its name is `known` or `known`-SOMETHING. */
 bool dataset_is_like(const char *set, const char *known);
 
 /* `count`, or `most` if that is less and not 0. */

@@ -1,4 +1,4 @@
-/* gradient_files.c: the names of files of gradients, which may say step and worker, and the SHA-256 of all. */
+/* gradient_files.c: the names of files of gradients, which may contain step and worker, and the SHA-256 of all. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -19,7 +19,7 @@ struct sg_gradients {
     struct sg_gradients_facts facts;
     enum format format;
     char *files;
-    bool by_step, by_worker;   /* does the name say the step, the worker? */
+    bool by_step, by_worker;   /* the name has {step}, {worker} */
     int fd;                    /* of a single file; -1 = there are many, or a recording */
     struct gradient_head head; /* of the first file */
     struct sg_recording recording;
@@ -55,7 +55,7 @@ static void layers_close(struct sg_gradients *g) {
     free(g->name);
 }
 
-/* Makes room for the layers; the caller fills it in. */
+/* Allocates the arrays of the layers, which the caller fills. */
 static sg_status layers_open(struct sg_gradients *g, size_t n, bool named, struct sg_error *err) {
     g->offset = calloc(n + 1, sizeof *g->offset);
     g->rows = calloc(n, sizeof *g->rows);
@@ -69,7 +69,7 @@ static sg_status layers_open(struct sg_gradients *g, size_t n, bool named, struc
     return SG_OK;
 }
 
-/* Takes what the head says: each tensor is a layer, and an array has dimensions for steps and workers. */
+/* Fills in the facts from the head: each tensor is a layer, and an array has dimensions for steps and workers. */
 static sg_status take_facts(struct sg_gradients *g, struct sg_error *err) {
     const struct gradient_head *h = &g->head;
     const bool npy = g->format == FORMAT_NPY;

@@ -1,5 +1,5 @@
-/* image_generate.c: generates cifar-like images; sg_images.h says what they look like. Real parameters are rounded to
- * integers and all else is integer arithmetic, so every machine makes the same bytes. */
+/* image_generate.c: generates cifar-like images, which sg_images.h describes. Real parameters are rounded to integers
+ * and all else is integer arithmetic, so every machine makes the same bytes. */
 #include <math.h>
 #include <stdint.h>
 

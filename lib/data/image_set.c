@@ -9,7 +9,7 @@
 #include "sg_file.h"
 #include "sg_json.h"
 
-/* A set on its way. */
+/* A set while it is loaded. */
 struct image_loading {
     struct dataset set;
     const struct sg_image_request *request;

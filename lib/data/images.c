@@ -1,4 +1,4 @@
-/* images.c: room for images, a random part of them, and how they are cut among workers. */
+/* images.c: allocates images, keeps random ones of them, and cuts them among workers. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -30,7 +30,7 @@ uint32_t lexicon_find(const struct lexicon *l, const char *word, size_t length) 
     return l->slots ? *slot_of(l, word, length) - 1 : LEXICON_NONE; /* a free slot is 0, and 0 - 1 is LEXICON_NONE */
 }
 
-/* Twice the slots once half of them are taken. */
+/* Doubles the slots when half of them are used. */
 static bool widen(struct lexicon *l) {
     if (2 * (l->words + 1) <= l->slots)
         return true;

@@ -28,7 +28,7 @@ struct census {
     size_t rows, entries, largest_index;
 };
 
-/* What is wrong at a place in the text; the column counts bytes from 1. */
+/* Fails with a message about a position in the text; the column counts bytes from 1. */
 SG_PRINTF(3, 4) static sg_status fail_at(struct parser *p, const char *place, const char *format, ...) {
     char what[256];
     va_list args;
@@ -240,8 +240,8 @@ struct row_sink {
     bool whole, exact;      /* every value so far is exactly a 16-bit integer, a float */
 };
 
-/* limit >= d. An index between the two shows that the row is malformed further on (see take_census). It is passed over
- * here, and the fault is reported where it stands. */
+/* limit >= d. An index between the two shows that the row is malformed further on (see take_census). It is skipped
+ * here, and the fault is reported at its own position. */
 static sg_status read_row(struct parser *p, size_t d, size_t limit, struct row_sink *sink) {
     SG_ASSERT(limit >= d);
     size_t previous = 0;
@@ -273,7 +273,7 @@ static sg_status read_row(struct parser *p, size_t d, size_t limit, struct row_s
     return SG_OK;
 }
 
-/* Gives whole pages of text that was read back to the system now and then, because memory is short while the matrix
+/* From time to time releases whole pages of parsed text to the system, because memory is short while the matrix
  * grows. */
 static void give_back(struct parser *p) {
     enum { WORTH = 16 << 20 };

@@ -25,8 +25,8 @@ bool sg_matrix_layout(struct sg_matrix_layout *out, enum sg_storage storage, siz
 void sg_matrix_point(struct sg_matrix *out, enum sg_storage storage, size_t m, size_t d, void *base,
                      const struct sg_matrix_layout *layout);
 
-/* sg_libsvm_parse of text in a private mapping that starts at `text`: what was read is given back to the system, so
- * that text and matrix are never in memory both. The text reads as anything afterwards. */
+/* sg_libsvm_parse of text in a private mapping that starts at `text`: what was read is released to the system, so that
+ * text and matrix are never in memory together. The text is undefined afterwards. */
 SG_CHECKED sg_status sg_libsvm_consume(struct sg_matrix *out, char *text, size_t length, size_t d, const char *name,
                                        struct sg_error *err);
 

@@ -67,7 +67,7 @@ static int64_t whole(const char *at, const char *end) {
     return value;
 }
 
-/* Is it a decimal number from 0.5 to 5? */
+/* True if it is a decimal number from 0.5 to 5. */
 static bool is_rating(const char *at, const char *end) {
     const char *point = memchr(at, '.', (size_t)(end - at));
     const int64_t above = whole(at, point ? point : end), below = point ? whole(point + 1, end) : 0;

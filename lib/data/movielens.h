@@ -11,7 +11,7 @@ struct movielens_format {
     size_t users, items, ratings; /* of the whole set, users with enough ratings only */
 };
 
-/* By a set's name: one of the known, or one of these and "-SOMETHING". NULL: neither. */
+/* Finds the format by a set's name: a known name, or one followed by "-SOMETHING". NULL = the name is neither. */
 const struct movielens_format *movielens_find(const char *set);
 
 #endif

@@ -1,4 +1,4 @@
-/* npy.c: the head of a .npy file, which says the type and the shape of its array.
+/* npy.c: reads the head of a .npy file, which gives the type and the shape of its array.
  *
  * The format is NumPy's (numpy.lib.format, versions 1 to 3): "\x93NUMPY", two bytes of version, the length of the
  * header in 2 bytes (version 1) or 4, and a Python dictionary as

@@ -1,4 +1,4 @@
-/* provenance.c: where data came from, as results say it, and whether two results are of the same data. */
+/* provenance.c: the origin of data as results record it, and whether two results have the same data. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -53,7 +53,7 @@ struct sorting {
     size_t users;             /* who are in the file */
     size_t *start;            /* [users + 1] of every user, with the rating for testing */
     size_t *kept,
-        *latest; /* [users] ratings left of a user's, 0 = the user is left out; place of the one for testing */
+        *latest; /* [users] a user's remaining ratings, 0 = the user is dropped; index of the one for testing */
 };
 
 static bool later(const struct sg_rating *a, const struct sg_rating *b) {
@@ -127,7 +127,7 @@ static size_t settle_all(struct sorting *s) {
     return users;
 }
 
-/* Keeps `most` of the `users` that are left. */
+/* Keeps at most `most` random ones of the remaining `users`. */
 static sg_status choose_users(struct sorting *s, size_t users, size_t most, struct sg_error *err) {
     uint32_t *rank = malloc(users * sizeof *rank + 1);
     if (!rank)

@@ -17,8 +17,8 @@ static void draw_tastes(float out[TASTES], sg_rng *rng) {
         out[k] = (float)sg_rng_normal(rng);
 }
 
-/* How many ratings a user has: SG_RATINGS_LEAST and as many more as the square of an exponential draw, whose mean is 2,
- * says; at most a third of the items. */
+/* How many ratings a user has: SG_RATINGS_LEAST plus a multiple of the square of an exponential draw, whose mean is 2;
+ * at most a third of the items. */
 static size_t draw_count(uint64_t seed, size_t user, double mean, size_t items) {
     sg_rng rng = sg_rng_open(seed, SG_RNG_GENERATE, STREAM_COUNT, user);
     const double exponential = -log(1 - sg_rng_uniform(&rng)), most = (double)(items / 3);

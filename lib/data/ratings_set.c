@@ -9,7 +9,7 @@
 #include "sg_json.h"
 #include "sg_ratings.h"
 
-/* A set on its way. */
+/* A set while it is loaded. */
 struct ratings_loading {
     struct dataset set;
     const struct sg_ratings_request *request;

@@ -1,4 +1,4 @@
-/* safetensors.c: the head of a .safetensors file, which says names, types, shapes and places of its tensors.
+/* safetensors.c: reads the head of a .safetensors file, which gives names, types, shapes and offsets of its tensors.
  *
  * The format is that of huggingface/safetensors: the length of the header in 8 bytes, low ones first; a JSON object
  * {"NAME":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},…}, where "__metadata__" is free text; then the tensors,
@@ -73,7 +73,7 @@ static int by_place(const void *a, const void *b) {
     return (x->from > y->from) - (x->from < y->from);
 }
 
-/* Do the tensors cover all bytes after the header, each byte once? */
+/* Checks that the tensors cover all bytes after the header, each byte once. */
 static sg_status check_cover(struct gradient_head *h, uint64_t bytes, const char *path, struct sg_error *err) {
     uint64_t at = 0, elements = 0;
     char name[SG_EXCERPT];

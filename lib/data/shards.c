@@ -30,7 +30,7 @@ static void sort_by_class(uint32_t *out, const uint32_t *in, const uint8_t *clas
 }
 
 /* The logarithm of a Gamma(alpha) variate: Marsaglia and Tsang, ACM TOMS 26 (2000), for alpha + 1, then the usual step
- * down. The logarithm, because at small alpha most variates are below the smallest double. */
+ * down to alpha. It is a logarithm because at small alpha most variates are below the smallest double. */
 static double log_gamma_variate(sg_rng *rng, double alpha) {
     SG_ASSERT(alpha > 0);
     const double d = alpha + 1 - 1.0 / 3, c = 1 / sqrt(9 * d);

@@ -1,5 +1,5 @@
-/* token_generate.c: generates text-like tokens; sg_tokens.h says what they look like. It uses integer arithmetic, so
- * every machine makes the same tokens. */
+/* token_generate.c: generates text-like tokens, which sg_tokens.h describes. It uses integer arithmetic, so every
+ * machine makes the same tokens. */
 #include <stdlib.h>
 
 #include "sg_debug.h"

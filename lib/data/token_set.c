@@ -26,7 +26,7 @@ static int more_frequent(const void *a, const void *b) {
     return x->count != y->count ? (x->count < y->count ? 1 : -1) : (x->number > y->number) - (x->number < y->number);
 }
 
-/* id [words] of every word of the lexicon: its place, or SG_TOKEN_UNKNOWN beyond the first `most`. */
+/* id [words] <- of each word in the lexicon its rank by frequency; SG_TOKEN_UNKNOWN beyond the first `most`. */
 static sg_status number_words(uint32_t **id, size_t *vocabulary, const struct lexicon *l, size_t most,
                               struct sg_error *err) {
     SG_ASSERT(most == 0 || most >= 2);
@@ -63,7 +63,7 @@ static void renumber(struct sg_tokens *tokens, const uint32_t *id, size_t most) 
 
 /* ---- loading ----------------------------------------------------------------------------------------------------- */
 
-/* A set on its way. */
+/* A set while it is loaded. */
 struct token_loading {
     struct dataset set;
     const struct sg_token_request *request;

@@ -1,4 +1,4 @@
-/* net_bursts.c: what it costs to send much at some steps and little at others, rather than the same at each. */
+/* net_bursts.c: the extra cost of sending different numbers of entries at different steps, instead of equal ones. */
 #include <math.h>
 
 #include "net_private.h"

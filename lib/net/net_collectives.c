@@ -1,4 +1,4 @@
-/* net_collectives.c: what collectives cost that all workers take part in with messages of one length. */
+/* net_collectives.c: the costs of collectives in which all messages have one length. */
 #include <math.h>
 
 #include "net_private.h"
@@ -52,7 +52,7 @@ unsigned net_log2_ceil(size_t n) {
     return net_log2_floor(n) + ((n & (n - 1)) != 0);
 }
 
-/* A message of so many bytes, and what it costs to add them to one's own. */
+/* Seconds of a message of `bytes` bytes. */
 static double sent(const struct sg_link *link, double bytes) {
     return link->alpha_s + bytes * link->byte_s;
 }

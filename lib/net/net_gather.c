@@ -1,4 +1,4 @@
-/* net_gather.c: what collectives cost to which each worker brings a message of another length. */
+/* net_gather.c: the costs of collectives in which messages differ in length. */
 #include "net_private.h"
 
 static double length(const struct sg_traffic *t, size_t worker) {
@@ -17,14 +17,14 @@ static double padded_seconds(const struct sg_net *net, const struct sg_traffic *
     return ring_seconds(net, &lengths) + ring_seconds(net, t);
 }
 
-/* A group of workers that know each other's messages: since when, and what they have. */
+/* A group of workers that all have each other's messages, from ready_s on. */
 struct group {
     double ready_s;
     double bytes; /* of all its messages */
     double empty; /* the share of positions that no message has, if positions are drawn independently */
 };
 
-/* What an exchange needs to know. */
+/* The properties of an exchange that its cost depends on. */
 struct exchange {
     double alpha_s, byte_s;
     double dense; /* bytes of a vector without compression */

@@ -18,7 +18,7 @@ size_t sg_net_merge(size_t *bucket, size_t layers, const double *backward_s, con
         const double took_s = exchange_s(merged, alpha_s, byte_s);
         ready_s += backward_s[l]; /* of the next gradient */
         const bool blocked = ready_s < start_s + took_s;
-        /* The exchange cannot start before that gradient is there, or waiting costs less than another exchange. */
+        /* Merge if the exchange must start after that gradient anyway, or if waiting costs less than another one. */
         const bool joins = (blocked && (start_s > ready_s || ready_s - start_s < alpha_s)) || merged < smallest;
         start_s = fmax(joins ? start_s : start_s + took_s, ready_s);
         merged = joins ? merged + bytes[l] : bytes[l];

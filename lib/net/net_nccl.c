@@ -1,4 +1,4 @@
-/* net_nccl.c: how long NCCL itself thinks that an all-reduce takes, which is how it chooses among its algorithms.
+/* net_nccl.c: NCCL's own estimate of the time of an all-reduce, by which it chooses among its algorithms.
  *
  * The constants and rules are those of src/graph/tuning.cc, commit 5067397, for Ampere and Intel's processors; times
  * there are in microseconds and bandwidths in GB/s. Left out are NVLS, CollNet, PAT, NVLSTree, Power and the network
@@ -50,7 +50,7 @@ static double rate(const struct sg_nccl *m, enum sg_nccl_algorithm a, enum sg_nc
 static double latency_us(const struct sg_nccl *m, enum sg_nccl_algorithm a, enum sg_nccl_protocol p) {
     const double each = (double)m->ranks / (double)m->nodes;
     double within = hop_us[m->nvlink ? NVLINK : PCIE][a][p];
-    /* With one GPU a node, nothing hides the network's latency, and that of trees is taken for all. */
+    /* With one GPU a node, nothing hides the network's latency, and all algorithms have that of trees. */
     const double between = hop_us[NETWORK][m->ranks == m->nodes ? SG_NCCL_TREE : a][p];
     if (a == SG_NCCL_TREE)
         return base_us[a][p] + 2 * ((floor(each) - 1) * within + net_log2_floor(m->nodes) * between);

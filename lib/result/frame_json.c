@@ -107,7 +107,7 @@ static sg_status read_final(struct sg_frame_column *c, const cJSON *json, const 
     return SG_OK;
 }
 
-/* Where the runs ended, if the result does not say: the last numbers of the series. */
+/* The final values of a result that has none: the last numbers of the series. */
 static void end_series(struct sg_frame_column *c) {
     for (size_t s = 0; s < SG_STATISTICS; s++)
         c->final[s] = c->curve[s] ? sg_last_number(c->curve[s], c->n_points) : NAN;
@@ -115,7 +115,7 @@ static void end_series(struct sg_frame_column *c) {
         c->final[SG_STD] = NAN;
 }
 
-/* Finds or adds a column; there is room. */
+/* Finds or adds a column; label->column has space for it. */
 static struct sg_frame_column *add_column(struct sg_frame_label *label, const char *name) {
     size_t c = 0;
     while (c < label->n_columns && strcmp(label->column[c].name, name) != 0)
@@ -148,7 +148,7 @@ static sg_status read_columns(struct sg_frame_label *label, const cJSON *series,
     return status;
 }
 
-/* Is it an object of columns, or absent? */
+/* True if it is an object of columns, or absent. */
 static bool is_map(const cJSON *item) {
     return !item || cJSON_IsNull(item) || cJSON_IsObject(item);
 }

@@ -91,7 +91,7 @@ static size_t gather(const struct points *p, size_t point) {
     return n;
 }
 
-/* Merges the steps of the seeds. Usually they are the same; a run that diverged ends early. */
+/* Merges the steps of the seeds. Usually all seeds have the same steps; a run that diverged ends early. */
 static bool points_merge(struct points *p, const struct sg_frame_label *label) {
     size_t most = 1, *next = calloc(label->n_seeds + 1, sizeof *next);
     p->seeds = label->n_seeds;
@@ -122,8 +122,8 @@ static bool points_merge(struct points *p, const struct sg_frame_label *label) {
     return fine;
 }
 
-/* rare [n] <- at which points has a column a value that has one at half of the points or fewer? Evaluations are rare
- * and should be kept. */
+/* rare [n] <- whether a point has a value of a column that has values at no more than half of the points. Such columns
+ * are evaluations, and their points should be kept. */
 static void find_rare(bool *rare, struct points *p, const struct sg_frame_label *label) {
     for (size_t c = 0; c < label->n_columns; c++) {
         size_t known = 0;
@@ -135,8 +135,8 @@ static void find_rare(bool *rare, struct points *p, const struct sg_frame_label 
     }
 }
 
-/* Keeps at most `most` points (0 = all): every k-th rare point, every k'-th of the others, and the last. It takes the
- * least k that fits, and then the least k'. */
+/* Keeps at most `most` points (0 = all): every k-th rare point, every k'-th of the others, and the last. k is the
+ * smallest that fits, and then k' is. */
 static bool points_thin(struct points *p, const struct sg_frame_label *label, size_t most) {
     if (most < 2 || p->n <= most)
         return true;

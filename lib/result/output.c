@@ -75,8 +75,8 @@ static void remove_parts(const struct sg_output *o) {
     unlink(o->part);
 }
 
-/* Removes what a run of this cell left when it was killed between writing its result and removing its files. It keeps a
- * part of another cell and a part that some process writes. */
+/* Removes the files of a run of this cell that was killed after writing its result and before removing them. A part of
+ * another cell, or one that a process writes, is kept. */
 static void remove_leftovers(const struct sg_output *o) {
     struct sg_error none;
     struct sg_run run;
@@ -107,7 +107,7 @@ static sg_status read_finished(struct sg_run *out, const struct sg_output_option
     return status;
 }
 
-/* A run is finished with its recording, if there is to be one. */
+/* A run that is to write a recording is finished only if the recording is complete. */
 static sg_status check_recording(const struct sg_output_options *p, struct sg_error *err) {
     struct sg_error why = {.msg = "it is not there"};
     struct sg_recording recording;
@@ -150,8 +150,8 @@ sg_status sg_output_look(bool *finished, struct sg_output *o, struct sg_error *e
     return status;
 }
 
-/* Is the part the complete series of the run whose result is at the path? Such a run was killed before it could remove
- * its part. */
+/* True if the part is the complete series of the run whose result is at the path: the run was killed before it could
+ * remove its part. */
 static bool is_of_result(const struct sg_output *o) {
     struct sg_error none;
     struct sg_run part, result;
@@ -167,7 +167,7 @@ static bool is_of_result(const struct sg_output *o) {
     return same;
 }
 
-/* Holds the part, so that no other process writes it from here on. Then what was there is looked at once more. */
+/* Locks the part, so that no other process can write it. Then the existing files are checked again. */
 static sg_status open_part(struct sg_output *o, struct sg_error *err) {
     const struct sg_output_options *p = &o->options;
     const bool there = is_there(o->part);

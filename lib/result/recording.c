@@ -30,7 +30,7 @@ static uint64_t whole(const cJSON *number) {
     return x >= 1 && x <= 9007199254740992.0 && x == floor(x) ? (uint64_t)x : 0;
 }
 
-/* Takes rows and names of the layers, which recordings of gradients have. */
+/* Reads rows and names of the layers, which recordings of gradients have. */
 static sg_status take_layers(struct sg_recording *r, struct sg_error *err) {
     const cJSON *rows = sg_json_get(r->header, "rows"), *names = sg_json_get(r->header, "names"), *one;
     bool right = true;
@@ -217,7 +217,7 @@ static sg_status read_header(struct sg_recording *r, struct sg_error *err) {
     return status == SG_OK ? take_shape(r, err) : status;
 }
 
-/* Is the file as long as its header says, and does it have its checksum? */
+/* Checks that the file has the length that its header gives, and the right checksum. */
 static sg_status check_records(struct sg_recording *r, struct sg_error *err) {
     struct stat info;
     const bool sealed = !sg_ends_in(sg_json_string(r->header, "schema", ""), "/1");

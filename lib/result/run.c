@@ -24,7 +24,7 @@ sg_status sg_schema_check(const char *schema, const char *ours, const char *name
     return SG_OK;
 }
 
-/* Finds a column by name quickly, and knows which columns have a value in the current record. */
+/* A table that finds a column by name, and marks the columns that have a value in the current record. */
 struct index {
     struct sg_series **by_name; /* [n], pointers into the run's series */
     size_t *seen;               /* [n] the last record, counted from 1, that gave this column a value */
@@ -55,7 +55,7 @@ static sg_status make_index(struct index *index, const struct sg_run *run, const
     return SG_OK;
 }
 
-/* The column of this name; NULL = none. *fresh: does it have no value in this record yet? */
+/* The column of this name; NULL = none. *fresh <- whether it has no value in this record yet. */
 static struct sg_series *find_series(const struct index *index, char *name, size_t record, bool *fresh) {
     SG_ASSERT(record > 0);
     struct sg_series wanted = {.name = name}, *key = &wanted;
@@ -66,8 +66,8 @@ static struct sg_series *find_series(const struct index *index, char *name, size
     return found ? *found : NULL;
 }
 
-/* How many records to make room for. `length` is that of the text. A number and its separator take two bytes or more,
- * so the room for `records` with every column is never larger than the text warrants. */
+/* How many records to allocate memory for. `length` is that of the text. A number and its separator take two bytes or
+ * more, so the memory for `records` with every column is bounded by the length of the text. */
 static size_t worth(size_t records, size_t columns, size_t length) {
     const size_t most = columns ? length / (2 * columns) + 1 : 1;
     return records < most ? records : most;

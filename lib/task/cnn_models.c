@@ -5,7 +5,7 @@
 
 #include "cnn_net.h"
 
-/* So many channels of a model at the width of this network, one at least. */
+/* A model's number of channels times the width of this network; at least one. */
 static int64_t scaled(const struct cnn_pass *p, int64_t channels) {
     return (int64_t)fmax(1, rint(p->net->width * (double)channels));
 }
@@ -91,7 +91,7 @@ static cnn_value senet18(struct cnn_pass *p, cnn_value x, int64_t classes) {
     return residual_net(p, x, classes, senet_block, WIDE, 4, 2);
 }
 
-/* PAPER: biases in the convolutions, a ReLU after the second batch-norm and 516 channels are the reference's own. */
+/* PAPER: biases in the convolutions, a ReLU after the second batch-norm and 516 channels are as in the reference. */
 static cnn_value seresnet_block(struct cnn_pass *p, cnn_value x, int64_t channels, int64_t stride) {
     cnn_value y = cnn_relu(p, cnn_norm(p, "residual.1", conv_biased(p, "residual.0", x, channels, 3, stride)));
     y = cnn_relu(p, cnn_norm(p, "residual.4", conv_biased(p, "residual.3", y, channels, 3, 1)));

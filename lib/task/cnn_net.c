@@ -40,7 +40,7 @@ static sg_tensor *parameter(struct cnn_pass *p, const char *name, const char *pa
     return sg_tensor_parameter(p->scope, p->x + at, p->g ? p->g + at : NULL, layer->shape, layer->rank);
 }
 
-/* A weight [channels, in, ...] or, rank 1, what belongs to it. */
+/* A weight [channels, in, ...], or of rank 1 its bias or a parameter of a batch-norm. */
 static struct cnn_layer weight_shape(enum cnn_role role, int64_t fan_in, size_t rank, const int64_t *shape) {
     SG_ASSERT(rank >= 1 && rank <= 4);
     struct cnn_layer layer = {.role = role, .rank = rank, .fan_in = fan_in};

@@ -31,7 +31,7 @@ struct cnn_net {
     double width; /* multiple of the model's channels */
     struct task_layers layers;
     struct cnn_layer layer[TASK_LAYERS];
-    bool no_decay[TASK_LAYERS]; /* batch-norm: weight decay leaves it alone */
+    bool no_decay[TASK_LAYERS]; /* batch-norm: weight decay skips it */
     size_t d, n_statistics;     /* parameters; running means and variances of all batch-norms */
     double image_flops;         /* multiplications and additions of one image, forward */
 };
@@ -47,7 +47,7 @@ struct cnn_pass {
     int64_t count;  /* images */
     sg_rng dropout; /* masks come from it */
 
-    size_t next_layer, next_statistic; /* from here on: cnn_net.c's own */
+    size_t next_layer, next_statistic; /* from here on private to cnn_net.c */
     char prefix[24];
 };
 

@@ -10,7 +10,7 @@
 #include "task_data.h"
 #include "task_net.h"
 
-/* What a worker contributes to an evaluation, of the model as it is and of the running average. */
+/* A worker's sums for an evaluation, for the current model and for the running average. */
 enum { SHARE_IMAGES, SHARE_LOSS, SHARE_CORRECT, SHARE_AVERAGE_LOSS, SHARE_AVERAGE_CORRECT, SHARES };
 enum { TEST_BATCH = 250 };
 

@@ -14,10 +14,10 @@
 #include "task_data.h"
 #include "task_net.h"
 
-/* What a worker contributes to an evaluation. */
+/* A worker's sums for an evaluation. */
 enum { SHARE_TOKENS, SHARE_LOSS, SHARE_BATCHES, SHARE_PERPLEXITY, SHARES };
 
-/* What a thread works with. */
+/* The buffers of one thread. */
 struct room {
     int64_t *id, *label; /* [bptt][batch] */
     float *spare;        /* [n_state] in the kernels' memory */

@@ -50,7 +50,7 @@ static double gradient_factor(void *arg, size_t i, double z) {
     return -n->a->label[i] * tail * share;
 }
 
-/* g <- grad f(x); the curvature there stays in n. Returns |g|. */
+/* g <- grad f(x); stores the curvature at x in n. Returns |g|. */
 static double gradient_at(struct newton *n, const double *x, double *g, double *value) {
     struct sg_sum sum = {0};
     sg_logreg_pass(g, n->a, x, gradient_factor, n, n->partial, n->threads);

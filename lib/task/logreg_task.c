@@ -1,4 +1,4 @@
-/* logreg_task.c: the task `logreg` (Figure 1): what the trainer sees of logistic regression.
+/* logreg_task.c: the task `logreg` (Figure 1): the hooks through which the trainer uses logistic regression.
  *
  * x is double, because gamma is as small as 3e-8 and suboptimalities down to 1e-12 of f are recorded. Gradients,
  * residuals and messages are float as in every other task, because they scale with the distance from the optimum. */

@@ -125,9 +125,9 @@ void ncf_room_close(struct ncf_room *room) {
     *room = (struct ncf_room){0};
 }
 
-/* In the room lie the rows of mf_user, of mf_item, and those of mlp_user and mlp_item side by side. */
+/* room->rows holds the rows of mf_user, those of mf_item, and those of mlp_user and mlp_item side by side. */
 struct place {
-    size_t first, stride; /* where the first example's row is, and how far it is to the next one's */
+    size_t first, stride; /* index of the first example's row, and distance to the next row */
 };
 
 static struct place place_of(const struct ncf_net *net, enum table table, size_t count) {
@@ -191,12 +191,12 @@ static sg_tensor *linear(const struct ncf_pass *p, sg_tensor *in, float *g, size
     return sg_linear(p->scope, in, w, task_layers_tensor(layers, l + 1, p->scope, p->x, g, outputs, 0));
 }
 
-/* What a batch takes from the tables: [count, factors] twice, [count, mlp[0]]. */
+/* The rows of a batch from the tables: [count, factors] twice, [count, mlp[0]]. */
 struct inputs {
     sg_tensor *user, *item, *deep;
 };
 
-/* Rows in the room, from its number `at` on, of `width` numbers each. */
+/* A tensor of rows of `width` numbers each, which begin at room->rows[at]. */
 static sg_tensor *in_room(const struct ncf_pass *p, size_t at, size_t rows, size_t width, const float *g) {
     const int64_t shape[2] = {(int64_t)rows, (int64_t)width};
     return sg_tensor_parameter(p->scope, p->room->rows + at, g ? p->room->gradient + at : NULL, shape, 2);

@@ -46,7 +46,7 @@ SG_CHECKED sg_status ncf_net_open(struct ncf_net *out, const char *mlp, size_t b
  * layer. */
 void ncf_net_start(const struct ncf_net *net, uint64_t seed, float *x);
 
-/* Room for one thread's passes, in host memory. */
+/* Buffers for one thread's passes, in host memory. */
 struct ncf_room {
     float *rows, *gradient; /* [chunk][ncf_net_row] of a batch and their gradients; NULL where dense */
     int64_t *user, *item;   /* [chunk] of a batch; NULL where not */
@@ -73,8 +73,8 @@ SG_CHECKED sg_status ncf_net_score(const struct ncf_pass *p, const uint32_t *use
                                    float *logit, struct sg_error *err);
 
 /* Mean binary cross-entropy of a batch; its gradient is added to g [d]. loss [ncf_net_chunks], in memory of the scope's
- * device, receives each chunk's part, whose sum in double, one after another, is the batch's. On a GPU nothing waits.
- * The caller's scope is left empty. */
+ * device, receives each chunk's part, whose sum in double, one after another, is the batch's. On a GPU the call does
+ * not wait. The caller's scope is empty afterwards. */
 SG_CHECKED sg_status ncf_net_gradient(const struct ncf_pass *p, const uint32_t *user, const uint32_t *item,
                                       const float *label, size_t count, float *g, float *loss, struct sg_error *err);
 

@@ -10,7 +10,7 @@
 #include "task_data.h"
 #include "task_net.h"
 
-/* What a worker contributes to an evaluation. */
+/* A worker's sums for an evaluation. */
 enum { SHARE_USERS, SHARE_HITS, SHARE_NDCG, SHARES };
 enum { CUTOFF = 10 };
 
@@ -151,7 +151,7 @@ static cJSON *ncf_dataset(const struct sg_task *t) {
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 
-/* Notes what the gradient wrote: the rows of the batch's users and items in the tables, and all that is no table. */
+/* Records what the gradient wrote: the rows of the batch's users and items in the tables, and all that is no table. */
 static void note_touched(struct sg_task *t, size_t local, const struct batch *b) {
     const struct ncf_net *net = &t->net;
     struct sg_range *range = t->range[local];

@@ -1,4 +1,4 @@
-/* task_base.c: what is the same for every task: opening and closing it, its parameters, what a result says of it. */
+/* task_base.c: what all tasks share: opening and closing, the parameters, the description in a result. */
 #include <stdlib.h>
 #include <string.h>
 

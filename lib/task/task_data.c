@@ -1,4 +1,4 @@
-/* task_data.c: which data a task reads. Loading them and only asking which they are use the same answer. */
+/* task_data.c: which data a task reads, decided once for loading and for identifying them. */
 #include "task_data.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* task_layers.c: the parameter tensors of a network: their names, places and start values. */
+/* task_layers.c: the parameter tensors of a network: their names, offsets and start values. */
 #include "task_layers.h"
 
 #include <stdarg.h>

@@ -17,7 +17,7 @@ struct task_layers {
 
 /* Adds a tensor of rows x columns numbers. */
 void task_layers_add(struct task_layers *layers, size_t rows, size_t columns, const char *name, ...) SG_PRINTF(4, 5);
-/* What the trainer is told of them; it is valid as long as *layers, which must not move. */
+/* The layers as the trainer uses them; valid as long as *layers, which must not move. */
 struct sg_layout task_layers_layout(struct task_layers *layers);
 
 /* x [d]: the numbers of tensor i <- uniform on +-bound, from a random stream of the tensor's own. */

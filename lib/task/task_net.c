@@ -1,4 +1,4 @@
-/* task_net.c: the frame of a task that trains a network by libtorch: its scopes, losses, gradients and evaluations. */
+/* task_net.c: shared code of tasks that train a network with libtorch: scopes, losses, gradients and evaluations. */
 #include "task_net.h"
 
 #include <stdlib.h>

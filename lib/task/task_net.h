@@ -15,13 +15,13 @@ struct task_turn {
     size_t worker, local; /* its number among all workers, and among those of this rank */
     uint64_t step;        /* of a gradient */
     int thread;           /* below base.threads */
-    sg_scope *scope;      /* of the thread; what is left in it is freed afterwards */
+    sg_scope *scope;      /* of the thread; its remaining tensors are freed afterwards */
 };
 
 /* What the task itself does; neither is NULL. */
 struct task_net_ops {
-    /* g [d] <- the gradient. g is zeros, but for a task that says what it touched. loss [parts] <- the parts of the
-     * batch's loss, in the kernels' memory. */
+    /* g [d] <- the gradient. On entry g is zeros, unless the task returns its touched ranges. loss [parts] <- the parts
+     * of the batch's loss, in the kernels' memory. */
     sg_status (*gradient)(sg_task *t, const struct task_turn *turn, float *g, float *loss, struct sg_error *err);
     /* share [n_shares], which is zeros <- what the worker contributes to an evaluation, on its own thread beside other
      * workers'. */

@@ -208,7 +208,7 @@ static const struct sg_key recorded_key[] = {
 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
-/* The lists of a kind, which are named by it, and its question of data. */
+/* The members of a kind that are named after it: its lists, and its `identify`. */
 #define OF(kind)                                                                                                       \
     .key = kind##_key, .n_keys = COUNT(kind##_key), .constant = kind##_constant,                                       \
     .n_constants = COUNT(kind##_constant), .identify = task_identify_##kind

@@ -9,7 +9,7 @@
 static const double CHECKPOINT_EVERY_S = 60;
 static const double SAVE_BYTES_PER_S = 1e8; /* a slow disk's, until a checkpoint was timed */
 
-/* The columns while nothing is known of a step: null, or 0 where a column counts what was sent so far. */
+/* The columns before a step is measured: null, or 0 for a column that counts what was sent so far. */
 static void clear_columns(double value[SG_COLUMNS]) {
     for (size_t i = 0; i < SG_COLUMNS; i++)
         value[i] = sg_common_metrics[i].of_step ? NAN : 0;
@@ -27,7 +27,7 @@ static sg_status record_start(struct train *t, struct sg_error *err) {
 static sg_status record(struct train *t, const struct sg_outcome *outcome, sg_status *recorded, struct sg_error *err) {
     double value[SG_COLUMNS];
     sg_status status = SG_OK;
-    clear_columns(value); /* what no part below measures at this step stays null */
+    clear_columns(value); /* columns that nothing below measures stay null */
     train_account(t, outcome, value);
     if (!train_records(t, t->step))
         return SG_OK;

@@ -25,7 +25,7 @@ struct check {
     size_t n_findings;
 };
 
-/* Is this cell the first of its label? Cells that differ only in their seed follow each other. */
+/* True if this cell is the first of its label. Cells that differ only in their seed are neighbours. */
 static bool first_of_label(const struct check *c, size_t i) {
     return i == 0 || strcmp(c->cells[i].label, c->cells[i - 1].label) != 0;
 }
@@ -65,8 +65,8 @@ static sg_status add_finding(struct check *c, size_t cell, const struct sg_node 
     return SG_OK;
 }
 
-/* Where the recipe says what a task could not be opened with. Tasks begin with the key where one is at fault, "task.l2:
- * …", and with the number of workers where these are too many. */
+/* The recipe's value that caused the error of opening a task. Its message may begin with the key at fault, "task.l2:
+ * …", or with the number of workers if there are too many. */
 static const struct sg_node *place_of_task(const struct sg_node *cell, const struct sg_error *why) {
     if (strncmp(why->msg, "task.", 5) == 0) {
         char key[64];
@@ -80,7 +80,7 @@ static const struct sg_node *place_of_task(const struct sg_node *cell, const str
     return sg_node_get(cell, data ? "task.dataset" : why->status == SG_ERR_UNSUPPORTED ? "task.kind" : "task");
 }
 
-/* Finds what is wrong with a cell whose task is open, and writes it into why. */
+/* Checks a cell whose task is open, and writes the mistake into why. */
 static sg_status judge(struct train *t, struct sg_error *why) {
     sg_method *method = NULL;
     sg_status status = train_choose(t, why);
@@ -121,7 +121,7 @@ static sg_status check_task(struct check *c, size_t from, struct sg_error *err) 
             continue;
         how.cell = &c->cells[i];
         if (opened == SG_OK)
-            train_read_task_facts(&t); /* without the constants of the cell before */
+            train_read_task_facts(&t); /* removes the constants of the previous cell */
         if (opened != SG_OK)
             status = add_finding(c, i, place_of_task(&how.cell->resolved, &why), why.msg, err);
         else if (judge(&t, &why) != SG_OK)
@@ -132,7 +132,7 @@ static sg_status check_task(struct check *c, size_t from, struct sg_error *err) 
     return status;
 }
 
-/* Tells a problem as one text. It names the methods that have it, unless all do or the text names its method itself. */
+/* Reports a problem as one text, with the methods that have it unless all do or the text already names its method. */
 static void tell(const struct check *c, const struct finding *f) {
     char *text = NULL;
     size_t size = 0;

@@ -26,7 +26,7 @@ struct preamble {
     char series_sha256[64], inputs_sha256[64]; /* inputs_sha256 is zeros if nothing is recorded */
     uint64_t step, series_bytes, d, x_bytes, optimizer_floats, workers, has_residual, common_bytes,
         workers_bytes,              /* of all workers together */
-        is_recorded,                /* was a recording written up to here? */
+        is_recorded,                /* 1 = a recording was written up to here */
         segments_bytes, byte_order; /* byte_order is 1 for a reader with the writer's order of bytes */
     struct totals totals;
 };
@@ -45,7 +45,7 @@ static void put(struct sink *s, const void *data, size_t bytes) {
     sg_sha256_add(&s->hash, data, bytes);
 }
 
-/* How many bytes one worker has. A method may keep more for one than for another. */
+/* The bytes of one worker's state. Workers of a method may have states of different sizes. */
 struct sizes {
     size_t residual, task, method;
 };
@@ -68,14 +68,14 @@ static size_t common_bytes(const struct train *t) {
     return task_common_bytes(t) + sg_method_common_bytes(t->method) + train_monitor_bytes(t);
 }
 
-/* Writes which program and which data the run has, cut to the room. A checkpoint of others is of no use to it. */
+/* Writes the identity of the run's program and data, cut to fit. A checkpoint with another identity is ignored. */
 static void identify(char out[IDENTITY_CHARS], const struct sg_cell *cell, const cJSON *dataset) {
     char data[SG_DATASET_IDENTITY], program[SG_CELL_IDENTITY];
     memset(out, 0, IDENTITY_CHARS);
     snprintf(out, IDENTITY_CHARS, "%.31s %.31s", sg_cell_identity(program, cell), sg_dataset_identity(data, dataset));
 }
 
-/* Are both alike up to the first blank, which is the program's part? */
+/* True if both are equal up to the first blank, where the program's part ends. */
 static bool begins_alike(const char *then, const char *now) {
     return strncmp(then, now, strcspn(now, " ") + 1) == 0;
 }
@@ -208,8 +208,8 @@ sg_status train_save(struct train *t, struct sg_error *err) {
     return sg_comm_agree(t->comm, status, err);
 }
 
-/* Checks everything before anything is taken over. *ours: was the checkpoint written by a program with the same numbers
- * from the same data? If not, it is ignored, and that is no error. *same_program: then only the data are others. */
+/* Checks the whole checkpoint before any of it is used. *ours: a program of the same identity wrote it with the same
+ * data; any other checkpoint is ignored, without an error. *same_program: its program has the same identity. */
 static sg_status check(bool *ours, bool *same_program, const struct train *t, const char *data, size_t length,
                        struct sg_error *err) {
     const char *path = t->options->checkpoint;
@@ -292,7 +292,7 @@ sg_status train_load(struct train *t, bool *found, struct sg_error *err) {
         present = false;
         status = train_series_go_on(t, 0, NULL, err);
     }
-    char lead = present; /* rank 0 decides; a rank that cannot see the file says so */
+    char lead = present; /* rank 0 decides; a rank that cannot read the file fails */
     status = sg_comm_agree(t->comm, status, err);
     SG_DO(status, sg_comm_broadcast(t->comm, &lead, 1, err));
     if (status == SG_OK && lead) {

@@ -52,7 +52,7 @@ static sg_status choose_rate(struct train *t, struct sg_error *err) {
     return SG_OK;
 }
 
-/* The only parameter that a method gives, else the method: where a value stands that the compressor refuses. */
+/* The position of a value that the compressor refuses: the method's parameter if it gives only one, else the method. */
 static const struct sg_node *parameter_of(const struct sg_node *method, const struct sg_compressor_ops *ops) {
     const struct sg_node *only = NULL;
     for (size_t i = 0; i < ops->n_params; i++) {
@@ -66,7 +66,7 @@ static const struct sg_node *parameter_of(const struct sg_node *method, const st
     return only ? only : method;
 }
 
-/* Remark 5: |e|^2 <= gamma^2 nu^2, in the units of the residual; not where residuals sum up what several steps lost. */
+/* Remark 5: |e|^2 <= gamma^2 nu^2, in the residual's units. It does not hold if residuals sum the losses of steps. */
 static void add_error_bound(struct train *t) {
     const struct sg_method_config *m = &t->config;
     if (!(m->compressor->traits & SG_TRAIT_ABSOLUTE) || !m->compressor->bound || m->controller ||
@@ -74,11 +74,11 @@ static void add_error_bound(struct train *t) {
         return;
     const double scale = t->config.feedback.rule->in_updates ? train_schedule_largest(&t->plan.schedule) : 1;
     const double bound = scale * scale * m->compressor->bound(m->param, t->d);
-    if (!isnan(bound)) /* a budget has none */
+    if (!isnan(bound)) /* a compressor with a budget has no bound */
         add_constant(t, SG_CONSTANT_ERROR_BOUND, bound);
 }
 
-/* What the method's check has a message about. */
+/* The value of the cell that a message of the method's check is about. */
 static const struct sg_node *place_of_method(const struct sg_cell *cell, const char *message) {
     const struct sg_node *at = sg_method_place(cell->method, message);
     if (at == cell->method && strncmp(message, "error-feedback", strlen("error-feedback")) == 0)

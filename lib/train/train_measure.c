@@ -60,7 +60,7 @@ static void measure_layers(const struct train *t, size_t w, double *value) {
     }
 }
 
-/* Is this column recorded after the step at hand? */
+/* True if this column is recorded after the present step. */
 static bool records(const struct train *t, enum sg_column column) {
     return t->series.wants[column] && train_records(t, t->step + 1);
 }
@@ -87,7 +87,7 @@ void train_measure_residual(struct train *t, size_t w, const float *g) {
             note[NOTE_COMPRESSION_ERROR] = (double)NAN;
         else if (sg_method_splits(t->method))
             note[NOTE_COMPRESSION_ERROR] = compression_error(t, w, g, note[NOTE_ERROR_NORM]);
-        else if (!e || t->config.feedback.rule->keep) /* nothing tells what was lost */
+        else if (!e || t->config.feedback.rule->keep) /* the loss cannot be computed */
             note[NOTE_COMPRESSION_ERROR] = (double)NAN;
         else
             note[NOTE_COMPRESSION_ERROR] = worker->input_square > 0 ? note[NOTE_ERROR_NORM] / worker->input_square : 0;

@@ -1,4 +1,4 @@
-/* train_monitor.c: measures at recorded steps what compressors really lose, and holds it against the class that they
+/* train_monitor.c: measures the error of compressors at recorded steps, and checks it against the class that they
  * declare. results/DEFINITIONS.md has the formulas of the columns, lib/FORMULAS.md the rules by which a class is left.
  *
  * Every worker's numbers go to rank 0, which adds them up in the order of the workers. So they have the same bits for
@@ -16,27 +16,27 @@
 enum measure { SQUARE, LOST, ALONG, LARGEST, MEASURES };
 
 static const double SIGMAS = 5;
-static const double LEAST_STEPS = 30; /* fewer tell too little of their own deviation */
+static const double LEAST_STEPS = 30; /* with fewer, the estimated deviation is too uncertain */
 static const double RARE = 15;        /* exp(-15) is as unlikely as 5 sigmas */
 static const double SLACK = 0x1p-20;  /* what rounding to floats may add, a share of what is allowed */
-/* What is rounding only: a share of |p|^2, and of every number the square of the least normal float, below which floats
- * have too few bits for what a class promises. */
+/* Errors that are rounding only: a share of |p|^2, and for every number the square of the smallest normal float, below
+ * which floats have too few bits to meet the bound of a class. */
 static const double NOTHING = 0x1p-40, LEAST_SQUARE = 0x1p-252;
 
-/* The mean and the sum of squares around it of one number a recorded step, and how large it was or may have been. */
+/* Statistics of one number over recorded steps: mean, sum of squared deviations, and the largest (possible) value. */
 struct tally {
     double mean, squares, most;
 };
 
-/* The ways to leave a class. */
+/* The ways in which a compressor can violate its class. */
 enum departure { BEYOND_BOUND, BEYOND_BOUND_IN_MEAN, BIASED, DEPARTURES };
 
-/* The first time that a class was left. step = 0: it never was. */
+/* The first violation of a class. step = 0: there was none. */
 struct finding {
     double step, steps, layer, worker, value, sigma; /* steps: how many were recorded by then */
 };
 
-/* What goes on from step to step. All are doubles, so that a checkpoint copies them. */
+/* The state that lasts from step to step. All members are doubles, so that a checkpoint copies them. */
 struct sums {
     double steps;
     struct tally error, bias; /* of all layers together */
@@ -50,7 +50,7 @@ struct monitor {
     double *mine;         /* [workers of this rank][MEASURES][layers] */
     double *all;          /* [workers][MEASURES][layers], on rank 0 */
     double *share, *bias; /* [layers] of this step, means over workers */
-    struct sums *sums;    /* rank 0's count; the others have what their checkpoint had */
+    struct sums *sums;    /* only rank 0's are used; other ranks keep those of their checkpoint */
 };
 
 const struct recorded *train_monitored(const struct train *t) {
@@ -217,8 +217,8 @@ static void add_worker(struct train *t, size_t worker, double value[SG_COLUMNS],
         fmax(value[SG_COLUMN_COMPRESSION_ERROR_MAX], ratio(all[LOST], all[SQUARE]));
 }
 
-/* Holds the means so far against what is declared of them. A draw of chance 1/R may be worth R, so a mean of few steps
- * is far off as long as none came; that is what RARE is for. */
+/* Checks the means so far against the declared class. A draw of probability 1/R may have a value of order R, so a mean
+ * is far off until one has occurred; RARE allows for that. */
 static void judge_means(struct train *t) {
     const struct monitor *m = t->monitor;
     const struct sums *s = m->sums;

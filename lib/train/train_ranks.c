@@ -1,5 +1,5 @@
-/* train_ranks.c: do all ranks run the same, and do they end with the same parameters? A rank of its own would take part
- * in every exchange, and the result would be a mixture under the name of rank 0's run. */
+/* train_ranks.c: checks that all ranks run the same and end with the same parameters. A rank with another program or
+ * recipe would take part in every exchange, and the result would be a mixture under the name of rank 0's run. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,12 +1,12 @@
-/* train_segments.c: the segments of a run. A segment is what one process did of it, from its start or a checkpoint up
- * to the next stop. Each may run on another machine, so the run says of every segment where it ran. */
+/* train_segments.c: the segments of a run. A segment is the part that one process ran, from the start or a checkpoint
+ * to the next stop. Each may run on another machine, so the run records the machine of every segment. */
 #include <string.h>
 
 #include "sg_clock.h"
 #include "sg_result.h"
 #include "train_state.h"
 
-/* This process so far. "processor" is what computes the gradients: the GPU, or the CPU's model. */
+/* This process's segment so far. "processor" computes the gradients: the GPU, or the CPU's model. */
 static cJSON *present_segment(const struct train *t) {
     cJSON *host = train_host_json(t);
     cJSON *out = SG_OBJECT(SG_NUMBER("from_step", (double)t->first_step), SG_NUMBER("to_step", (double)t->step),

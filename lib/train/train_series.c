@@ -74,7 +74,7 @@ static cJSON *layers_json(const struct sg_layout *layout) {
     return out;
 }
 
-/* On a GPU work goes on while the host's time passes, so its phases are not known. */
+/* A GPU works in parallel with the host, so the host's clock cannot measure the phases of a step. */
 static cJSON *phases_json(const struct train *t) {
     static const char *const name[PHASES] = {"gradient", "compression", "exchange", "update"};
     cJSON *out = t->device.gpu ? NULL : cJSON_CreateObject();

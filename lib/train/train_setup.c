@@ -101,7 +101,7 @@ sg_status train_open_method(sg_method **out, const struct train *t, size_t count
     return sg_method_open(out, &config, err);
 }
 
-/* An error gets the place in the recipe, or the --set, of the value that the data show to be wrong. */
+/* Adds to an error the position, in the recipe or a --set, of the value that the data show to be wrong. */
 static sg_status choose_and_place(struct train *t, struct sg_error *err) {
     char place[512];
     sg_status status = train_choose(t, err);
@@ -151,7 +151,7 @@ static bool allocate_buffers(struct train *t) {
     return whole;
 }
 
-/* Workers that take turns have all threads for their compression. */
+/* Workers that run one after another compress with all threads. */
 static sg_status allocate(struct train *t, struct sg_error *err) {
     t->n_gradients = t->info->parallel_workers ? (size_t)t->threads : 1;
     t->worker_exec = t->exec;
@@ -175,7 +175,7 @@ void train_notice(const struct train *t, const char *format, ...) {
         t->options->notice(text);
 }
 
-/* Tells the user if the data are not what their name says; results name them, too. */
+/* Notifies the user if the data are not the named set's own; results record it, too. */
 static void announce_data(const struct train *t) {
     cJSON *facts = sg_task_describe(t->task);
     const char *name = sg_json_string(facts, "dataset.name", "");

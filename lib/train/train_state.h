@@ -1,4 +1,4 @@
-/* train_state.h: one run while it goes on; private to lib/train. */
+/* train_state.h: the state of one run, and the functions on it; private to lib/train. */
 #ifndef SG_TRAIN_STATE_H
 #define SG_TRAIN_STATE_H
 
@@ -11,7 +11,7 @@
 #include "sg_stats.h"
 #include "sg_train.h"
 
-/* The numbers that a worker tells all ranks in the exchange. */
+/* The numbers of a worker that the exchange brings to all ranks. */
 enum note { NOTE_ERROR_NORM, NOTE_ERROR_MAX, NOTE_COMPRESSION_ERROR, NOTE_TRAIN_LOSS, NOTE_METHOD };
 
 /* What `record.layers` adds to a recorded step for every layer of the task. */
@@ -52,7 +52,7 @@ struct row {
 
 /* One worker of this rank. Its residual lies in the kernels' memory, and so does its message. */
 struct worker {
-    float *residual;            /* [d]; NULL = there is no feedback, or nothing is ever kept */
+    float *residual;            /* [d]; NULL = there is no feedback, or it never keeps anything */
     struct sg_message message;  /* of this step */
     double note[SG_COMM_NOTES]; /* what all ranks learn about the worker at this step */
     struct sg_error error;      /* of this step */
@@ -118,11 +118,11 @@ struct train {
     struct sg_constant constant[SG_TASK_CONSTANTS + SG_COMMON_CONSTANTS]; /* for expressions and the header */
     size_t n_constants;
 
-    /* The value of the cell that train_choose looked at last: an error stands there. */
+    /* The value of the cell that train_choose read last: the position of an error. */
     const struct sg_node *at;
     struct plan plan;
     double parameter[SG_METHOD_NUMBERS];     /* to which config points */
-    struct sg_method_config config;          /* what the cell says about the method; train_open_method adds the rest */
+    struct sg_method_config config;          /* from the cell; train_open_method adds the rest */
     size_t whole[2];                         /* the offsets of the one layer in `model` scope */
     const struct sg_wire_encoding *encoding; /* for positions; NULL = auto */
     struct optimizer optimizer;
@@ -137,18 +137,18 @@ struct train {
     float **gradient;      /* [n_gradients] one for each thread if workers run in parallel, else one */
     size_t n_gradients;
     float *sum;     /* [d] */
-    void *shared_x; /* x, while a worker's own parameters stand in its place; NULL = workers have none of their own */
+    void *shared_x; /* a copy of x while the task's x holds one worker's parameters; NULL = all workers share x */
 
     uint64_t step;                 /* how many steps are finished */
     uint64_t first_step;           /* how many were finished when this process began */
-    int stop;                      /* what stopped the run, on any rank: as train_stop_asked says */
+    int stop;                      /* why the run stopped, on any rank, as train_stop_asked returns it */
     char started_at[21];           /* this process, in UTC */
     double loop_s;                 /* when its first step began */
-    double longest_step_s, save_s; /* what a step took at most so far, and the last checkpoint */
+    double longest_step_s, save_s; /* seconds of the longest step so far, and of the last checkpoint */
     cJSON *segments;               /* the segments before this process, from the checkpoint; NULL = none */
     double gamma;                  /* learning rate of this step */
-    bool led;                      /* has worker 0, which is here, its gradient of this step already? */
-    struct sg_control mine;        /* what this rank says in the exchanges of this step */
+    bool led;                      /* worker 0 is on this rank and already has its gradient of this step */
+    struct sg_control mine;        /* what this rank sends with the exchanges of this step */
     struct sg_outcome *outcome;    /* of this step's last exchange */
     struct sg_volume volume;       /* of all its exchanges */
     double lambda;                 /* threshold of this step; NaN = there is none */
@@ -160,20 +160,20 @@ struct train {
     char inputs_sha256[65]; /* of the recording up to the checkpoint from which the run goes on; "" = there is none */
 };
 
-/* Is this worker one of this rank? */
+/* True if this rank hosts the worker. */
 static inline bool train_hosts(const struct train *t, size_t worker) {
     return worker >= t->first && worker < t->first + t->count;
 }
 
-/* Tells the user what should be known; on rank 0. */
+/* Calls options->notice with a message for the user; on rank 0. */
 void train_notice(const struct train *t, const char *format, ...) SG_PRINTF(2, 3);
 
-/* Set-up is collective, and a failure is known to all ranks. Teardown frees what there is. */
+/* Set-up is collective, and all ranks return its failure. Teardown also frees a run that is set up in part. */
 sg_status train_setup(struct train *t, struct sg_error *err);
 void train_teardown(struct train *t);
 /* The parts of set-up that concern this rank only, in their order: choose the kernels; find the task's table and the
- * columns to record; open the task; take over its facts and constants; hold what the cell asks for against them. Then
- * open the method, for the first `count` workers of this rank. */
+ * columns to record; open the task; read its facts and constants; check the cell against them. Then open the method,
+ * for the first `count` workers of this rank. */
 sg_status train_choose_kernels(struct train *t, struct sg_error *err);
 sg_status train_find_task(struct train *t, struct sg_error *err);
 sg_status train_open_task(struct train *t, struct sg_error *err);
@@ -182,19 +182,19 @@ sg_status train_choose(struct train *t, struct sg_error *err);
 sg_status train_open_method(sg_method **out, const struct train *t, size_t count, struct sg_error *err);
 /* Copies out of the kernels' memory. Its error is that of a device that failed. */
 sg_status train_get(const struct train *t, void *host, const void *from, size_t bytes, struct sg_error *err);
-/* Waits for the results that were asked for `later` of the kernels. */
+/* Waits for the results of the kernels' calls named `later`. */
 sg_status train_wait(const struct train *t, struct sg_error *err);
 sg_status train_x_hash(const struct train *t, char hex[65], struct sg_error *err);
 
-/* train_ranks.c. train_ranks_agree: do all ranks run the same cell, with the same program and plug-ins, on the same
- * data and kind of device? train_ranks_verify: do all have the same x, once the run is over? The error names a rank
- * that differs from rank 0, and what differs. Both are collective; of the first the caller still has to agree on the
- * status. */
+/* train_ranks.c. train_ranks_agree checks that all ranks run the same cell, with the same program and plug-ins, on the
+ * same data and kind of device; train_ranks_verify that all have the same x after the run. The error names a rank that
+ * differs from rank 0, and what differs. Both are collective. The ranks must still agree on the status of
+ * train_ranks_agree. */
 sg_status train_ranks_agree(struct train *t, struct sg_error *err);
 sg_status train_ranks_verify(struct train *t, struct sg_error *err);
 
-/* train_gpu.c: the device of a run. train_gpu_open chooses a GPU and its kernels. train_fail_device says what a device
- * failed with. */
+/* train_gpu.c: the device of a run. train_gpu_open chooses a GPU and its kernels. train_fail_device returns the error
+ * of a device that failed. */
 sg_status train_gpu_open(struct train *t, struct sg_error *err);
 sg_status train_fail_device(const struct train *t, struct sg_error *err);
 /* Where a run is made: this host with its GPU, and the version of CUDA, NULL without a GPU. */
@@ -207,27 +207,27 @@ struct train_schedule train_schedule_read(const struct sg_node *optimizer, doubl
 double train_schedule_rate(const struct train_schedule *s, double epoch);
 double train_schedule_largest(const struct train_schedule *s);
 
-/* Takes one step; collective. save: does this rank want a checkpoint? `earlier`: the status of its last record. */
+/* Takes one step; collective. save: 1 = this rank wants a checkpoint. `earlier`: the status of its last record. */
 sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_outcome *outcome, struct sg_error *err);
 
-/* What is recorded. train_measure_message takes the part of local worker w once a message is made, and
- * train_measure_residual once the residual is complete; g is its gradient, NULL if a step has several rounds. Its notes
- * are right after train_wait. train_account makes the trainer's columns from what all workers did. */
+/* Measurements for records. train_measure_message measures local worker w after each message, and
+ * train_measure_residual after its residual is complete; g is its gradient, NULL if a step has several rounds. Its
+ * notes are valid after train_wait. train_account makes the trainer's columns from what all workers did. */
 sg_status train_measure_message(struct train *t, size_t w, unsigned round, struct sg_error *err);
 void train_measure_residual(struct train *t, size_t w, const float *g);
 void train_account(struct train *t, const struct sg_outcome *outcome, double value[SG_COLUMNS]);
-/* The sum so far; NaN where feedback keeps no residual, because a sum of 0 would say that nothing was lost. */
+/* The sum so far; NaN where feedback keeps no residual, because 0 would mean that nothing was lost. */
 double train_total_error(const struct train *t);
 /* Collective: sets layers_all of rank 0. train_layers_json makes JSON of it and of the modes of layers. */
 sg_status train_collect_layers(struct train *t, struct sg_error *err);
 cJSON *train_layers_json(const struct train *t);
 
-/* What compressors really lose, and whether they leave their class. train_monitored: the first column about that; NULL
- * = none is recorded, and then the others do nothing. train_monitor_begin is called before each step, and
- * train_monitor_measure within it, after the last exchange of messages and before residuals are completed. At recorded
- * steps train_monitor_record, which is collective, gets rank 0's columns from all workers and warns. Checkpoints have
- * what it sums up; all ranks save and load the same number of bytes, of which rank 0's count. train_monitor_warnings is
- * NULL if there was no warning. */
+/* The measured error of compressors, and whether it violates their class. train_monitored: the first recorded column
+ * about it; NULL = there is none, and the other functions do nothing. train_monitor_begin is called before each step,
+ * and train_monitor_measure within it, after the last exchange of messages and before residuals are completed. At
+ * recorded steps train_monitor_record, which is collective, gets rank 0's columns from all workers and warns.
+ * Checkpoints hold its sums; all ranks save and load the same number of bytes, and only rank 0's are used.
+ * train_monitor_warnings is NULL if there was no warning. */
 const struct recorded *train_monitored(const struct train *t);
 sg_status train_monitor_open(struct train *t, struct sg_error *err);
 void train_monitor_close(struct train *t);
@@ -239,7 +239,7 @@ void train_monitor_save(const struct train *t, void *out);
 void train_monitor_load(struct train *t, const void *in);
 cJSON *train_monitor_warnings(const struct train *t);
 
-/* Is there a record after `step` steps, and does it have the task's columns? The answers are the same on every rank. */
+/* True if there is a record after `step` steps, or one with the task's columns. Every rank returns the same. */
 bool train_records(const struct train *t, uint64_t step);
 bool train_evaluates(const struct train *t, uint64_t step);
 /* Collective: brings the numbers mine [count][n] of this rank's workers to all [workers][n] on rank 0. */
@@ -248,7 +248,7 @@ sg_status train_collect(struct train *t, const double *mine, size_t n, double *a
 sg_status train_evaluate_shares(struct train *t, struct sg_error *err);
 
 /* The series, on rank 0; on other ranks these do nothing. train_series_go_on cuts it back to its first `bytes`, whose
- * hash must be `sha256` (64 digits); with 0 bytes any hash is right. train_record takes `layers` over. */
+ * hash must be `sha256` (64 digits); with 0 bytes the hash is ignored. train_record owns `take_layers` from then on. */
 sg_status train_series_go_on(struct train *t, uint64_t bytes, const char *sha256, struct sg_error *err);
 void train_series_hash(const struct train *t, char hex[65]);
 sg_status train_header(struct train *t, struct sg_error *err);
@@ -261,11 +261,10 @@ sg_status train_ending(struct train *t, const struct sg_train_report *report, co
 sg_status train_metrics(struct series *out, const struct sg_cell *cell, const struct sg_task_kind *task,
                         struct sg_error *err);
 
-/* A recording of what the compressors are given, or of the gradients. It is opened once the next step is known, gets
- * the part of all workers after each step, and is written to the disk before a checkpoint. recording_gradient takes a
- * copy of a local worker's gradient where these are recorded. recording_hash gives rank 0's hash of the file so far, 64
- * digits; "" = there is none. Those that return a status are collective. All do nothing if no recording is asked
- * for. */
+/* A recording of what the compressors are given, or of the gradients. It is opened when the next step is known, gets
+ * the data of all workers after each step, and is written to the disk before a checkpoint. recording_gradient copies a
+ * local worker's gradient if gradients are recorded. recording_hash gives rank 0's hash of the file so far, 64 digits;
+ * "" = there is none. Functions that return a status are collective. All do nothing if there is no recording. */
 const char *recording_path(const struct train *t); /* NULL = none is asked for */
 void recording_gradient(const struct train *t, size_t w, const float *g);
 sg_status recording_open(struct train *t, struct sg_error *err);
@@ -275,17 +274,17 @@ void recording_hash(const struct train *t, char hex[65]);
 sg_status recording_end(struct train *t, struct sg_error *err);
 void recording_close(struct train *t);
 
-/* Segments of a run (train_segments.c). train_segments_json: those before, and this one so far. train_segments_take has
- * those before from the checkpoint's text, and tells the user of a change of machines that can change the bytes. */
+/* Segments of a run (train_segments.c). train_segments_json: the earlier ones, and this one so far. train_segments_take
+ * reads them from the checkpoint's text, and notifies the user if another machine can change the bytes. */
 cJSON *train_segments_json(const struct train *t);
 sg_status train_segments_take(struct train *t, const char *text, size_t length, struct sg_error *err);
 
-/* Is this rank asked to stop after this step? The number of a signal, TRAIN_TIME_UP, or 0. */
+/* Why this rank must stop after this step: the number of a signal, TRAIN_TIME_UP, or 0 = it need not. */
 enum { TRAIN_TIME_UP = 1000 };
 int train_stop_asked(const struct train *t);
 
-/* Checkpoints; collective. *found is false if there is none to go on from. train_checkpoint_bytes: the size of one; 0 =
- * none is written. */
+/* Checkpoints; collective. *found is false if there is none to resume from. train_checkpoint_bytes: the size of one; 0
+ * = none is written. */
 size_t train_checkpoint_bytes(const struct train *t);
 sg_status train_save(struct train *t, struct sg_error *err);
 sg_status train_load(struct train *t, bool *found, struct sg_error *err);

@@ -15,7 +15,7 @@ static void charge_time(struct worker *w, enum phase phase, double since_s) {
     w->spent[phase] += sg_clock_s() - since_s;
 }
 
-/* Puts a worker's own parameters, x less the offset, in the place of x, of which shared_x becomes a copy. */
+/* Replaces x by a worker's own parameters, x - offset, after copying x to shared_x. */
 static void apply_worker_offset(struct train *t, const float *offset) {
     void *x = sg_task_x(t->task);
     memcpy(t->shared_x, x, sg_task_x_bytes(t->task));
@@ -41,8 +41,8 @@ static sg_status worker_gradient(struct train *t, size_t w, float *g) {
     return worker->error.status;
 }
 
-/* Takes the training loss of a worker. A loss that is not finite tells more than the gradient behind it, so its error
- * takes the place of the message's. */
+/* Reads the training loss of a worker. A non-finite loss explains more than its gradient does, so its error replaces
+ * the message's. */
 static void read_batch_loss(struct train *t, size_t w) {
     struct worker *worker = &t->worker[w];
     const double loss = worker->note[NOTE_TRAIN_LOSS] = t->task_ops->batch_loss(t->task, t->first + w);
@@ -51,7 +51,7 @@ static void read_batch_loss(struct train *t, size_t w) {
                       (unsigned long long)t->step, loss);
 }
 
-/* Takes the losses of this rank's workers that have a gradient. They are asked for together, as a GPU is waited for. */
+/* Reads the losses of this rank's workers that have a gradient, all at once, because a GPU must be waited for. */
 static void read_batch_losses(struct train *t) {
     struct sg_error device;
     const bool arrived = train_wait(t, &device) == SG_OK;
@@ -66,7 +66,7 @@ static void read_batch_losses(struct train *t) {
     }
 }
 
-/* Puts a worker's message into the exchange, if making it went well, and keeps how that went. */
+/* Puts a worker's message into the exchange if it was made without error, and stores the error of either. */
 static sg_status put_message(struct train *t, size_t w, sg_status status) {
     struct worker *worker = &t->worker[w];
     if (status == SG_OK && sg_method_sends(t->method))
@@ -99,8 +99,8 @@ static void worker_step(struct train *t, size_t w, float *g) {
         worker_message(t, w, g);
 }
 
-/* For a controller that goes by worker 0's gradient: computes that gradient first and lets every rank know its squares.
- * After a failure from before the rank still takes part, because the others wait in the collective calls. */
+/* For a controller that depends on worker 0's gradient: computes it first and broadcasts its squares to all ranks. A
+ * rank that failed earlier still takes part, because the others wait in the collective calls. */
 static sg_status lead(void *of, double *square, struct sg_error *err) {
     struct train *t = of;
     float *g = t->gradient[0];
@@ -141,7 +141,7 @@ static sg_status first_messages(struct train *t, struct sg_error *err) {
     if (t->led)
         worker_message(t, 0, t->gradient[0]);
     const int threads = t->info->gradient_flops * (double)t->count < PARALLEL_FLOPS ? 1 : t->threads;
-    if (!t->info->parallel_workers || t->shared_x) { /* in the order that batches are prepared in; x has one place */
+    if (!t->info->parallel_workers || t->shared_x) { /* in turn: batches are prepared in this order; x is one */
         for (size_t w = begin; w < t->count; w++)
             worker_step(t, w, t->gradient[0]);
     } else if (threads == 1) {
@@ -192,8 +192,8 @@ static void update(struct train *t) {
     t->kernels->update(&t->exec, &u);
 }
 
-/* Ends an exchange. The last one of a step also tells the notes of the workers. A failure of the exchange itself ends
- * the run, because the other ranks do not know it. */
+/* Ends an exchange; `tell` = it sends the workers' notes, as the last one of a step does. A failure of the exchange
+ * itself ends the run, because the other ranks may not have it. */
 static sg_status end_exchange(struct train *t, bool tell, struct sg_error *err) {
     struct sg_error trouble;
     const double start_s = sg_clock_s();
@@ -254,7 +254,7 @@ static sg_status add_again(struct train *t, struct sg_error *err) {
     return status;
 }
 
-/* Completes residuals that need the sum. Their norms are told in an exchange of their own. */
+/* Completes residuals that need the sum. A separate exchange, without messages, sends their norms. */
 static sg_status keep(void *of, struct sg_error *err) {
     struct train *t = of;
     const sg_status status = add_again(t, err);
@@ -270,7 +270,7 @@ static sg_status keep(void *of, struct sg_error *err) {
     return end_exchange(t, true, err);
 }
 
-/* What all workers did. */
+/* Sets *spent to what all workers sent in this step. */
 static void spend(void *of, struct sg_spent *spent) {
     struct train *t = of;
     *spent = (struct sg_spent){.entries = t->volume.elements_mean, .bits = t->volume.bits_mean};
@@ -280,7 +280,7 @@ static void spend(void *of, struct sg_spent *spent) {
     t->lambda = sg_method_threshold(t->method);
 }
 
-/* `earlier` is the status of this rank's last record. Only rank 0 records, so the others learn of a failure here. */
+/* `earlier` is the status of this rank's last record. Only rank 0 records, and the step sends its error to all. */
 sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_outcome *outcome, struct sg_error *err) {
     static const struct sg_drive_hooks hooks = {lead, exchange, measure_inputs, keep, spend};
     const struct sg_drive drive = {
