@@ -21,18 +21,18 @@ struct sg_tune {
     const char *metric;          /* --metric; NULL = the first series of the recipe that its task measures */
     double tolerance;            /* --tolerance; NaN = the action's own */
     bool padded;                 /* match-density: a step counts as its largest message, not as the mean over workers */
-    const char *budgets;         /* match-bytes: shares of what no compression sends, with commas between them */
+    const char *budgets;         /* match-bytes: shares of the bytes sent without compression, separated by commas */
     const char *recording;       /* oracle: the path of the recording */
     const char *rule;            /* rule: "simple" or "estimated" */
     size_t points, repeats; /* rule: at how many points the pilot is measured, and how often each worker draws there */
     const char *bandwidths; /* when: of the networks, Gbit/s, ascending, with commas between; NULL = 0.1 to 100 */
-    const char *clusters;   /* when: their numbers of workers, likewise; NULL = 4 to 256 */
+    const char *clusters;   /* when: numbers of workers, ascending, with commas between; NULL = 4 to 256 */
     double target;          /* when: the metric to reach; NaN = the baseline's, within the tolerance */
     const char *candidates; /* advise: "built-in" methods or those of the "recipe"; NULL = built-in */
-    bool emits;             /* advise: give a recipe, too */
-    size_t columns;         /* a line of the terminal; 0 = none, so tables have 80 and an answer is one line */
-    bool dry_run;           /* check, and `say` what would be tuned; run nothing and give no result */
-    void (*say)(const char *text);               /* told what goes on, in one line; may be NULL */
+    bool emits;             /* advise: write a recipe, too */
+    size_t columns; /* width of the terminal; 0 = no terminal: tables are 80 wide, and the conclusion is not wrapped */
+    bool dry_run;   /* check, and report through `say` what would be tuned, without runs and result */
+    void (*say)(const char *text);               /* receives progress messages of one line each; may be NULL */
     bool (*begin)(void *grid_arg, size_t count); /* called before cells run; false = no memory; may be NULL */
     void (*end)(void *grid_arg);                 /* called after them; may be NULL */
     void (*progress)(const char *what, double done, double total); /* of the work in this process; may be NULL */
@@ -40,7 +40,7 @@ struct sg_tune {
     /* Set by the action, freed by sg_tune_free. */
     char failed[512]; /* methods for which nothing was found, and why, where the rest is whole; "" = there are none */
     char *text;       /* the recipe with the found values; NULL = the action gives no recipe */
-    /* Schema sparsebench/1 if cells are part of it, else sparsetune/1. Its "tune": {"action", …} says what was done. */
+    /* Schema sparsebench/1 if it contains cells, else sparsetune/1. Its "tune": {"action", …} describes the action. */
     cJSON *evidence;
     char *table; /* the evidence as a text for readers; NULL = the recipe is what readers get */
 };

@@ -8,20 +8,20 @@
 
 enum { ADVISE_REASON = 160 };
 
-/* Steps whose times differ by less count as equally long. */
+/* Two steps count as equally long if their times differ by less than this share. */
 #define ADVISE_ALIKE 0.05
 
 /* What may go wrong with a method, in the order in which tables name it. */
 enum advise_caution {
-    ADVISE_BIASED,   /* what it does not send is lost for good, and not at random */
+    ADVISE_BIASED,   /* biased and without feedback: what is not sent is lost, and not at random */
     ADVISE_NOISE,    /* unbiased, and without feedback */
     ADVISE_GROWS,    /* the residual is still growing when the recording ends */
     ADVISE_STARVED,  /* some layers sent nothing in the whole recording */
     ADVISE_UNEVEN,   /* some steps send much more than others */
     ADVISE_WORKERS,  /* some workers send much more than others */
     ADVISE_GATHERED, /* its messages cannot be added up on their way */
-    ADVISE_CONSTANT, /* it depends on a constant on the gradients' own scale */
-    ADVISE_SLOW,     /* compression takes longer than the exchange that it leaves */
+    ADVISE_CONSTANT, /* it has a constant that depends on the scale of the gradients */
+    ADVISE_SLOW,     /* compression takes longer than the remaining exchange */
     ADVISE_CAUTIONS
 };
 
@@ -29,81 +29,81 @@ enum advise_caution {
 struct advise_candidate {
     const struct sg_cell *cell;
     const struct sg_cell_outcome *outcome;
-    char why[ADVISE_REASON]; /* it is left out, and why, and the numbers below are NaN; "" = they are known */
+    char why[ADVISE_REASON]; /* why it is left out, the numbers below are then NaN; "" = it is measured */
     bool baseline;           /* the one without compression that others are compared with */
     double bytes;            /* that a worker sends at a step, mean over workers and steps */
     double error;            /* sum of |p - C(p)|^2 over the sum of |g|^2, on the gradient's scale */
-    double error_over_least; /* the first sum over the least that as many bits of entries allow; NaN = that is 0 */
+    double error_over_least; /* sum of |p - C(p)|^2 over its minimum for that many bits; NaN = that is 0 */
     double encode_s, add_s;  /* of a worker's message, measured here; of adding one message to the sum */
-    double coding_s;         /* both, of a step on the network */
-    double step_s;           /* modelled, of a step: all of it */
-    double exposed_s;        /* its waiting for exchanges */
-    double speedup;          /* step_s of the baseline over its own */
+    double coding_s;         /* encoding and decoding of a step on the network */
+    double step_s;           /* modelled duration of a step */
+    double exposed_s;        /* of step_s, the time spent waiting for exchanges */
+    double speedup;          /* step_s of the baseline over this step_s */
     bool caution[ADVISE_CAUTIONS];
-    size_t starved, layers; /* that sent nothing, of how many; 0 = not known */
-    double uneven;          /* standard deviation over mean of the entries of steps */
-    double longest;         /* the longest message over the mean */
-    bool within;            /* the tolerance */
-    size_t rank;            /* in the list, from 1; 0 = it is not in it */
+    size_t starved, layers; /* layers that sent nothing; number of layers, 0 = not known */
+    double uneven;          /* standard deviation over mean of the number of entries per step */
+    double longest;         /* the longest message of a step over its mean message, mean over steps */
+    bool within;            /* `error` is within the tolerance */
+    size_t rank;            /* position in the ranked list, from 1; 0 = not in the list */
 };
 
 struct advise {
     struct sg_tune *t;
     struct sg_grid_network network;
-    bool assumed;     /* the recipe has no network */
+    bool assumed;     /* the recipe has no network, so the network is assumed */
     bool own;         /* the candidates are the recipe's methods */
-    double tolerance; /* on `error` */
+    double tolerance; /* upper bound on `error` */
 
     /* Where the gradients come from. */
     char *files;             /* as task.files */
-    bool recorded_here;      /* this action recorded them, the begin of a run of the recipe */
-    double share;            /* of a run of the recipe that they are; NaN = not known */
+    bool recorded_here;      /* this action recorded them, from the first steps of a run of the recipe */
+    double share;            /* of a run of the recipe that was recorded; NaN = not known */
     double gamma;            /* learning rate of the replays, where recorded_here */
     sg_gradients *gradients; /* of `files` */
     size_t steps, workers, d;
     double square; /* sum over steps of the mean over workers of |g|^2 */
 
-    struct tune_changes changes;        /* of the replays */
+    struct tune_changes changes;        /* to the recipe for the replays */
     struct sg_tune replay;              /* *t with the identity of replays */
     struct tune_trials trials;          /* the candidates' runs */
-    int threads;                        /* that compression is timed with */
+    int threads;                        /* number of threads while compression is timed */
     struct advise_candidate *candidate; /* [n] */
     size_t n, baseline;                 /* baseline: its index */
     size_t *list, listed;               /* [n] the ranked ones */
     cJSON *left_out;                    /* [{"method","reason"}] of the built-in candidates, before any run */
 };
 
-/* Where the gradients are, and how many: files and layers of a task `recorded`; of another task the first tenth of a run
- * without compression is recorded, if it is not there already. Opens them and adds up their squares. */
+/* Finds and opens the gradients, and adds up their squares. A task `recorded` names its files and layers. For another
+ * task the first tenth of a run without compression is recorded, unless that recording exists. */
 SG_CHECKED sg_status advise_source(struct advise *a, struct sg_error *err);
 
-/* Appends a candidate's method to a list of methods, under its label, without what is absent or refused by a replay;
- * false = no memory. And the text of that entry, {name: …, compressor: …}; NULL = no memory. */
+/* Appends a candidate's method, named by its label, to a list, without absent keys and keys that a replay refuses; false =
+ * no memory. The second function returns that entry as text, {name: …, compressor: …}; NULL = no memory. */
 bool advise_push_candidate(struct sg_node *out, const struct advise *a, const struct advise_candidate *c);
 char *advise_candidate_text(const struct advise *a, const struct advise_candidate *c);
-/* The methods of the replays, as a change: those of the recipe, or the built-in ones, for whose hard threshold it runs
- * trials. Always with one without compression. */
+/* Puts the methods of the replays into the changes: those of the recipe, or the built-in ones. It runs trials to find
+ * the hard thresholds of the built-in ones. The list always contains a method without compression. */
 SG_CHECKED sg_status advise_methods(struct advise *a, struct sg_error *err);
 /* The name of the method without compression. */
 const char *advise_baseline(const struct advise *a);
-/* Appends that method to a list; false = no memory. */
+/* Appends the method without compression to a list; false = no memory. */
 bool advise_push_baseline(struct sg_node *out, const struct advise *a);
 
-/* Replays the gradients in this process, twice, to see what a method is given: fills in error, least, encode_s and
- * add_s. */
+/* Replays the gradients twice in this process, to read the vectors that the method compresses. Fills in error,
+ * error_over_least, encode_s and add_s. */
 SG_CHECKED sg_status advise_replay(struct advise *a, struct advise_candidate *c, struct sg_error *err);
 
-/* What the runs tell: bytes, error, cautions; times on the network; the list. */
+/* Fills in bytes, error and cautions from the runs, computes the times on the network, and ranks the list. */
 SG_CHECKED sg_status advise_measure(struct advise *a, struct advise_candidate *c, struct sg_error *err);
 SG_CHECKED sg_status advise_rank(struct advise *a, struct sg_error *err);
-/* Is a compressor's result added up on the way, so that every message has the length of one? */
+/* True if the cell's messages are summed during the exchange, so that the sum is as long as one message. */
 bool advise_sums(const struct sg_cell *cell);
 
 const char *advise_caution_word(enum advise_caution which);
-/* What a caution says of a method; out has ADVISE_REASON characters. Returns out. */
+/* Writes a caution about a method as text into out [ADVISE_REASON]; returns out. */
 char *advise_caution_text(char out[ADVISE_REASON], const struct advise_candidate *c, enum advise_caution which);
-bool advise_pays(const struct advise *a);              /* is the first of the list faster than no compression? */
-bool advise_is_open(const struct advise_candidate *c); /* does it compress, and is its replay whole? */
+bool advise_pays(const struct advise *a);              /* true if the first of the list is faster than no compression */
+bool advise_is_open(const struct advise_candidate *c); /* true if the method compresses and its replay is complete */
 char *advise_answer(const struct advise *a);           /* a sentence or two; NULL = no memory */
 cJSON *advise_assumptions(const struct advise *a);     /* sentences */
 tune_put_fn advise_put_table;                          /* `of` is the struct advise */

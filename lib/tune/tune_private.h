@@ -14,24 +14,24 @@
 
 enum { TUNE_LAMBDA_CHARS = 24 };
 
-/* The changes that trials make to the user's recipe, its --set values applied (sg_recipe_with). One for which there is
- * no memory is reported when the recipe is read. */
+/* The changes that trials make to the user's recipe after its --set values (sg_recipe_with). If memory runs out for a
+ * change, tune_changes_read reports it. */
 struct tune_changes {
     const struct sg_recipe *recipe;
     struct sg_node map;
-    bool lost;  /* there was no memory for one */
-    bool pilot; /* runs have a length of their own */
+    bool lost;  /* memory ran out for a change */
+    bool pilot; /* the length of the runs is changed */
 };
-/* Begins with the changes of `base`; NULL = none. */
+/* Initializes *c with a copy of the changes of `base`; NULL = none. */
 void tune_changes_start(struct tune_changes *c, const struct sg_tune *t, const struct tune_changes *base);
-/* The key at a dotted path gets a value, which is moved from and zeroed; */
+/* Sets the key at a dotted path. The value is moved from and zeroed. */
 void tune_change(struct tune_changes *c, const char *path, struct sg_node *take_value);
-/* the scalar that this plain YAML is; */
+/* Sets the key to the scalar that this plain YAML text denotes. */
 void tune_change_plain(struct tune_changes *c, const char *path, const char *text);
 void tune_change_number(struct tune_changes *c, const char *path, double number);
-/* a list of words, with NULL behind the last. */
+/* Sets the key to a list of words, which ends with NULL. */
 void tune_change_words(struct tune_changes *c, const char *path, const char *const *words);
-/* The network where the recipe has none. */
+/* Adds the assumed network, for a recipe that has none. */
 void tune_change_network(struct tune_changes *c);
 void tune_changes_free(struct tune_changes *c);
 
@@ -41,7 +41,7 @@ SG_CHECKED sg_status tune_changes_read(struct sg_recipe *out, struct sg_node *wr
 
 struct tune_trials {
     struct sg_recipe recipe;
-    struct sg_node written; /* what the cells' processes read; null = the user's own file */
+    struct sg_node written; /* the recipe that the cells' processes read; null = the user's file */
     struct sg_cell *cells;  /* the chosen ones first */
     size_t all, count;
     struct sg_cell_outcome *outcomes; /* [count] */
@@ -55,13 +55,13 @@ SG_CHECKED sg_status tune_trials_open(struct tune_trials *out, struct tune_chang
 SG_CHECKED sg_status tune_trials_run(struct tune_trials *b, struct sg_tune *t, bool converges, struct sg_error *err);
 void tune_trials_close(struct tune_trials *b);
 
-/* Entries that a worker sent at a step of a run of `cell`, on average. They come from bits-values or from
- * average-density times d (0 = not known); from bits only where an entry costs 64 of them. If padded, they are those of
- * the largest message of each step, from average-density-padded times d. NaN = what was recorded does not tell. */
+/* Mean number of entries that a worker sent at a step of a run of `cell`, from bits-values, or from average-density
+ * times d (0 = d is not known), or from bits if an entry costs 64 bits. If padded, the mean over steps of the largest
+ * message, from average-density-padded times d. NaN = the run did not record these series. */
 double tune_entries(const struct sg_run *run, const struct sg_cell *cell, double d, bool padded);
-/* Fails, and says which column to add, if the series of the recipe will not tell that of the whole runs of `cell`. */
+/* Fails if the recipe does not record the series that tune_entries needs. The message names the column to add. */
 SG_CHECKED sg_status tune_need_volume(const struct sg_tune *t, const struct sg_cell *cell, struct sg_error *err);
-/* Does the recipe record this series (as results spell it)? */
+/* True if the recipe records this series; `name` is spelt as in results. */
 bool tune_recorded(const struct sg_tune *t, const char *name);
 
 /* ---- what options say ---- */
@@ -74,7 +74,7 @@ size_t tune_read_list(double *out, size_t most, const char *text, double largest
 
 enum { TUNE_METRIC_CHARS = 64 };
 
-/* Of the methods without compression the one that says baseline: true, else the first. NULL = there is none. */
+/* Among the methods without compression, the one with baseline: true, else the first. NULL = there is none. */
 const char *tune_baseline(const struct sg_node *methods);
 /* The metric that runs are judged by, as results spell it: --metric, or the first recorded series that the task
  * measures. *higher: larger values are better. */
@@ -90,8 +90,8 @@ enum { TUNE_DENSITIES = 64 };
 
 struct tune_density {
     char label[128]; /* of the Top-k cell */
-    double entries;  /* of a worker at a step */
-    double lambda;   /* a first guess of a lambda that sends as many */
+    double entries;  /* that a worker sends at a step */
+    double lambda;   /* a first guess of the lambda that sends as many entries */
 };
 
 struct tune_targets {
@@ -103,9 +103,9 @@ struct tune_targets {
 /* Runs one step of every Top-k method. It is an error if there is none. */
 SG_CHECKED sg_status tune_targets(struct tune_targets *out, struct sg_tune *t, struct sg_error *err);
 
-/* Is this a hard-threshold method with a lambda (and not a budget)? */
+/* True if this is a hard-threshold method with a lambda, and without a budget. */
 bool tune_wants_lambda(const struct sg_node *method);
-/* Fails if there is no such method, or no Top-k. With --dry-run it says which methods would get lambdas. */
+/* Fails if tune_wants_lambda holds for no method, or none is Top-k. With --dry-run it lists the methods to be tuned. */
 SG_CHECKED sg_status tune_plan(const struct sg_tune *t, const char *how, struct sg_error *err);
 
 /* ---- pilots: a share of a run ---- */
@@ -120,13 +120,13 @@ struct tune_length tune_length(const struct sg_node *resolved, double steps_per_
 /* Runs get `steps` steps, without claims and plots. Unless length is NULL, the learning-rate schedule is scaled with
  * them. */
 void tune_change_length(struct tune_changes *c, const struct tune_length *length, double steps);
-/* Records these series (NULL behind the last) every so many steps; evaluates only where `evaluates`. */
+/* Records these series, a list that ends with NULL, once in `every` steps. Without `evaluates` nothing is evaluated. */
 void tune_change_record(struct tune_changes *c, double every, bool evaluates, const char *const *series);
-/* The series that tell at every step what is sent. */
+/* The series that trials record at every step to measure what is sent, NULL behind the last. */
 extern const char *const tune_volume_series[];
 
-/* Entries of a step, averaged over a whole run, from a pilot of it; d and padded are those of tune_entries. In each
- * stretch of the learning-rate schedule it takes what the pilot sent there, and for the rest of the stretch the rate of
+/* Estimates the mean number of entries per step of a whole run from a pilot; d and padded are as in tune_entries. Each
+ * stretch of the learning-rate schedule counts what the pilot sent in it, and for the rest of the stretch the rate of
  * the pilot's second half. */
 double tune_extrapolate(const struct sg_run *pilot, const struct tune_length *length, double d, bool padded);
 
@@ -145,11 +145,11 @@ struct tune_found {
     double *value;               /* [n] rounded by tune_round */
     char (*how)[TUNE_HOW_CHARS]; /* [n] a comment for each */
     bool appends;                /* the list keeps its values and value[0] is appended; n = 1 */
-    bool failed; /* nothing was found, and how[0] says why; its values stay (n = 0) or are no longer `match` (n = 1) */
+    bool failed; /* nothing was found; how[0] is the reason. n = 0: the values stay; n = 1: value[0] replaces `match` */
 };
 
 /* *out <- the recipe with each method's values replaced or appended, and comments before the method. Claims and plots
- * that name a cell by a replaced value are changed too. It fails if the result is no valid recipe. */
+ * that name a cell by a replaced value are changed too. It fails if the result is not a valid recipe. */
 SG_CHECKED sg_status tune_emit_recipe(char **out, const struct sg_tune *t, const struct tune_found *found,
                                       size_t n_methods, struct sg_error *err);
 
@@ -161,7 +161,7 @@ SG_CHECKED sg_status tune_recipe_written(struct sg_node *out, const struct sg_tu
 typedef void tune_note_fn(FILE *out, const void *arg, size_t method);
 void tune_put_note(FILE *out, const char *format, ...) SG_PRINTF(2, 3);
 /* *out <- a changed tree of the recipe `from` as text: a line for each section, or for each entry of a list of sections,
- * and before them the comments with which that file begins. It fails if the text is no valid recipe. */
+ * after the comments at the top of that file. It fails if the text is not a valid recipe. */
 SG_CHECKED sg_status tune_recipe_text(char **out, const struct sg_recipe *from, const struct sg_node *written,
                                       tune_note_fn *note, const void *arg, struct sg_error *err);
 
@@ -170,17 +170,17 @@ typedef const char *tune_key_fn(const struct sg_node *method);
 tune_key_fn tune_lambda_key; /* of hard-threshold with a lambda */
 tune_key_fn tune_knob_key;   /* of any compressor whose knob the method gives a number */
 
-/* Where a search for a method's parameter begins: its number, the first of its list, or for `match` a usual one.
- * NAN = it has none. */
+/* The value at which the search for a method's parameter starts: its number, the first number of its list, or a usual
+ * number for `match`. NAN = the parameter has no such value. */
 double tune_start(const struct sg_node *method, const struct sg_parameter *parameter);
-/* The knob that a method of the recipe, or of one of its cells, gives a number; NULL = there is none, or a controller
- * has it. */
+/* The knob to which a method of the recipe, or of one of its cells, gives a number; NULL = there is none, or a
+ * controller sets it. */
 const struct sg_parameter *tune_knob(const struct sg_node *method);
-/* The same where its value is a word or an expression, so that no search can begin there. */
+/* The knob if its value is a word or an expression, from which no search can start; else NULL. */
 const struct sg_parameter *tune_wordy_knob(const struct sg_node *method);
 
-/* Called before anything runs: will the recipe take n values, one for each of n targets, of each key that is tuned?
- * what: the targets as messages name them, "Top-k densities" for example. */
+/* Checks before any run that the recipe stays valid with n values of each tuned key, one for each of n targets. what:
+ * the name of the targets in messages, for example "Top-k densities". */
 SG_CHECKED sg_status tune_emit_check(const struct sg_tune *t, tune_key_fn *key_of, size_t n, const char *what,
                                      struct sg_error *err);
 
@@ -189,15 +189,15 @@ struct sg_theory_options tune_trained_here(const struct sg_tune *t, const struct
 
 /* ---- texts for readers ---- */
 
-/* Tells the user what goes on. */
+/* Reports progress to the user through t->say. */
 void tune_say(const struct sg_tune *t, const char *format, ...) SG_PRINTF(2, 3);
-/* Appends a sentence to an array; one that there is no memory for is left out. */
+/* Appends a sentence to an array. If memory runs out, the sentence is omitted. */
 void tune_sentence(cJSON *list, const char *format, ...) SG_PRINTF(2, 3);
 /* A text as lines of comment, broken at blanks. */
 void tune_put_comment(FILE *out, const char *text, const struct sg_tune *t);
-/* Writes the evidence's "assumptions" so, and an empty line of comment. */
+/* Writes the evidence's "assumptions" by tune_put_comment, and an empty comment line. */
 void tune_put_assumptions(FILE *out, const struct sg_tune *t);
-/* Writes a table, which is freed, in lines that fit; false = no memory. */
+/* Writes a table in lines that fit the terminal, and frees it; false = no memory. */
 bool tune_put_table(FILE *out, sg_table *take_table, const struct sg_tune *t);
 /* t->table <- what `put` writes of what was found; it returns false if there is no memory. */
 typedef bool tune_put_fn(FILE *out, const struct sg_tune *t, const void *of);
@@ -205,7 +205,7 @@ SG_CHECKED sg_status tune_write_table(struct sg_tune *t, tune_put_fn *put, const
 
 /* ---- the modelled network ---- */
 
-/* That of the recipe, or an assumed one where it has none: that of tune_change_network. */
+/* Reads the network of the recipe, or the assumed one of tune_change_network if the recipe has none. */
 SG_CHECKED sg_status tune_network_read(struct sg_grid_network *out, bool *assumed, const struct sg_tune *t,
                                        struct sg_error *err);
 /* total <- every series of the network's model at the last of a run's first `records` records, one or more. */
@@ -213,8 +213,8 @@ SG_CHECKED sg_status tune_network_seconds(double total[SG_NET_SERIES], const str
                                           const struct sg_grid_network *network, size_t records, struct sg_error *err);
 /* The model of a network in words: link, collectives, overlap. NULL = no memory. */
 char *tune_model_text(const struct sg_grid_network *n);
-/* Sentences on it: that its link was assumed, if it was; the time of computation, or what follows `without_compute`; that
- * of coding, or the sentence `without_coding`. */
+/* Appends sentences about the network: that its link is assumed, if so; the compute time, or that none is given, which
+ * ends in `without_compute`; the coding time, or else the sentence `without_coding`. */
 void tune_say_network(cJSON *list, const struct sg_grid_network *n, bool assumed, const char *without_compute,
                       const char *without_coding);
 

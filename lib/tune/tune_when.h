@@ -9,11 +9,11 @@ static const double GBIT = 1e9; /* bits; bandwidths are bits/s inside and Gbit/s
 
 enum { WHEN_BANDWIDTHS = 32, WHEN_CLUSTERS = 12, WHEN_WINDOW = 5 };
 
-/* One seed's way to the target. */
+/* The records of one seed's run up to the target. */
 struct when_run {
     uint64_t seed;
     struct sg_grid_messages *messages;
-    size_t records; /* the first ones, up to the record that attains the target; 0 = none attains it */
+    size_t records; /* number of records up to the first that attains the target; 0 = none attains it */
     double steps;   /* that record's */
 };
 
@@ -21,21 +21,21 @@ struct when_run {
 struct when_method {
     const struct sg_cell *cell; /* the first of them */
     struct when_run *run;       /* [seeds] */
-    char why[200];              /* it is out, and why; "" = it attains the target at every seed */
+    char why[200];              /* why the method is excluded; "" = it attains the target at every seed */
 };
 
 /* A method at one bandwidth and number of workers. */
 struct when_time {
-    double mean_s;       /* modelled seconds to the target, mean over the seeds; NaN = the method is out */
-    double compute_s;    /* of them forward and backward passes and coding */
-    double speedup;      /* mean_s of the baseline over its own */
-    double least, most;  /* of the speed-ups at single seeds */
+    double mean_s;       /* modelled seconds to the target, mean over the seeds; NaN = the method is excluded */
+    double compute_s;    /* the part of mean_s in forward and backward passes and coding */
+    double speedup;      /* mean_s of the baseline over this mean_s */
+    double least, most;  /* minimum and maximum of the speed-ups at single seeds */
     bool may_be_fastest; /* at some seed it is no slower than the method with the least mean */
 };
 
-/* Where along the bandwidths a method gains, that is, has a speed-up above 1. */
+/* The bandwidths at which a method gains, that is, has a speed-up above 1. */
 struct when_gain {
-    bool at_lowest, at_highest; /* bandwidths that were looked at */
+    bool at_lowest, at_highest; /* true if it gains at the lowest, at the highest bandwidth of the list */
     double from;                /* the lowest one at which a loss turns into a gain, bits/s; NaN = none */
     double to;                  /* the highest one at which a gain turns into a loss; NaN = none */
 };
@@ -48,11 +48,11 @@ struct when {
     bool higher; /* larger values of it are better */
     double target, tolerance;
     bool given;      /* the target is from --target */
-    double attained; /* by the baseline at its worst seed, as tune_tail_median */
+    double attained; /* tune_tail_median of the baseline at its worst seed */
     size_t n_bandwidths, n_clusters;
     double bandwidth[WHEN_BANDWIDTHS]; /* bits/s, ascending */
     size_t workers[WHEN_CLUSTERS];     /* ascending */
-    size_t seeds, n_methods, baseline; /* the place of the baseline among the methods */
+    size_t seeds, n_methods, baseline; /* baseline: its index among the methods */
     struct when_method *method;        /* [n_methods] */
     struct when_run *run;              /* [n_methods][seeds] those of all methods */
     struct when_time *time;            /* [n_clusters][n_bandwidths][n_methods] */
@@ -73,11 +73,11 @@ SG_CHECKED sg_status when_compare(struct when_time *time, const struct when *w, 
                                   struct sg_error *err);
 /* The method with the least mean of time [n_methods]; the baseline if none is faster than it. */
 size_t when_fastest(const struct when *w, const struct when_time *time);
-/* How many times sooner messages without bytes and coding would reach the target in the baseline's steps: its time over
- * its compute time. Infinite if that is 0. */
+/* The speed-up over the baseline of messages that cost no time, with as many steps: the baseline's time over its
+ * compute time. Infinite if its compute time is 0. */
 double when_free(const struct when *w, const struct when_time *time);
 
-/* Fills in w->gain from w->time; what lies between two bandwidths is found by bisection of log bandwidth. */
+/* Fills in w->gain from w->time. A crossing between two bandwidths is found by bisection of log bandwidth. */
 SG_CHECKED sg_status when_find_gains(struct when *w, struct sg_error *err);
 
 /* Makes the evidence and the table. */
@@ -85,12 +85,12 @@ SG_CHECKED sg_status when_document(const struct when *w, const struct tune_trial
 /* "test accuracy 0.51"; returns out. */
 enum { WHEN_TEXT = 256 };
 const char *when_target_text(const struct when *w, char out[WHEN_TEXT]);
-/* The answer in sentences, and what one must know to read it; arrays of strings. NULL = no memory. */
+/* The conclusions in sentences, and the assumptions behind them; arrays of strings. NULL = no memory. */
 cJSON *when_answer_json(const struct when *w);
 cJSON *when_assumptions_json(const struct when *w);
 /* Writes the table for readers; `of` is the struct when. */
 tune_put_fn when_put_table;
-/* "always", "never", "below" (its `to`), "above" (its `from`), "between" (them) or "outside" (them). */
+/* Where the method gains: "always", "never", "below" (`to`), "above" (`from`), "between" (both) or "outside" (both). */
 const char *when_where(const struct when_gain *gain);
 
 #endif
