@@ -1,10 +1,9 @@
-/* sg_grid.h: the experiment engine behind sparsebench: cells as processes, aggregates over seeds, claims.
- *
- * A finished cell is the file FOLDER/<label>-seed<S>-<key prefix>.ndjson. It is reused, under whatever label it was
- * run, if its bytes have the checksum in it, and its header's cell key, program identity and data are those that a run
- * would have now. If the data are not here at all, they are not compared. If a device is asked for by name, the cell ran on
- * such a device. sparsetrain writes a cell whole or not at all, so nothing finished is ever lost.
- * Nothing here prints, except the view (sg_grid_view.h). */
+/* sg_grid.h: the experiment engine behind sparsebench: cells as processes, aggregates over seeds, claims.  A finished
+ * cell is the file FOLDER/<label>-seed<S>-<key prefix>.ndjson. It is reused, whatever its label, if its checksum is
+ * right, and its header has the cell key, program identity and data that a run would have now. Data that are missing on
+ * this machine are not compared. If the options name a device, the cell must have run on such a device. sparsetrain
+ * writes a cell whole or not at all, so a finished cell is never lost. Nothing here prints, except the view
+ * (sg_grid_view.h). */
 #ifndef SG_GRID_H
 #define SG_GRID_H
 
@@ -30,13 +29,13 @@ enum sg_cell_state {
 
 struct sg_cell_outcome {
     enum sg_cell_state state;
-    struct sg_run_unlike unlike; /* WAITING: why a finished series is not reused; of several, the last looked at */
+    struct sg_run_unlike unlike; /* WAITING: why a finished series is not reused; of several, the last one read */
     bool resumable;              /* WAITING: a stopped run can go on from its checkpoint */
-    bool unchecked;              /* REUSED: its data are not here, so they were not compared */
-    bool on_gpu;                 /* REUSED: it ran on a GPU, and no device was asked for */
+    bool unchecked;              /* REUSED: its data are missing on this machine, so they were not compared */
+    bool on_gpu;                 /* REUSED: it ran on a GPU, and the options name no device */
     bool elsewhere;              /* WAITING: another sparsebench runs it */
     char *path;                  /* the series' file */
-    ino_t file;                  /* the inode that had this path when the cell was looked at; 0 = none */
+    ino_t file;                  /* the inode of `path` when sg_grid_look read it; 0 = none */
     /* FAILED: the reason and the last lines of standard error. DIVERGED: why. DONE: the last lines of standard error.
      * Else NULL. */
     char *message;
@@ -52,15 +51,15 @@ struct sg_grid_options {
     const char *program;           /* path of sparsetrain */
     const char *launcher;          /* "mpirun -n 4", split at blanks; NULL = none */
     const char *folder;            /* the folder of the cells; it is made if missing */
-    const char *data_dir, *device; /* given to sparsetrain; NULL = it decides */
+    const char *data_dir, *device; /* passed to sparsetrain; NULL = its default */
     bool any_version;              /* reuse finished cells of any version of the program */
     int jobs;                      /* processes at once; 0 = cores / threads, or 1 under a launcher or on a GPU */
-    int threads;                   /* threads of each; 0 = cores / jobs, or what sparsetrain chooses under a launcher */
-    bool fresh;                    /* run every cell again from step 0 */
-    const char *record_gradients;  /* given to sparsetrain, so for one cell only; NULL = nothing is recorded */
-    int (*stop)(void);             /* asked 10 times a second for the number of a pending signal; 0 = none */
-    /* When to be over, by sg_clock_s; 0 = there is no limit. The cells are told how long they have (--time-limit), and none
-     * is begun that has no time left for its set-up. */
+    int threads; /* threads of each process; 0 = cores / jobs, or under a launcher the default of sparsetrain */
+    bool fresh;  /* run every cell again from step 0 */
+    const char *record_gradients; /* passed to sparsetrain, for a single cell only; NULL = not recorded */
+    int (*stop)(void);            /* called 10 times a second; returns the number of a pending signal, 0 = none */
+    /* The time limit, on the clock sg_clock_s; 0 = no limit. Each cell gets its remaining time as --time-limit. A cell
+     * is not started if the remaining time is too short for its set-up. */
     double stop_at_s;
     /* Called after every change, and 10 times a second while cells run; may be NULL. */
     void (*changed)(void *arg, const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count);
@@ -108,17 +107,17 @@ SG_CHECKED sg_status sg_grid_lock(int *out, const char *folder, struct sg_error 
 SG_CHECKED sg_status sg_grid_lock_cell(bool *ours, int lock, const struct sg_cell *cell, struct sg_error *err);
 void sg_grid_unlock_cell(int lock, const struct sg_cell *cell);
 
-/* How many finished series lie in a folder that belong to none of these cells, whose outcomes have their paths. */
+/* The number of finished series in a folder that belong to none of these cells. The outcomes must have their paths. */
 size_t sg_grid_count_others(const char *folder, const struct sg_cell_outcome *outcomes, size_t count);
 
 /* Finds what is finished: outcomes [count], which the caller has zeroed, get the path, and for finished cells state
- * REUSED and the series. Of other cells it tells what there is (unlike, resumable). It touches no file. All cells must
- * read the same data, as those of one recipe do. Errors are those of sg_dataset_identify, but missing data are no
- * error. */
+ * REUSED and the series. For other cells it sets `unlike` and `resumable`. It changes no file. All cells must read the
+ * same data, as those of one recipe do. Errors are those of sg_dataset_identify, except that missing data are no error.
+ * */
 SG_CHECKED sg_status sg_grid_look(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
                                   const struct sg_grid_options *options, struct sg_error *err);
 
-/* SG_ERR_MISMATCH, naming two cells: finished cells were made from different data, so their mean would mean nothing. */
+/* SG_ERR_MISMATCH, naming two cells: finished cells used different data, so a mean over them would be meaningless. */
 SG_CHECKED sg_status sg_grid_same_data(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes,
                                        size_t count, struct sg_error *err);
 
@@ -129,29 +128,29 @@ SG_CHECKED sg_status sg_grid_same_data(const struct sg_cell *cells, const struct
 SG_CHECKED sg_status sg_grid_check(const struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
                                    const struct sg_grid_options *options, struct sg_error *err);
 
-/* Looks, checks if any cell is missing, and runs the missing ones. Fills in jobs and threads. Several grids may work in
- * one folder: a cell that another one runs is waited for, and run here if that one did not finish it. SG_OK even if
- * cells failed (their states tell). SG_ERR_MISMATCH as sg_grid_same_data. SG_ERR_INTERRUPTED after a signal: the
- * children have stopped and written their checkpoints. It also follows the time limit, if cells are unfinished. */
+/* Calls sg_grid_look, and if cells are missing sg_grid_check, and runs the missing cells. Fills in jobs and threads.
+ * Several grids may work in one folder: it waits for a cell that another grid runs, and runs it if that grid did not
+ * finish it. SG_OK even if cells failed (see their states). SG_ERR_MISMATCH as sg_grid_same_data. SG_ERR_INTERRUPTED:
+ * a signal came, or the time limit, with unfinished cells; the children have stopped and written their checkpoints. */
 SG_CHECKED sg_status sg_grid_run(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
                                  struct sg_grid_options *options, struct sg_error *err);
 void sg_grid_outcomes_free(struct sg_cell_outcome *outcomes, size_t count);
 
-/* What a run would do with a cell that was looked at: "reuse", "resume" or "run". */
+/* What a run would do with a cell, after sg_grid_look: "reuse", "resume" or "run". */
 const char *sg_grid_action(const struct sg_cell_outcome *outcome);
 
 /* The identities of the programs that made the finished cells, each once; NULL = no memory. */
 cJSON *sg_grid_identities(const struct sg_cell_outcome *outcomes, size_t count);
 
-/* Reads the series of cells that can go on from a checkpoint into their outcomes, as far as they are written, for a
- * document of an unfinished grid. */
+/* Reads the partial series of cells that can be resumed from a checkpoint into their outcomes, for a document of an
+ * unfinished grid. */
 void sg_grid_read_unfinished(struct sg_cell_outcome *outcomes, size_t count);
 
-/* How far a cell came whose series was read: "step 1200 of 7200 (epoch 50 of 300)", "not begun"; returns out. */
+/* The progress of a cell whose series was read: "step 1200 of 7200 (epoch 50 of 300)", "not begun"; returns out. */
 enum { SG_REACH_CHARS = 96 };
 char *sg_grid_reach_text(char out[SG_REACH_CHARS], const struct sg_cell *cell, const struct sg_cell_outcome *outcome);
 
-/* "ok", "diverged", "failed", "interrupted", "not_run", or "running" while it does. */
+/* The state of a cell in a result: "ok", "diverged", "failed", "interrupted", "not_run" or "running". */
 const char *sg_grid_status(const struct sg_cell_outcome *outcome);
 
 /* The distinct processors that the segments of a run were on, in their order; NULL = not known, or no memory. */
@@ -163,11 +162,11 @@ cJSON *sg_grid_devices(const struct sg_run *run);
 char *sg_grid_overview(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count,
                        double elapsed_s, int width, int rows);
 
-/* Adds the series of sg_net_series to finished cells, if the recipe has a section `network`: what their messages would
- * have taken on it. They are computed from what the runs recorded; nothing is run and no file is written.
+/* Adds the series of sg_net_series to finished cells, if the recipe has a section `network`: the modelled time of their
+ * messages. They are computed from the records of the runs; nothing is run and no file is written.
  *   bytes    of a step: the growth of bytes_sent since the last record, else of bits / 8, in equal parts
- *   workers  all send the mean, and one sends what density_padded / density says, if both are recorded
- *   layers   by the entries of record.layers; without them the model is one layer
+ *   workers  all send the mean, except that one sends density_padded / density times the mean, if both are recorded
+ *   layers   in proportion to the entries of record.layers; without them the model is one layer
  * With record.workers the bytes divide among workers and layers by the entries that each sent of each.
  * Compute time is divided among layers by their elements, a third of it forward. The layers of the recipe are taken to
  * stand in the order of the forward pass. With network.bursts it adds those of sg_burst_table, too. */
@@ -178,7 +177,7 @@ SG_CHECKED sg_status sg_grid_network(struct sg_cell_outcome *outcomes, const str
 double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, const struct sg_node *at,
                      char why[SG_WHY_CHARS]);
 
-/* The verdict on a claim of which a method is not among the cells. */
+/* The verdict on a claim if one of its methods is not among the cells. */
 #define SG_NOT_JUDGED "not judged"
 
 /* The whole result, of schema sparsebench/1. Takes over `program` and `run`. "status" is the worst of its cells': ok,
@@ -201,7 +200,7 @@ double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, 
  * The bound of a seed is times x other + plus; a bound that is a number is `plus`, and the others are null.
  * The verdict is "holds" if the claim is true at every seed, "fails" if at none, and else "undecided", also if a value
  * is missing. It is SG_NOT_JUDGED if one of the claim's methods is not among the cells, or has a cell that is not
- * finished yet. `reason` says why it is not "holds"; `note` says what is odd about a seed.
+ * finished yet. `reason` explains a verdict other than "holds"; `note` describes an anomaly of a seed.
  *
  * "plots": [{"x","y","log","title","kind","x_range","y_range","methods","x_at","y_at","points"}], with names in
  * snake_case. `points` is null for curves; else it is [{"label","x":{"mean","std","n","values"},"y":{…}}]. */
@@ -215,13 +214,13 @@ struct sg_grid_command {
 };
 /* Adds "set", "methods", "seeds" and "part" to a result's "run". */
 void sg_grid_command_json(cJSON *run, const struct sg_grid_command *command);
-/* May the result at `path` be replaced unasked? Yes if it has no finished cell, or if it is partial (interrupted,
+/* True if the result at `path` may be replaced without --force: it has no finished cell, or it is partial (interrupted,
  * failed) and the same command wrote it, that is, with the same recipe and the same words. */
 bool sg_grid_is_partial(const char *path, const struct sg_recipe *recipe, const struct sg_grid_command *command);
 /* The number of finished cells in a whole result, diverged ones included. */
 size_t sg_grid_finished(const cJSON *result);
-/* Takes back every verdict and the finding of a whole result, because they would mean nothing; `why` is the reason
- * given. */
+/* Removes every verdict and the finding from a whole result in which they would be meaningless; `why` is the reason
+ * that the result then gives. */
 void sg_grid_unjudge(cJSON *document, const char *why);
 
 /* What a run would do, of schema sparsebench-plan/1, with each cell's key and resolved recipe. NULL = no memory. */

@@ -1,4 +1,4 @@
-/* sg_grid_view.h: shows on stderr how a grid goes on: redrawn on a terminal, elsewhere a line per finished cell. */
+/* sg_grid_view.h: shows the progress of a grid on stderr: redrawn on a terminal, elsewhere a line per finished cell. */
 #ifndef SG_GRID_VIEW_H
 #define SG_GRID_VIEW_H
 
@@ -7,20 +7,20 @@
 struct sg_grid_view {
     bool live; /* stderr is a terminal, so redraw */
     bool started;
-    bool waits; /* said that only cells of other processes are left */
+    bool waits; /* it was reported that all remaining cells run in other processes */
     double start_s, last_s;
-    int lines; /* how many lines stand on the terminal now */
+    int lines; /* number of lines that are on the terminal now */
     size_t finished;
-    bool *told; /* [count] has the cell been reported? */
+    bool *told; /* [count] true if the cell was reported */
 };
 
 /* Opens the view for a grid of `count` cells; false = no memory. */
 bool sg_grid_view_open(struct sg_grid_view *view, size_t count);
-/* Says what sg_grid_look found: which cells are finished, and why other finished cells are not reused. */
+/* Reports what sg_grid_look found: the finished cells, and why other finished cells are not reused. */
 void sg_grid_view_found(const struct sg_cell_outcome *outcomes, size_t count);
 /* For sg_grid_options.changed, with the view as its arg. */
 void sg_grid_view_changed(void *view, const struct sg_cell *cells, const struct sg_cell_outcome *outcomes,
                           size_t count);
-void sg_grid_view_close(struct sg_grid_view *view); /* erases what stands on the terminal; may be called twice */
+void sg_grid_view_close(struct sg_grid_view *view); /* erases its lines on the terminal; may be called twice */
 
 #endif

@@ -10,14 +10,14 @@ struct sg_reading {
     struct sg_frame frame; /* its numbers */
     const struct sg_plot_select *select;
     struct sg_error *err;
-    bool *shown; /* of each label: is it in some panel? */
+    bool *shown; /* [n_labels] true if the label is in some panel */
     bool bands, log_bands, bars, seeds, ranked;
-    char quartiles[SG_PLOT_MAX_PANELS + 1]; /* letters of the panels with quartiles, */
-    char smoothed[SG_PLOT_MAX_PANELS + 1];  /* and of those whose curves are smoothed */
-    int window;                             /* over so many records, the largest of these panels */
+    char quartiles[SG_PLOT_MAX_PANELS + 1]; /* letters of the panels with quartiles */
+    char smoothed[SG_PLOT_MAX_PANELS + 1];  /* letters of the panels whose curves are smoothed */
+    int window;                             /* of smoothing, in records; the largest of these panels */
 };
 
-/* These return false when they failed, with r->err. */
+/* Functions that return bool return false if they failed, and set r->err. */
 bool sg_reading_failed(const struct sg_reading *r); /* no memory */
 /* Appends a curve of this label that has the legend's entry `name`, which it copies. */
 bool sg_reading_add(struct sg_reading *r, struct sg_panel *panel, const char *name, const struct sg_frame_label *label,
@@ -33,7 +33,7 @@ double *sg_reading_copy(const double *x, size_t n);
 /* Adds a label to a panel of points. `points` of the plot may be NULL. */
 bool sg_reading_point(struct sg_reading *r, struct sg_panel *panel, const struct sg_frame_label *label,
                       const cJSON *points);
-/* The point that the document gives for a label (`plots[].points`), else its final values. */
+/* Finds the point of a label: the one in the document (`plots[].points`), else its final values. */
 void sg_reading_find_point(const cJSON *points, const struct sg_frame_label *label, const struct sg_panel *panel,
                            double *x, double *y, double *std);
 /* Allocates a curve of points for up to n of them. */
@@ -43,7 +43,7 @@ bool sg_reading_ranked(struct sg_reading *r, struct sg_panel *panel, const struc
                        const cJSON *plot, const cJSON *points);
 /* Sorts and names the rows, and turns the panel unless data are exported. */
 bool sg_reading_end_ranking(const struct sg_reading *r, struct sg_panel *panel);
-/* Makes level lines of those baselines that have no place of their own on the x axis. */
+/* Makes a level line of each baseline whose points do not differ in x. */
 void sg_reading_end_points(const struct sg_reading *r, struct sg_panel *panel);
 
 #endif

@@ -10,7 +10,7 @@ void html_put_json(FILE *out, const cJSON *item);
 /* A tree of settings as YAML without the keys that are null, as it may stand in a pre element. */
 void html_put_yaml(FILE *out, const cJSON *item);
 
-/* A section of the page, about one result. Its parts are written before what stands above them and says which there are. */
+/* A section of the page, about one result. Its parts are written first, and then the contents above that list them. */
 enum { HTML_PARTS = 8 };
 struct html_section {
     FILE *out;
@@ -19,26 +19,26 @@ struct html_section {
     int level;  /* of the headings of its parts: 2, or 3 if the page has several sections */
     struct {
         const char *id, *heading;
-    } part[HTML_PARTS]; /* those that are begun */
+    } part[HTML_PARTS]; /* [n_parts] the parts so far */
     size_t n_parts;
     int n_figures;
     char view[64]; /* where the axes of the first figure's first panel lie in it: left, top, width, height */
-    struct sg_plot_notes notes; /* of the summary and the figures, and of each plot that cannot be drawn why */
+    struct sg_plot_notes notes; /* of the summary and the figures, and why a plot cannot be drawn */
 };
 
 /* Begins a part of the section, which ends with </section>; `id` is the end of its anchor. */
 void html_begin_part(struct html_section *s, const char *id, const char *heading);
 
-/* The figures: all plots in one if they can be drawn, else one for each that can; of a result without plots one for each
- * column. Figure i of result n has the id "rNfI", and so begin the ids of its parts. SG_ERR_ARGUMENT: what `select` chose is
- * not there. */
+/* Writes the figures: one with all plots if all can be drawn, else one for each plot that can. A result without plots
+ * has one for each column. Figure i of result n has the id "rNfI", the prefix of the ids of its parts. SG_ERR_ARGUMENT:
+ * what `select` names does not exist. */
 SG_CHECKED sg_status html_put_figures(struct html_section *s, const struct sg_plot_select *select,
                                       struct sg_error *err);
 
-/* The parts of a section, nothing of those that the result has not. SG_ERR_MEMORY. */
+/* Write the parts of a section. A part that the result does not have is omitted. SG_ERR_MEMORY. */
 SG_CHECKED sg_status html_put_finals(struct html_section *s, const struct sg_summary *summary, struct sg_error *err);
 SG_CHECKED sg_status html_put_claims(struct html_section *s, const struct sg_summary *summary, struct sg_error *err);
-/* A verdict as it looks in a table, so that colour is not all that tells it. */
+/* Writes a verdict for a table: its word and a sign in colour, so that colour is not the only mark. */
 void html_put_verdict(FILE *out, const char *word);
 /* "4 hold, 1 fails" as markup, "" if no claim was judged. */
 void html_put_verdicts(FILE *out, const cJSON *document);

@@ -15,7 +15,7 @@ enum { SG_PLOT_MAX_POINTS = 2000, SG_PLOT_MAX_PANELS = 26 };
 /* `text` as UTF-8 on one line: line ends and tabs become blanks, other control characters, marks that reorder a line
  * and bytes that are not UTF-8 are shown as \x1b or \u202e. malloc'ed, NULL = no memory. */
 char *sg_plot_clean(const char *text);
-/* The same for every string and every name of a document and of those that follow it in its list. */
+/* Applies sg_plot_clean to every string and name in a document and in the items after it in its list. */
 SG_CHECKED sg_status sg_plot_clean_document(cJSON *document, const char *name, struct sg_error *err);
 
 void sg_plot_note(struct sg_plot_notes *notes, const char *format, ...) SG_PRINTF(2, 3);
@@ -23,8 +23,8 @@ void sg_plot_note(struct sg_plot_notes *notes, const char *format, ...) SG_PRINT
 /* Title, source and footnote lines of a document; malloc'ed, NULL = no memory. */
 char *sg_plot_title(const cJSON *document, const char *override);
 char *sg_plot_source(const cJSON *document);
-/* A footnote, which is taken over, with what the cells that are not finished came to, if there are any. NULL, which is
- * also passed through = no memory. */
+/* Appends the progress of unfinished cells to a footnote, if there are any. It takes over the footnote. NULL = no
+ * memory; a footnote NULL is returned as it is. */
 char *sg_plot_add_unfinished(char *take_footnote, const cJSON *document);
 /* SG_ERR_ARGUMENT: --panel names a plot that the document does not have. */
 SG_CHECKED sg_status sg_plot_check_panel(const cJSON *document, const struct sg_plot_select *select,
@@ -38,14 +38,14 @@ void sg_plot_note_status(struct sg_plot_notes *notes, const cJSON *document);
  * with the list of columns if it is unknown. Equal names are the same pointer. */
 SG_CHECKED sg_status sg_plot_resolve(const char **out, const struct sg_frame *frame, const char *name,
                                      struct sg_error *err);
-/* Is this what `kind: kernels` measured? It has times of kernels instead of labels, series and plots. */
+/* True for a result of `kind: kernels`, which has times of kernels instead of labels, series and plots. */
 bool sg_plot_is_kernels(const cJSON *document);
-/* Does some label have it as a column? If not, it is a constant, over which plots of points may be drawn. */
+/* True if some label has `name` as a column. Else it is a constant, over which plots of points may be drawn. */
 bool sg_plot_is_recorded(const struct sg_frame *frame, const char *name);
 /* The final statistics of a column; all NaN if the label has no such column. */
 void sg_plot_final(double out[SG_STATISTICS], const struct sg_frame_label *label, const char *column);
 
-/* Sets what an axis is called after the column that it names; the caller frees that also where memory ran out. */
+/* Sets the texts of an axis from the column that it names. The caller frees them, also after SG_ERR_MEMORY. */
 SG_CHECKED sg_status sg_plot_label(struct sg_axis *axis, const cJSON *document, struct sg_error *err);
 
 /* The heading of a column with its unit, malloc'ed; NULL = no memory. *formula <- its formula; "" = the name says it. */
@@ -53,14 +53,14 @@ char *sg_plot_heading(const cJSON *document, const char *column, const char **fo
 /* "×10⁻³". Returns out. */
 enum { SG_POWER_CHARS = 64 };
 const char *sg_plot_power(char out[SG_POWER_CHARS], int exponent);
-/* The value that a label has of a list of the recipe; NULL = there is no such list. */
+/* The label's value of a key that is a list of the recipe; NULL = there is no such list. */
 const cJSON *sg_plot_swept(const struct sg_frame_label *label, const char *name);
-/* The label without the words " workers=8" of such a list: what cells that differ in it alone have in common. malloc'ed,
- * NULL = no memory. */
+/* The label without the words of a key that is a list, as " workers=8", so that cells that differ in this key alone
+ * have the same text. malloc'ed, NULL = no memory. */
 char *sg_plot_label_without(const char *label, const char *name);
-/* Does a range of a plot, [from, to] or null, hold x? */
+/* True if the range of a plot, [from, to] or null for all numbers, contains x. */
 bool sg_plot_is_within(const cJSON *range, double x);
-/* What plots[].points of the document have for a label: {"label","x","y"}; NULL = nothing. */
+/* The entry for a label in plots[].points of the document: {"label","x","y"}; NULL = none. */
 const cJSON *sg_plot_point(const cJSON *points, const char *label);
 
 /* -- tables --------------------------------------------------------------------------------------------------- */
@@ -71,17 +71,17 @@ struct sg_column_style {
     bool scientific;
     int exponent, decimals;
 };
-enum { SG_PLOT_WIDTH = 80 }; /* of a line where select.columns does not say it */
+enum { SG_PLOT_WIDTH = 80 }; /* of a line if select.columns is 0 */
 enum { SG_CELL_CHARS = 96 };
 struct sg_column_style sg_plot_column_style(const struct sg_summary *summary, size_t metric);
 /* Writes a number into `mean`, "–" for NaN, and " ± deviation" into `rest`, or "" if there is no deviation or it is too
  * small for the decimals. A scientific number is in `mean` as a whole. */
 void sg_plot_cell(char mean[SG_CELL_CHARS], char rest[SG_CELL_CHARS], const struct sg_column_style *style, double value,
                   double std);
-/* The methods with their final values; in `lines`, which people read, what explains a heading stands below the table.
- * The caller frees it; NULL = no memory. */
+/* The methods with their final values. With `lines`, for text that people read, the explanations of headings are below
+ * the table. The caller frees it; NULL = no memory. */
 sg_table *sg_plot_values_table(const struct sg_summary *summary, bool lines);
-/* The claims that are shown, and how many those are; `seeds`: with every seed of each. */
+/* The table of the claims that are shown, and their number; `seeds`: with every seed of each. */
 sg_table *sg_plot_claims_table(const struct sg_summary *summary, bool seeds);
 size_t sg_plot_claims_shown(const struct sg_summary *summary);
 /* "suboptimality: f(x) − f*; error norm: ‖e‖²" behind `before`; false = no metric has a formula, and nothing is
@@ -99,12 +99,12 @@ void sg_plot_claim_seed(char out[SG_NUMBERS_CHARS], const struct sg_claim *claim
 /* The indices of those points of a curve that its panel can show, in order, thinned to `max`; index [curve->n]. */
 size_t sg_plot_visible(const struct sg_panel *panel, const struct sg_curve *curve, size_t max, size_t *index);
 bool sg_plot_can_show(const struct sg_panel *panel, const struct sg_curve *curve, size_t i);
-/* Does the panel show any point of the curve? */
+/* True if the panel shows any point of the curve. */
 bool sg_plot_shows(const struct sg_panel *panel, const struct sg_curve *curve);
 /* The ends of the band at point i; the lower one stays inside a log axis. */
 void sg_plot_band(const struct sg_panel *panel, const struct sg_curve *curve, size_t i, double *low, double *high);
-/* A curve as it is drawn: the points that its panel can show, of a level line its two ends in place of the one point.
- * `low` and `high` are ends of the band or bar, which are values of y, in a ranking of x. */
+/* A curve as it is drawn: the points that its panel can show, or for a level line its two ends. `low` and `high` are
+ * the ends of the band or bar; they are values of y, or in a ranking values of x. */
 struct sg_spot {
     double x, y, low, high;
     const char *label; /* of a panel of points, else NULL */
@@ -114,8 +114,8 @@ struct sg_drawn {
     const struct sg_curve *curve;
     const struct sg_legend *entry;
     size_t number;          /* of the curve in its panel, counts from 1 */
-    bool row;               /* of a ranking: its line would join nothing */
-    bool marks, bars, band; /* what shows its points, and its deviations */
+    bool row;               /* it is a row of a ranking, which has no line */
+    bool marks, bars, band; /* which of these are drawn */
     size_t n;
     struct sg_spot *spot; /* [n] */
 };
@@ -125,7 +125,7 @@ SG_CHECKED sg_status sg_plot_each_curve(const struct sg_figure *figure, size_t p
                                         struct sg_error *err);
 /* How many rows a ranking has; 0 = the panel is none. */
 size_t sg_plot_rows(const struct sg_panel *panel);
-/* "← 0.2" of a row whose value lies outside the view, where it has no marker; "" of others. Returns out. */
+/* "← 0.2" for a row of a ranking whose value lies outside the view and has no marker; else "". Returns out. */
 enum { SG_BEYOND_CHARS = 32 };
 const char *sg_plot_beyond(char out[SG_BEYOND_CHARS], const struct sg_panel *panel, const struct sg_curve *curve);
 /* Chooses the views of a panel; a limit that is not NaN stays. All are NaN if there is nothing to show. */
@@ -156,16 +156,16 @@ void sg_plot_ticks(struct sg_ticks *out, const struct sg_axis *axis, const struc
 
 /* -- texts ---------------------------------------------------------------------------------------------------- */
 
-/* A text that was made to be written: itself, or "" for NULL, which says that memory ran out. sg_export then fails. */
+/* The argument, or "" for NULL, which means that memory ran out when the text was made. sg_export then fails. */
 const char *sg_plot_made(const char *text);
-/* Widths in ems of the widest font that may show them, and of a label of a tick. */
+/* The width of a text, and of the label of a tick, in ems of the widest font in which they may be shown. */
 double sg_plot_ems(const char *text);
 double sg_tick_ems(const struct sg_tick *tick);
-/* How many bytes of its words, between blanks, fit into `most` ems; it is one word at least, and what is in brackets
- * stays together if it can. And how many such lines a text has. */
+/* The number of bytes of whole words that fit into a line of `most` ems, at least one word. Words in brackets stay on
+ * one line if possible. sg_plot_lines returns the number of such lines. */
 size_t sg_plot_line(const char *text, double most);
 size_t sg_plot_lines(const char *text, double most);
-/* `most`, or less where its lines then are about equally long and no more. */
+/* The smallest line width, up to `most` ems, with which the text has no more lines than with `most`. */
 double sg_plot_balance(const char *text, double most);
 /* A label as a legend shows it: "Top-k k/d=0.003". malloc'ed, NULL = no memory. */
 char *sg_plot_name(const char *label, int digits);
@@ -174,15 +174,15 @@ SG_CHECKED sg_status sg_plot_choose_names(struct sg_figure *figure, struct sg_er
 
 /* -- legends --------------------------------------------------------------------------------------------------- */
 
-enum { SG_PLOT_ALL = SG_PLOT_MAX_PANELS }; /* in the place of a panel: all panels */
-/* Is one legend above all panels right? They show the same, or one of them shows the little that there is. */
+enum { SG_PLOT_ALL = SG_PLOT_MAX_PANELS }; /* as index of a panel: all panels */
+/* True if one legend above all panels is enough: all panels show the same entries, or one panel shows all of a few. */
 bool sg_plot_shares_legend(const struct sg_figure *figure);
-/* An entry in the rows of a legend, in ems: where it begins in its row and where the next one may. {0} before the first.
- * After an entry of the same method only the parameter is shown, and such entries share a row if they can. */
-#define SG_SAMPLE 2.2 /* the piece of line */
-#define SG_GAP    0.5 /* between that and the text */
-#define SG_ENTRY  3.7 /* both and what keeps the next entry away */
-#define SG_SMALL  0.9 /* the type of legends and footnotes, of that of the others */
+/* An entry in the rows of a legend, in ems: `x` is its start in its row, `end` that of the next. {0} before the first
+ * entry. After an entry of the same method only the parameter is shown, and such entries share a row if possible. */
+#define SG_SAMPLE 2.2 /* the sample of the line */
+#define SG_GAP    0.5 /* between the sample and the text */
+#define SG_ENTRY  3.7 /* sample, gap and the space before the next entry */
+#define SG_SMALL  0.9 /* type size of legends and footnotes, relative to other texts */
 struct sg_entry {
     size_t entry, row;
     const char *text;
@@ -191,7 +191,7 @@ struct sg_entry {
 };
 /* Steps to the next entry of a legend with rows of at most `most` ems; false after the last. */
 bool sg_plot_next_entry(const struct sg_figure *figure, size_t panel, double most, struct sg_entry *entry);
-/* A curve has markers in a panel of points, and where it is a point alone. */
+/* True if the curve has markers: it is in a panel of points or a ranking, or shows a single point. */
 bool sg_plot_draws_marks(const struct sg_panel *panel, const struct sg_curve *curve);
 
 /* Columns of panels, and the caption "(a) title" of panel i (empty for a lone panel without title); malloc'ed. */
@@ -208,10 +208,10 @@ sg_plot_figure_writer sg_export_columns, sg_export_svg, sg_export_gnuplot, sg_ex
     sg_export_vegalite;
 sg_plot_summary_writer sg_export_markdown, sg_export_latex, sg_export_table;
 
-/* The one drawing of a figure, which files, PNG, PDF and pages in HTML show, as an svg element. What shows data says what
- * it shows: a group has its method in data-method, a line its values in data-x and data-y, a point its label and values,
- * with the ends of band or bar in data-low and data-high. `id` begins the names of its parts, which are unique in a page:
- * ID "curves1" is what the first panel shows. SG_ERR_MEMORY: memory ran out. */
+/* Draws a figure as an svg element, which SVG, PNG, PDF and HTML share. Its elements carry their data: a group its
+ * method in data-method, a line its values in data-x and data-y, a point its label and values, with the ends of band or
+ * bar in data-low and data-high. `id` is the prefix of the ids of its parts, which are unique in a page: the curves of
+ * the first panel have the id ID "curves1". SG_ERR_MEMORY: memory ran out. */
 SG_CHECKED sg_status sg_svg_write(FILE *out, const struct sg_figure *figure, const char *id, struct sg_error *err);
 
 #endif

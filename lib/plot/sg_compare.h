@@ -19,8 +19,8 @@ enum sg_difference {
 
 const char *sg_difference_word(enum sg_difference difference); /* "beyond noise" */
 
-/* Two means over n pairs. The mean of b - a is `difference`, give or take `half`: Student's 95 % interval for
- * differences that are normal. It is NaN for one pair. */
+/* Two means over n pairs. Student's 95 % interval for the mean of b - a, with normal differences, is `difference` ±
+ * `half`. `half` is NaN for one pair. */
 struct sg_comparison {
     size_t pairs;
     double a, b, difference, half;
@@ -34,14 +34,14 @@ struct sg_comparison sg_compare_pairs(const double *a, const double *b, size_t n
  * the caller deletes. */
 SG_CHECKED sg_status sg_compare(cJSON **out, const cJSON *a, const cJSON *b, struct sg_error *err);
 
-/* The same for two files. */
+/* Reads two files and compares them by sg_compare. */
 SG_CHECKED sg_status sg_compare_files(cJSON **out, const char *a, const char *b, struct sg_error *err);
 
 /* How many final values differ beyond noise. */
 size_t sg_compare_changes(const cJSON *comparison);
 
-/* Prints it as text: what differs, or with `all` every value; and a sentence at the end. Lines have at most `width`
- * characters; 0 = any number. SG_ERR_MEMORY. */
+/* Prints a comparison as text: the differences, or with `all` every value, and a sentence at the end. Lines have at
+ * most `width` characters; 0 = no limit. SG_ERR_MEMORY. */
 SG_CHECKED sg_status sg_compare_print(FILE *out, const cJSON *comparison, bool all, size_t width, struct sg_error *err);
 
 #endif

@@ -22,15 +22,15 @@
 SG_CHECKED sg_status sg_plot_parse(cJSON **out, const char *text, size_t length, const char *name,
                                    struct sg_error *err);
 
-/* The same for a file of at most 256 MiB; "-" = stdin. */
+/* Reads a file of at most 256 MiB and parses it by sg_plot_parse; "-" = stdin. */
 SG_CHECKED sg_status sg_plot_read(cJSON **out, const char *path, struct sg_error *err);
 
-/* Several files, n = 1 .. SG_PLOT_OVERLAYS, as one document: the plots are those of the first, and the labels of all get
- * the name of their file behind them. It has no claims. SG_ERR_ARGUMENT: one of several is a result of kernels. */
+/* Reads n files, 1 .. SG_PLOT_OVERLAYS, into one document. If n > 1, it has the plots of the first file and no claims,
+ * and each label ends with the name of its file. SG_ERR_ARGUMENT: one of several is a result of kernels. */
 enum { SG_PLOT_OVERLAYS = 8 };
 SG_CHECKED sg_status sg_plot_read_all(cJSON **out, const char *const *path, size_t n, struct sg_error *err);
 
-/* What to show in place of what the document's "plots" say. NULL and 0 = as the document says. */
+/* Overrides of the document's "plots". NULL and 0 = as in the document. */
 struct sg_plot_select {
     const char *x, *y; /* a column for every panel; panels that become equal are merged */
     const char *log;   /* "none", "x", "y", "xy" */
@@ -39,13 +39,13 @@ struct sg_plot_select {
     double width, height; /* of the whole figure, inches */
     bool seeds;           /* tables: also every seed of every claim, and claims that are not judged */
     bool color;           /* the plain table: colour the verdicts, for a terminal */
-    size_t columns;   /* the plain table: a line of the terminal; 0 = none, so 80, and sentences are one line each */
-    const char *sort; /* tables: the column that orders the methods, best first; "" = the one that says how good they
-                             are; NULL = as in the document */
-    bool recorded;    /* figures: means and deviations as recorded, neither quartiles nor smoothed */
+    size_t columns;       /* the plain table: width of the terminal; 0 = none: 80, and sentences are not wrapped */
+    const char *sort;     /* tables: the column that orders the methods, best first; "" = the one that measures
+                             their quality; NULL = as in the document */
+    bool recorded;        /* figures: means and deviations as recorded, without quartiles and smoothing */
 };
 
-/* What the reader of a figure must be told: labels without values, unfinished runs. */
+/* Notes for the reader of a figure, for example about labels without values or unfinished runs. */
 enum { SG_PLOT_NOTES = 16 };
 struct sg_plot_notes {
     size_t n;
@@ -76,7 +76,7 @@ struct sg_style {
 struct sg_legend {
     char *label;                     /* of a cell, or, in panels of points, of its method */
     char *text;                      /* the label as it is drawn: "Hard-threshold λ=0.0794" */
-    const char *method, *compressor; /* what it is of; `compressor` is "" if the result does not say */
+    const char *method, *compressor; /* of the label; `compressor` is "" if the result does not name it */
     bool baseline;                   /* the paper's line without compression */
     struct sg_style style;
 };
@@ -89,8 +89,8 @@ struct sg_curve {
     double *y_std;      /* [n]; NULL = no band, as there is one seed */
     double *low, *high; /* [n] the band, if it is not mean ± 1 standard deviation; both or neither */
     const char **point; /* [n] the label of each point if panel->points, else NULL */
-    bool level;         /* a points panel's baseline: a line across the panel at y[0], of a ranking at x[0] */
-    char *row;          /* what the row of a ranking is called, else NULL */
+    bool level; /* a baseline drawn as a line across the panel: in a points panel at y[0], in a ranking at x[0] */
+    char *row;  /* the name of the row in a ranking, else NULL */
     size_t n_seeds;
     double *seed; /* [n_seeds] a ranking's value of each seed; NULL = none */
 };
@@ -98,8 +98,8 @@ struct sg_curve {
 struct sg_axis {
     const char *name;    /* column: "bits" */
     char *label;         /* with the unit: "bits per worker" */
-    char *words;         /* the same without its formula, */
-    const char *formula; /* which is "" where there is none */
+    char *words;         /* `label` without its formula */
+    const char *formula; /* the formula in `label`; "" = none */
     bool log;
     double min, max; /* the view: min < max, positive if log; both NaN if the panel is empty */
 };
@@ -107,11 +107,11 @@ struct sg_axis {
 struct sg_panel {
     const char *title; /* the plot's own, or NULL */
     struct sg_axis x, y;
-    /* One point per label (final y over final x), joined per method; a baseline is a level line. Over a key that is a list
-     * of the recipe, those points are joined that differ in it alone, of baselines too. */
+    /* One point per label (final y over final x). Lines join the points of a method; a baseline is a level line. If x
+     * is a key that is a list of the recipe, lines join the points that differ in it alone, also of baselines. */
     bool points;
-    /* One row per label, the best at the top: x is its value, with the deviation in y_std, and y counts rows from the
-     * bottom and has the name of the column that chose them. Exporters of data get x and y as the plot names them. */
+    /* One row per label, the best at the top. x is the label's value, with the deviation in y_std; y counts rows from
+     * the bottom, under the name of the column that chose them. Exporters of data get the plot's own x and y. */
     bool ranking;
     size_t n_curves;
     struct sg_curve *curve;
@@ -119,9 +119,9 @@ struct sg_panel {
 
 /* Names and strings are borrowed from the document, which must outlive the figure. */
 struct sg_figure {
-    char *title;    /* tells if data are generated; "" = there is no title */
+    char *title;    /* it mentions if data are generated; "" = no title */
     char *source;   /* recipe, data, seeds and program on one line */
-    char *footnote; /* what the band or the bars show; "" = there is none */
+    char *footnote; /* explains the band or the bars; "" = no footnote */
     double width, height;
     size_t n_legend, n_panels;
     struct sg_legend *legend;
@@ -135,15 +135,15 @@ struct sg_figure {
 SG_CHECKED sg_status sg_figure_read(struct sg_figure *out, const cJSON *document, const struct sg_plot_select *select,
                                     struct sg_error *err);
 void sg_figure_free(struct sg_figure *figure); /* zeroes it */
-/* SG_ERR_FORMAT names a panel that has nothing to draw. Call it before an exporter that is not `data`. */
+/* SG_ERR_FORMAT: a panel, named in the message, has nothing to draw. Call it before an exporter that is not `data`. */
 SG_CHECKED sg_status sg_figure_drawable(const struct sg_figure *figure, struct sg_error *err);
 
 /* Final values and claims. */
 struct sg_summary_metric {
     const char *name;
     char *heading;       /* with its unit: "hit rate (%), largest" */
-    const char *formula; /* "" = the heading says it */
-    bool higher;         /* are larger values better? */
+    const char *formula; /* "" = the heading is the definition */
+    bool higher;         /* larger values are better */
 };
 struct sg_summary_row {
     const char *label;
@@ -164,11 +164,11 @@ struct sg_claim {
 struct sg_summary {
     char *title, *source, *footnote;
     const char *finding; /* a sentence that compares the methods with the baseline; NULL = none */
-    char *traffic;       /* what "times less sent" compares; NULL = no such column */
+    char *traffic;       /* the quantity that "times less sent" compares; NULL = no such column */
     bool seeds, color;   /* as selected, as is columns */
     size_t columns;
     size_t n_metrics, n_rows, n_claims;
-    size_t quality; /* the metric that says how good a method is; n_metrics = none does */
+    size_t quality; /* index of the metric of a method's quality; n_metrics = there is none */
     struct sg_summary_metric *metric;
     struct sg_summary_row *row;
     struct sg_claim *claim;
@@ -194,9 +194,9 @@ SG_CHECKED sg_status sg_page_write(FILE *out, const struct sg_page_result *resul
                                    const struct sg_plot_select *select, struct sg_plot_notes *notes,
                                    struct sg_error *err);
 
-/* What the second line of a page begins with after "<!-- "; the status of its results follows. */
+/* The second line of a page begins with "<!-- ", this text and the status of its results. */
 #define SG_PAGE_MARK "sparsegrad page, status "
-/* Is `path` such a page of a run that did not come to its end? */
+/* True if `path` is a page of sg_page_write that shows an unfinished run. */
 bool sg_page_is_partial(const char *path);
 
 /* An export format: one file and one row in plot_table.c. Exactly one of figure, tables and page is not NULL. They
@@ -205,10 +205,10 @@ struct sg_exporter {
     const char *name, *summary;
     const char *extensions; /* "tex|latex": -o FILE chooses the format by these; NULL = only --format chooses it */
     bool binary;            /* must not be written to a terminal */
-    bool data;              /* writes every recorded number: nothing is thinned or left out for a log axis */
+    bool data;              /* writes every recorded number, also those that a log axis cannot show */
     sg_status (*figure)(FILE *out, const struct sg_figure *figure, const char *format, struct sg_error *err);
     sg_status (*tables)(FILE *out, const struct sg_summary *summary, struct sg_error *err);
-    /* Takes several results as they are, which for the others sg_plot_read_all makes one. */
+    /* Writes several results into one page. For the other exporters sg_plot_read_all merges them first. */
     sg_status (*page)(FILE *out, const struct sg_page_result *result, size_t n, const struct sg_plot_select *select,
                       struct sg_plot_notes *notes, struct sg_error *err);
 };

@@ -77,8 +77,8 @@ struct advise {
  * task the first tenth of a run without compression is recorded, unless that recording exists. */
 SG_CHECKED sg_status advise_source(struct advise *a, struct sg_error *err);
 
-/* Appends a candidate's method, named by its label, to a list, without absent keys and keys that a replay refuses; false =
- * no memory. The second function returns that entry as text, {name: …, compressor: …}; NULL = no memory. */
+/* Appends a candidate's method, named by its label, to a list, without absent keys and keys that a replay refuses;
+ * false = no memory. The second function returns that entry as text, {name: …, compressor: …}; NULL = no memory. */
 bool advise_push_candidate(struct sg_node *out, const struct advise *a, const struct advise_candidate *c);
 char *advise_candidate_text(const struct advise *a, const struct advise_candidate *c);
 /* Puts the methods of the replays into the changes: those of the recipe, or the built-in ones. It runs trials to find

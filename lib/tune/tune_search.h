@@ -55,8 +55,7 @@ struct tune_search {
     cJSON *trials;
 };
 
-/* Initializes the members that all searches of an action share, and zeroes the others. tolerance: the action's default.
- * */
+/* Sets the members that all searches of an action share, and zeroes the others. tolerance: the action's default. */
 void tune_search_open(struct tune_search *s, struct sg_tune *t, enum tune_unit unit, double tolerance);
 /* Starts the search for the method of `cell`. key: the name of the knob; `parameter`: its row, or NULL. */
 void tune_search_start(struct tune_search *s, const struct sg_cell *cell, const char *key,
