@@ -1,4 +1,4 @@
-/* bench_output.h: where the results of sparsebench go, and what is said at the end of a grid. */
+/* bench_output.h: writes the results of sparsebench, and reports on a grid at its end. */
 #ifndef BENCH_OUTPUT_H
 #define BENCH_OUTPUT_H
 
@@ -10,7 +10,7 @@
 /* The "program" of a result of this recipe. */
 cJSON *version_json(const struct sg_recipe *recipe);
 
-/* What the options choose of the recipe. */
+/* The options that choose part of the recipe. */
 extern const struct sg_grid_command command;
 
 /* The "run" of a result that began at start_s, by sg_clock_s. */
@@ -22,27 +22,27 @@ cJSON *kernels_json(const struct sg_recipe *recipe, const char *status, cJSON *t
 /* The result at `path` if it is an interrupted one of the same kernels, program and machine; else NULL. */
 cJSON *earlier_kernels(const char *path, const struct sg_recipe *recipe);
 
-/* A terminal gets the table, also beside -o. */
+/* True if the table is printed: with --table, or on a terminal without --json. -o does not change this. */
 bool table_wanted(void);
 
-/* The document to the file that was begun, else to stdout. */
+/* Writes the document to the opened file, or to stdout if there is none. */
 SG_CHECKED sg_status write_json(const cJSON *document, struct sg_file_writer *file, struct sg_error *err);
 
-/* The file of --html into *path, which the caller frees; left as it is if none is asked for. Like a result, a page replaces
- * only that of a run that did not come to its end, unless --force is given. */
+/* *path <- the file of --html, which the caller frees; unchanged without --html. As for a result, an existing page is
+ * replaced only if it is that of an unfinished run, or with --force. */
 SG_CHECKED sg_status page_target(char **path, struct sg_error *err);
 
-/* Puts the result where it belongs: JSON to the file that was begun, or else to stdout, a table that is wanted, and the page
- * into its file; NULL = no page. The page is written even where the result cannot be. */
+/* Writes the result: JSON to the opened file, or to stdout if there is none, the table if table_wanted, and the page
+ * into its file (NULL = no page). The page is written even if the result cannot be written. */
 SG_CHECKED sg_status deliver(cJSON *take_result, struct sg_file_writer *file, const char *page, struct sg_error *err);
 
-/* How far each cell of an unfinished grid came. */
+/* Prints the progress of each cell of an unfinished grid. */
 void report_reach(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count);
 
-/* Says of each cell what went wrong with it. */
+/* Prints the errors and warnings of each cell. */
 void report_cells(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count);
 
-/* Returns whether a claim fails. The table says the same, so beside it this stays quiet. */
+/* Returns true if a claim fails. Prints the verdicts and the finding, unless the table, which has them, is printed. */
 bool report_claims(const cJSON *result, bool beside_table);
 
 /* The exit code of a grid whose result has this status. */

@@ -11,12 +11,12 @@
 #include "sg_options.h"
 #include "sg_recipe.h"
 
-/* What the options about cells are given. */
+/* The values of the options about cells. */
 extern struct cell_opt {
     const char *launcher, *folder, *data, *device, *program;
     bool fresh, any_version, help_recipe;
     int64_t jobs, threads;
-    struct sg_option_list set; /* each program has an option of its own for it */
+    struct sg_option_list set; /* each program defines its own option for it */
     struct sg_option_list plugins;
 } cell_opt;
 
@@ -26,16 +26,16 @@ extern const struct sg_option_table cell_options;
 int begin_program(const struct sg_program *program, int argc, char **argv, const char **operand, size_t most,
                   size_t *n_operands);
 
-/* Says what is wrong with plug-ins that were loaded. */
+/* Prints the warnings about loaded plug-ins. */
 void warn_of_plugins(void);
 
-/* The recipe at `path`, which may be NULL, with what --set changes. Returns SG_PARSE_RUN, or the code to exit with. */
+/* Reads the recipe at `path`, which may be NULL, with --set applied. Returns SG_PARSE_RUN, or the code to exit with. */
 int read_recipe(struct sg_recipe *out, const char *path);
 
 /* The "program" of a result: what this build is, and the plug-ins that were loaded, if there are any. */
 cJSON *program_json(const char *name, const struct sg_recipe *recipe);
 
-/* A grid, and what its options point to. */
+/* A grid, and the data to which its options point. */
 struct grid {
     struct sg_grid_options options;
     struct sg_grid_view view;
@@ -45,7 +45,7 @@ struct grid {
 /* Sets the options of a grid from those about cells. g must stay where it is. */
 void fill_options(struct grid *g, const struct sg_recipe *recipe, const char *path);
 
-/* What cells need before they can run: sparsetrain, and the recipe in a file. */
+/* Finds sparsetrain, and saves the recipe to a file if needed, before cells run. */
 SG_CHECKED sg_status prepare_run(struct grid *g, const struct sg_recipe *recipe, struct sg_error *err);
 
 #endif

@@ -36,7 +36,7 @@ struct sg_option {
     const char *choices;
     double min, max;
     const char *help; /* lower case, no full stop */
-    /* Of a string: what it is where only --name is given; a value then needs "=". NULL = it always needs a value. */
+    /* STRING: the value if only --name is given; another value then needs "=". NULL = a value is required. */
     const char *bare;
     bool hidden; /* not shown in --help (test hooks) */
 };
@@ -49,7 +49,7 @@ struct sg_option_table {
 struct sg_program {
     const char *name;    /* "sparsetrain" */
     const char *usage;   /* "[options] RECIPE" */
-    const char *operand; /* how the names of files end that the program reads, "json|ndjson"; for shells */
+    const char *operand; /* extensions of the files that the program reads, "json|ndjson"; for shells */
     const char *summary; /* one line */
     /* What --help prints after the options: paragraphs, each a line that is wrapped, and examples, which are the lines that
      * begin with a blank. NULL = none. */
@@ -57,7 +57,7 @@ struct sg_program {
     const char *verbose; /* what --verbose does, for --help */
     const struct sg_option *options;
     size_t n_options;
-    const struct sg_option_table *shared; /* more of them, which other programs have too; NULL = none */
+    const struct sg_option_table *shared; /* options that other programs have, too; NULL = none */
 };
 
 /* Parses argv, which is not modified, and stores up to max_operands operands in order. Returns SG_PARSE_RUN, or the code

@@ -1,4 +1,4 @@
-/* sg_terminal.h: what a program says on stderr, how it ends, its signals, clock and progress.
+/* sg_terminal.h: a program's messages and progress on stderr, its exit codes, signals and clock.
  *
  * stdout carries results only. All state is one per process; sg_app_start sets the program's name. */
 #ifndef SG_TERMINAL_H
@@ -17,15 +17,15 @@ enum sg_exit { SG_EXIT_OK = 0, SG_EXIT_FAILED = 1, SG_EXIT_USAGE = 2, SG_EXIT_GA
 enum sg_verbosity { SG_QUIET = -1, SG_NORMAL = 0, SG_VERBOSE = 1 };
 
 /* Called first in main. `program` becomes the name in messages and of the process. SIGPIPE is ignored. Closed ones of
- * the descriptors 0, 1 and 2 are opened on /dev/null, so that no file of ours gets such a number and with it what is
- * meant for another: what is said on a closed stderr is lost, but reading a closed stdin and writing a closed stdout
- * still fail. Allocations for JSON are watched (sg_json_guard). A limit of the stack that is too low is raised, or the
- * program ends here and says so. */
+ * the descriptors 0, 1 and 2 are opened on /dev/null, so that no file of the program gets such a number and receives
+ * output that is meant for stdout or stderr. Messages on a closed stderr are lost, but reading a closed stdin and
+ * writing a closed stdout still fail. Allocations for JSON are watched (sg_json_guard). A limit of the stack that is
+ * too low is raised; if that fails, the program ends here with a message. */
 void sg_app_start(const char *program);
-/* Lets waiting OpenMP threads sleep soon instead of spinning for milliseconds. On a busy machine spinning threads keep
- * those they wait for from running (measured: steps 2 to 4 times slower); on a quiet one nothing is lost. The OpenMP
- * library reads its settings before main, so the program executes itself again, once, with GOMP_SPINCOUNT set. A
- * setting of the user's is left alone. Called after sg_app_start. */
+/* Lets waiting OpenMP threads sleep soon instead of spinning for milliseconds. On a busy machine spinning threads block
+ * the threads for which they wait (measured: steps 2 to 4 times slower); on an idle machine the time is the same. The
+ * OpenMP library reads its settings before main, so the program executes itself again, once, with GOMP_SPINCOUNT set. A
+ * setting of the user is not changed. Called after sg_app_start. */
 void sg_app_reexec_with_passive_waiting(char **argv);
 void sg_app_set_rank(int rank, int size);
 void sg_app_set_verbosity(enum sg_verbosity v);
@@ -39,8 +39,8 @@ void sg_log(enum sg_log_kind kind, const char *format, ...) SG_PRINTF(2, 3);
 #define sg_log_note(...)    sg_log(SG_LOG_NOTE, __VA_ARGS__)
 #define sg_log_detail(...)  sg_log(SG_LOG_DETAIL, __VA_ARGS__)
 
-/* Prints the document on stdout, indented, and frees it. NULL stands for a document for which there was no memory;
- * `what` is for the message then. Returns SG_OK or SG_ERR_MEMORY. */
+/* Prints the document on stdout, indented, and frees it. NULL means that memory ran out for the document, which the
+ * error message calls `what`. Returns SG_OK or SG_ERR_MEMORY. */
 SG_CHECKED sg_status sg_app_print_json(cJSON *take_json, const char *what, struct sg_error *err);
 
 /* The exit code for a failed status: 2 for usage errors (an argument, a recipe's format), 128 + n if interrupted by
@@ -48,10 +48,10 @@ SG_CHECKED sg_status sg_app_print_json(cJSON *take_json, const char *what, struc
 int sg_exit_code(sg_status status);
 
 /* Flushes and closes stdout; the last call of main: return sg_app_finish(code). If a write failed (a full disk), it
- * says so and returns SG_EXIT_FAILED, unless the program has reported a failure already. A closed pipe is no error. */
+ * prints an error and returns SG_EXIT_FAILED, unless the program has reported a failure. A closed pipe is no error. */
 int sg_app_finish(int code);
 
-/* From here on exit(0) before sg_app_finish is a failure, which the program says: code that it loads may call it. */
+/* After this call, exit(0) before sg_app_finish is reported as a failure, because loaded code may call exit. */
 void sg_app_expect_finish(void);
 
 /* Progress on stderr: a bar redrawn at most 6 times a second on a terminal and erased at the end, else a plain line
@@ -63,18 +63,17 @@ struct sg_progress {
     bool bar, shown;
 };
 void sg_progress_end(struct sg_progress *p);
-/* Updates the bar of `what`, a string that must live as long as the bar. If p shows another or, being zeros, none, the
- * bar is started first. */
+/* Updates the bar of `what`, a string that must live as long as the bar. If p shows no bar (it is zeroed) or another
+ * one, a new bar is started first. */
 void sg_progress_show(struct sg_progress *p, const char *what, double done, double total);
 
-/* Is stdout a pipe whose reader is gone? That is no error to report. */
+/* True if stdout is a pipe without a reader, which is not reported as an error. */
 bool sg_stdout_is_abandoned(void);
 bool sg_stdout_is_terminal(void);
-/* How many characters fit into a line of this stream: what the variable COLUMNS says, else the terminal; 0 = neither
- * does. */
+/* The number of characters in a line: the variable COLUMNS, else that of the terminal; 0 = fd is not a terminal. */
 int sg_terminal_columns(int fd);
-/* Is this stream coloured? choice: "always", "never", or "auto", which means on a terminal with NO_COLOR unset or empty
- * and TERM not dumb. */
+/* True if this stream is coloured. choice: "always", "never", or "auto", which means on a terminal with NO_COLOR unset
+ * or empty and TERM not dumb. */
 bool sg_color(int fd, const char *choice);
 
 #endif

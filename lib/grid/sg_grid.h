@@ -112,8 +112,7 @@ size_t sg_grid_count_others(const char *folder, const struct sg_cell_outcome *ou
 
 /* Finds what is finished: outcomes [count], which the caller has zeroed, get the path, and for finished cells state
  * REUSED and the series. For other cells it sets `unlike` and `resumable`. It changes no file. All cells must read the
- * same data, as those of one recipe do. Errors are those of sg_dataset_identify, except that missing data are no error.
- * */
+ * same data, as those of one recipe do. Errors are those of sg_dataset_identify, except for missing data. */
 SG_CHECKED sg_status sg_grid_look(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
                                   const struct sg_grid_options *options, struct sg_error *err);
 

@@ -43,8 +43,7 @@ cJSON *sg_grid_network_json(const struct sg_grid_network *n, const char *model);
 /* The messages that a finished run sent up to each of its records. */
 struct sg_grid_messages;
 
-/* Reads the messages of a run. The run and the cell may be freed afterwards. sg_grid_messages_free(NULL) does nothing.
- * */
+/* Reads the messages of a run. The run and the cell may be freed afterwards. sg_grid_messages_free(NULL) is a no-op. */
 SG_CHECKED sg_status sg_grid_messages_open(struct sg_grid_messages **out, const struct sg_cell *cell,
                                            const struct sg_run *run, struct sg_error *err);
 void sg_grid_messages_free(struct sg_grid_messages *messages);

@@ -32,17 +32,17 @@ struct sg_problems {
     struct sg_problem problem[SG_PROBLEMS];
 };
 
-/* Notes a problem; the same one at the same place once. */
+/* Adds a problem, unless the same text was added for the same position. */
 void sg_problem_at(struct sg_problems *p, int line, int column, const char *format, ...) SG_PRINTF(4, 5);
 /* "a, b, c", cut at the end of a name. Returns out. */
 enum { SG_LIST_CHARS = 160 };
 const char *sg_list_text(char out[SG_LIST_CHARS], const char *const *name, size_t n);
-/* Writes the problems into err in the order of their places, one a line. */
+/* Writes the problems into err, ordered by position, one a line. */
 sg_status sg_problems_report(const struct sg_problems *p, sg_status status, struct sg_error *err);
 
 /* ---- YAML ---- */
 
-/* sg_node_read, with the fault noted among the problems. */
+/* Calls sg_node_read, and adds a syntax error to the problems. */
 bool sg_yaml_parse(struct sg_node *out, const char *text, size_t length, int origin, struct sg_problems *p);
 
 /* Put the value of the --set with this origin into the raw tree. */
@@ -58,13 +58,13 @@ enum sg_value_type {
     SG_VALUE_SERIES,     /* kebab-case name of a column or constant; resolved to snake_case */
     SG_VALUE_METHOD,     /* label of a method's cell */
     SG_VALUE_CHOICE,     /* one of `choices` */
-    SG_VALUE_KIND,       /* kind of recipe; decides which top-level keys there are */
-    SG_VALUE_TASK,       /* name of a task kind; decides which contributed keys its section has */
-    SG_VALUE_OPTIMIZER,  /* the same for optimizers */
-    SG_VALUE_FEEDBACK,   /* feedback rules, */
-    SG_VALUE_COMPRESSOR, /* compressors, */
-    SG_VALUE_CONTROLLER, /* controllers */
-    SG_VALUE_CODE,       /* and codes of numbers */
+    SG_VALUE_KIND,       /* kind of recipe; determines which top-level keys exist */
+    SG_VALUE_TASK,       /* name of a task kind; determines which contributed keys its section has */
+    SG_VALUE_OPTIMIZER,  /* name of an optimizer, with its contributed keys */
+    SG_VALUE_FEEDBACK,   /* of a feedback rule, */
+    SG_VALUE_COMPRESSOR, /* of a compressor, */
+    SG_VALUE_CONTROLLER, /* of a controller, */
+    SG_VALUE_CODE,       /* and of a code of numbers, each with its contributed keys */
     SG_VALUE_PLAIN_CODE, /* name of a code that writes every number by itself */
     SG_VALUE_ENCODING,   /* name of an encoding of messages, or auto */
     SG_VALUE_LINK,       /* name of a link of networks, */
@@ -87,19 +87,19 @@ struct sg_schema_row {
     char preset[48];     /* default as YAML, "" = none: null when absent */
     double min, max;     /* numbers: inclusive */
     bool required;
-    size_t constants;           /* EXPRESSION of a task: how many of its constants may stand in it */
-    bool constant;              /* SERIES: the name of a constant is fine too */
+    size_t constants;           /* EXPRESSION of a task: how many of the task's constants it may contain */
+    bool constant;              /* SERIES: the name of a constant is valid, too */
     bool above;                 /* min itself is excluded */
     bool whole;                 /* EXPRESSION: a literal must be a whole number */
-    bool in_method;             /* a parameter of a method: gamma may stand in its expression, and it may be to find */
+    bool in_method;             /* a parameter of a method: its expression may contain gamma, and it may be `match` */
     bool grid;                  /* may be a list of such values, one cell each */
-    bool when_given;            /* not in the resolved tree unless the recipe gives it */
-    bool or_number;             /* MAP, CHOICE: a bare number (CHOICE: a whole one in [min, max]) is fine too */
+    bool when_given;            /* in the resolved tree only if the recipe gives it */
+    bool or_number;             /* MAP, CHOICE: a bare number (CHOICE: a whole one in [min, max]) is valid, too */
     const char *shorthand;      /* MAP: a bare scalar stands for {shorthand: scalar} */
     const char *like;           /* MAP: its keys are those of the section with this path */
-    unsigned short least, most; /* entries; most > 0 makes it a list */
-    const char *owner;          /* contributed by this task kind, compressor …, or of this kind of recipe */
-    bool training;              /* top level: only in recipes of kind `training` */
+    unsigned short least, most; /* minimum and maximum number of entries; most > 0: a list */
+    const char *owner; /* the task kind, compressor … that contributes the key, or the kind of recipe that has it */
+    bool training;     /* top level: only in recipes of kind `training` */
 };
 
 struct sg_schema {
@@ -119,18 +119,18 @@ void sg_row_section(const struct sg_schema_row *row, char out[64]);
 /* The i-th row that a value of a type between KIND and OVERLAP can name, with the parameters that are keys beside the name;
  * a task has other ones. Past the end its name is NULL. */
 struct sg_row sg_variant_at(enum sg_value_type type, size_t i);
-/* The name of the variant that `word` means: the word itself, or what it is another spelling of. NULL = unknown. */
+/* The name of the variant that `word`, which may be another spelling of the name, denotes. NULL = unknown. */
 const char *sg_variant_name(enum sg_value_type type, const char *word);
 
 /* Where the parameters of such variants are keys. */
 struct sg_owners {
     enum sg_value_type type;
     const char *section, *what; /* "methods[]", "compressor" */
-    bool in_method;             /* expressions are fine, and lists of values */
+    bool in_method;             /* the parameters may be expressions and lists of values */
 };
 enum { SG_OWNERS = 5 };
 extern const struct sg_owners sg_owners[SG_OWNERS];
-/* "at least 1", "between 0 and 1", "greater than 0"; "" when everything goes. */
+/* "at least 1", "between 0 and 1", "greater than 0"; "" if every number is valid. */
 enum { SG_RANGE = 96 };
 char *sg_range_text(const struct sg_schema_row *row, char out[SG_RANGE]);
 
@@ -139,64 +139,64 @@ char *sg_range_text(const struct sg_schema_row *row, char out[SG_RANGE]);
 /* A label that a cell can have. */
 struct sg_label {
     char *text;
-    size_t base;  /* how many of its bytes are those before the values of lists */
-    size_t name;  /* how many of its bytes are the method's name, which stands for all cells of the method in plots */
+    size_t base;  /* length in bytes of `text` before the values of lists */
+    size_t name;  /* length in bytes of the method's name, which means all cells of the method in plots */
     bool bounded; /* its compressor is absolute, so that there is an error-bound */
 };
 
 struct sg_check {
     struct sg_schema schema;
     struct sg_problems *problems;
-    struct sg_problems *dangling; /* where those of the file's claims and plots go; `problems` if there is no --set */
+    struct sg_problems *dangling; /* gets the problems of the file's claims and plots; `problems` without --set */
     const struct sg_node *root;   /* the top level as far as it is complete */
-    struct sg_label *label;       /* [n_labels] of the cells; NULL until the methods are known to be right */
+    struct sg_label *label;       /* [n_labels] of the cells; NULL until the methods have passed their checks */
     size_t n_labels;
     bool series_right;    /* record.series is complete and free of problems */
     struct sg_node swept; /* a map whose keys are those of the cells' swept values */
 };
 
-/* Check the raw tree and complete it into *out, which is meaningful only if no problem was noted. */
+/* Check the raw tree and complete it into *out, which is meaningful only if no problem was added. */
 bool sg_check_root(struct sg_check *c, const struct sg_node *raw, struct sg_node *out);
 
-/* The list that seeds stand for, a complete map {first, count} or a text "1..3,7"; every entry has their place. */
+/* Replaces seeds, a complete map {first, count} or a text "1..3,7", by a list of numbers with the same position. */
 bool sg_list_seeds(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *seeds,
                    struct sg_node *out);
 
 /* A leaf that is not null; *out is a copy of raw, brought into normal form. */
 void sg_check_scalar(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw,
                      struct sg_node *out);
-/* Note "<key> must be <wanted>, got …". */
+/* Add the problem "<key> must be <wanted>, got …". */
 void sg_note_wrong(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw, const char *wanted);
-/* The "…" of such a message, in `out` or static. */
+/* The value as text for the "…" of sg_note_wrong, in `out` or static. */
 const char *sg_describe_value(const struct sg_node *node, char out[80]);
 
-/* A name in record.series, or one that a claim or plot gives, against what the task can record and what is recorded. */
+/* Checks that the task can record a name in record.series, and that a name in a claim or plot is recorded. */
 void sg_check_series(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw);
-/* The two axes of a complete plot: curves are drawn over series, constants have no curve. */
+/* Checks the two axes of a complete plot: a plot of curves needs series, because constants have no curve. */
 void sg_check_axes(struct sg_check *c, const struct sg_node *plot);
-/* For a complete claim, or its bound: if the metric may be a constant, does this method have it? */
+/* Checks a complete claim, or its bound: if the metric is a constant of some methods only, this method must have it. */
 void sg_check_bound_constant(struct sg_check *c, const struct sg_node *term);
-/* Checks that record.series names nothing twice. */
+/* Checks that record.series has no name twice. */
 void sg_check_series_once(struct sg_check *c, const struct sg_node *series);
-/* Names that may stand in an expression of this row: n of them, into name [SG_NAMES]; 0 = the task is not known. */
+/* Writes the names that an expression of this row may contain into name; returns how many, 0 = unknown task. */
 size_t sg_expression_names(const struct sg_check *c, const struct sg_schema_row *row, const char *name[SG_NAMES]);
 
 /* Rules that span several keys of one map, called when the map of `section` is complete and free of problems; root is
  * the top level as far as it is complete. They may bring the map into normal form. */
 bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_node *root, struct sg_node *map);
-/* The same for the list of methods; fills c->label if there is no problem. */
+/* Checks rules that span several keys in the list of methods; fills c->label if there is no problem. */
 bool sg_check_methods(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods);
 void sg_check_forget_labels(struct sg_check *c);
 
 /* The label with exactly this text; NULL = there is none. */
 const struct sg_label *sg_label_find(const struct sg_check *c, const char *text);
-/* Is it the name of a method, which stands for all of its cells in plots? */
+/* True if `name` is the name of a method, which means all of its cells in plots. */
 bool sg_is_method(const struct sg_check *c, const char *name);
-/* Is it this label but for the values of lists? */
+/* True if `name` is this label without the values of lists. */
 bool sg_is_variant_of(const struct sg_label *label, const char *name);
-/* Is it a label but for the values of lists, which are not those of the method's parameters? */
+/* True if `name` is some label without the values of lists outside of the method's parameters. */
 bool sg_is_swept_label(const struct sg_check *c, const char *name);
-/* Replace each claim, and each entry of a plot's methods, that has such a name by one for each of its values. */
+/* Replace each claim, and each entry of a plot's methods, that sg_is_swept_label holds for by one for each label. */
 bool sg_expand_claims(struct sg_check *c, struct sg_node *claims);
 bool sg_expand_plot_methods(struct sg_check *c, struct sg_node *methods);
 
@@ -210,7 +210,7 @@ bool sg_push_copy(struct sg_node *map, const char *key, const struct sg_node *fr
 /* The method's own value of `key`, or the recipe's. */
 const struct sg_node *sg_override(const struct sg_node *method, const struct sg_node *root, const char *key);
 
-/* As sg_cell_method, of the parts of a cell; of a section that is NULL the presets. */
+/* Works as sg_cell_method, on the parts of a cell. A section that is NULL has its presets. */
 sg_status sg_read_method(struct sg_method_config *out, double room[SG_METHOD_NUMBERS], const struct sg_node *method,
                          const struct sg_node *feedback, const struct sg_node *message,
                          const struct sg_constant *constants, size_t n, const struct sg_node **at,
@@ -218,20 +218,19 @@ sg_status sg_read_method(struct sg_method_config *out, double room[SG_METHOD_NUM
 
 /* A cell without its seed. */
 struct sg_run_choice {
-    struct sg_node resolved; /* as that of a cell */
-    struct sg_node swept;    /* as that of a cell */
+    struct sg_node resolved; /* as in sg_cell, without the seed */
+    struct sg_node swept;    /* as in sg_cell */
     char *label;
-    size_t base; /* how many bytes of the label are those before `swept` */
+    size_t base; /* length in bytes of the label before the words of `swept` */
 };
 
-/* The turn-th choice of a method's lists, those of its parameters first and the last varying fastest. Past the last
- * choice the label is NULL, and nothing is to be cleared. What is wrong in the recipe stays as it is. */
+/* The turn-th choice from a method's lists; the lists of its parameters come first, and the last list varies fastest.
+ * Past the last choice the label is NULL, and nothing is to be cleared. Invalid values of the recipe are kept. */
 bool sg_run_choice(struct sg_run_choice *out, const struct sg_node *root, const struct sg_node *method, size_t turn);
 void sg_run_choice_clear(struct sg_run_choice *run);
 
-/* What a shared object may change when it is loaded (plugin_guard.c). The end puts back what was there at the
- * beginning; what was printed on stdout in between is on stderr. It returns what was changed, for a warning; NULL =
- * nothing. */
+/* The state that a shared object may change when it is loaded (plugin_guard.c). The end restores the state at the
+ * beginning; output on stdout in between goes to stderr. It returns a description of the change, NULL = no change. */
 struct plugin_guard {
     fenv_t arithmetic;
     char *locale;

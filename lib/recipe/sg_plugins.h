@@ -13,15 +13,15 @@ enum { SG_PLUGIN_WARNING = 512 };
 #define SG_PLUGINS_VARIABLE "SPARSEGRAD_PLUGINS"
 
 /* Loads these files and then those of `list`, which are separated by colons (NULL = none), and adds their rows to the
- * tables of compressors, codes and feedback rules. A file that is loaded already is left out. SG_ERR_ARGUMENT says which
- * file it is, what is wrong with it and what to do. */
+ * tables of compressors, codes and feedback rules. A file that was loaded before is skipped. SG_ERR_ARGUMENT: a file is
+ * not a valid plug-in; the message names it, the fault and a remedy. */
 SG_CHECKED sg_status sg_plugins_load(const char *const *path, size_t n, const char *list, struct sg_error *err);
 
 size_t sg_plugin_count(void);
-/* The path of the i-th plug-in, which holds in every folder; NULL past the end. */
+/* The absolute path of the i-th plug-in; NULL past the end. */
 const char *sg_plugin_path(size_t i);
-/* Text for a warning where loading a plug-in had changed how the program computes or reads numbers, which was put back.
- * It is called until it returns false. */
+/* Writes a warning for each plug-in that changed how the program computes or reads numbers when it was loaded. The
+ * change was undone. Call it until it returns false. */
 bool sg_plugin_warning(char out[SG_PLUGIN_WARNING], size_t *next);
 
 /* The identity of the code that runs a cell: that of the program for its task (sg_version_identity), followed by '+' and 12
@@ -30,7 +30,7 @@ bool sg_plugin_warning(char out[SG_PLUGIN_WARNING], size_t *next);
 enum { SG_CELL_IDENTITY = 64 };
 const char *sg_cell_identity(char out[SG_CELL_IDENTITY], const struct sg_cell *cell);
 
-/* The plug-ins that the cell uses, or all with cell NULL: [{"file","sha256"}]; NULL = there are none, or no memory. */
+/* The plug-ins that the cell uses, or all plug-ins if cell is NULL: [{"file","sha256"}]; NULL = none, or no memory. */
 cJSON *sg_plugins_json(const struct sg_cell *cell);
 
 #endif

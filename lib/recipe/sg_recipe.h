@@ -25,7 +25,7 @@ extern "C" {
 /* The resolved tree has every key of the schema, in the normal form below; values keep the recipe's positions.
  *   task            kind, then every key of that kind; "start.offset-from-optimum" is a map `start` in `task`
  *   error-feedback  always the map {form, decay} and the form's own keys; in a method null unless the method overrides it
- *   message         always the map {encoding, values}; in a method likewise
+ *   message         always the map {encoding, values}; in a method null unless the method overrides it
  *   seeds           always the list of numbers
  *   methods         the compressor's parameters stand beside name and compressor. Each is a NUMBER, a STRING (an
  *                   expression over the task's constants and gamma) or a LIST of these. The same holds for the
@@ -44,10 +44,10 @@ struct sg_recipe {
     char *text;          /* the file's bytes, NUL-terminated */
     char **set;          /* [n_set] the --set values, in order */
     size_t n_set;
-    size_t n_told; /* how many of these results name: all but those that repeat what a result names anyway */
-    /* Lines "path:line:column: …" on what is wrong with the file's claims and plots where there is a --set, which may have
-     * taken away what they name. A program that judges claims must refuse such a recipe; a single run need not. NULL =
-     * there are none. */
+    size_t n_told; /* how many of `set` are written to results: not a --seed, which a result has by itself */
+    /* With a --set, the errors in the file's claims and plots, as lines "path:line:column: …": the --set may have
+     * removed what they name. A program that judges claims must refuse such a recipe; a single run need not. NULL = no
+     * errors. */
     char *dangling;
 };
 
@@ -61,13 +61,13 @@ void sg_recipe_free(struct sg_recipe *recipe); /* zeroes it */
 
 /* Reads the recipe `from` again, with its --set values and then with changes that a program makes: a map of values,
  * which may be null, under the dotted paths of keys; the last of a path counts. Entries of a list are named by their
- * name or their index. Nodes of the user's recipe keep their places, which errors then name; text and sha256 stay those
- * of `from`. *written, zeroed before, gets the tree before it is completed, which the caller clears. A file that says
- * the same is the same recipe without any --set, but for lengths of runs of which a --set overrules another one. */
+ * name or their index. Nodes of the user's recipe keep their positions, which errors then name; text and sha256 stay
+ * those of `from`. *written, zeroed before, gets the tree before it is completed; the caller clears it. A file with
+ * that tree is the same recipe without any --set, except that a --set of one length of runs overrules others. */
 SG_CHECKED sg_status sg_recipe_with(struct sg_recipe *out, struct sg_node *written, const struct sg_recipe *from,
                                     const struct sg_node *changes, struct sg_error *err);
 
-/* Where a value of the resolved recipe or of one of its cells stands, as the begin of a message: "path:line:column: ",
+/* The position of a value of the resolved recipe or of one of its cells, as prefix of a message: "path:line:column: ",
  * or "--set key=value: ", or "path: " for a default and for NULL. The text is cut at `size`. Returns out. */
 char *sg_node_place(char *out, size_t size, const struct sg_recipe *recipe, const struct sg_node *node);
 
@@ -85,12 +85,12 @@ struct sg_cell {
     bool baseline;                /* plots draw the method as the dashed line without compression */
     const struct sg_node *method; /* points into `resolved`: the method with single values */
     uint64_t seed;
-    /* All that decides the run and nothing else: no title, plots, claims or other methods. The members of the map are
+    /* Exactly the keys that determine the run: no title, plots, claims or other methods. The members of the map are
      * task, workers, batch, steps/epochs, optimizer, error_feedback, scope, message, record, method (compressor and its
-     * parameters, controller and values where they are given) and seed; what the method overrides is applied. */
+     * parameters, and the controller and values that are given) and seed, after the overrides of the method. */
     struct sg_node resolved;
-    /* A map of the values that the cell has of lists outside of its method's parameters, {workers: 8}, under the keys of
-     * the label: the last word, or the path where the last word alone stands for two ("optimizer.momentum"). */
+    /* The cell's values of keys that are lists, apart from its method's parameters: a map {workers: 8}. Its keys are as
+     * in the label: the last word of the path, or the path if the word is ambiguous ("optimizer.momentum"). */
     struct sg_node swept;
     char key[65]; /* SHA-256 of the resolved JSON text */
 };
@@ -102,7 +102,7 @@ void sg_recipe_cells_free(struct sg_cell *cells, size_t count);
 
 /* The labels of all cells, "'SGD', 'Top-k k=1'", each once, cut at `size`. Returns out. */
 char *sg_cell_labels(char *out, size_t size, const struct sg_cell *cells, size_t count);
-/* Is it a cell of `method`? That is the label of one cell, or a method's name, which stands for all of its cells. */
+/* True if the cell belongs to `method`: the label of one cell, or a method's name, which means all of its cells. */
 bool sg_cell_is(const struct sg_cell *cell, const char *method);
 /* SG_OK if some cell is of this method; else SG_ERR_ARGUMENT, with the nearest label or all of them. */
 SG_CHECKED sg_status sg_cell_label_check(const struct sg_cell *cells, size_t count, const char *label,
@@ -111,20 +111,20 @@ SG_CHECKED sg_status sg_cell_label_check(const struct sg_cell *cells, size_t cou
 /* A method's parameter may be this word: a value that sparsetune is to find. A cell with it cannot run. */
 #define SG_VALUE_TO_FIND "match"
 
-/* ---- what a cell compresses with ---- */
+/* ---- compression of a cell ---- */
 
 struct sg_method_config;
 struct sg_constant;
 enum { SG_METHOD_NUMBERS = 96 };
 
-/* *out <- compressor, controller, code and feedback rule of the cell, with their parameters. Those of the compressor,
- * the controller and the code lie in room, to which *out then points. Nothing else of *out changes. Expressions take
- * the values of the constants. *at <- the value that was looked at last: an error stands there. */
+/* *out <- compressor, controller, code and feedback rule of the cell, with their parameters. The parameters of
+ * compressor, controller and code are stored in room, to which *out then points. Other members of *out are unchanged.
+ * Expressions are evaluated with the constants. *at <- the value that was read last, to which an error belongs. */
 SG_CHECKED sg_status sg_cell_method(struct sg_method_config *out, double room[SG_METHOD_NUMBERS],
                                     const struct sg_cell *cell, const struct sg_constant *constants, size_t n,
                                     const struct sg_node **at, struct sg_error *err);
-/* The value of a cell's method that a message of sg_method_check or sg_method_open is about: that of the key with which
- * the message begins, else the method. */
+/* The node of a cell's method to which an error message of sg_method_check or sg_method_open refers: the value of the
+ * key with which the message begins, else the method. */
 const struct sg_node *sg_method_place(const struct sg_node *method, const char *message);
 
 /* Prints the reference of all keys, --help-recipe and recipes/README.md: Markdown without tables, as text to read. */

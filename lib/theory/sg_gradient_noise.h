@@ -1,4 +1,4 @@
-/* sg_gradient_noise.h: how noisy and how unlike each other the workers' gradients are: the constants of Assumptions 3 and 4.
+/* sg_gradient_noise.h: noise and dissimilarity of the workers' gradients: the constants of Assumptions 3 and 4.
  *
  *   3: E|xi_i|^2 <= M |grad f_i(x)|^2 + sigma^2                        noise of worker i's draws around its own mean
  *   4: (1/n) sum_i |grad f_i(x) - grad f(x)|^2 <= C |grad f(x)|^2 + zeta^2      the workers' means around their mean
@@ -14,8 +14,7 @@
  * flat, because x is noisy and because x and y of the same draws err together. So x and y are also estimated from each
  * half of the draws, A and B, and with cov over all points (and workers)
  *   slope = (cov(x_A, y_B) + cov(x_B, y_A)) / (2 cov(x_A, x_B)),   level = mean y - slope mean x of all draws
- * Both are held at or above 0. Their standard errors are those of the line that is not held, by leaving out one point at a
- * time. */
+ * Both are clipped at 0. Their standard errors are those of the unclipped line, by jackknife over points. */
 #ifndef SG_GRADIENT_NOISE_H
 #define SG_GRADIENT_NOISE_H
 
@@ -32,7 +31,7 @@ struct sg_noise_estimate {
     double mean_gradient, dissimilarity;
 };
 
-/* From which draws an estimate is: the first R/2, the others, or all. They are the same if it is exact. */
+/* The draws that an estimate uses: the first R/2, the others, or all. The three are equal if the task is exact. */
 enum { SG_NOISE_HALF_A, SG_NOISE_HALF_B, SG_NOISE_ALL, SG_NOISE_PARTS };
 
 /* The measurement at one x. */
@@ -50,10 +49,10 @@ enum { SG_NOISE_REPEATS = 4 }; /* the fewest draws: each half needs two for a va
 
 /* Measures at the task's current x and appends a point. All workers must be on this rank. repeats: R, the draws of each
  * worker, at least SG_NOISE_REPEATS; 0 = exactly, and SG_ERR_UNSUPPORTED if the task cannot. x and the workers' state
- * stay as they were. The draws are those of steps from SG_STEP_BEYOND on, more than an epoch apart and named by the
+ * do not change. The draws are those of steps from SG_STEP_BEYOND on, more than an epoch apart and derived from the
  * point's index: the samples of training, in new batches. (For lm they are random windows of the text, each after the
- * hidden state that the worker has at this x.) A task that replays gradients has one of a worker at each step: it gives
- * those of the R steps from `step` on, so that the noise has in it what the gradient changed meanwhile. */
+ * hidden state that the worker has at this x.) A task that replays gradients has one gradient of a worker at each step:
+ * its draws are those of the R steps from `step` on, so the noise includes the change of the gradient meanwhile. */
 SG_CHECKED sg_status sg_noise_measure(struct sg_noise_points *points, const struct sg_task_ops *ops, sg_task *task,
                                       size_t workers, uint64_t step, size_t repeats, struct sg_error *err);
 void sg_noise_free(struct sg_noise_points *points); /* zeroes it */
@@ -61,7 +60,7 @@ void sg_noise_free(struct sg_noise_points *points); /* zeroes it */
 /* y = slope x + level, both >= 0. */
 struct sg_noise_line {
     double slope, level;
-    /* The line before it was held at or above 0. NaN if slope_error is NaN because the x do not spread. */
+    /* The line before it was clipped at 0. NaN if slope_error is NaN because the x do not spread. */
     double free_slope, free_level;
     double slope_error, level_error; /* NaN for fewer than 3 points, or if the x differ by no more than their noise */
 };
@@ -72,11 +71,11 @@ struct sg_noise_constants {
 };
 struct sg_noise_constants sg_noise_fit(const struct sg_noise_points *points);
 
-/* With these slopes, the least levels for which the assumptions hold at every point. The errors are NaN. */
+/* With these slopes, the smallest levels for which the assumptions hold at every point. The errors are NaN. */
 struct sg_noise_constants sg_noise_cover(const struct sg_noise_points *points, const struct sg_noise_constants *fit);
 
 /* {"points":[{"step","gradient","noise","mean_gradient","dissimilarity"}],"M":{"value","unbounded","standard_error"},
- * "sigma_squared":…,"C":…,"zeta_squared":…}. "unbounded" is the value before it was held at 0. NULL = no memory. */
+ * "sigma_squared":…,"C":…,"zeta_squared":…}. "unbounded" is the value before it was clipped at 0. NULL = no memory. */
 cJSON *sg_noise_json(const struct sg_noise_points *points, const struct sg_noise_constants *fit);
 
 #endif

@@ -23,10 +23,10 @@ double sg_rule_simple(double k);
  * NaN. */
 double sg_rule_estimated(double k, double d, const struct sg_noise_constants *constants, double *error);
 
-/* The first Top-k of the recipe that sends so much, and the thresholds that may replace it. */
+/* The first Top-k of the recipe that sends k elements, and the thresholds that may replace it. */
 struct sg_rule {
     const struct sg_cell *cell;
-    double k; /* elements that it sends at a step, over all layers */
+    double k; /* elements sent at a step, over all layers */
     double simple, estimated, estimated_error;
 };
 
@@ -41,7 +41,7 @@ struct sg_rules {
 };
 
 struct sg_rules_options {
-    struct sg_theory_options how; /* its recipe is the pilot's, which says how long the pilot is */
+    struct sg_theory_options how; /* its recipe is the pilot's, and determines the length of the pilot */
     const struct sg_cell *pilot;  /* a cell of this recipe */
     size_t points;                /* points along the pilot, >= 1, at its steps i T / points */
     size_t repeats; /* draws of each worker at each point, >= SG_NOISE_REPEATS; 0 = exactly, if the task can */

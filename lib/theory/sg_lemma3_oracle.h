@@ -4,10 +4,10 @@
  * gradient form) of all workers i and steps t, stacked. The budget K is what that run sent. Every method of the recipe
  * is applied to each a_{i,t} as it is, without error feedback of its own, because that would change the sequence:
  *   error    the sum over i and t of |a - C(a)|^2
- *   optimal  the same for the hard threshold that sends exactly as much: the squares of all but the K_m largest entries
+ *   optimal  the error of the hard threshold that sends exactly as much: the squares of all but the K_m largest entries
  *   regret   error - optimal; a value that rounding makes negative counts as 0
- * For the recorded method this is what happened, up to entries within a rounding of the threshold. ACCORDION decides by
- * norms of a, because norms of g are not recorded. */
+ * For the recorded method these are the errors of its run, up to entries within a rounding of the threshold. ACCORDION
+ * uses norms of a, because norms of g are not recorded. */
 #ifndef SG_LEMMA3_ORACLE_H
 #define SG_LEMMA3_ORACLE_H
 

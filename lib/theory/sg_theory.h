@@ -3,7 +3,7 @@
  * The letters are the paper's; lib/FORMULAS.md states the results. L is such that every f_i is L-smooth: max_j |a_j|^2
  * / 4 + l2, which is at least every shard's sigma_max(A_i)^2 / (4 m_i) + l2. mu = l2. M and C are the slopes of
  * least-squares lines through the exact noise and dissimilarity at all points that a method's runs visit. sigma^2 and
- * zeta^2 are the least levels with which Assumptions 3 and 4 then hold at all of these points. D, R_0, f(x0) and f* are
+ * zeta^2 are the smallest levels with which Assumptions 3 and 4 hold at all of these points. D, R_0, f(x0) and f* are
  * exact. With task.oracle: full-shifted the f_i are the shifted ones, whose D is 0. */
 #ifndef SG_THEORY_H
 #define SG_THEORY_H
@@ -32,15 +32,15 @@ enum sg_statement {
 };
 
 /* The right-hand side of a result. `compressor` is nu^2 of an absolute or delta of a relative compressor. The results
- * about P_T are orders of magnitude: the constants that the paper's O hides are taken as 1, and their step size is the
- * proof's, not the run's. Theorems 6 and 7 are inequalities. *largest_gamma <- the step size up to which the result is
- * stated; Remarks 6 and 8 share it with Theorems 4 and 5, as they share their setting. NaN: Remark 8 with neither noise
- * nor D, which its setting leaves out. */
+ * about P_T are orders of magnitude: the constants that the paper's O hides are set to 1, and their step size is the
+ * proof's, not the run's. Theorems 6 and 7 are inequalities. *largest_gamma <- the largest step size for which the
+ * result is stated; that of Remarks 6 and 8 is that of Theorems 4 and 5, because they share their setting. NaN: Remark
+ * 8 without noise and with D = 0, which its setting excludes. */
 double sg_theory_bound(enum sg_statement what, const struct sg_theory_constants *c, double compressor,
                        double *largest_gamma);
 const char *sg_statement_name(enum sg_statement what); /* "theorem 4" */
 
-/* What a method did; the mean over its seeds. */
+/* The measurements of a method; means over its seeds. */
 struct sg_theory_method {
     const struct sg_cell *cell; /* the first of its label */
     bool absolute;

@@ -6,15 +6,15 @@
 #include "sg_status.h"
 #include "sg_theory.h"
 
-/* ---- which recipes and methods Theorems 4 to 7 are about: Algorithm 1 on logistic regression ---- */
+/* ---- recipes and methods to which Theorems 4 to 7 apply: Algorithm 1 on logistic regression ---- */
 
-/* Checks what all methods share. SG_ERR_ARGUMENT names the key that is not part of Algorithm 1. */
+/* Checks the keys that all methods share. SG_ERR_ARGUMENT: a key, named in the message, is not part of Algorithm 1. */
 SG_CHECKED sg_status theory_recipe_check(const struct sg_cell *cell, struct sg_error *err);
 
-/* Checks what is the method's own. Returns NULL, or a static sentence that says why no theorem is about it. */
+/* Checks the method's keys. Returns NULL, or a static sentence that says why no theorem applies to the method. */
 const char *theory_method_misfit(const struct sg_cell *cell);
 
-/* ---- cells at work in this process ---- */
+/* ---- cells that are trained in this process ---- */
 
 /* Trains the cell on the CPU, without a series; `visit` is called as by sg_train_run. */
 SG_CHECKED sg_status theory_train(const struct sg_theory_options *how, const struct sg_cell *cell,
