@@ -7,10 +7,10 @@
 #include "sg_text.h"
 #include "tune_advise.h"
 
-/* Of |g|^2: half of a step's gradient may be late or lost. results/ADVICE.md has the runs behind it. */
+/* As a share of |g|^2: half of a step's gradient may be late or lost. The evidence is in results/ADVICE.md. */
 static const double TOLERANCE = 0.5;
 
-/* ---- what was asked for ---- */
+/* ---- options ---- */
 
 static sg_status read_options(struct advise *a, struct sg_error *err) {
     const char *from = a->t->candidates ? a->t->candidates : "built-in";

@@ -9,7 +9,7 @@
 
 /* ---- methods ---- */
 
-/* Keys that a replay refuses, or that say nothing of how a method compresses. */
+/* True for keys that a replay refuses, or that have no influence on the compression. */
 static bool is_refused(const char *key) {
     static const char *const refused[] = {"name", "epochs", "steps", "learning-rate", "shards", "sharding"};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
@@ -33,8 +33,8 @@ static bool push_map(struct sg_node *out, struct sg_node *take_map, bool fine) {
     return fine;
 }
 
-/* Appends a method, which keeps its places in the user's recipe, to the list `out`, without what is absent or refused
- * by a replay. cell: its values take the place of the method's lists; may be NULL. false = no memory. */
+/* Appends a method, which keeps its positions in the user's recipe, to the list `out`, without keys that are absent or
+ * that a replay refuses. The values of cell, which may be NULL, replace the method's lists. false = no memory. */
 static bool push_method(struct sg_node *out, const struct sg_node *method, const struct sg_node *cell,
                         const char *name) {
     struct sg_node map = {.kind = SG_NODE_MAP, .line = method->line, .column = method->column};
@@ -50,8 +50,8 @@ static bool push_method(struct sg_node *out, const struct sg_node *method, const
     return push_map(out, &map, fine);
 }
 
-/* Appends the method that a text like "topk density=0.1,0.01 scope=model" says. A value with a comma is a list, also if
- * nothing follows the comma. false = no memory. */
+/* Appends the method that a text like "topk density=0.1,0.01 scope=model" describes. A value with a comma is a list,
+ * even if nothing follows the comma. false = no memory. */
 static bool push_text(struct sg_node *out, const char *name, const char *text) {
     struct sg_node map = {.kind = SG_NODE_MAP};
     char *words = sg_format("compressor=%s", text), *rest = words;
@@ -102,11 +102,11 @@ bool advise_push_baseline(struct sg_node *out, const struct advise *a) {
 
 /* ---- the built-in methods ---- */
 
-/* What a method needs beside a gradient. */
+/* The input that a method needs in addition to a gradient. */
 enum need { ANY, MATRICES, LAYERS, LAMBDA };
 
 static const struct built_in {
-    const char *name, *text; /* text: behind that of a method that needs lambdas they are put */
+    const char *name, *text; /* text: the lambdas of a method that needs them are appended */
     enum need need;
     double fewest; /* share of the elements that its smallest setting sends; less than one element makes no sense */
 } built_in[] = {
@@ -155,7 +155,7 @@ static void put_lambdas(char list[LIST], const struct tune_search *s) {
 }
 
 /* Finds thresholds that send a tenth, a hundredth and a thousandth of the elements in replays; "" = there are none. The
- * first guess is that of a random walk, which leaves at lambda after (lambda / rms)^2 steps. */
+ * first guess is that of a random walk, which reaches lambda, and is sent, after (lambda / rms)^2 steps. */
 static sg_status find_lambdas(char list[LIST], struct advise *a, const struct built_in *method, struct sg_error *err) {
     const double d = (double)a->d, rms = sqrt(a->square / (double)a->steps / d);
     struct tune_search *s = calloc(1, sizeof *s);
@@ -192,9 +192,9 @@ static sg_status find_lambdas(char list[LIST], struct advise *a, const struct bu
     return status;
 }
 
-/* ---- all of them ---- */
+/* ---- all methods ---- */
 
-/* Why a method makes no sense on these gradients, in reason; "" = it does. */
+/* Writes to `reason` why a method is not applicable to these gradients; "" = it is. */
 static void look_for_reason(char reason[ADVISE_REASON], const struct advise *a, const struct built_in *method) {
     const struct sg_gradients_facts *f = sg_gradients_look(a->gradients);
     const double fewest = method->fewest * (double)a->d;
@@ -228,7 +228,7 @@ static sg_status push_built_in(struct sg_node *out, struct advise *a, struct sg_
     return fine ? SG_OK : sg_fail_memory(err, "the methods");
 }
 
-/* The recipe's, but for the one that is the baseline. */
+/* Appends the recipe's methods without the baseline. */
 static sg_status push_own(struct sg_node *out, const struct advise *a, struct sg_error *err) {
     const struct sg_node *methods = sg_node_get(&a->t->recipe->root, "methods");
     bool fine = true;

@@ -1,4 +1,4 @@
-/* tune_advise_rank.c: what the replays of --advise tell of each method, its time on the network, and the ranked list. */
+/* tune_advise_rank.c: measures of each method from the replays of --advise, times on the network, the ranked list. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 #include "sg_text.h"
 #include "tune_advise.h"
 
-/* From where on a caution is given. */
+/* The thresholds above which cautions are given. */
 static const double UNEVEN = 0.5, LONGEST = 1.5, GROWTH = 1.25, LATE = 0.1, BIAS = 0.01, SIGMAS = 3;
-enum { GROWTH_STEPS = 12 }; /* fewer steps tell nothing of a trend */
+enum { GROWTH_STEPS = 12 }; /* fewer steps show no trend */
 
 static const struct sg_compressor_ops *ops_of(const struct sg_cell *cell) {
     return sg_compressor_find(sg_node_string(cell->method, "compressor", ""));
@@ -21,9 +21,9 @@ bool advise_sums(const struct sg_cell *cell) {
     return ops && (ops->traits & SG_TRAIT_EXACT || (ops->rounds && ops->rounds->length));
 }
 
-/* ---- what the run tells ---- */
+/* ---- measures of the run ---- */
 
-/* How many layers no worker ever sent an entry of. */
+/* Counts the layers of which no worker sent an entry. */
 static void count_starved(struct advise_candidate *c) {
     const cJSON *record;
     const struct sg_run *run = &c->outcome->run;
@@ -44,7 +44,7 @@ static void count_starved(struct advise_candidate *c) {
     free(sent);
 }
 
-/* The first record stands for the state before the first step, where it is there. */
+/* The index of the record of the first step: 1 if record 0 is the state before the first step, else 0. */
 static size_t first_step(const struct sg_run *run) {
     return run->n_points > 0 && sg_run_series(run, "step")[0] == 0 ? 1 : 0;
 }
@@ -62,7 +62,7 @@ static void look_at_volume(struct advise_candidate *c) {
     c->caution[ADVISE_WORKERS] = c->longest > LONGEST;
 }
 
-/* Is the mean of the last quarter above that of the quarter before? */
+/* True if the mean of the last quarter is above that of the quarter before. */
 static bool grows(const struct sg_run *run) {
     const double *error = sg_run_series(run, "error_norm");
     const size_t n = run->n_points, quarter = (n - first_step(run)) / 4;
@@ -70,7 +70,7 @@ static bool grows(const struct sg_run *run) {
            sg_stats_mean(error + n - quarter, quarter) > GROWTH * sg_stats_mean(error + n - 2 * quarter, quarter);
 }
 
-/* Has the method a number on the gradients' own scale? */
+/* True if a parameter of the method is on the scale of the gradients. */
 static bool has_constant(const struct sg_cell *cell) {
     static const char *const absolute[] = {"lambda", "tau", "step", "error-bound"};
     for (size_t i = 0; i < sizeof absolute / sizeof *absolute; i++)
@@ -79,7 +79,7 @@ static bool has_constant(const struct sg_cell *cell) {
     return false;
 }
 
-/* By what the compressor declares, or by what was measured. */
+/* True if the compressor declares that it is unbiased, or the run measured it. */
 static bool is_unbiased(const struct sg_compressor_ops *ops, const struct sg_run *run) {
     const double bias = fabs(sg_run_last(run, "compression_bias")), sigma = sg_run_last(run, "compression_bias_sigma");
     return (ops && ops->traits & SG_TRAIT_UNBIASED) || bias <= fmax(BIAS, SIGMAS * sigma);
@@ -152,8 +152,8 @@ bool advise_is_open(const struct advise_candidate *c) {
     return !c->why[0] && strcmp(sg_node_string(c->cell->method, "compressor", ""), "none") != 0;
 }
 
-/* Of the methods that are still open it takes the fastest, and of those that are about as fast the one with the smallest
- * error. n = there is none. */
+/* Chooses the fastest open method, or among those about as fast the one with the smallest error. Returns its index; n =
+ * there is none. */
 static size_t choose(const struct advise *a, const bool *open) {
     double fastest = INFINITY;
     size_t best = a->n;

@@ -3,7 +3,7 @@
 
 enum { MOST_METHODS = 8 };
 
-/* The i-th method of the recipe: no compression is the first. */
+/* The i-th method of the recipe; the first is the baseline without compression. */
 static const struct advise_candidate *candidate_at(const struct advise *a, size_t i) {
     return &a->candidate[i == 0 ? a->baseline : a->list[i - 1]];
 }
@@ -15,7 +15,7 @@ static void put_reasons(FILE *out, const void *arg, size_t method) {
                       c->bytes, c->error, c->speedup);
 }
 
-/* Other methods, and no claims and plots, which would name the recipe's own. false = no memory. */
+/* Replaces the methods, and removes claims and plots, which name the recipe's methods. false = no memory. */
 static bool push_changes(struct sg_node *changes, const struct advise *a) {
     struct sg_node methods = {.kind = SG_NODE_LIST};
     bool fine = sg_node_set_key(&methods, "methods") && sg_node_push_plain(changes, "claims", "null") &&

@@ -1,5 +1,5 @@
-/* tune_advise_replay.c: what a method does with the recorded gradients, step by step in this process: how long its
- * compression takes, and how its error compares with the least that as many bytes allow (Lemma 3). */
+/* tune_advise_replay.c: replays the recorded gradients with a method, step by step in this process. It measures the
+ * time of compression, and compares the error with the smallest error that as many bytes allow (Lemma 3). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "sg_stats.h"
 #include "tune_advise.h"
 
-/* So many numbers are compressed in a pass; the first steps stand for all of a longer recording. */
+/* The largest count of numbers that a pass compresses. Of a longer recording only the first steps are used. */
 static const double MOST_NUMBERS = 1e9;
 enum { LEAST_STEPS = 10 };
 
@@ -24,7 +24,7 @@ struct replay {
     sg_method *method;
     struct sg_message *message; /* [workers] */
     float *g, *e, *sum, *lost;  /* [workers][d], [workers][d], [d], [d] */
-    sg_magnitudes *magnitudes;  /* of this pass, and what it does with an input */
+    sg_magnitudes *magnitudes;  /* of this pass; `see` is called with each input */
     void (*see)(sg_magnitudes *, const float *, size_t);
     double *encode_s, *add_s;       /* [2 steps] */
     double lost_square, own_square; /* of all steps: of what was lost, and of the gradients */
@@ -41,7 +41,7 @@ static sg_status read_step(struct replay *r, size_t step, struct sg_error *err) 
     return status;
 }
 
-/* What an input of a worker and what is lost of it add to the measures of the pass. */
+/* Adds a worker's input, and its part that is lost, to the measures of the pass. */
 static void see_inputs(void *of) {
     struct replay *r = of;
     const struct sg_exec exec = {.threads = 1};
@@ -104,7 +104,7 @@ static sg_status two_passes(struct replay *r, struct advise_candidate *c, double
     sg_status status = sg_magnitudes_open(&m, err);
     SG_DO(status, pass(r, gamma, m, sg_magnitudes_count, err));
     if (status == SG_OK) {
-        /* Entries that cost as many bits, a float32 and a position of 32 bits each. */
+        /* The number of entries that cost as many bits, with 32 bits for the value and 32 for the position. */
         const uint64_t total = sg_magnitudes_total(m), rank = (uint64_t)fmin((double)total, floor(r->bits / 64));
         status = sg_magnitudes_ask(m, &rank, 1, err);
     }
@@ -115,7 +115,7 @@ static sg_status two_passes(struct replay *r, struct advise_candidate *c, double
         c->encode_s = sg_stats_median(r->encode_s, r->timed);
         c->add_s = sg_stats_median(r->add_s, r->timed);
         c->error = r->lost_square / r->own_square / (r->config.feedback.rule->in_updates ? gamma * gamma : 1);
-        if (r->config.feedback.rule == &sg_feedback_gradient) /* then the run tells it of all steps */
+        if (r->config.feedback.rule == &sg_feedback_gradient) /* then the run has the error of all steps */
             c->error = sg_run_last(&c->outcome->run, "total_error") / r->a->square;
     }
     sg_magnitudes_close(m);

@@ -1,4 +1,4 @@
-/* tune_advise_source.c: the gradients that --advise goes by: those that a recipe of kind `recorded` names, or the first
+/* tune_advise_source.c: the gradients that --advise uses: those that a recipe of kind `recorded` names, or the first
  * tenth of a run without compression, which it records. */
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "sg_text.h"
 #include "tune_advise.h"
 
-/* The share of a run that is recorded, and how far that may go. */
+/* The share of a run that is recorded, and the largest size of the recording. */
 static const double SHARE = 0.1, MOST_BYTES = 4e9;
 enum { LEAST_STEPS = 10 };
 
@@ -47,7 +47,7 @@ static sg_status run_dense(struct tune_trials *b, struct advise *a, double steps
     return status;
 }
 
-/* One step tells how many elements and steps there are. */
+/* Runs one step, to find the number of elements and of steps. */
 static sg_status record_first(struct advise *a, struct sg_error *err) {
     struct tune_trials b = {.count = 0};
     double steps = 0;
@@ -68,7 +68,7 @@ static sg_status record_first(struct advise *a, struct sg_error *err) {
     return status;
 }
 
-/* ---- what the files hold ---- */
+/* ---- the contents of the files ---- */
 
 static sg_status add_squares(struct advise *a, struct sg_error *err) {
     const struct sg_kernels *kernels = sg_kernels_cpu(NULL);

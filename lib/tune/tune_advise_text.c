@@ -1,4 +1,4 @@
-/* tune_advise_text.c: what --advise found, for readers: the answer in a sentence, what it goes by, and a table. */
+/* tune_advise_text.c: the results of --advise for readers: the conclusion in a sentence, its basis, and a table. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,8 +57,8 @@ static const struct advise_candidate *nearest(const struct advise *a) {
     return near;
 }
 
-/* Of the methods within the tolerance, or of those beyond it, the one with the fastest steps, and of equally fast ones
- * the one with the smallest error; NULL = there is none. */
+/* Among the methods within the tolerance, or among those beyond it, the one with the fastest steps; if several are
+ * equally fast, the one with the smallest error. NULL = there is none. */
 static const struct advise_candidate *fastest(const struct advise *a, bool within) {
     const struct advise_candidate *best = NULL;
     for (size_t i = 0; i < a->n; i++) {
@@ -70,7 +70,7 @@ static const struct advise_candidate *fastest(const struct advise *a, bool withi
     return best;
 }
 
-/* An error above 1 is no share of a gradient any more: what it means. */
+/* Explains an error above 1, which is not a share of a gradient. */
 static void put_large_error(FILE *out, const struct advise_candidate *c) {
     const bool feedback = !c->caution[ADVISE_BIASED] && !c->caution[ADVISE_NOISE];
     fprintf(out,
@@ -126,7 +126,7 @@ static double above(double x) {
     return ceil(x / digit) * digit;
 }
 
-/* How many methods the tolerance keeps out of the list, and the fastest of them. */
+/* Adds a sentence on the methods that the tolerance excludes from the list: their number, and the fastest. */
 static void add_outside(cJSON *out, const struct advise *a) {
     const struct advise_candidate *fast = fastest(a, false);
     size_t all = 0, outside = 0;
@@ -212,7 +212,7 @@ static void add_row(sg_table *t, const struct advise *a, const struct advise_can
     sg_table_cell(t, words, NULL);
 }
 
-/* The rows: the first of the list, and the fastest where the answer names it. Returns how many. */
+/* The rows: the first methods of the list, and the fastest method if the conclusion names it. Returns how many. */
 static size_t find_rows(const struct advise_candidate *row[ROWS + 1], const struct advise *a) {
     const struct advise_candidate *fast = fastest(a, true);
     size_t n = 0;
@@ -225,7 +225,7 @@ static size_t find_rows(const struct advise_candidate *row[ROWS + 1], const stru
     return n;
 }
 
-/* What the words in the last column mean, each with the first method of the rows that it is said of. */
+/* Explains the words in the last column, each with the first method in the rows to which it applies. */
 static void put_legend(FILE *out, const struct advise_candidate *const *row, size_t n, const struct sg_tune *tune) {
     char text[ADVISE_REASON], line[2 * ADVISE_REASON];
     for (int which = 0; which < ADVISE_CAUTIONS; which++)

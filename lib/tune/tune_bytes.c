@@ -1,11 +1,9 @@
 /* tune_bytes.c: --match-bytes: for each budget, the value of each method's knob at which a worker sends that many bytes
- * over the whole run.
- *
- * The knob is what a controller may set: the density of Top-k, the lambda of hard-threshold, the levels of QSGD, the
- * rank of PowerSGD. A method is tuned if the recipe gives its knob a number, which is where the search begins. Pilots of
- * 2 % of the run come first. For most compressors they tell the whole, because every message is as long as the last.
- * Then come whole runs, which are cells that sparsebench finds again: with the first seed, then with all. A knob that
- * cannot come within the tolerance, for it is a whole number or at its limit, gets the value that comes nearest. */
+ * over the whole run.  The knob is what a controller may set: the density of Top-k, the lambda of hard-threshold, the
+ * levels of QSGD, the rank of PowerSGD. A method is tuned if the recipe gives its knob a number, at which the search
+ * starts. Pilots of 2 % of the run come first. For most compressors they predict the whole run, because all messages
+ * have the same length. Then come whole runs, whose cells sparsebench reuses: with the first seed, then with all. A
+ * knob that cannot come within the tolerance, because it is a whole number or at its limit, gets the nearest value. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,14 +17,14 @@ enum { BUDGETS = 8, TURNS = 12 };
 
 static const double TOLERANCE = 0.05, PILOT = 0.02, LEAST_PILOT = 10;
 
-/* The budgets, as shares of what 32 bits for every element take. */
+/* The budgets, as shares of the size of 32 bits for every element. */
 static const double *budgets(const struct tune_search *s) {
     return s->arg;
 }
 
 /* ---- the search ---- */
 
-/* One step of one cell tells how many elements there are, and how many steps an epoch has. */
+/* Runs one step of one cell, to find the number of elements, and of steps in an epoch. */
 static sg_status look(struct tune_search *s, double start, struct sg_error *err) {
     static const char *const series[] = {"bytes-sent", NULL};
     struct tune_changes c;
@@ -63,13 +61,13 @@ static sg_status search(struct tune_search *s, const struct sg_cell *cell, doubl
     return status == SG_OK && s->seeds > 1 ? tune_refine(s, &stage, err) : status;
 }
 
-/* ---- what was found ---- */
+/* ---- results ---- */
 
 static double difference(const struct tune_goal *goal) {
     return goal->reached / goal->target - 1;
 }
 
-/* *f <- the values, of which a recipe has each once. */
+/* *f <- the values without duplicates, as a recipe requires. */
 static sg_status keep(struct tune_found *f, const struct tune_search *s, struct sg_error *err) {
     const sg_status status = tune_found_open(f, s, s->n_goals, err);
     for (size_t i = 0; status == SG_OK && i < s->n_goals; i++) {
@@ -91,7 +89,7 @@ static sg_status keep(struct tune_found *f, const struct tune_search *s, struct 
     return status;
 }
 
-/* *f <- that nothing was found. Where the recipe's method says `match` it gets the value that the search began with. */
+/* *f <- the failure to find a value. A method with `match` gets the value at which the search started. */
 static sg_status keep_failed(struct tune_found *f, const struct tune_search *s, const struct sg_node *method,
                              double start, const char *reason, struct sg_error *err) {
     char text[TUNE_LAMBDA_CHARS];
@@ -117,7 +115,7 @@ static cJSON *method_json(struct tune_search *s, const char *failed) {
     return out;
 }
 
-/* A method whose runs diverge or fail takes nothing from the others. */
+/* If runs of a method diverge or fail, the other methods are still tuned. */
 static sg_status match_method(struct tune_search *s, const struct sg_cell *cell, struct tune_found *f, cJSON **evidence,
                               struct sg_error *err) {
     const struct sg_parameter *knob = tune_knob(cell->method);
@@ -137,7 +135,7 @@ static sg_status match_method(struct tune_search *s, const struct sg_cell *cell,
     return status;
 }
 
-/* Fails where nothing was found for any method; else t->failed says how many have nothing. */
+/* Fails if no value was found for any method. Else t->failed gets the number of methods without values. */
 static sg_status judge(const struct tune_search *s, const struct tune_found *found, size_t n, struct sg_error *err) {
     size_t failed = 0, first = n;
     for (size_t i = 0; i < n; i++) {
@@ -159,7 +157,7 @@ static sg_status judge(const struct tune_search *s, const struct tune_found *fou
     return SG_OK;
 }
 
-/* ---- what was asked for ---- */
+/* ---- options ---- */
 
 static sg_status read_budgets(struct tune_search *s, double budget[BUDGETS], const char *list, struct sg_error *err) {
     s->n_goals = tune_read_list(budget, BUDGETS, list, 1);
@@ -172,8 +170,7 @@ static sg_status read_budgets(struct tune_search *s, double budget[BUDGETS], con
                          list, BUDGETS);
 }
 
-/* Says which methods have a knob but no number there, from which a search could start; of a plan also what is found of
- * the others. */
+/* Reports the methods whose knob has no number at which a search could start; with --dry-run also the others. */
 static void say_methods(const struct tune_search *s) {
     const struct sg_node *methods = sg_node_get(&s->t->recipe->root, "methods");
     for (size_t i = 0; i < methods->count; i++) {

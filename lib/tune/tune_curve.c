@@ -1,5 +1,5 @@
-/* tune_curve.c: the value of a knob at which so much is sent, from known points of that curve. It runs nothing, so
- * tests can give it made-up curves. */
+/* tune_curve.c: computes the value of a knob at which a given amount is sent, from measured points of that curve. It
+ * runs no cells, so tests can use synthetic curves. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

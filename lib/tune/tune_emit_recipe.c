@@ -1,5 +1,5 @@
-/* tune_emit_recipe.c: writes the recipe anew with what was found. Of the file's comments only those at its beginning are
- * kept: the user still has the file, and what comes out says beside each method how its values were found. */
+/* tune_emit_recipe.c: writes a new recipe with the values that were found. Of the file's comments only those at its
+ * start are kept, because the user still has the file. New comments explain how each method's values were found. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ void tune_put_note(FILE *out, const char *format, ...) {
         free(text);
 }
 
-/* The comments and empty lines that a text begins with. */
+/* The length of the comments and empty lines at the start of a text. */
 static size_t beginning_of(const char *text) {
     const char *line = text;
     while (*line == '#' || *line == '\n') {
@@ -80,7 +80,7 @@ sg_status tune_recipe_written(struct sg_node *out, const struct sg_tune *t, cons
     return status;
 }
 
-/* ---- what was found ---- */
+/* ---- values that were found ---- */
 
 struct emitted {
     const struct sg_tune *t;
@@ -111,7 +111,7 @@ static void put_found(FILE *out, const void *arg, size_t method) {
     }
 }
 
-/* The label of a cell whose value was replaced becomes the new one. false = no memory. */
+/* Replaces the label of a cell whose value was replaced by its new label. false = no memory. */
 static bool rename_cell(struct sg_node *name, const struct emitted *e) {
     for (size_t m = 0; m < e->n; m++) {
         const struct tune_found *f = &e->found[m];
@@ -132,7 +132,7 @@ static bool rename_cell(struct sg_node *name, const struct emitted *e) {
     return true;
 }
 
-/* Renames such cells where claims and plots name them. */
+/* Renames cells whose value was replaced in all claims and plots that name them. */
 static bool rename_cells(struct sg_node *node, const struct emitted *e, bool names) {
     bool fine = !names || node->kind != SG_NODE_STRING || rename_cell(node, e);
     for (size_t i = 0; fine && i < node->count; i++) {
@@ -200,9 +200,9 @@ sg_status tune_emit_recipe(char **out, const struct sg_tune *t, const struct tun
     return status;
 }
 
-/* ---- before anything is run ---- */
+/* ---- checks before any run ---- */
 
-/* Does a claim or a plot name this cell? */
+/* True if a claim or a plot names this cell. */
 static bool is_named(const struct sg_node *node, const char *label) {
     for (size_t i = 0; node && i < node->count; i++) {
         const struct sg_node *child = &node->child[i];

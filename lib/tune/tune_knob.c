@@ -6,8 +6,8 @@
 
 enum { MOST_PARAMS = 64 };
 
-/* Where a search begins that is given no number: of shares at one in a hundred, of whole numbers at 4. NAN = any other
- * number is on a scale that only the gradients know. */
+/* The start of a search without a given number: 0.01 for shares, 4 for whole numbers. NAN = another kind of number,
+ * whose scale depends on the gradients. */
 static double usual_start(const struct sg_parameter *parameter) {
     if (!parameter->integer)
         return parameter->max <= 1 ? 0.01 : NAN;

@@ -1,12 +1,12 @@
 /* tune_match.c: --match-density: for each Top-k density of the recipe, the lambda that sends as much over the whole
- * run. With --padded, a step of it counts as the largest message of all workers, else as their mean.
+ * run. With --padded, a step counts as the largest message of all workers, else as their mean.
  *
- * Top-k sends the same at every step, so one step of it tells the target. Hard-threshold does not. Pilots of 1, 2 and 5
- * % of the run, each closer to the target than the one before, are extrapolated along the learning-rate schedule. Then
- * whole runs, which are cells that sparsebench finds again, tell what a lambda really sends. If that is further from
- * the target than the tolerance, lambda is corrected: by the first seed alone as long as it is far off, then by the
- * mean over the seeds. Of several targets the middle one is tried first, because its error of extrapolation helps the
- * others. */
+ * Top-k sends the same number of entries at every step, so one step determines the target. Hard-threshold does not.
+ * Pilots of 1, 2 and 5 % of the run, each closer to the target than the one before, are extrapolated along the
+ * learning-rate schedule. Then whole runs, whose cells sparsebench reuses, measure what a lambda sends. If that differs
+ * from the target by more than the tolerance, lambda is corrected: by the first seed alone while it is far off, then by
+ * the mean over the seeds. Of several targets the middle one is tried first, because its extrapolation error corrects
+ * the others. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 
 enum { VERIFICATIONS = 12 };
 
-/* TOLERANCE: the action's own. NEAR: closer to the target than that, the first seed alone is not enough. */
+/* TOLERANCE: the action's default. NEAR: values closer to the target than this are tried at all seeds. */
 static const double TOLERANCE = 0.05, LEAST_PILOT = 5, NEAR = 0.25;
 
 /* Fails: between the two nearest lambdas the density jumps. */
@@ -97,7 +97,7 @@ static sg_status match_method(struct tune_search *s, const struct sg_cell *cell,
     return status;
 }
 
-/* Will the runs of every method that is tuned tell what they send? */
+/* Checks that the runs of every method that is tuned record what they send. */
 static sg_status check(struct sg_tune *t, struct sg_error *err) {
     sg_status status = tune_plan(t, "", err);
     for (size_t i = 0; status == SG_OK && i < t->n_cells; i++)

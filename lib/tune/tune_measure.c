@@ -1,4 +1,4 @@
-/* tune_measure.c: tries values of a search's knob in runs: what they send, and how good they are. */
+/* tune_measure.c: tries values of a search's knob in runs, and measures the amount that they send and their quality. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 static const char *const bytes_series[] = {"bytes-sent", NULL};
 
-/* What the run of a cell sent at a step: of a pilot what the whole run would send, as far as that is known. */
+/* The amount that the run of a cell sent at a step; for a pilot an estimate for the whole run, if one can be made. */
 static double sent(const struct tune_search *s, const struct sg_cell_outcome *outcome, const struct sg_cell *cell,
                    bool pilot) {
     const struct sg_run *run = &outcome->run;
@@ -46,7 +46,7 @@ static void add_trial(struct tune_search *s, const struct tune_point *p, double 
     sg_json_push(s->trials, trial);
 }
 
-/* Fills in what the cells of the point's value tell. */
+/* Fills in the members that are measured in the cells of the point's value. */
 static void look(struct tune_search *s, struct tune_point *p, const struct tune_trials *b, bool whole, size_t seeds) {
     double amount = 0, quality = 0;
     for (size_t i = 0; i < b->count; i++) {

@@ -1,5 +1,4 @@
-/* tune_network.c: the modelled network of --when and --advise: which one it is, how long a run takes on it, and what is said
- * of it. */
+/* tune_network.c: the modelled network of --when and --advise: reads it, times a run on it, and describes it. */
 #include <stdlib.h>
 
 #include "sg_text.h"

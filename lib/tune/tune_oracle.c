@@ -1,4 +1,4 @@
-/* tune_oracle.c: --oracle: what Lemma 3 says about a recorded run (sg_lemma3_oracle.h). */
+/* tune_oracle.c: --oracle: applies Lemma 3 to a recorded run (sg_lemma3_oracle.h). */
 #include <stdlib.h>
 
 #include "sg_clock.h"

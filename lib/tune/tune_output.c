@@ -1,4 +1,4 @@
-/* tune_output.c: what an action of sparsetune hands over: its evidence as JSON, and what tables in text are made of. */
+/* tune_output.c: the output of an action of sparsetune: its evidence as JSON, and the parts of tables in text. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* tune_quality.c: how good a run is: the metric that runs are judged by, and the method that they are compared with. */
+/* tune_quality.c: the quality of a run: the metric that measures it, and the method with which runs are compared. */
 #include <string.h>
 
 #include "sg_task.h"

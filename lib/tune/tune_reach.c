@@ -2,7 +2,7 @@
  * run without compression.
  *
  * The search halves a ladder of lambdas that are a factor of 2 apart. At 1/9 and 1/3 of the run, with the learning-rate
- * schedule scaled, those lambdas go on that are nearest to the largest one that keeps up with a baseline of the same
+ * schedule scaled, only those lambdas stay that are nearest to the largest one that reaches a baseline of the same
  * length. Whole runs at the first seed then narrow the gap between the largest lambda that reaches the baseline and the
  * next that does not, until both have been confirmed at all seeds. */
 #include <math.h>
@@ -70,7 +70,7 @@ static sg_status halve(struct reach *r, struct tune_point p[LADDER], size_t *lef
     return status;
 }
 
-/* Largest lambda that reaches the baseline, and the smallest above it that does not; NULL = none. */
+/* Finds the largest lambda that reaches the baseline, and the smallest above it that does not; NULL = none. */
 static void ends(struct reach *r, struct tune_point **in, struct tune_point **out) {
     struct tune_search *s = &r->search;
     *in = *out = NULL;
@@ -83,7 +83,7 @@ static void ends(struct reach *r, struct tune_point **in, struct tune_point **ou
             *out = &s->point[i];
 }
 
-/* Makes whole runs of those of p [n] that have none yet. */
+/* Makes whole runs of the points of p [n] that have no whole run yet. */
 static sg_status measure_whole(struct reach *r, const struct tune_point *p, size_t n, size_t seeds,
                                struct sg_error *err) {
     struct tune_search *s = &r->search;
@@ -114,7 +114,7 @@ static double next_lambda(const struct tune_point *in, const struct tune_point *
     return !out ? in->value * 2 : !in || in->value == 0 ? out->value / 2 : sqrt(in->value * out->value);
 }
 
-/* Says what one must know to read the result. */
+/* Reports caveats on the result. */
 static void say_ends(const struct reach *r) {
     const struct tune_search *s = &r->search;
     if (r->base_steps != s->length.steps)
@@ -205,7 +205,7 @@ static sg_status write_found(char **out, const struct reach *r, const struct tun
     return tune_emit_recipe(out, s->t, &found, 1, err);
 }
 
-/* Before anything is run: will the recipe take what is found? */
+/* Checks before any run that the recipe stays valid with the lambda that is found. */
 static sg_status check_text(const struct reach *r, struct sg_error *err) {
     char *text = NULL;
     sg_status status = write_found(&text, r, &(struct tune_point){.value = 0.1234}, err);

@@ -1,5 +1,5 @@
-/* tune_reach_evidence.c: what --reach-baseline shows of its search: all whole runs, the front of metric and volume, the
- * trials. */
+/* tune_reach_evidence.c: the evidence of --reach-baseline: all whole runs, the Pareto front of metric and volume, and
+ * the trials. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static cJSON *summary_json(const struct summary *s, double d) {
                      SG_NUMBER("volume", s->volume), SG_NUMBER("value", s->value));
 }
 
-/* The Top-k cell that reaches the baseline with the least volume; NULL if none does. */
+/* The Top-k cell that reaches the baseline with the smallest volume; NULL if none does. */
 static const struct summary *best_topk(const struct reach *r, const struct summary *s, size_t n) {
     const struct summary *best = NULL;
     for (size_t i = 0; i < n; i++)
@@ -85,7 +85,7 @@ static cJSON *tune_json(struct reach *r, const struct summary *s, size_t n) {
     return out;
 }
 
-/* As recipes spell it. */
+/* Converts a name of results to the spelling of recipes. */
 static char *kebab(char out[64], const char *name) {
     snprintf(out, 64, "%s", name);
     for (char *c = out; *c; c++)

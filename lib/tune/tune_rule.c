@@ -9,7 +9,7 @@
 
 static const double PILOT = 0.1; /* the share of a run that a pilot takes */
 
-/* Reads the recipe cut to a pilot, whose learning rate goes as at the beginning of the run. */
+/* Reads the recipe cut to a pilot, whose learning rate is that of the beginning of the run. */
 static sg_status read_pilot(struct sg_recipe *pilot, const struct sg_tune *t, const struct tune_targets *topk,
                             struct sg_error *err) {
     const double steps = ceil(PILOT * tune_length(&t->cells[0].resolved, topk->steps_per_epoch).steps);
@@ -40,8 +40,8 @@ static char *task_of(const struct sg_cell *cell) {
     return text;
 }
 
-/* Of the cells with the task of `cell`, in which only how the data are dealt may differ, the first without compression,
- * else with Top-k, else any. NULL = no memory. */
+/* Among the cells with the task of `cell`, apart from the distribution of the data to workers, the first without
+ * compression, else with Top-k, else any. NULL = no memory. */
 static const struct sg_cell *choose_pilot(const struct sg_cell *cells, size_t count, const struct sg_cell *cell) {
     const struct sg_cell *best = NULL;
     char *task = task_of(cell);
@@ -88,7 +88,7 @@ static sg_status measure(struct group *group, const struct sg_tune *t, const str
     return SG_OK;
 }
 
-/* The pilots, each with its methods, and what is found for a method: the lambda of every k that Top-k sends. */
+/* The pilots, each with its methods, and the values found for each method: a lambda for every k that Top-k sends. */
 struct work {
     struct sg_recipe pilot;
     struct sg_cell *cells; /* [n_cells] of `pilot` */

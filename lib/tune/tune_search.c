@@ -8,7 +8,7 @@
 
 enum { REPEATS = 2 };
 
-/* SPREAD: between two values around one, that tell the slope. STEP: to a value that tells the direction. */
+/* SPREAD: ratio of the two values that determine the slope. STEP: ratio of the two that determine the direction. */
 static const double SPREAD = 1.5, STEP = 4;
 
 void tune_search_open(struct tune_search *s, struct sg_tune *t, enum tune_unit unit, double tolerance) {
@@ -63,7 +63,7 @@ static void keep(struct tune_search *s, const struct tune_point *p) {
         *at = *p;
 }
 
-/* Does another point have the amount of this value? Then amounts go in steps here. */
+/* True if another point has the amount of this value, which means that amounts change in steps here. */
 static bool repeats(struct tune_search *s, double value) {
     const struct tune_point *own = find(s, value);
     for (size_t i = 0; i < s->n_points; i++)
@@ -72,7 +72,7 @@ static bool repeats(struct tune_search *s, double value) {
     return false;
 }
 
-/* The point that comes nearest to the target, of all or of those that are no estimates; NULL = there is none. */
+/* The point nearest to the target; estimated points count only if `estimates`. NULL = there is none. */
 static const struct tune_point *nearest(const struct tune_search *s, double target, bool estimates) {
     const struct tune_point *near = NULL;
     for (size_t i = 0; i < s->n_points; i++) {
@@ -83,7 +83,7 @@ static const struct tune_point *nearest(const struct tune_search *s, double targ
     return near;
 }
 
-/* The points as those of a curve that falls. */
+/* Copies the points, transformed so that the amount falls with the value. */
 static size_t falling(struct tune_point out[TUNE_POINTS], const struct tune_search *s) {
     for (size_t i = 0; i < s->n_points; i++) {
         out[i] = s->point[i];
@@ -157,8 +157,7 @@ sg_status tune_find_direction(struct tune_search *s, double start, double steps,
 
 /* ---- to the tolerance ---- */
 
-/* The point's amount at the first seed was `first`: estimates of other values are corrected by what the mean is of it.
- */
+/* Corrects the estimated amounts of other points by the new ratio of the mean over all seeds to the first seed. */
 static void learn_mean_of_first(struct tune_search *s, double ratio) {
     for (size_t i = 0; i < s->n_points; i++)
         if (s->point[i].estimated)
@@ -166,7 +165,7 @@ static void learn_mean_of_first(struct tune_search *s, double ratio) {
     s->mean_of_first = ratio;
 }
 
-/* Tries these values, which are known at the first seed, at all seeds. */
+/* Tries these values, which were tried at the first seed, at all seeds. */
 static sg_status confirm(struct tune_search *s, const struct tune_refine *how, struct tune_point *p, size_t n,
                          struct sg_error *err) {
     double first[TUNE_GOALS];
@@ -180,8 +179,8 @@ static sg_status confirm(struct tune_search *s, const struct tune_refine *how, s
     return status;
 }
 
-/* Tries the values of the open goals at the first seeds, and those that are near their goal, or were tried there
- * before, at all. */
+/* Tries the values of the open goals at the first seeds. Values that are near their goal, or were tried at the first
+ * seeds before, are tried at all seeds. */
 static sg_status try_open(struct tune_search *s, const struct tune_refine *how, struct tune_goal *const *open, size_t n,
                           struct sg_error *err) {
     struct tune_point p[TUNE_GOALS], sure[TUNE_GOALS];
@@ -237,7 +236,7 @@ static void open_all(struct tune_search *s) {
     }
 }
 
-/* The open goals, or of these the one in the middle. */
+/* Finds the open goals, or only the middle one of them; returns how many. */
 static size_t find_open(struct tune_goal **open, struct tune_search *s, bool middle_alone) {
     size_t n = 0;
     for (size_t i = 0; i < s->n_goals; i++)
@@ -246,7 +245,7 @@ static size_t find_open(struct tune_goal **open, struct tune_search *s, bool mid
     return n;
 }
 
-/* Corrects the values of the others as that of the middle one, which was tried. */
+/* Corrects the values of the other goals by the error of the middle goal, which was tried. */
 static void correct_others(struct tune_search *s) {
     const struct tune_goal *middle = &s->goal[s->n_goals / 2];
     const double shift = solve(s, middle->target, s->slope) / middle->value;
@@ -254,7 +253,7 @@ static void correct_others(struct tune_search *s) {
         s->goal[i].value *= &s->goal[i] == middle ? 1 : shift;
 }
 
-/* Ends goals with the value that came nearest: all, or those that are open. */
+/* Ends all goals, or only the open ones, with the nearest value so far. */
 static void end_goals(struct tune_search *s, bool all) {
     for (size_t i = 0; i < s->n_goals; i++) {
         struct tune_goal *goal = &s->goal[i];
@@ -288,7 +287,7 @@ sg_status tune_refine(struct tune_search *s, const struct tune_refine *how, stru
     return SG_OK;
 }
 
-/* ---- what was found ---- */
+/* ---- results ---- */
 
 cJSON *tune_search_json(struct tune_search *s) {
     cJSON *trials = s->trials;

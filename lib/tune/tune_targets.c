@@ -1,5 +1,5 @@
 /* tune_targets.c: how many entries each Top-k sends, which is the target of a search. Top-k sends the same at every
- * step and from every worker, so one step tells, and the largest message is as long as the mean. */
+ * step and from every worker, so one step is enough, and the largest message is as long as the mean. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,9 +7,9 @@
 #include "sg_feedback.h"
 #include "tune_private.h"
 
-/* A lambda to start with. The entry of a random walk leaves after (lambda / rms)^2 steps, so a share rms^2 / lambda^2
- * of all entries leaves at a step. rms is that of the residual after one step, which is nearly all of the first
- * gradient. */
+/* The lambda at which a search starts. A random walk reaches lambda, and its entry is sent, after (lambda / rms)^2
+ * steps, so a share rms^2 / lambda^2 of all entries is sent at a step. rms is that of the residual after one step,
+ * which is nearly all of the first gradient. */
 static double first_lambda(const struct sg_cell *cell, const struct sg_run *run, double entries) {
     const struct sg_feedback_rule *rule =
         sg_feedback_find(sg_node_string(&cell->resolved, "error-feedback.form", "update"));

@@ -1,4 +1,4 @@
-/* tune_theory.c: --theory: prints section 5.1 with numbers in it (sg_theory.h). */
+/* tune_theory.c: --theory: evaluates the results of section 5.1 (sg_theory.h). */
 #include "tune_private.h"
 
 static const struct sg_table_column columns[] = {

@@ -60,8 +60,8 @@ sg_status tune_changes_read(struct sg_recipe *out, struct sg_node *written, cons
     return status;
 }
 
-/* A length of a run that a --set gives overrules others, and that of a pilot all of methods. What is overruled becomes
- * null, so that the changed recipe says the same as a file. */
+/* A length of runs from --set overrules others, and the length of a pilot overrules those of methods. Overruled lengths
+ * become null, so that the changed recipe means the same when it is read from a file. */
 static void settle_lengths(struct tune_changes *c) {
     static const char *const keys[] = {"epochs", "steps"};
     const struct sg_node *root = &c->recipe->root, *methods = sg_node_get(root, "methods");
@@ -134,7 +134,7 @@ static sg_status save_recipe(char path[PATH_MAX], const struct tune_trials *b, c
     return status;
 }
 
-/* Where a message of a process names the changed recipe, or a line of it, names the user's file and the place there. */
+/* Replaces the path of the changed recipe, or a position in it, in a process's message by that in the user's file. */
 static void name_places(struct sg_error *err, const struct tune_trials *b, const char *path) {
     char text[sizeof err->msg], place[PATH_MAX];
     const size_t length = strlen(path);
@@ -167,7 +167,7 @@ static sg_status judge(const struct tune_trials *b, bool converges, struct sg_er
 }
 
 sg_status tune_trials_run(struct tune_trials *b, struct sg_tune *t, bool converges, struct sg_error *err) {
-    struct sg_grid_options grid = t->grid; /* a copy: jobs and threads are shared out each time */
+    struct sg_grid_options grid = t->grid; /* a copy, because a run fills in jobs and threads */
     char path[PATH_MAX];
     sg_status status = SG_OK;
     if (b->written.kind == SG_NODE_MAP) {
@@ -198,7 +198,7 @@ void tune_trials_close(struct tune_trials *b) {
     *b = (struct tune_trials){.count = 0};
 }
 
-/* Does an entry of these messages cost 64 bits? It does if a selector sends floats or halves with their positions. */
+/* True if an entry of these messages costs 64 bits, because a selector sends floats or halves with their positions. */
 static bool costs_64_bits(const struct sg_cell *cell) {
     const struct sg_compressor_ops *compressor = sg_compressor_find(sg_node_string(cell->method, "compressor", ""));
     const struct sg_controller_ops *controller =

@@ -11,7 +11,7 @@ static const double TOLERANCE = 0.05;
 
 static const char default_bandwidths[] = "0.1,0.3,1,3,10,30,100", default_clusters[] = "4,16,64,256";
 
-/* ---- what was asked for ---- */
+/* ---- options ---- */
 
 /* Reads an ascending list. */
 static sg_status read_list(double *out, size_t *n, size_t most, const char *option, const char *text, double largest,
@@ -44,7 +44,7 @@ static sg_status read_options(struct when *w, struct sg_error *err) {
     return status;
 }
 
-/* Can every cluster be built of the network's nodes? */
+/* Checks that every number of workers fills whole nodes of the network. */
 static sg_status check_clusters(const struct when *w, struct sg_error *err) {
     struct sg_grid_network unused;
     sg_status status = SG_OK;
@@ -55,7 +55,7 @@ static sg_status check_clusters(const struct when *w, struct sg_error *err) {
 
 /* ---- the runs ---- */
 
-/* Finds the labels; b->cells has those of a label beside each other. */
+/* Finds the labels; the cells of a label are neighbours in b->cells. */
 static sg_status find_methods(struct when *w, const struct tune_trials *b, struct sg_error *err) {
     const char *baseline = tune_baseline(sg_node_get(&b->recipe.root, "methods"));
     w->seeds = sg_node_get(&b->recipe.root, "seeds")->count;
@@ -77,7 +77,7 @@ static sg_status find_methods(struct when *w, const struct tune_trials *b, struc
                          b->recipe.path);
 }
 
-/* What no compression attains at every seed, within the tolerance. */
+/* Sets the target that the run without compression attains at every seed, within the tolerance. */
 static sg_status choose_target(struct when *w, const struct tune_trials *b, struct sg_error *err) {
     double worst = NAN;
     for (size_t s = 0; s < w->seeds; s++) {
@@ -136,7 +136,7 @@ static sg_status read_runs(struct when *w, const struct tune_trials *b, struct s
     return status;
 }
 
-/* ---- all of it ---- */
+/* ---- the action ---- */
 
 static sg_status model(struct when *w, struct sg_error *err) {
     const double points = (double)(w->n_clusters * w->n_bandwidths);

@@ -1,5 +1,5 @@
-/* tune_when_evidence.c: what --when found, as JSON that sparseplot-export draws: a panel for each number of workers, a
- * line for each method. */
+/* tune_when_evidence.c: the results of --when as JSON that sparseplot-export draws: a panel for each number of workers,
+ * a line for each method. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static cJSON *seeds_json(const struct when *w) {
     return out;
 }
 
-/* One line of every panel. method n_methods: what free compression could give. */
+/* One line of every panel. method n_methods: the speed-up of compression that costs no time (when_free). */
 static cJSON *series_json(const struct when *w, size_t method) {
     cJSON *out = cJSON_CreateObject(), *x = cJSON_CreateArray();
     char name[COLUMN];
@@ -53,7 +53,7 @@ static cJSON *series_json(const struct when *w, size_t method) {
     return out;
 }
 
-/* Up to which of the bandwidths that were looked at a method gains; 0 = at none. */
+/* The largest bandwidth of the list at which a method gains; 0 = none. */
 static cJSON *final_json(const struct when *w, size_t method) {
     cJSON *out = cJSON_CreateObject();
     char name[COLUMN];
@@ -108,7 +108,7 @@ static cJSON *network_json(const struct when *w, const char *model) {
     return out;
 }
 
-/* What tables show in place of the lines of the plots. */
+/* The columns that tables show instead of the lines of the plots. */
 static cJSON *table_json(const struct when *w) {
     cJSON *out = cJSON_CreateObject(), *columns = cJSON_CreateArray();
     char name[COLUMN], target[WHEN_TEXT], *text;
@@ -133,7 +133,7 @@ static cJSON *plots_json(const struct when *w) {
     return out;
 }
 
-/* ---- what was done and found ---- */
+/* ---- the action and its results ---- */
 
 static cJSON *methods_json(const struct when *w) {
     cJSON *out = cJSON_CreateArray();

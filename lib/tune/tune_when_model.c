@@ -5,9 +5,9 @@
 #include "sg_stats.h"
 #include "tune_when.h"
 
-/* ---- when a run is good enough ---- */
+/* ---- the record that attains the target ---- */
 
-/* Adds up to `most` values to `window` [*n], from `at` on in steps of 1 or -1; those without a number do not count. */
+/* Adds up to `most` values to `window` [*n], from `at` on in steps of 1 or -1; NaN is skipped. */
 static void collect(double window[WHEN_WINDOW], size_t *n, const double *value, size_t size, size_t at, int step,
                     size_t most) {
     for (size_t i = at; i < size && most > 0; i += (size_t)step) /* below 0 it is above every size */
@@ -94,9 +94,9 @@ sg_status when_compare(struct when_time *time, const struct when *w, double bits
     return SG_OK;
 }
 
-/* ---- where it gains ---- */
+/* ---- bandwidths at which a method gains ---- */
 
-/* Does a method gain at this bandwidth? Only its own times and the baseline's are needed. */
+/* *out <- true if a method gains at this bandwidth. Only its times and the baseline's are needed. */
 static sg_status gains(bool *out, const struct when *w, size_t method, double bits_per_s, size_t workers,
                        struct sg_error *err) {
     struct sg_grid_network network;
@@ -108,7 +108,7 @@ static sg_status gains(bool *out, const struct when *w, size_t method, double bi
     return status;
 }
 
-/* The bandwidth between `low` and `high` at which a method that gains at only one of them begins or ceases to. */
+/* *out <- the bandwidth between `low` and `high` at which a method that gains at only one of them changes to a loss. */
 static sg_status bisect(double *out, const struct when *w, size_t method, size_t workers, double low, double high,
                         bool gains_low, struct sg_error *err) {
     sg_status status = SG_OK;

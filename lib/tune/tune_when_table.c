@@ -1,4 +1,4 @@
-/* tune_when_table.c: what --when found, for readers: the answer in sentences, what it assumes, and a table. */
+/* tune_when_table.c: the results of --when for readers: the conclusion in sentences, its assumptions, and a table. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ static const char *times_text(double x, char out[32]) {
     return out;
 }
 
-/* The bandwidth of the list that is nearest to the link's own. */
+/* The index of the bandwidth in the list that is nearest to the bandwidth of the link. */
 static size_t own_bandwidth(const struct when *w) {
     const double own = log(8 / w->network.net.between.byte_s);
     size_t nearest = 0;
@@ -52,7 +52,7 @@ static size_t own_bandwidth(const struct when *w) {
     return nearest;
 }
 
-/* The methods that the noise of the seeds does not tell from the best. */
+/* Writes the methods that cannot be distinguished from the best one within the noise of the seeds. */
 static void put_rivals(FILE *out, const struct when *w, const struct when_time *time, size_t best, const char *before,
                        const char *between) {
     for (size_t m = 0; m < w->n_methods; m++)
@@ -62,7 +62,7 @@ static void put_rivals(FILE *out, const struct when *w, const struct when_time *
         }
 }
 
-/* Above which bandwidth nothing gains; `told` is the one that the sentence is about. */
+/* Writes above which bandwidth no method gains, or the gain at the highest one. told: index of the one in the text. */
 static void put_limit(FILE *out, const struct when *w, size_t cluster, size_t told) {
     const size_t last = w->n_bandwidths - 1;
     const struct when_time *highest = when_times(w, cluster, last);
