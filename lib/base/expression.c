@@ -18,7 +18,7 @@ struct reader {
     const struct sg_constant *constant;
     size_t n_constants;
     bool any_name; /* any name is accepted */
-    bool unvalued; /* only a check: constants have no values yet, and 1 stands for each */
+    bool unvalued; /* only a check, before constants have values: 1 stands for each */
     bool named;    /* a name was seen */
     int depth;
     struct sg_error *err;

@@ -41,7 +41,7 @@ sg_status sg_file_hold(FILE **out, const char *path, bool make, struct sg_error 
             return sg_fail(err, SG_ERR_IO,
                            "another sparsetrain writes %s: wait until it has ended, or choose another name", path);
         }
-        if (!is_still(fd, AT_FDCWD, path)) { /* another process renamed it before we held it */
+        if (!is_still(fd, AT_FDCWD, path)) { /* another process renamed it before this one locked it */
             close(fd);
             continue;
         }

@@ -173,7 +173,7 @@ static sg_status read_value(struct builder *b, struct sg_node *out, int depth) {
         out->kind = SG_NODE_MAP;
         status = check_plain(b, b->event.data.mapping_start.anchor, b->event.data.mapping_start.tag);
         return status == SG_OK ? read_entries(b, out, depth) : status;
-    default: /* the only other event where a value can stand is an alias */
+    default: /* an alias, the only other event in place of a value */
         return refuse(b, "aliases are not allowed (write the value out)");
     }
 }

@@ -1,4 +1,4 @@
-/* sg_clock.h: what a process asks its host: the time, how many cores it may use, and whether it is asked to stop. */
+/* sg_clock.h: the time, the number of cores that a process may use, and the signals that ask it to stop. */
 #ifndef SG_CLOCK_H
 #define SG_CLOCK_H
 

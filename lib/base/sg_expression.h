@@ -1,4 +1,4 @@
-/* sg_expression.h: arithmetic over named constants, as recipes have it in the place of numbers. */
+/* sg_expression.h: arithmetic over named constants, which recipes may have instead of numbers. */
 #ifndef SG_EXPRESSION_H
 #define SG_EXPRESSION_H
 
@@ -16,7 +16,7 @@ struct sg_constant {
 SG_CHECKED sg_status sg_expression(double *out, const char *text, const struct sg_constant *constants, size_t n,
                                    struct sg_error *err);
 
-/* The most constants that an expression can name. */
+/* The maximum number of constants that an expression can name. */
 enum { SG_NAMES = 64 };
 
 /* Checks the syntax, and the names against name [n] (n = 0: any name is fine). *literal: it has no names, and *value is

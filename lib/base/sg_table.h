@@ -53,9 +53,9 @@ void sg_table_free(sg_table *t);
 struct sg_table_lines {
     size_t width;     /* of a line, in characters; 0 = any */
     const char *mark; /* what the lines of the head begin with: "# " or "" */
-    bool inset;       /* the rows stand as far in as the mark is wide, else only the first head does */
+    bool inset;       /* every row is indented by the width of the mark; false = only the first head is */
 };
-/* Heads wrap more tightly, then columns are left out until a line fits. A line below the table says which they are and that
+/* Heads wrap more tightly, then columns are left out until a line fits. A line below the table names them and says that
  * COLUMNS=N shows them. */
 SG_CHECKED sg_status sg_table_write_lines(FILE *out, const sg_table *t, const struct sg_table_lines *how,
                                           struct sg_error *err);
@@ -67,7 +67,7 @@ SG_CHECKED sg_status sg_table_write_latex(FILE *out, const sg_table *t, struct s
 SG_CHECKED sg_status sg_table_write_html(FILE *out, const sg_table *t, const char *caption, struct sg_error *err);
 
 /* Writes a text in lines of at most `width` characters, 0 = any, unless a word is longer. The first line begins with
- * `first`, the others with `next`, which may have escape sequences of colour, and each ends. */
+ * `first`, the others with `next`; both may have escape sequences of colour. Each line ends in a newline. */
 void sg_put_wrapped(FILE *out, const char *text, size_t width, const char *first, const char *next);
 
 #endif

@@ -12,15 +12,15 @@
 
 /* Formats a text, which the caller frees. NULL = no memory. */
 char *sg_format(const char *format, ...) SG_PRINTF(1, 2);
-/* Closes a stream of open_memstream, which may be NULL, and hands over its text. NULL = no memory, and the text is freed.
- */
+/* Closes a stream of open_memstream, which may be NULL, and hands over its text. NULL = no memory, and the text is
+ * freed. */
 char *sg_stream_text(FILE *take_stream, char **text);
 
-/* How many columns UTF-8 text takes on a terminal, one for each character. */
+/* The width of UTF-8 text on a terminal in columns, one for each character. */
 size_t sg_text_width(const char *utf8);
-/* How many bytes of its characters fit into `columns`. */
+/* How many bytes of the text, in whole characters, fit into `columns`. */
 size_t sg_text_cut(const char *utf8, size_t columns);
-/* How many bytes of its words, between blanks, fit into `columns`; it is one word at least. */
+/* How many bytes of the text, in whole words between blanks, fit into `columns`; at least one word. */
 size_t sg_text_line(const char *utf8, size_t columns);
 
 /* Copies `name` into out [size] with '_' for '-', cut to fit, because recipes say error-norm and results error_norm.

@@ -1,5 +1,5 @@
-/* bench_device.h: what the benchmark needs of a GPU. Implemented in bench_cuda.cu, in builds without CUDA by
- * bench_no_cuda.c, where nothing can be opened. */
+/* bench_device.h: the functions of the benchmark on a GPU. bench_cuda.cu implements them; in builds without CUDA it is
+ * bench_no_cuda.c, where no device can be opened. */
 #ifndef BENCH_DEVICE_H
 #define BENCH_DEVICE_H
 
@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-/* Is there a device? If not, `why` [room] says what is missing. */
+/* True if there is a device; else `why` [room] gets what is missing. */
 bool device_available(char *why, size_t room);
 
 /* The arrays of one case on the device. */
@@ -21,15 +21,15 @@ void device_close(struct device *d); /* NULL-safe */
 /* The size of the last-level cache; NaN = unknown. */
 double device_cache_bytes(struct device *d);
 
-/* Seconds that `calls` calls take between two events of a stream; NaN after an error of the device. Without a job they copy
- * n floats on the device; else they run job->operation. */
+/* Seconds that `calls` calls take between two events of a stream; NaN after an error of the device. A call runs
+ * job->operation, or without a job copies n floats on the device. */
 double device_time(struct device *d, const struct job *job, size_t calls);
 
-/* Runs job->operation once on job->device, from the residual in job->data on, and brings all its output back: what is
- * compared is what is timed. */
+/* Runs job->operation once on job->device, starting from the residual in job->data, and copies all its output to the
+ * host, so that the code that is timed is also compared. */
 void device_run(struct job *job);
 
-/* job->guess <- guesses of warm Top-k that are off, up and down in turn. */
+/* job->guess <- guesses of warm Top-k that are too large and too small in turn. */
 void set_guess(struct job *job);
 
 /* The rivals by CUB; NULL = they were not built. */

@@ -149,8 +149,8 @@ void run_encode(struct job *job);
 void run_decode(struct job *job);
 double bytes_wire(const struct job *job);
 
-/* Opens the method of a coder or of `compress`, at its first step, with residuals multiplied by `decay`; closes the one that
- * was open. method_job_close must follow, also after a failure. */
+/* Opens the method of a coder or of `compress`, at its first step, with residuals multiplied by `decay`; closes the one
+ * that was open. method_job_close must follow, also after a failure. */
 SG_CHECKED sg_status method_job_open(struct job *job, float decay, struct sg_error *err);
 void method_job_close(struct job *job);
 void run_coder(struct job *job);

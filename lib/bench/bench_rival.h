@@ -1,6 +1,6 @@
-/* bench_rival.h: what the kernels are compared with: std::nth_element and libtorch on the CPU, CUB on a GPU. They are no
- * part of the programs. tests/bench has them, `make rivals` builds them as shared objects beside the programs, and the
- * benchmark loads them where they are there. */
+/* bench_rival.h: what the kernels are compared with: std::nth_element and libtorch on the CPU, CUB on a GPU. They are
+ * not part of the programs: their sources are in tests/bench, `make rivals` builds them as shared objects beside the
+ * programs, and the benchmark loads those that exist. */
 #ifndef BENCH_RIVAL_H
 #define BENCH_RIVAL_H
 
@@ -11,8 +11,8 @@
 extern "C" {
 #endif
 
-/* One call: e <- decay e + g; then the selected elements leave e. Products: see run_products in bench_private.h; P goes to
- * `room`, Q to value. */
+/* One call: e <- decay e + g; then the selected elements leave e. Products: see run_products in bench_private.h; P goes
+ * to `room`, Q to value. */
 struct sg_rival_call {
     size_t n, layers, threads;
     const size_t *offset; /* [layers + 1] */
@@ -31,7 +31,7 @@ struct sg_rival_call {
 typedef int sg_rival_run_fn(const char *name, const struct sg_rival_call *call);
 sg_rival_run_fn sg_rival_run;
 
-/* The same on a GPU, where all arrays lie but offset and k. The threshold is one for all layers. */
+/* One call on a GPU, as in sg_rival_call. All arrays except offset and k lie there; all layers have one threshold. */
 struct sg_rival_cuda_call {
     size_t n, layers;
     const size_t *offset; /* [layers + 1] */
@@ -41,7 +41,7 @@ struct sg_rival_cuda_call {
     float tau;
     uint32_t *index, *found; /* out; found: how many entries the threshold selected */
     float *value;
-    void *scratch; /* NULL = nothing is done but setting scratch_bytes to what a call needs */
+    void *scratch; /* NULL = only set scratch_bytes to what a call needs */
     size_t scratch_bytes;
     void *stream;
 };

@@ -1,5 +1,5 @@
-/* bench_run.c: runs the cases of a recipe and makes its results. A case is a size, a distribution, a density and a number of
- * threads; its operations are one group of jobs, and each compressor is one. */
+/* bench_run.c: runs the cases of a recipe and makes its results. A case is a size, a distribution, a density and a
+ * number of threads; its operations are one group of jobs, and each compressor is one. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

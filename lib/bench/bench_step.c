@@ -1,7 +1,7 @@
 /* bench_step.c: steps of a compressor with error feedback, as training plays them. A coder runs at its presets, and at
  * BENCH_RANK where it has a rank; one call of it is timed as a whole. `compress` runs any compressor at the values of
- * sg_compressor_example with all its rounds and workers, one after another; the clock runs for worker 0 and for what every
- * rank does with the sum. */
+ * sg_compressor_example with all its rounds and workers, one after another; the clock runs for worker 0 and for what
+ * every rank does with the sum. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -20,16 +20,16 @@ extern "C" {
 
 struct sg_bench_options {
     bool corrupt; /* spoil every output before it is compared (tests the comparison) */
-    /* "results" of a run that was interrupted, with this recipe, program and machine: its cases are taken over and not run.
-     * NULL = none. Cases of compressors are run again. */
+    /* "results" of a run that was interrupted, with this recipe, program and machine: its cases are taken over and not
+     * run. NULL = none. Cases of compressors are run again. */
     const cJSON *earlier;
     int (*stop)(void); /* called between samples; non-zero = stop; NULL = never stop */
     void (*begin)(const char *what, size_t done, size_t total); /* called before each case, or NULL */
     void (*warn)(const char *text); /* called with a reason why times are unreliable, or NULL */
 };
 
-/* Runs all cases. *results is the "results" array of sparsebench/1 (see results/BENCHMARKS.md); after SG_ERR_INTERRUPTED it
- * holds the finished cases. *verified is false if any output was wrong. */
+/* Runs all cases. *results is the "results" array of sparsebench/1 (see results/BENCHMARKS.md); after
+ * SG_ERR_INTERRUPTED it holds the finished cases. *verified is false if any output was wrong. */
 SG_CHECKED sg_status sg_bench_run(cJSON **results, bool *verified, const struct sg_recipe *recipe,
                                   const struct sg_bench_options *options, struct sg_error *err);
 

@@ -60,7 +60,7 @@ struct sg_comm {
 
 enum {
     DENSE_CHUNK = 1 << 18, /* a rank receives so many numbers of a whole message at a time, to bound memory */
-    LATENCY_BYTES = 4096,  /* starting a message takes about the time of so many bytes, on fast and on slow links */
+    LATENCY_BYTES = 4096,  /* starting a message costs about the time of so many bytes, on fast and slow links */
     BLOCK_BYTES = 16,      /* other messages of a rank move in blocks of this size */
     ENTRY_BYTES = sizeof(uint32_t) + sizeof(float),
     WORTH_ENTRIES = 1 << 12, /* from so many entries on a second thread saves more than it costs */
@@ -72,11 +72,11 @@ enum {
 size_t comm_first_of(const sg_comm *c, int rank); /* the first worker of a rank */
 int comm_owner_of(const sg_comm *c, size_t worker);
 
-/* Makes *buffer at least `want` bytes large; it is never NULL afterwards, even for 0. What it held may be lost. */
+/* Makes *buffer at least `want` bytes large; it is never NULL afterwards, even for 0. Its content may be lost. */
 sg_status comm_reserve(void **buffer, size_t *have, size_t want, struct sg_error *err);
 
-/* Gathers blocks of `unit` bytes of all ranks. c->items [size] must say how many each rank has. comm_items_of_workers
- * sets them to one for each worker. */
+/* Gathers blocks of `unit` bytes of all ranks. c->items [size] must hold the number of each rank's blocks.
+ * comm_items_of_workers sets them to one for each worker. */
 sg_status comm_gather(sg_comm *c, const void *mine, void *all, size_t unit, struct sg_error *err);
 void comm_items_of_workers(sg_comm *c);
 

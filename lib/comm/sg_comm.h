@@ -75,13 +75,12 @@ void sg_comm_begin(sg_comm *c, float *sum, size_t n, const struct sg_kernels *ke
  * SG_ERR_UNSUPPORTED: the device failed. */
 SG_CHECKED sg_status sg_comm_put(sg_comm *c, size_t worker, const struct sg_message *message, struct sg_error *err);
 
-/* Sets the numbers of a worker of this rank that all ranks will know at the end of this exchange; zeros if it is not
- * called. */
+/* Sets the numbers of a worker of this rank that all ranks receive at the end of this exchange; zeros by default. */
 void sg_comm_note(sg_comm *c, size_t worker, const double note[SG_COMM_NOTES]);
 
 /* What a rank sends to all ranks at the end of an exchange, beside messages and notes. */
 struct sg_control {
-    sg_status status; /* not SG_OK: this rank cannot go on; all ranks learn it, and the sum is undefined */
+    sg_status status; /* not SG_OK: this rank must stop; all ranks receive the status, and the sum is undefined */
     int stop;         /* the number of the signal that asked this rank to stop; 0 = none */
     int save;         /* 1: this rank wants a checkpoint after this step */
 };
@@ -107,7 +106,7 @@ struct sg_outcome {
 };
 
 /* Ends the exchange; collective. If the call itself fails (memory, transport, messages that do not go together), the
- * other ranks may not know it, so the program must abort. */
+ * other ranks may not notice it, so the program must abort. */
 SG_CHECKED sg_status sg_comm_end(sg_comm *c, const struct sg_control *mine, struct sg_outcome *out,
                                  struct sg_error *err);
 
@@ -134,7 +133,7 @@ SG_CHECKED sg_status sg_comm_broadcast(sg_comm *c, void *data, size_t bytes, str
  * failed. */
 SG_CHECKED sg_status sg_comm_agree(sg_comm *c, sg_status status, struct sg_error *err);
 
-/* Closes the exchange and MPI; NULL is fine. After a failure that only this rank knows, call sg_comm_abort: it ends all
+/* Closes the exchange and MPI; NULL is fine. After a failure on this rank alone, call sg_comm_abort: it ends all
  * ranks. */
 void sg_comm_close(sg_comm *c);
 void sg_comm_abort(sg_comm *c, int code);

@@ -19,8 +19,8 @@ struct sg_parts {
 
 /* The collective operations of a transport. */
 struct sg_transport {
-    /* all <- the blocks of all ranks in rank order, in items of `unit` bytes, as `parts` says. mine NULL: this rank's
-     * block lies in its place of `all` already. */
+    /* all <- the blocks of all ranks in rank order, in items of `unit` bytes, laid out as `parts`. mine NULL: this
+     * rank's block is already in `all`. */
     sg_status (*gather)(const void *mine, void *all, struct sg_parts parts, size_t unit, int rank,
                         struct sg_error *err);
     /* Sends its part of `mine` to every rank, and puts what rank r sends into part r of `all`. */

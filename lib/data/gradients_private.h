@@ -44,9 +44,9 @@ struct gradient_head {
 };
 void gradient_head_free(struct gradient_head *head); /* zeroes it */
 
-/* Both read the head, and check that the file is exactly as long as it says. A gradient has 1 to 2^32 - 1 elements. The
- * numbers of an array follow each other, the last index the fastest, and no number of its shape is 0. Tensors of a
- * .safetensors file are in the order of their numbers, those without elements left out. */
+/* Both read the head, and check that the file has exactly the length that follows from it. A gradient has 1 to 2^32 - 1
+ * elements. The numbers of an array follow each other, the last index the fastest, and no number of its shape is 0.
+ * Tensors of a .safetensors file are in the order of their numbers, those without elements left out. */
 SG_CHECKED sg_status npy_read_head(struct gradient_head *out, int fd, const char *path, struct sg_error *err);
 SG_CHECKED sg_status safetensors_read_head(struct gradient_head *out, int fd, const char *path, struct sg_error *err);
 

@@ -4,11 +4,11 @@
 
 #include "sg_images.h"
 
-/* Room for `count` images, not initialised. */
+/* Allocates `count` images, not initialised. */
 SG_CHECKED sg_status images_allocate(struct sg_images *out, size_t count, size_t classes, struct sg_error *err);
 
-/* Keep `most` images, always the same ones of a set, in their order; fewer are among those of a larger `most`. 0 = all.
- */
+/* Keeps at most `most` images, always the same ones of a set, in their order; a larger `most` only adds some. 0 =
+ * all. */
 SG_CHECKED sg_status images_keep(struct sg_images *images, size_t most, struct sg_error *err);
 
 #endif

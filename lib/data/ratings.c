@@ -49,7 +49,7 @@ static uint32_t id_set_number(const struct id_set *s, uint32_t id) {
 /* Ratings on their way from a file's order to the split. */
 struct sorting {
     struct id_set user, item;
-    struct sg_rating *rating; /* [count] sorted by user; `user` becomes the place among the user's own */
+    struct sg_rating *rating; /* [count] sorted by user; `user` becomes the index among that user's ratings */
     size_t users;             /* who are in the file */
     size_t *start;            /* [users + 1] of every user, with the rating for testing */
     size_t *kept,

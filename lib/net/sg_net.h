@@ -1,9 +1,9 @@
 /* sg_net.h: how long a step of training would take on a network, from the bytes of its messages.
  *
- * The costs are those of the literature: a message of m bytes takes alpha + m beta seconds, and adding up costs gamma
- * a byte. A table of collectives says what an exchange among P workers costs, a table of links what alpha and beta
- * are, and a table of overlaps how much of it hides behind the backward pass. All of it is a model: what comes out is
- * never a measurement, and lib/FORMULAS.md lists how far it is from published ones.
+ * The costs are those of the literature: a message of m bytes takes alpha + m beta seconds, and adding up costs gamma a
+ * byte. A table of collectives has the cost of an exchange among P workers, a table of links has alpha and beta, and a
+ * table of overlaps which part of the cost the backward pass hides. All of it is a model: its results are never
+ * measurements, and lib/FORMULAS.md lists how far it is from published ones.
  *
  * Nothing here allocates, prints or keeps state, so every function is safe in any thread. Times are in seconds and
  * sizes in bytes, both as doubles, which are finite and >= 0. Arrays belong to the caller and are borrowed for the
@@ -125,7 +125,7 @@ struct sg_net_step {
     const double *encode_s;   /* [layers], of the slowest worker, on the processor of the backward pass; NULL = 0 */
     const double *decode_s;   /* [layers], of the slowest worker, on the same processor; NULL = 0 */
     const double *bytes;      /* [layers][senders], each worker's message of each layer */
-    size_t senders;           /* 1 .. P, as in sg_traffic: what a run of few workers sent serves a model of many */
+    size_t senders;           /* 1 .. P, as in sg_traffic: a run of few workers can stand for a model of many */
     const double *dense;      /* [layers], bytes without compression; NULL = 0, not known */
     const size_t *bucket;     /* of `fused`: [layers], equal for neighbours that travel together */
 };

@@ -184,7 +184,7 @@ static sg_status open_part(struct sg_output *o, struct sg_error *err) {
     sg_file_sweep(p->path);
     if (p->resume && unfinished && !(p->force && is_there(p->path) && is_of_result(o)))
         return SG_OK;
-    unlink(o->checkpoint); /* a checkpoint without its series is of no use */
+    unlink(o->checkpoint); /* a checkpoint cannot be used without its series */
     return ftruncate(fileno(o->series), 0) == 0 ? SG_OK : sg_fail_errno(err, SG_ERR_IO, "cannot write %s", o->part);
 }
 

@@ -12,7 +12,7 @@
 #include "sg_result.h"
 #include "sg_text.h"
 
-enum { HEADER_BYTES = 1 << 24 }; /* longer than that is no header */
+enum { HEADER_BYTES = 1 << 24 }; /* a longer first line is no header */
 enum { HASH_DIGITS = 64 };       /* of the SHA-256 of all before it, at the end of the file */
 static const uint64_t MOST_BYTES = (uint64_t)1 << 62;
 
@@ -51,7 +51,7 @@ static sg_status take_layers(struct sg_recording *r, struct sg_error *err) {
     return right ? SG_OK : sg_fail(err, SG_ERR_FORMAT, "%s: its header makes no sense", r->path);
 }
 
-/* Takes the shape from the header. Its limits keep sizes below 2^62 bytes, so they do not wrap. */
+/* Reads the shape from the header. Its limits keep sizes below 2^62 bytes, so they do not overflow. */
 static sg_status take_shape(struct sg_recording *r, struct sg_error *err) {
     const char *schema = sg_json_string(r->header, "schema", "");
     r->gradients = strncmp(schema, SG_SCHEMA_GRADIENTS, strcspn(SG_SCHEMA_GRADIENTS, "/")) == 0;
@@ -94,7 +94,7 @@ static sg_status lacks(const struct sg_recording *r, uint64_t step, struct sg_er
                    (unsigned long long)step, remedy);
 }
 
-/* Hashes the file up to where it will be cut, so that hashing can go on from there. */
+/* Hashes the file up to the offset at which it will be cut, so that hashing can continue from there. */
 static sg_status check_begin(struct sg_recording *r, off_t at, const char *sha256, struct sg_error *err) {
     enum { CHUNK_BYTES = 1 << 16 };
     char hex[65], *chunk = malloc(CHUNK_BYTES);
@@ -135,7 +135,7 @@ static sg_status go_on(struct sg_recording *r, const char *header, uint64_t step
     return status;
 }
 
-/* Opens PATH.part. A run that was killed after renaming its recording and before writing its result goes on in PATH. */
+/* Opens PATH.part. If a run was killed after renaming its recording and before writing its result, this is PATH. */
 static sg_status open_part(struct sg_recording *r, uint64_t step, struct sg_error *err) {
     sg_status status = sg_file_hold(&r->file, r->part, step == 0, err);
     if (status == SG_ERR_MISSING)

@@ -1,4 +1,4 @@
-/* run_reuse.c: whether a finished series is the one that a run would write now, and the checksum that it carries. */
+/* run_reuse.c: whether a finished series is the one that a run would write now, and the series' checksum. */
 #include <string.h>
 
 #include "sg_debug.h"
@@ -45,8 +45,8 @@ const char *sg_run_other_device(const struct sg_run *run, const char *device) {
     return NULL;
 }
 
-/* Generated data are named by their generator, because hashing them would mean to make them. The generator's revision
- * is part of the program's identity, and how much was asked for is part of the cell's key. */
+/* Generated data are identified by their generator, because hashing them would require generating them. The generator's
+ * revision is part of the program's identity, and how much was asked for is part of the cell's key. */
 char *sg_dataset_identity(char out[SG_DATASET_IDENTITY], const cJSON *dataset) {
     const char *source = sg_json_string(dataset, "source", "");
     snprintf(out, SG_DATASET_IDENTITY, "%.15s %.64s", source,
@@ -69,7 +69,7 @@ static sg_status unlike_at(struct sg_run_unlike *unlike, enum sg_run_part part, 
     return status;
 }
 
-/* Finds the first part that is not as wanted. */
+/* Finds the first part that differs from the wanted one. */
 static sg_status compare(struct sg_run_unlike *unlike, const struct sg_run *run, const char *path,
                          const struct sg_run_wanted *w, struct sg_error *err) {
     char then[SG_DATASET_IDENTITY], now[SG_DATASET_IDENTITY], had[160], has[160];

@@ -28,7 +28,7 @@ double sg_run_value(const struct sg_run *run, const char *metric, const struct s
 bool sg_reaches(double value, double baseline, double share, bool higher_is_better);
 
 /* The status of a run as results spell it: "ok", "diverged", "failed", "interrupted", "not_run", "running". A run is
- * finished if it came to its own end, good or bad, and open if it has no end yet. */
+ * finished if it ended by itself, even by diverging, and open if it has not ended. */
 bool sg_run_status_is_finished(const char *status);
 bool sg_run_status_is_open(const char *status);
 

@@ -20,7 +20,7 @@ struct sg_output_options {
     const char *checkpoint;      /* NULL = PATH.ckpt */
     const char *recording;       /* where the run writes a recording too, or NULL */
     struct sg_run_wanted wanted; /* describes a finished run that --resume keeps; `identify` gives its dataset */
-    /* *dataset <- what the run would read now, NULL = it is not here; called with identify_arg; NULL = any data will do */
+    /* *dataset <- what the run would read now; NULL = it is missing. `identify` NULL = any data match. */
     sg_status (*identify)(cJSON **dataset, const void *identify_arg, struct sg_error *err);
     const void *identify_arg;
     bool resume, force;
@@ -40,9 +40,9 @@ struct sg_output {
  * the same name. */
 SG_CHECKED sg_status sg_output_plan(struct sg_output *o, const struct sg_output_options *options, struct sg_error *err);
 
-/* For --resume, on rank 0: *finished tells whether the run is over already; its result is then in place, and files left
- * beside it are removed. SG_ERR_ARGUMENT: the path holds another run's result and `force` is not set. SG_ERR_NONFINITE:
- * the finished run had diverged. */
+/* For --resume, on rank 0: *finished <- whether the run has already ended; its result then exists, and its other files
+ * are removed. SG_ERR_ARGUMENT: the path holds another run's result and `force` is not set. SG_ERR_NONFINITE: the
+ * finished run had diverged. */
 SG_CHECKED sg_status sg_output_look(bool *finished, struct sg_output *o, struct sg_error *err);
 
 /* Opens o->series at its beginning, on rank 0. The series of an earlier run is kept with `resume` and overwritten with

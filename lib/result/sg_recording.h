@@ -21,8 +21,8 @@ struct sg_recording {
     cJSON *header;
     size_t workers, d, n_layers;
     size_t *offset;    /* [n_layers + 1] */
-    size_t *rows;      /* [n_layers] as in sg_layout; NULL = the header does not say */
-    const char **name; /* [n_layers] of the header's text; NULL = it does not say */
+    size_t *rows;      /* [n_layers] as in sg_layout; NULL = not in the header */
+    const char **name; /* [n_layers], pointers into the header; NULL = not in it */
     bool gradients;    /* it holds gradients, not inputs */
     uint64_t steps, steps_per_epoch;
     /* private */
@@ -34,7 +34,7 @@ struct sg_recording {
 
 /* Begins PATH.part, or continues it if step > 0. Takes over the header, also on failure. One process at a time holds
  * PATH.part. To continue, the file must have the same header and at least `step` steps, and is cut there; `sha256` is
- * what sg_recording_hash gave at that step, and SG_ERR_MISMATCH says that the file differs. If there is no PATH.part
+ * what sg_recording_hash gave at that step, and SG_ERR_MISMATCH means that the file differs. If there is no PATH.part
  * but a finished PATH, that file becomes PATH.part again. */
 SG_CHECKED sg_status sg_recording_begin(struct sg_recording *out, const char *path, cJSON *take_header, uint64_t step,
                                         const char *sha256, struct sg_error *err);

@@ -84,8 +84,8 @@ struct sg_run_unlike {
     enum sg_run_part part; /* the first part that differs; WHOLE = none differs, or there is no series */
     char has[160];         /* that part of the series: an identity, data as sg_run_data_text, a device, or its path */
 };
-/* Reads a run that ended by itself ("ok" or "diverged") and is as wanted. SG_ERR_FORMAT: it is damaged or did not end so.
- * SG_ERR_MISMATCH: another part differs. *unlike, if not NULL, says which in any case. */
+/* Reads a run that ended by itself ("ok" or "diverged") and is as wanted. SG_ERR_FORMAT: it is damaged or did not end
+ * so. SG_ERR_MISMATCH: another part differs. *unlike, if not NULL, gets the part in any case. */
 SG_CHECKED sg_status sg_run_read_finished(struct sg_run *out, const char *path, const struct sg_run_wanted *wanted,
                                           struct sg_run_unlike *unlike, struct sg_error *err);
 
@@ -96,19 +96,19 @@ char *sg_dataset_identity(char out[SG_DATASET_IDENTITY], const cJSON *dataset);
 /* Data for people: "own.libsvm, SHA-256 0123456789ab". Returns out. */
 char *sg_run_data_text(char out[160], const cJSON *dataset);
 
-/* The lines of the records `run` and `end`, the former with the checksum; `before` is the hash of all lines before them.
- * NULL = no memory. */
+/* The lines of the records `run` and `end`, the former with the checksum; `before` is the hash of all lines before
+ * them. NULL = no memory. */
 char *sg_run_seal(sg_sha256 before, const char *run, const char *end);
 /* True if this series has a checksum that does not match its bytes. */
 bool sg_run_is_damaged(const char *text, size_t length);
 
-/* The device of the first segment that ran on another kind (cpu, cuda) than that of `device`, borrowed; NULL = none did. */
+/* The device, borrowed, of the first segment that ran on another kind (cpu, cuda) than `device`; NULL = none did. */
 const char *sg_run_other_device(const struct sg_run *run, const char *device);
 
 /* The values [n_points] of a column, borrowed; NULL = there is no such column. */
 const double *sg_run_series(const struct sg_run *run, const char *name);
 
-/* Appends a column that was not recorded but computed from what was; value [n_points] is taken over, also on failure. */
+/* Appends a column that was computed from recorded ones; value [n_points] is taken over, also on failure. */
 SG_CHECKED sg_status sg_run_add_series(struct sg_run *run, const char *name, const char *unit, double *take_value,
                                        struct sg_error *err);
 

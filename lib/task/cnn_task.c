@@ -117,7 +117,7 @@ static sg_status allocate(struct sg_task *t, struct sg_error *err) {
     return t->base.exec.device ? put_table(t, err) : SG_OK;
 }
 
-/* A network has at least as many parameters as numbers in its statistics, which x serves for first. */
+/* x first holds the start values of the statistics, because no network has more of these than parameters. */
 static void cnn_start(struct sg_task *t, void *x) {
     const size_t n = t->net.n_statistics;
     SG_ASSERT(n <= t->net.d);

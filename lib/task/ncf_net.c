@@ -223,7 +223,7 @@ static struct inputs looked_up(const struct ncf_pass *p, size_t count, float *g)
     return (struct inputs){look_up(p, MF_USER, user, g), look_up(p, MF_ITEM, item, g), sg_cat(p->scope, deep, 2)};
 }
 
-/* Numbers that the masks of an example take in the first `layers` layers of the perceptron. */
+/* Random numbers that the masks of an example use in the first `layers` layers of the perceptron. */
 static size_t mask_numbers(const struct ncf_net *net, size_t layers) {
     size_t sum = 0;
     for (size_t i = 1; i <= layers; i++)
@@ -231,7 +231,7 @@ static size_t mask_numbers(const struct ncf_net *net, size_t layers) {
     return sum;
 }
 
-/* Logits [count, 1] of what `prepare` put into the room; g as for sg_tensor_parameter. */
+/* Logits [count, 1] of the rows that `prepare` put into p->room; g as for sg_tensor_parameter. */
 static sg_tensor *forward(const struct ncf_pass *p, size_t count, float *g) {
     const struct ncf_net *net = p->net;
     const struct inputs in = net->dense ? looked_up(p, count, g) : gathered(p, count, g);

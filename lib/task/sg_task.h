@@ -94,7 +94,7 @@ extern const struct sg_constant_kind sg_common_constants[SG_COMMON_CONSTANTS];
  * The trainer calls `evaluate_shares` and `conclude` at the steps that the recipe's `record.evaluate` gives. */
 enum sg_evaluation { SG_EVALUATE_QUEUED = 0, SG_EVALUATE_SHARED = 1 };
 
-/* What the trainer needs to know once a task is open. */
+/* The properties of an open task that the trainer uses. */
 struct sg_task_info {
     size_t d;                      /* parameters */
     enum sg_dtype dtype;           /* of x */

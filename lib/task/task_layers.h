@@ -5,7 +5,7 @@
 #include "sg_compressor.h"
 #include "sg_tensor.h"
 
-enum { TASK_LAYERS = 320 }; /* most tensors of a network */
+enum { TASK_LAYERS = 320 }; /* the maximum number of tensors of a network */
 
 struct task_layers {
     size_t n;

@@ -23,8 +23,8 @@ struct task_net_ops {
     /* g [d] <- the gradient. On entry g is zeros, unless the task returns its touched ranges. loss [parts] <- the parts
      * of the batch's loss, in the kernels' memory. */
     sg_status (*gradient)(sg_task *t, const struct task_turn *turn, float *g, float *loss, struct sg_error *err);
-    /* share [n_shares], which is zeros <- what the worker contributes to an evaluation, on its own thread beside other
-     * workers'. */
+    /* share [n_shares], zeros on entry <- the worker's sums for an evaluation. Workers call it at once, on different
+     * threads. */
     sg_status (*share)(sg_task *t, const struct task_turn *turn, double *share, struct sg_error *err);
 };
 
@@ -42,8 +42,8 @@ void task_net_close(sg_task *t);
 
 /* n floats in the kernels' memory; NULL = there is none. */
 float *task_net_floats(const sg_task *t, size_t n);
-/* Copies n floats out of the kernels' memory and into it. An error of the device is ignored: the trainer, which reads
- * its own vectors too, finds it. */
+/* Copies n floats out of the kernels' memory and into it. An error of the device is ignored, because the trainer finds
+ * it when it reads its own vectors. */
 void task_net_get(const sg_task *t, void *host, const float *from, size_t n);
 void task_net_put(const sg_task *t, float *to, const void *host, size_t n);
 

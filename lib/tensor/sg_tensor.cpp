@@ -110,13 +110,13 @@ at::Tensor wrap(const sg_scope *s, float *data, const int64_t *shape, size_t ran
 }
 
 /* A tensor of the host's ordinary memory, which may be reused when this returns. For a GPU it is copied to pinned
- * memory first, which libtorch keeps until the GPU has read it, so that nobody waits for that. */
+ * memory first, which libtorch keeps until the GPU has read it, so the call need not wait. */
 at::Tensor there(const sg_scope *s, const at::Tensor &host) {
     return s->device.is_cuda() ? host.pin_memory().to(s->device, /*non_blocking=*/true) : host;
 }
 
-/* cuDNN takes the weights of a layer as one chunk. In a vector of parameters they may be one already, but libtorch sees
- * that only in tensors that share their storage; else it warns, and copies the weights at every call. */
+/* cuDNN needs the weights of a layer in one block of memory. In a vector of parameters they may be one already, but
+ * libtorch detects it only for tensors with a common storage; else it warns, and copies the weights at every call. */
 void share_storage(const struct sg_lstm_weights *w) {
     sg_tensor *const part[4] = {w->input, w->hidden, w->input_bias, w->hidden_bias};
     float *const first = part[0]->value.data_ptr<float>(), *next = first;
@@ -155,8 +155,8 @@ void keep(const sg_scope *s, float *mask, uint64_t n, const sg_draws &draws, dou
                               static_cast<float>(1 / (1 - rate)));
 }
 
-/* Makes CUDA compute in float32 everywhere, or in TF32 where that is faster, and give the same bits in every run. Once in
- * a process would be enough. */
+/* Makes CUDA compute in float32 everywhere, or in TF32 where that is faster, and give the same bits in every run. Once
+ * in a process would be enough. */
 void prepare_cuda(bool tf32) {
     setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0); /* cuBLAS is deterministic with a fixed workspace */
     at::globalContext().setDeterministicCuDNN(true);
@@ -188,12 +188,12 @@ sg_status sg_scope_open(sg_scope **out, const char *device, const char *precisio
         }
         if (where.is_cuda())
             prepare_cuda(tf32);
-        /* Every pass allocates the same tensors again. Memory that went back to the system in between would be cleared
-         * page by page: a quarter of ResNet-8's time. 32 MiB is the most that malloc accepts. */
+        /* Every pass allocates the same tensors again. Memory that is returned to the system in between would be
+         * cleared page by page: a quarter of ResNet-8's time. 32 MiB is the most that malloc accepts. */
         mallopt(M_MMAP_THRESHOLD, 32 << 20);
         mallopt(M_TRIM_THRESHOLD, INT_MAX);
         if (openblas_set_num_threads)
-            openblas_set_num_threads(1); /* its own threads know nothing of OpenMP's */
+            openblas_set_num_threads(1); /* else its threads would compete with OpenMP's */
         at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/true);
         at::globalContext().setBenchmarkCuDNN(false);
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 2)

@@ -58,8 +58,8 @@ sg_tensor *sg_tensor_parameter(sg_scope *s, float *data, float *gradient, const 
 /* Images that lie as [count][height][width][channels] in host memory; `shape` is [count, channels, height, width] here,
  * too. On a CPU this is a view. */
 sg_tensor *sg_tensor_images(sg_scope *s, const float *data, const int64_t shape[4]);
-/* Images that lie as bytes [count][channels][height][width] in host memory. Byte v of channel c becomes table[c][v]; the
- * table [channels][256] lies in memory of the scope's device. */
+/* Images that lie as bytes [count][channels][height][width] in host memory. Byte v of channel c becomes table[c][v];
+ * the table [channels][256] lies in memory of the scope's device. */
 sg_tensor *sg_tensor_image_bytes(sg_scope *s, const uint8_t *data, const int64_t shape[4], float *table);
 
 /* Kernel sizes are those of weight [out, in, height, width]; bias [out] or NULL. */
@@ -94,8 +94,8 @@ struct sg_lstm_weights {
 };
 sg_tensor *sg_lstm(sg_scope *s, sg_tensor *x, sg_tensor *hidden, sg_tensor *cell, const struct sg_lstm_weights *w,
                    sg_tensor **last_hidden, sg_tensor **last_cell);
-/* Each element becomes 0 with probability `rate` (0 <= rate < 1, taken as a multiple of 2^-32), else x / (1 - rate). rng
- * is drawn from in row-major order. */
+/* Each element becomes 0 with probability `rate` (0 <= rate < 1, taken as a multiple of 2^-32), else x / (1 - rate).
+ * rng is drawn from in row-major order. */
 sg_tensor *sg_dropout(sg_scope *s, sg_tensor *x, double rate, sg_rng *rng);
 /* Like sg_dropout, for one of several tensors with the same number of rows, whose masks are drawn in chunks of `rows`
  * rows (the last may be shorter). A chunk draws for its rows of the first tensor, then of the second, and so on. One

@@ -39,9 +39,9 @@ struct sink {
 };
 
 static void put(struct sink *s, const void *data, size_t bytes) {
-    if (!s->out || bytes == 0) /* 0 bytes may come with a NULL */
+    if (!s->out || bytes == 0) /* data may be NULL for 0 bytes */
         return;
-    fwrite(data, 1, bytes, s->out); /* a failed write shows at commit */
+    fwrite(data, 1, bytes, s->out); /* sg_file_commit reports a failed write */
     sg_sha256_add(&s->hash, data, bytes);
 }
 
@@ -101,8 +101,8 @@ static struct preamble describe(const struct train *t) {
     return p;
 }
 
-/* Writes worker by worker through rank 0, which so never holds the state of more than one. mine and incoming have room
- * for the largest. */
+/* Writes the workers' states one by one through rank 0, which so never holds more than one. mine and incoming are as
+ * large as the largest. */
 static sg_status put_workers(struct train *t, struct sink *s, char *mine, char *incoming, struct sg_error *err) {
     sg_status status = SG_OK;
     for (size_t w = 0; status == SG_OK && w < t->workers; w++) {
@@ -123,7 +123,7 @@ static sg_status put_workers(struct train *t, struct sink *s, char *mine, char *
     return status;
 }
 
-/* Writes a vector of the kernels' memory from rank 0. scratch has room for it. */
+/* Writes a vector of the kernels' memory from rank 0. scratch is as long as the vector. */
 static sg_status put_vector(const struct train *t, struct sink *s, const void *from, size_t bytes, void *scratch,
                             struct sg_error *err) {
     sg_status status = bytes && t->lead ? train_get(t, scratch, from, bytes, err) : SG_OK;

@@ -7,7 +7,7 @@
 #include "sg_result.h"
 #include "train_state.h"
 
-/* "cuda" gives -1: the processes of a host take its GPUs in turn. */
+/* For "cuda" the number is -1: the processes of a host get its GPUs in turn. */
 static sg_status gpu_number(int *out, const char *device, struct sg_error *err) {
     char *end = NULL;
     const long number = strcmp(device, "cuda") == 0        ? -1

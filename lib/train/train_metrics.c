@@ -1,4 +1,4 @@
-/* train_metrics.c: where the columns that a cell records come from. */
+/* train_metrics.c: finds the source of each column that a cell records. */
 #include <string.h>
 
 #include "sg_text.h"

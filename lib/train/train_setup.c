@@ -1,4 +1,4 @@
-/* train_setup.c: makes a run that can step from a recipe's cell, and frees it. */
+/* train_setup.c: prepares the run of a recipe's cell, and frees it. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -62,8 +62,8 @@ sg_status train_choose_kernels(struct train *t, struct sg_error *err) {
                                 "SG_CPU=%s: this machine has no such kernels (c, avx2, avx512)", getenv("SG_CPU"));
 }
 
-/* Cuts the parameters into pieces. Layers without weight decay are pieces of their own; other borders do not matter to
- * the optimizer. */
+/* Cuts the parameters into pieces. Layers without weight decay are pieces of their own; the optimizer does not depend
+ * on any other border. */
 static sg_status cut_pieces(struct train *t, struct sg_error *err) {
     const size_t whole[2] = {0, t->d};
     const bool *no_decay = t->info->no_decay;

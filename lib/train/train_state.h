@@ -17,7 +17,7 @@ enum note { NOTE_ERROR_NORM, NOTE_ERROR_MAX, NOTE_COMPRESSION_ERROR, NOTE_TRAIN_
 /* What `record.layers` adds to a recorded step for every layer of the task. */
 enum layer_column { LAYER_ENTRIES, LAYER_ERROR_NORM, LAYER_ERROR_MAX, LAYER_COLUMNS };
 
-/* Where a recorded column comes from. */
+/* The source of a recorded column. */
 struct recorded {
     const struct sg_metric *metric;
     bool from_task;
