@@ -10,7 +10,7 @@
 
 #include "method_private.h"
 
-/* What all workers know between the rounds. */
+/* The state that all workers share between the rounds. */
 struct chosen {
     size_t count;
     uint32_t position[]; /* [d] */

@@ -1,5 +1,5 @@
-/* compress_gaussiank.c: Gaussian-k: the threshold that a normal distribution of a layer's mean and deviation would be
- * beyond with the probability k / n, corrected at most three times by what is really beyond it. */
+/* compress_gaussiank.c: Gaussian-k: the threshold that a normal distribution with the layer's mean and deviation
+ * exceeds with probability k / n. It is corrected at most three times by counting the elements that exceed it. */
 #include "method_private.h"
 
 #include <math.h>

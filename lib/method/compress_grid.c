@@ -1,11 +1,11 @@
-/* compress_grid.c: every element rounded to a whole multiple of a fixed step D (lib/wire/code_grid.c), an absolute compressor.
+/* compress_grid.c: an absolute compressor: every element rounded to a multiple of a step D (lib/wire/code_grid.c).
  *
- * What is rounded to 0 is not sent. Rounded to the nearest, that is what lies within D / 2 of 0, so D is a threshold too: the
- * knob that a controller such as `budget` sets, whose entries are those sent. With a budget of entries, the largest
- * magnitudes are sent of those that are not 0.
+ * Elements that are rounded to 0 are not sent. With rounding to the nearest these are |x| <= D / 2, so D also acts as a
+ * threshold. It is the knob that a controller such as `budget` sets; the entries of the budget are those sent. With a
+ * budget of entries, the largest of the nonzero magnitudes are sent.
  *
- * A message costs the less of two: b bits for every element, or b bits and a position of 32 for every one that is sent.
- * What the code sends as it is costs 64 bits more. The step itself is known to all. */
+ * A message costs the smaller of two sizes: b bits for every element, or b + 32 bits (with position) for every sent
+ * one. A number that the code sends unchanged costs 64 bits more. The step is not sent: all workers have it. */
 #include "method_private.h"
 
 #include <float.h>
@@ -95,7 +95,7 @@ static void encode_grid(struct sg_worker *w, unsigned round, const float *p, str
     w->status =
         method_write(w, &sg_code_grid,
                      (struct sg_numbers){.value = w->value, .count = count, .param = nearest, .knob = g->step}, out);
-    /* If the largest were chosen, what was left out is not known without positions. */
+    /* If only the largest are sent, the receiver needs their positions. */
     out->bits = fmin(out->bits + 32.0 * (double)count, is_cut ? (double)INFINITY : all.bits);
 }
 

@@ -1,10 +1,10 @@
-/* compress_intsgd.c: every element as an integer, in one scale that follows from what all workers know (IntSGD, Mishchenko,
- * Wang, Kovalev and Richtárik, ICLR 2022).
+/* compress_intsgd.c: every element as an integer, in one scale that every worker computes from the sums of earlier
+ * steps (IntSGD, Mishchenko, Wang, Kovalev and Richtárik, ICLR 2022).
  *
- * Worker i sends q = alpha p, rounded at random without bias; the result is sum q / alpha. At the first step p is sent as it
- * is. After each step with the mean over workers m, r = beta r + (1 - beta) |m|^2, at first |m|^2, and
- * alpha = scale sqrt(d) / sqrt(2 P (r + 1e-16)) for P workers. |q| is at most floor((2^(bits-1) - 1) / P), so that the
- * sum fits into the bits.
+ * Worker i sends q = alpha p, rounded at random without bias; the result is sum q / alpha. At the first step p is sent
+ * as it is. After each step with the mean over workers m, r = beta r + (1 - beta) |m|^2, at first |m|^2, and alpha =
+ * scale sqrt(d) / sqrt(2 P (r + 1e-16)) for P workers. |q| is at most floor((2^(bits-1) - 1) / P), so that the sum fits
+ * into the bits.
  *
  * Memory: alpha of this step, 0 where p is sent as it is; alpha of the next; r. */
 #include "method_private.h"

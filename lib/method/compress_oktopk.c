@@ -10,8 +10,8 @@
  * worker sent a number and its sum arrived, so the sum and the residuals are all of p.
  *
  * Only entries for another worker's region cost bits in round 0: 64 each, and 64 an entry in round 1. At a repartition
- * the P - 1 bounds cost 32 bits each. The authors' paper evens out round 1 further; their code does not, and no more
- * does this. Their code takes what is above its own threshold; here as in the paper what reaches it counts, too. */
+ * the P - 1 bounds cost 32 bits each. The paper also balances round 1; the authors' code does not, and this file does
+ * not either. Their code sends magnitudes > its own threshold; this file sends those >= it, as the paper does. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -29,7 +29,7 @@ struct own_part {
 };
 enum { OWN_DOUBLES = sizeof(struct own_part) / sizeof(double) };
 
-/* The sums that reach the threshold of all, and the new bounds. They stand in `room` one after another. */
+/* The sums that reach the threshold of all, and the new bounds: consecutive arrays in s->room. */
 struct arrived {
     size_t *count;   /* [1] */
     size_t *bound;   /* [n_layers][workers + 1] */

@@ -166,7 +166,7 @@ static void take_over(const struct sg_shared *s, const struct matrix *a, const f
     }
 }
 
-/* A layer that is sent as it is waits in its place of P after round 0, so that it is there after round 1. */
+/* The sum of a layer that is sent uncompressed is stored in its part of P after round 0, and read after round 1. */
 static void combine(const struct sg_shared *s, unsigned round, float *sum) {
     float *host = fetch(s, sum, length(s, round));
     size_t at = 0;

@@ -1,9 +1,9 @@
 /* compress_randomk.c: a uniformly random subset of every layer.
  *
  * The values are sent as they are: with error feedback that is the contraction with delta = k/n that the theory asks
- * for (E|x - C(x)|^2 = (1 - k/n)|x|^2). `unbiased` multiplies them by n/k instead, so that E C(x) = x; what the message
- * then leaves out is no longer what a residual could keep, so it excludes error feedback. `shared` draws the same subset
- * for all workers: who knows the seed knows the positions, which are not sent and cost no bits. */
+ * for (E|x - C(x)|^2 = (1 - k/n)|x|^2). `unbiased` multiplies them by n/k instead, so that E C(x) = x. p minus the
+ * message is then no useful residual, so `unbiased` excludes error feedback. `shared` draws the same subset for all
+ * workers. Every rank computes the positions from the seed, so they are not sent and cost no bits. */
 #include "method_private.h"
 
 #include <math.h>

@@ -76,7 +76,7 @@ static void take_largest(const struct sg_shared *s, unsigned round, float *sum) 
         s->memory[l] = sg_integers_agreed(s, sum, s->layout.n_layers, l);
 }
 
-/* The room may hold another worker's message by now, but the same draws make this worker's again. */
+/* The buffers may hold another worker's message, so this worker's message is computed again from the same draws. */
 static void keep(struct sg_worker *w, float *e, const float *sum) {
     struct sg_message sent = {0};
     encode(w, w->shared->memory, e, &sent);

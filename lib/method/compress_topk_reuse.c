@@ -1,9 +1,9 @@
-/* compress_topk_reuse.c: Top-k whose threshold is found exactly once in a while and kept in between: every `refresh` steps
- * a layer sends its k largest magnitudes, and at the steps between what reaches the least of these.
+/* compress_topk_reuse.c: Top-k with a threshold that is computed only every `refresh` steps. At such a step a layer
+ * sends its k largest magnitudes; at the other steps all magnitudes that reach the smallest of these.
  *
- * Dynamic communication thresholding (DCT) keeps it for 1000 iterations, Ok-Topk's local selection for 32. In the update
- * form of error feedback the threshold follows the learning rate, as lambda gamma does. It is a selector and not a
- * controller of hard-threshold's lambda, because a controller sees no vector and so no k-th magnitude. */
+ * Dynamic communication thresholding (DCT) keeps it for 1000 iterations, Ok-Topk's local selection for 32. In the
+ * update form of error feedback the threshold follows the learning rate, as lambda gamma does. It is a selector and not
+ * a controller of hard-threshold's lambda, because a controller sees no vector and so no k-th magnitude. */
 #include "method_private.h"
 
 #include <float.h>

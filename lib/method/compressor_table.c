@@ -73,7 +73,7 @@ unsigned sg_compressor_traits(const struct sg_compressor_ops *ops, const double 
     return ops->traits_of != NULL ? ops->traits_of(param) : ops->traits;
 }
 
-/* Counts and budgets are other ways to say a share, so they stay away where a share is given. */
+/* Counts and budgets are alternatives to a share, so they are not set if the compressor has a share. */
 void sg_compressor_example(const struct sg_compressor_ops *ops, double density, double threshold, double *param) {
     bool shares = false;
     for (size_t i = 0; i < ops->n_params; i++)

@@ -1,13 +1,13 @@
-/* feedback_momentum.c: a momentum of each worker, before it is compressed: momentum correction with factor masking (Lin et
- * al., Deep Gradient Compression, ICLR 2018), and a running mean of the gradients without a residual (Signum).
+/* feedback_momentum.c: a momentum of each worker, before it is compressed: momentum correction with factor masking (Lin
+ * et al., Deep Gradient Compression, ICLR 2018), and a running mean of the gradients without a residual (Signum).
  *
- * In the first, every worker has a momentum u of its own: u <- m u + g takes the place of g, so that an element which waits in the
- * residual waits with the momentum it would have had. Where an element is sent, u starts again from 0, for the momentum
- * of what was sent late would point in an old direction. A message without positions delays nothing, and u goes on.
+ * Momentum correction: every worker has a momentum u <- m u + g, which replaces g, so an element in the residual
+ * collects the momentum that it would have had. When an element is sent, its u becomes 0, because the momentum of a
+ * delayed element would point in an old direction. A message without positions delays no element, so u is not reset.
  *
- * The rule `dgc` adds what the authors' code can do, too. Nesterov's momentum is u <- m (u + g), and u + g takes the
- * place of g. A gradient may be clipped before that to the norm clip / sqrt(P), so that the sum of P independent ones
- * has about the norm clip. */
+ * The rule `dgc` adds two options of the authors' code. Nesterov's momentum is u <- m (u + g), and u + g replaces g. A
+ * gradient may first be clipped to the norm clip / sqrt(P), so that the sum of P independent ones has about the norm
+ * clip. */
 #include <math.h>
 
 #include "method_private.h"

@@ -1,5 +1,5 @@
-/* method_choose.c: what values of the knob lose and cost in each layer of a vector, for controllers that choose by it. The
- * compressor itself tells, on the host, with worker 0's room. */
+/* method_choose.c: measures error and size of each layer for several values of the knob, for controllers that compare
+ * them. It runs the compressor itself, on the host, with worker 0's buffers. */
 #include <math.h>
 
 #include "method_private.h"

@@ -92,14 +92,14 @@ static float *residual_of(const struct sg_play *play, size_t w) {
     return play->e != NULL ? play->e + w * play->d : NULL;
 }
 
-/* What lies between an exchange and the next call of a hook is receiving, which is a part of encoding. */
+/* Between an exchange and the next hook sg_method_receive runs, whose time counts as encoding. */
 static void charge_receive(struct sg_play *play, unsigned round) {
     if (round > 0)
         play->encode_s += now(play) - play->exchanged_s;
 }
 
-/* The message of worker w of the play is made, shown and, where it need not wait for others, added: a method whose workers
- * take turns has room for one message. */
+/* Makes the message of worker w, adds it to the sums and passes it to the hook `sent`. It is added at once, because a
+ * method whose workers share one buffer keeps only one message. */
 static sg_status send_one(struct sg_play *play, size_t w, unsigned round, size_t length, struct sg_error *err) {
     const float *g = round == 0 ? play->g + w * play->d : NULL;
     struct sg_message *message = &play->message[w];

@@ -143,7 +143,7 @@ static int check_finite(const sg_method *m, const struct method_worker *w, const
     return SG_KERNEL_OK;
 }
 
-/* Forms p in the residual, where there is one: a selection that no finite number takes part in. */
+/* Computes p in the residual, if there is one, by a selection whose threshold no finite number reaches. */
 static int form_p(const sg_method *m, const struct method_worker *w, const struct sg_select *s) {
     const int status = s->e != NULL ? m->shared.kernels->select_threshold(s, m->unreached) : check_finite(m, w, s->g);
     const float *p = s->e != NULL ? s->e : s->g;

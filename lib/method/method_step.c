@@ -128,7 +128,7 @@ bool sg_method_is_exact(const sg_method *m) {
     return m->compressor->traits & SG_TRAIT_EXACT && m->shared.code == &sg_code_fp32;
 }
 
-/* Measures what the controller asks of this worker's gradient. */
+/* Makes the measurements of this worker's gradient that the controller requested. */
 static void answer(sg_method *m, struct method_worker *w, const float *g) {
     w->note = m->asked & SG_ASK_LARGEST ? m->shared.kernels->sum_squares(&m->shared.exec, g, m->d) : 0;
     if (m->asked & SG_ASK_ADD && w->seen.number == 0)

@@ -1,5 +1,5 @@
-/* verify_damage.c: what a compressor makes of inputs at the edge of the floats and beyond, and what its messages' code
- * says to bytes that are not whole. */
+/* verify_damage.c: tests a compressor with inputs at the limits of floats, NaN and Inf, and the decoding of its
+ * messages from damaged bytes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -53,9 +53,9 @@ static bool well_formed(const struct verify_run *run, const struct sg_message *m
     return j == m->count && m->code->valid(m);
 }
 
-/* A selector's numbers cost 32 bits, and so do its positions, or less if it says so. A coder's cost as many bits as
- * their bytes have, or fewer where the publication packs them better; positions are at most 32 bits each. Numbers of a
- * fixed width cost that width. */
+/* A selector's numbers cost 32 bits each, its positions 32 bits or less with SG_TRAIT_CHEAP_POSITIONS. A coder's
+ * numbers cost at most the bits of their bytes (the publication may pack them better), its positions at most 32 bits
+ * each. Numbers of a fixed width cost that width. */
 static bool right_bits(const struct verify_run *run, const struct sg_message *m) {
     const double count = (double)m->count, positions = run->ops->traits & SG_TRAIT_DENSE ? 0 : 32 * count;
     if (run->ops->select == NULL)

@@ -1,5 +1,5 @@
-/* code_least.c: numbers of which many share the least magnitude of their part, as those do that Wangni et al. (NeurIPS
- * 2018) scale up: such a number takes a sign, any other one a float. Nothing is lost.
+/* code_least.c: a lossless code for parts in which many numbers have the smallest magnitude of the part, like those
+ * that Wangni et al. (NeurIPS 2018) scale up. Such a number is written as its sign, any other number as a float.
  *
  *     bytes 0 .. 3      parts
  *     8 bytes a part    how many numbers it has, and its least magnitude, a float; 0 for a part without numbers
