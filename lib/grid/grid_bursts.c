@@ -1,4 +1,4 @@
-/* grid_bursts.c: what it cost finished cells that they sent more at some steps than at others. */
+/* grid_bursts.c: the cost of bursts in finished cells, that is, of sending more at some steps than at others. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -6,7 +6,7 @@
 #include "sg_net.h"
 #include "sg_stats.h"
 
-/* What each worker sent at each step, and how many layers anybody sent entries of. */
+/* The bytes of each worker at each step, and the number of layers of which any worker sent entries. */
 struct history {
     size_t steps, senders, layers;
     double dense;            /* bytes of a vector without compression */
@@ -16,7 +16,7 @@ struct history {
     bool *now, *before;      /* [layers] */
 };
 
-/* How many layers are in `now`, and in *ever how many were at this step or before; `now` is empty afterwards. */
+/* Returns the number of layers in `now`; *ever <- the number of layers up to this step. Empties `now`. */
 static size_t count_layers(bool *now, bool *before, size_t layers, double *ever) {
     size_t found = 0, known = 0;
     for (size_t l = 0; l < layers; l++) {
@@ -77,7 +77,7 @@ static bool open_history(struct history *h, const struct sg_net *net, const stru
     return true;
 }
 
-/* What single steps cost, and the mean of those so far. */
+/* The costs of single steps, and the mean of those so far. */
 struct costs {
     double *of_means, *of_workers; /* [steps]: all send the workers' mean; each sends its own */
     double *of_mean;               /* [steps]: all send the mean over the steps so far */

@@ -10,8 +10,8 @@
 
 enum { CHECK_WORDS = 6, MOST_METHODS = 64 };
 
-/* Makes the command line of the check, to be freed, of the methods of the cells. If they are more than options can
- * name, all of the recipe are checked. */
+/* Makes the command line, to be freed, of the check of the cells' methods. If they are more than options can name, all
+ * methods of the recipe are checked. */
 static char **command_line(const struct sg_cell *cells, size_t count, const struct sg_grid_options *o,
                            char threads[24]) {
     const char *word[CHECK_WORDS + 2 * MOST_METHODS] = {o->program, o->recipe_path, "--check", "--quiet"};
@@ -36,7 +36,7 @@ static char **command_line(const struct sg_cell *cells, size_t count, const stru
     return grid_command_line(word, n, o);
 }
 
-/* Takes the lines of the check without the program's name at their front, because another program reports them. */
+/* Copies the lines of the check without the program's name at their front, because another program reports them. */
 static void take_messages(char *out, size_t size, const char *words) {
     static const char name[] = "sparsetrain: ";
     size_t used = 0;

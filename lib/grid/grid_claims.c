@@ -7,7 +7,7 @@
 #include "grid_private.h"
 #include "sg_text.h"
 
-/* What is computed on one side of a claim. */
+/* One side of a claim, reduced to a number per seed. */
 struct term {
     const char *of, *metric;
     const struct sg_node *at;
@@ -30,7 +30,7 @@ static const struct sg_node *present(const struct sg_node *node, const char *pat
     return found && found->kind != SG_NODE_NULL ? found : NULL;
 }
 
-/* Reads a claim. Its bound is at-most or at-least, of which the recipe's parser leaves one: a number, or {times, plus,
+/* Reads a claim. Its bound is at-most or at-least, of which the recipe's parser keeps one: a number, or {times, plus,
  * of, metric, at}. */
 static struct claim read_claim(const struct sg_node *node) {
     struct claim c = {
@@ -64,8 +64,7 @@ static double evaluate(const struct term *t, const struct grid_frame *g, uint64_
     return NAN;
 }
 
-/* Judges one seed of a claim and adds it to `seeds`. Two infinities cannot be compared: both sides were never reached.
- */
+/* Judges one seed of a claim and adds it to `seeds`. Two infinities, two values never reached, are not comparable. */
 static void weigh(cJSON *seeds, struct tally *tally, const struct claim *c, const struct grid_frame *g, uint64_t seed) {
     char note[SG_WHY_CHARS + 128] = "", seed_text[24];
     double value = evaluate(&c->value, g, seed, note);
@@ -83,7 +82,7 @@ static void weigh(cJSON *seeds, struct tally *tally, const struct claim *c, cons
                                   SG_TEXT("note", *note ? note : NULL)));
 }
 
-/* Says in `out` of the first run of a label that is open how far it came; false = none is. */
+/* Writes the progress of the first unfinished run of a label into `out`; false = all are finished. */
 static bool tell_open(char *out, size_t size, const struct grid_frame *g, const struct sg_frame_label *label) {
     char reach[SG_REACH_CHARS];
     for (size_t i = 0; i < label->n_seeds; i++) {
@@ -117,7 +116,7 @@ static void set_term(cJSON *out, const struct term *t) {
            SG_VALUE("at", t->at ? sg_node_json(t->at) : NULL), SG_TEXT("of", t->of));
 }
 
-/* What the bound is made of, so that a reader can compute it again from the `other` of each seed. */
+/* The parts of the bound, from which a reader can compute it again with the `other` of each seed. */
 static cJSON *bound_json(const struct claim *c) {
     cJSON *out = cJSON_CreateObject();
     set_term(out, &c->other);

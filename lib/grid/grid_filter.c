@@ -12,7 +12,7 @@ static bool has_seed(const struct sg_cell *cell, const char *seed) {
     return strcmp(text, seed) == 0;
 }
 
-/* Is the cell one of the list, or nothing listed? `is` compares it with an item. */
+/* True if the list is empty or has an item that, by `is`, names the cell. */
 static bool is_listed(const struct sg_option_list *list, const struct sg_cell *cell,
                       bool (*is)(const struct sg_cell *cell, const char *item)) {
     size_t i = 0;
@@ -28,7 +28,7 @@ static sg_status check_seed(const struct sg_cell *cells, size_t count, const cha
     return sg_fail(err, SG_ERR_ARGUMENT, "--seed %s: not a seed of the recipe (add --set 'seeds=[%s]')", seed, seed);
 }
 
-/* Moves cell i behind the *n that were kept before. */
+/* Moves cell i behind the *n cells that are kept so far. */
 static void keep(struct sg_cell *cells, size_t *n, size_t i) {
     const struct sg_cell cell = cells[i];
     memmove(&cells[*n + 1], &cells[*n], (i - *n) * sizeof *cells);

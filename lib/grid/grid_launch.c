@@ -1,4 +1,4 @@
-/* grid_launch.c: what a grid's processes need: the program, a saved recipe, and what their launcher understands. */
+/* grid_launch.c: prepares a grid's processes: finds the program, saves the recipe, and handles launchers. */
 #include <libgen.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "sg_plugins.h"
 
 sg_status sg_grid_refuse_launcher(bool *reports, struct sg_error *err) {
-    /* Of Slurm's variables only those of a step tell that srun started this process: a batch script has the others too.
+    /* Of Slurm's variables only those of a step show that srun started this process: a batch script has the others too.
      */
     static const char *const size[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
     const char *text = NULL;

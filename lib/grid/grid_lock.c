@@ -10,7 +10,7 @@
 
 #include "sg_grid.h"
 
-/* A part of the cell's key that fits a file offset; all labels of one run have the same. */
+/* A part of the cell's key as file offset. It does not depend on the label, so equal runs have one lock. */
 static off_t offset_of(const struct sg_cell *cell) {
     enum { DIGITS = 15 };
     char digits[DIGITS + 1] = "";
@@ -35,8 +35,8 @@ static sg_status no_locks(struct sg_error *err) {
     return sg_fail_errno(err, SG_ERR_IO, "cannot lock cells: put --folder on a file system with locks");
 }
 
-/* The descriptor is left open across exec: a child that outlives a killed sparsebench keeps its cells locked until it
- * stopped too. */
+/* The descriptor stays open across exec: a child that outlives a killed sparsebench keeps its cell locked until the
+ * child ends. */
 sg_status sg_grid_lock(int *out, const char *folder, struct sg_error *err) {
     char *path;
     if (asprintf(&path, "%s/.lock", folder) < 0)

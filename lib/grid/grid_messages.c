@@ -1,4 +1,4 @@
-/* grid_messages.c: what finished runs sent, and what it takes on a network. */
+/* grid_messages.c: the messages of finished runs, and their modelled time on a network. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 /* Layers stand in the order of the backward pass, the last one of the model first. */
 struct sg_grid_messages {
     const struct sg_compressor_ops *ops; /* NULL = a compressor that this build does not know */
-    bool codes;                          /* it is not `none`, and so encodes and decodes */
+    bool codes;                          /* the compressor is not `none`, so it encodes and decodes */
     size_t records, layers, workers;
     double d;
     double *steps;      /* [records] since the record before */
@@ -19,12 +19,12 @@ struct sg_grid_messages {
     double *longer;     /* [records] how many times longer than the mean the longest message was */
     double *share;      /* [records][layers] the part of the bytes that each layer has */
     double *sent;       /* [records][layers][workers] the bytes of each worker's messages; NULL = not recorded */
-    bool *by_worker;    /* [records] the record has what `sent` holds */
+    bool *by_worker;    /* [records] true if `sent` is known at the record */
     double *elements;   /* [layers] */
     double mean_of_all; /* bytes that a worker sent at a step, over the whole run */
 };
 
-/* ---- what was recorded ---- */
+/* ---- the records ---- */
 
 /* share [layers] <- the part of a record's entries in each layer; `record` is its "layers", or NULL. */
 static void find_shares(double *share, const struct sg_grid_messages *m, const cJSON *record) {
@@ -39,7 +39,7 @@ static void find_shares(double *share, const struct sg_grid_messages *m, const c
         share[l] = sum > 0 ? share[l] / sum : all > 0 ? 4 * m->elements[l] / all : 1;
 }
 
-/* sent [layers][workers] <- messages by the entries that each worker sent of each layer. False: the record has none. */
+/* sent [layers][workers] <- bytes in proportion to each worker's entries of each layer. False: not recorded. */
 static bool find_sent(double *sent, const struct sg_grid_messages *m, const cJSON *record, double mean) {
     const cJSON *rows = sg_json_get(record, "workers"), *row = NULL;
     const size_t n = (size_t)cJSON_GetArraySize(rows);
@@ -138,7 +138,7 @@ void sg_grid_messages_free(struct sg_grid_messages *m) {
     free(m);
 }
 
-/* ---- on a network ---- */
+/* ---- the time on a network ---- */
 
 /* A run on a network. */
 struct model {
@@ -152,7 +152,7 @@ struct model {
     size_t *bucket;
 };
 
-/* How the messages travel, and in how many exchanges that need each other. */
+/* The collective of the messages, and the number of exchanges that follow one another. */
 static const struct sg_collective *collective_of(const struct sg_grid_network *n, const struct sg_compressor_ops *ops,
                                                  unsigned *exchanges) {
     *exchanges = 1;
@@ -205,7 +205,7 @@ static void close_model(struct model *m) {
     free(m->bucket);
 }
 
-/* bytes [layers][senders] <- the messages of a step with this mean; the first sender has the longest. */
+/* bytes [layers][senders] <- the messages of a step with this mean; the first sender has the longest message. */
 static void put_messages(struct model *m, const double *share, double mean, double longer) {
     const size_t senders = m->step.senders;
     const double first = senders > 1 ? fmin(longer, (double)senders) : 1;
@@ -220,7 +220,7 @@ static void put_messages(struct model *m, const double *share, double mean, doub
     }
 }
 
-/* The same by what each worker sent at record i. */
+/* bytes [layers][senders] <- the messages that each worker sent at record i. */
 static void put_recorded(struct model *m, size_t i) {
     const size_t senders = m->step.senders, workers = m->of->workers;
     const double *sent = m->of->sent + i * m->step.layers * workers;

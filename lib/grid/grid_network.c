@@ -38,7 +38,7 @@ bool sg_grid_network_read(struct sg_grid_network *out, const struct sg_recipe *r
     return read_network(out, recipe, sg_node_number(&recipe->root, "workers", 1));
 }
 
-/* Are the recipe's workers a list, and does the network have as many as each run? */
+/* True if the recipe's workers are a list, so that the network has as many workers as each run. */
 static bool varies(const struct sg_recipe *recipe) {
     const struct sg_node *workers = sg_node_get(&recipe->root, "workers");
     return workers && workers->kind == SG_NODE_LIST && isnan(sg_node_number(&recipe->root, "network.workers", NAN));

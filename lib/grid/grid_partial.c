@@ -1,4 +1,4 @@
-/* grid_partial.c: decides whether a result file that is in the way is a partial one of the same command. */
+/* grid_partial.c: decides whether an existing result file is a partial result of the same command. */
 #include <string.h>
 
 #include "sg_file.h"
@@ -26,7 +26,7 @@ size_t sg_grid_finished(const cJSON *result) {
     return n;
 }
 
-/* Does a result's "run" say the words of this command? */
+/* True if a result's "run" has the words of this command. */
 static bool same_command(const cJSON *run, const struct sg_grid_command *command) {
     cJSON *now = cJSON_CreateObject(), *words;
     bool same = now != NULL;

@@ -70,7 +70,7 @@ out_null:
     return err->status;
 }
 
-/* Takes a line "done total". Anything else on standard output is not ours and is ignored. */
+/* Reads a line "done total". Other lines on standard output are not progress and are ignored. */
 static void take_progress(struct sg_process *p, const char *text, size_t length) {
     for (size_t i = 0; i < length; i++) {
         if (text[i] != '\n') {
@@ -120,7 +120,7 @@ static void read_pipes(struct sg_process *p) {
     drain(p, &p->errors, take_errors);
 }
 
-/* A child whose two pipes have ended will be gone at once, so the wait for it is short. */
+/* A child whose two pipes are closed ends at once, so the wait for it is short. */
 void sg_process_wait(struct sg_process *p, size_t n) {
     enum { TICK_MS = 100, REAP_MS = 2 };
     struct pollfd *fds = calloc(2 * n, sizeof *fds);

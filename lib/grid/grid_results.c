@@ -45,7 +45,7 @@ size_t grid_first_cell(const struct grid_frame *g, const struct sg_frame_label *
 
 /* ---- results ---- */
 
-/* Does a plot show the quartiles of this column over the seeds? */
+/* True if a plot shows the quartiles of this column over the seeds. */
 static bool shows_quartiles(const void *recipe, const char *column) {
     const struct sg_node *plots = sg_node_get(&((const struct sg_recipe *)recipe)->root, "plots");
     char name[64];
@@ -78,7 +78,7 @@ static cJSON *cell_json(const struct sg_cell *cell, const struct sg_cell_outcome
     return out;
 }
 
-/* The compressor's own parameters. */
+/* The parameters of the compressor. */
 static cJSON *parameters_json(const struct sg_node *method) {
     cJSON *out = cJSON_CreateObject();
     for (size_t i = 0; method && i < method->count; i++) {

@@ -15,7 +15,7 @@
 
 enum { KEY_PREFIX = 12 }; /* digits of a cell's key in its file's name */
 
-/* A label as part of a file name: a blank becomes '_', what is not plain becomes %XX. Different labels stay different.
+/* A label as part of a file name: a blank becomes '_', a special character %XX. Different labels stay different.
  */
 static void label_text(const char *label, char out[128]) {
     size_t n = 0;
@@ -38,7 +38,7 @@ static char *cell_path(const struct sg_cell *cell, const char *folder) {
                      cell->key);
 }
 
-/* If this is the cell's finished series, it is reused and the path is taken over. */
+/* If the file is the cell's finished series, the cell becomes REUSED and gets the path. */
 static bool take_finished(struct sg_cell_outcome *outcome, const struct sg_cell *cell, char *take_path,
                           struct sg_run_wanted wanted, bool any_version) {
     struct sg_error unfit;
@@ -61,7 +61,7 @@ static bool take_finished(struct sg_cell_outcome *outcome, const struct sg_cell 
     return true;
 }
 
-/* Looks for the same run under another label. */
+/* Looks for a finished run with the cell's key under another label. */
 static sg_status find_by_key(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
                              const struct sg_grid_options *o, const struct sg_run_wanted *wanted,
                              struct sg_error *err) {
@@ -87,7 +87,7 @@ static sg_status find_by_key(struct sg_cell_outcome *outcomes, const struct sg_c
     return SG_OK;
 }
 
-/* Is there a stopped run of the cell, with its partial series? */
+/* Finds out if there is a stopped run of the cell, with its partial series. */
 static sg_status find_checkpoint(struct sg_cell_outcome *o, const struct sg_cell *cell, const cJSON *dataset,
                                  struct sg_error *err) {
     char *part = NULL, *checkpoint = NULL;
@@ -136,7 +136,7 @@ const char *sg_grid_action(const struct sg_cell_outcome *outcome) {
     return outcome->state == SG_CELL_REUSED ? "reuse" : outcome->resumable ? "resume" : "run";
 }
 
-/* Compares data. For generated data it compares the bytes too, which the cells know. */
+/* Compares data. For generated data it also compares the bytes, whose hash the cells record. */
 static bool same_data(const cJSON *a, const cJSON *b) {
     char one[SG_DATASET_IDENTITY], other[SG_DATASET_IDENTITY];
     return strcmp(sg_dataset_identity(one, a), sg_dataset_identity(other, b)) == 0 &&

@@ -1,4 +1,4 @@
-/* grid_run.c: runs the cells of a grid as processes, so many at once. */
+/* grid_run.c: runs the cells of a grid as processes, a limited number at once. */
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
@@ -38,7 +38,7 @@ static void share_cores(struct sg_grid_options *o, size_t count) {
 
 /* ---- the pool ---- */
 
-/* What a process works on. */
+/* The cell on which a process works. */
 struct slot {
     size_t cell;
     double started_s;
@@ -57,7 +57,7 @@ struct pool {
     int lock;     /* of the folder */
     int stopping; /* signal number */
     bool begun;   /* a cell was started */
-    bool time_up; /* there was no time from the beginning, or a cell stopped at the limit */
+    bool time_up; /* the time limit was over at the start, or a cell stopped at it */
 };
 
 static ino_t file_number(const char *path) {
@@ -70,8 +70,8 @@ static double time_left(const struct sg_grid_options *o) {
     return o->stop_at_s > 0 ? o->stop_at_s - sg_clock_s() : INFINITY;
 }
 
-/* Is there time to start a cell? The set-up of one takes as long as the slowest known. The first is started anyway, so
- * that the work gets on even if checking the cells took all the time. */
+/* True if there is time to start a cell. Its set-up is assumed to take as long as the slowest so far. The first cell is
+ * always started, so that there is progress even if checking the cells took all the time. */
 static bool time_to_start(const struct pool *p) {
     double setup_s = 0;
     for (size_t i = 0; i < p->count; i++)
@@ -138,7 +138,7 @@ static void start_cell(struct pool *p, int job, size_t cell) {
     }
 }
 
-/* Has another process finished the cell since it was looked at? Then it is reused. */
+/* True if another process has finished the cell since sg_grid_look. Then it is reused. */
 static bool finished_elsewhere(struct pool *p, size_t cell) {
     struct sg_cell_outcome *o = &p->outcomes[cell], now = {.state = SG_CELL_WAITING};
     struct sg_error unused;
@@ -155,7 +155,7 @@ static bool finished_elsewhere(struct pool *p, size_t cell) {
     return finished;
 }
 
-/* Takes the cell's lock if no other process has it, and tells whether the cell is to be started. */
+/* Takes the cell's lock if no other process has it. Returns true if the cell is to be started. */
 static bool claim(struct pool *p, size_t cell) {
     struct sg_cell_outcome *o = &p->outcomes[cell];
     struct sg_error err;
@@ -184,7 +184,7 @@ static void fill_slots(struct pool *p) {
     }
 }
 
-/* Decides what became of a cell whose child is gone. Only a series that the child put there counts. */
+/* Sets the state of a cell whose child has ended. Only a series that this child wrote counts. */
 static void conclude(struct pool *p, int job) {
     const struct slot *s = &p->slot[job];
     SG_ASSERT(p->process[job].pid == 0 && p->outcomes[s->cell].state == SG_CELL_RUNNING);
@@ -211,7 +211,7 @@ static void conclude(struct pool *p, int job) {
         words = diverged ? sg_json_string(o->run.end, "message", words) : words;
         o->message = *words ? strdup(words) : NULL;
     } else if ((p->stopping || code == SG_EXIT_TIME) && err.status == SG_OK) {
-        /* After a signal whatever the exit code is, because launchers have their own. */
+        /* After a signal every exit code counts, because launchers have exit codes of their own. */
         p->time_up = p->time_up || code == SG_EXIT_TIME;
         o->state = SG_CELL_WAITING;
         o->message = strdup("interrupted");
@@ -243,8 +243,8 @@ static void take_news(struct pool *p) {
     }
 }
 
-/* Asks the cells to stop, whatever signal came. A later signal ends this process, and the children then get SIGTERM and
- * end too. A launcher that passes a signal on gets it alone, without the helpers in its process group. */
+/* Asks the cells to stop after any signal. A second signal ends this process, and the children then get SIGTERM and
+ * end, too. A launcher that passes signals on gets it alone, without its process group. */
 static void ask_to_stop(struct pool *p, int signal_number) {
     const int ask = sg_grid_stop_signal(p->options->launcher);
     p->stopping = signal_number;

@@ -1,4 +1,4 @@
-/* grid_running.c: reads what unfinished cells have written so far, and says how far they came. */
+/* grid_running.c: reads the partial series of unfinished cells, and describes their progress. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "grid_private.h"
 #include "sg_text.h"
 
-/* A run that goes on from a checkpoint cuts its series, so what is read at that moment may not be one series. */
+/* A run that resumes from a checkpoint cuts its series, so a file that is read at that moment may be inconsistent. */
 static bool is_series(const struct sg_run *run) {
     const double *step = sg_run_series(run, "step");
     for (size_t i = 1; step && i < run->n_points; i++)
@@ -31,7 +31,7 @@ void sg_grid_read_unfinished(struct sg_cell_outcome *outcomes, size_t count) {
     }
 }
 
-/* Steps of an epoch: as the run says, else of its last record; NaN = not known. */
+/* Steps of an epoch, from the run's header, else from its last record; NaN = not known. */
 static double steps_per_epoch(const struct sg_run *run) {
     const double step = sg_run_last(run, "step"), epoch = sg_run_last(run, "epoch");
     return sg_json_number(run->run, "steps_per_epoch", epoch > 0 ? step / epoch : NAN);

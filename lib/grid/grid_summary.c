@@ -1,5 +1,5 @@
-/* grid_summary.c: what a grid found, in numbers and in one sentence: which methods reach the baseline's quality, and
- * with how much less traffic. The rules are in results/DEFINITIONS.md. */
+/* grid_summary.c: the finding of a grid, in numbers and in one sentence: the methods that reach the baseline's quality,
+ * and their savings in traffic. The rules are in results/DEFINITIONS.md. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@ static const double WITHIN = 0.05; /* as a share of the baseline's value */
 
 enum { TEXT = 160 };
 
-/* The sum over the seeds of a label, added up in their order as all published summaries have it; NaN unless every seed
- * has a finite value. */
+/* The sum over the seeds of a label, in the order of the seeds as in all published summaries; NaN unless every seed has
+ * a finite value. */
 static double label_sum(const struct sg_frame_label *label, const char *metric, const struct sg_node *at, double from,
                         int power) {
     char why[SG_WHY_CHARS];
@@ -28,13 +28,13 @@ static double label_mean(const struct sg_frame_label *label, const char *metric,
     return label_sum(label, metric, at, 0, 1) / (double)label->n_seeds;
 }
 
-/* The sample standard deviation of the same values about their mean; 0 for one seed. */
+/* The sample standard deviation over the seeds of a label; 0 for one seed. */
 static double label_std(const struct sg_frame_label *label, const char *metric, const struct sg_node *at, double mean) {
     const double sum = label_sum(label, metric, at, mean, 2);
     return label->n_seeds > 1 || isnan(mean) ? sqrt(sum / (double)(label->n_seeds - 1)) : 0;
 }
 
-/* The mean before the first step. */
+/* The mean over the seeds of the metric before the first step. */
 static double label_start(const struct sg_frame_label *label, const char *metric) {
     double sum = 0;
     for (size_t i = 0; i < label->n_seeds; i++) {
@@ -102,7 +102,7 @@ static const struct sg_metric *find_metric(const struct sg_recipe *recipe, const
                           sg_snake(snake, sizeof snake, name));
 }
 
-/* Does `at` take a value at the end of the run, or the best one, and not one that the run only passed? */
+/* True if `at` selects a value at the end of the run or the best value, and not an intermediate value. */
 static bool is_ending(const struct sg_node *at, bool higher) {
     if (!at || at->kind == SG_NODE_NULL || sg_node_bool(at, "final", false))
         return true;
@@ -110,8 +110,8 @@ static bool is_ending(const struct sg_node *at, bool higher) {
            sg_node_bool(at, higher ? "max" : "min", false);
 }
 
-/* Chooses the metric of the first claim that says how good a model is in the end; else the y of the first plot that
- * does. */
+/* Chooses the metric of the first claim about the final quality of a model; else the y of the first plot that shows
+ * it. */
 static struct quality choose_quality(const struct sg_recipe *recipe) {
     static const char *const where[][3] = {{"claims", "metric", "at"}, {"plots", "y", "y-at"}};
     for (size_t w = 0; w < 2; w++) {
@@ -192,8 +192,7 @@ static const char *distance_text(const struct comparison *c, const struct method
     return out;
 }
 
-/* Does `a` say more than `b`? Among those that reach the baseline it is less traffic, among the others a better value.
- */
+/* True if `a` ranks before `b`: methods that reach the baseline first, by less traffic, then others by their value. */
 static bool says_more(const struct comparison *c, const struct method *a, const struct method *b) {
     if (a->reaches != b->reaches)
         return a->reaches;
@@ -211,7 +210,7 @@ static const struct method *best(const struct comparison *c, bool reaching) {
     return found;
 }
 
-/* " (median of the last 20 %)": where in a run the values are taken; "" = at its end. */
+/* " (median of the last 20 %)": the part of a run from which the values are; "" = its end. */
 static void at_text(char out[TEXT], const struct sg_node *at) {
     const double median = at ? sg_node_number(at, "tail-median", NAN) : NAN;
     const double mean = at ? sg_node_number(at, "tail-mean", NAN) : NAN;
@@ -236,8 +235,8 @@ static void put_method(FILE *out, const struct comparison *c, const struct metho
         fprintf(out, "%s %s", m->label, distance_text(c, m, text));
 }
 
-/* Writes the sentence: of a few methods all, the best first; of many the best that reaches the baseline and the nearest
- * of the others. */
+/* Writes the sentence. It names all methods if they are few, the best first; else the best one that reaches the
+ * baseline and the nearest of the others. */
 static void put_sentence(FILE *out, const struct comparison *c) {
     enum { FEW = 3 };
     char it[2 * TEXT], quality[64], at[TEXT], text[TEXT], sent[TEXT];
@@ -276,7 +275,7 @@ static void put_sentence(FILE *out, const struct comparison *c) {
     }
 }
 
-/* What reaches a baseline that lost by training has reached nothing. */
+/* Warns if training made the baseline worse, because reaching such a baseline means nothing. */
 static void put_warning(FILE *out, const struct comparison *c) {
     const double worse = c->quality.metric->higher ? c->start - c->base : c->base - c->start;
     if (worse > WITHIN * fabs(c->start))
@@ -296,9 +295,9 @@ static char *sentence(const struct comparison *c) {
     return sg_stream_text(out, &text);
 }
 
-/* ---- all of it ---- */
+/* ---- the summary ---- */
 
-/* Begins the comparison. Returns why there is nothing to compare, or NULL. */
+/* Starts the comparison. Returns the reason why there is nothing to compare, or NULL. */
 static const char *begin(struct comparison *c, const struct grid_frame *g) {
     size_t baselines = 0;
     bool open = false;

@@ -1,4 +1,4 @@
-/* grid_view.c: shows a running grid on stderr, and what was found of finished cells. */
+/* grid_view.c: shows on stderr a running grid, and the finished cells that were found. */
 #include "sg_grid_view.h"
 
 #include <inttypes.h>
@@ -54,7 +54,7 @@ static void tell_finished(struct sg_grid_view *v, const struct sg_cell *cell, co
 
 #define AGAIN                                                                                                          \
     { ", so it is run again", ", so they are run again" }
-/* Why finished cells run again, as said of one and of several. */
+/* Why finished cells run again, in the singular and in the plural. */
 static const struct {
     const char *verb[2], *what, *then[2];
 } unlike_text[SG_RUN_PARTS] = {
@@ -66,7 +66,7 @@ static const struct {
     [SG_RUN_BYTES] = {{"is", "are"}, "damaged", AGAIN},
 };
 
-/* How many finished cells are unlike in this part. `of` receives what made them, each once, cut to fit. */
+/* Counts the finished cells that differ in this part. `of` receives the distinct values of the part, cut to fit. */
 static size_t count_unlike(char *of, size_t size, const struct sg_cell_outcome *outcomes, size_t count,
                            enum sg_run_part part) {
     size_t n = 0, at = 0;
@@ -103,7 +103,7 @@ void sg_grid_view_found(const struct sg_cell_outcome *outcomes, size_t count) {
                    n == 1 ? "" : "s", unlike_text[p].verb[n > 1], unlike_text[p].what, of, unlike_text[p].then[n > 1]);
 }
 
-/* Says once that only cells of other processes are left. */
+/* Reports once that all remaining cells run in other processes. */
 static void tell_elsewhere(struct sg_grid_view *v, const struct sg_cell_outcome *outcomes, size_t count) {
     size_t open = 0, elsewhere = 0;
     for (size_t i = 0; i < count; i++) {

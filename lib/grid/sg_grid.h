@@ -1,9 +1,10 @@
-/* sg_grid.h: the experiment engine behind sparsebench: cells as processes, aggregates over seeds, claims.  A finished
- * cell is the file FOLDER/<label>-seed<S>-<key prefix>.ndjson. It is reused, whatever its label, if its checksum is
- * right, and its header has the cell key, program identity and data that a run would have now. Data that are missing on
- * this machine are not compared. If the options name a device, the cell must have run on such a device. sparsetrain
- * writes a cell whole or not at all, so a finished cell is never lost. Nothing here prints, except the view
- * (sg_grid_view.h). */
+/* sg_grid.h: the experiment engine behind sparsebench: cells as processes, aggregates over seeds, claims.
+ *
+ * A finished cell is the file FOLDER/<label>-seed<S>-<key prefix>.ndjson. It is reused, whatever its label, if its
+ * checksum is right, and its header has the cell key, program identity and data that a run would have now. Data that
+ * are missing on this machine are not compared. If the options name a device, the cell must have run on such a device.
+ * sparsetrain writes a cell whole or not at all, so a finished cell is never lost.
+ * Nothing here prints, except the view (sg_grid_view.h). */
 #ifndef SG_GRID_H
 #define SG_GRID_H
 

@@ -1,6 +1,7 @@
-/* sg_grid_network.h: the modelled time of the messages of finished runs on networks.  The messages of a run are read
- * from its records once, and can then be timed on any number of networks. All results are computed from the records of
- * runs: nothing is run, and no time is a measurement (sg_net.h). */
+/* sg_grid_network.h: the modelled time of the messages of finished runs on networks.
+ *
+ * The messages of a run are read from its records once, and can then be timed on any number of networks. All results
+ * are computed from the records of runs: nothing is run, and no time is a measurement (sg_net.h). */
 #ifndef SG_GRID_NETWORK_H
 #define SG_GRID_NETWORK_H
 

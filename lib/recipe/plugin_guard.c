@@ -1,5 +1,5 @@
-/* plugin_guard.c: keeps what a shared object does when it is loaded from the program's results: a mode of arithmetic,
- * such as the flushing of small numbers to zero that -ffast-math brings, a locale, and what it prints. */
+/* plugin_guard.c: protects the program's results from side effects of loading a shared object: a mode of arithmetic,
+ * such as the flushing of small numbers to zero by -ffast-math, a locale, and output on stdout. */
 #include <fcntl.h>
 #include <fenv.h>
 #include <locale.h>
@@ -12,7 +12,7 @@
 
 enum { FAR = 200 }; /* a descriptor that nobody closes by guessing */
 
-/* Does this thread compute as IEEE 754 says: to the nearest, and with numbers below 2^-126? */
+/* True if this thread computes by IEEE 754: it rounds to the nearest, and keeps numbers below 2^-126. */
 static bool is_plain(void) {
     volatile float least = 0x1p-130F, third = 3, one = 1;
     volatile double up = 1;

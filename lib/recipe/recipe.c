@@ -23,7 +23,7 @@ static bool check_raw(struct sg_node *root, const struct sg_node *raw, struct sg
     return fine;
 }
 
-/* Keeps what does not fit any more in the file's claims and plots, as text for whoever judges them. */
+/* Keeps the errors in the file's claims and plots as text, for programs that judge claims. */
 static bool keep_dangling(struct sg_recipe *recipe, const struct sg_problems *dangling) {
     struct sg_error text;
     if (dangling->count == 0)

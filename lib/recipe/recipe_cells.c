@@ -41,8 +41,8 @@ struct list {
 
 enum { LISTS = 64 }; /* more than there are keys that may be lists */
 
-/* The lists of choices in a map and in its sections, in the order of the keys, behind the n that are there; returns how
- * many. `section` is the path of the map with a dot behind it, `leave` a key that is left out, or NULL. */
+/* Appends the lists of choices in a map and in its sections, in the order of the keys, to the n lists so far; returns
+ * the new number. `section` is the path of the map with a dot at its end, `leave` a key that is skipped, or NULL. */
 static size_t find_lists(struct sg_node *map, const char *section, const char *leave, struct list list[LISTS],
                          size_t n) {
     for (size_t i = 0; i < map->count && n < LISTS; i++) {
@@ -68,8 +68,8 @@ static const char *text_of(const struct sg_node *value) {
                                        : "";
 }
 
-/* Adds the entry to the label, and to the map of swept values if that is wanted. A key that the label has already is
- * told by its path. */
+/* Adds the entry to the label, and to the map of swept values unless it is NULL. A key that is in the label already is
+ * written as its path. */
 static bool tell_entry(const struct list *list, const struct sg_node *entry, char **label, struct sg_node *swept) {
     char told[80];
     snprintf(told, sizeof told, " %s=", list->node->key);
@@ -77,7 +77,7 @@ static bool tell_entry(const struct list *list, const struct sg_node *entry, cha
     return append_label(label, key, text_of(entry)) && (swept == NULL || sg_push_copy(swept, key, entry));
 }
 
-/* The list becomes one of its entries. */
+/* Replaces the list by one of its entries. */
 static bool choose_entry(const struct list *from, size_t at, char **label, struct sg_node *swept) {
     struct sg_node *list = from->node, entry;
     if (!tell_entry(from, &list->child[at], label, swept) || !sg_node_copy(&entry, &list->child[at]))
@@ -116,10 +116,10 @@ const struct sg_node *sg_override(const struct sg_node *method, const struct sg_
     return own != NULL ? own : sg_node_member(root, key);
 }
 
-/* The keys of a section, ending with NULL, that a method may have of its own. */
+/* The keys of a section, ending with NULL, that a method may override. */
 static const char *const task_own[] = {"shards", "sharding", NULL}, *const optimizer_own[] = {"learning-rate", NULL};
 
-/* The method's own value of this child of a section, else the section's. */
+/* The method's value of this child of a section if it overrides it, else the section's value. */
 static const struct sg_node *own_or(const struct sg_node *child, const struct sg_node *method, const char *const *own) {
     while (*own != NULL && strcmp(child->key, *own) != 0)
         own++;
@@ -127,7 +127,7 @@ static const struct sg_node *own_or(const struct sg_node *child, const struct sg
     return given != NULL ? given : child;
 }
 
-/* Appends the recipe's section `key`, in which a value that the method has of its `own` replaces the section's. */
+/* Appends the recipe's section `key`, with the values of the keys `own` that the method overrides. */
 static bool push_section(struct sg_node *out, const struct sg_node *root, const struct sg_node *method, const char *key,
                          const char *const *own) {
     const struct sg_node *section = sg_node_member(root, key);
@@ -152,8 +152,8 @@ static const struct sg_node *length_of(const struct sg_node *map) {
     return epochs != NULL ? epochs : sg_node_member(map, "steps");
 }
 
-/* Appends the length. A method's own length replaces the recipe's, in either unit. But --set steps=5 means all methods,
- * unless their own lengths are set too. */
+/* Appends the length of a run. A method's length replaces the recipe's, in either unit. But --set steps=5 applies to
+ * all methods, except those whose lengths are also set by --set. */
 static bool push_length(struct sg_node *out, const struct sg_node *root, const struct sg_node *method) {
     const struct sg_node *own = length_of(method), *common = length_of(root);
     const struct sg_node *from =

@@ -1,5 +1,5 @@
-/* recipe_check.c: checks the raw tree against the schema and makes the resolved tree. Checking goes on after a problem,
- * so that the user sees all of them. */
+/* recipe_check.c: checks the raw tree against the schema and makes the resolved tree. The check continues after a
+ * problem, so that the user sees all of them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,7 +38,7 @@ static const char *find_variant(const struct sg_check *c, const char *section, c
 
 /* ---- unknown keys ---- */
 
-/* Says where a key belongs that was found in `section`. */
+/* Describes the section to which a key belongs that was found in `section`. */
 static void describe_place(const struct sg_schema_row *row, const char *section, char out[120]) {
     const char *dot = strrchr(row->path, '.');
     int length = dot ? (int)(dot - row->path) : 0;
@@ -109,7 +109,7 @@ static void check_unknown_keys(struct sg_check *c, const char *section, const ch
 
 /* ---- values and sections ---- */
 
-/* Puts {shorthand: value} in the place of the value, a scalar or a list. */
+/* Replaces a value, a scalar or a list, by {shorthand: value}. */
 static bool expand_shorthand(const struct sg_schema_row *row, const struct sg_node *raw, struct sg_node *map) {
     *map = (struct sg_node){.kind = SG_NODE_MAP, .line = raw->line, .column = raw->column};
     struct sg_node scalar;
@@ -142,7 +142,7 @@ static bool check_map(struct sg_check *c, const struct sg_schema_row *row, const
     return fine;
 }
 
-/* Notes that a key has a single value in all cells, and why. */
+/* Adds the problem that a key cannot be a list, and the reason. */
 static void refuse_list(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw) {
     const char *why = "because it is the same for all cells of a recipe";
     if (is_variant(row->type))
@@ -168,7 +168,7 @@ static bool check_value(struct sg_check *c, const struct sg_schema_row *row, con
     const char *name = names ? sg_variant_name(row->type, raw->string) : NULL;
     if (!sg_node_copy(out, raw))
         return false;
-    /* Another spelling of a name becomes the name itself, so that cells and results know one. */
+    /* Another spelling of a name is replaced by the name, so that cells and results have one spelling. */
     if (name != NULL && strcmp(name, raw->string) != 0) {
         free(out->string);
         if (!sg_node_set_string(out, name, strlen(name)))
@@ -178,7 +178,7 @@ static bool check_value(struct sg_check *c, const struct sg_schema_row *row, con
     return true;
 }
 
-/* A number or a word in the place of a list is a list of one. */
+/* A number or a word instead of a list is read as a list of one entry. */
 static bool check_lone(struct sg_check *c, const struct sg_schema_row *row, const char *variant,
                        const struct sg_node *root, const struct sg_node *raw, struct sg_node *out) {
     struct sg_node entry = {0};
@@ -223,7 +223,7 @@ static bool check_list(struct sg_check *c, const struct sg_schema_row *row, size
 
 enum { GRID_ENTRIES = 256 };
 
-/* A list of values, of which each cell has one. */
+/* Checks a list of values, of which each cell has one. */
 static bool check_choices(struct sg_check *c, const struct sg_schema_row *row, const char *variant,
                           const struct sg_node *root, const struct sg_node *raw, struct sg_node *out) {
     const size_t before = c->problems->count;

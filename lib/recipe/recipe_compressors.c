@@ -12,7 +12,7 @@
 
 enum { ROWS = 64, D = ROWS * ROWS, PARAMS = 16 };
 
-/* The bits of a worker's messages of one step, for a matrix of normal numbers, by element; NaN = they cannot be had. */
+/* The bits per element of a worker's messages at one step, for a matrix of normal numbers; NaN = cannot be computed. */
 static double bits_of(const struct sg_compressor_ops *ops, float *g, float *sum) {
     static const size_t offset[] = {0, D}, rows[] = {ROWS};
     double param[PARAMS];
@@ -65,7 +65,7 @@ static char *names_on_gpu(bool rules) {
     return sg_stream_text(out, &text);
 }
 
-/* The column GPU, and what has no column. */
+/* Explains the column GPU, and lists the codes and feedback rules on a GPU, which have no column. */
 static void print_on_gpu(FILE *out, size_t width) {
     static const char *const words[] = {
         "GPU: it runs with --device cuda, as presets are. The values of a selector may be in these codes there:",

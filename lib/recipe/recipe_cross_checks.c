@@ -17,8 +17,8 @@ static void set_null(struct sg_node *node) {
 
 /* ---- length of a run ---- */
 
-/* Chooses the length. One given by --set replaces the file's other one. Returns false if both come from the same place.
- */
+/* Chooses steps or epochs. The one from --set replaces the one in the file. Returns false if both are from one
+ * source. */
 static bool choose_length(struct sg_check *c, struct sg_node *map) {
     struct sg_node *epochs = sg_node_member(map, "epochs"), *steps = sg_node_member(map, "steps");
     if (epochs == NULL || steps == NULL)
@@ -158,7 +158,7 @@ static void refuse_given(struct sg_check *c, const struct sg_node *root, const c
                       sg_node_string(root, "task.kind", ""), why);
 }
 
-/* Gradients that were taken already have no batches, and nothing is evaluated: 0, never, is fine. */
+/* A task with recorded gradients has no batches and evaluates nothing, so 0 (never) is valid. */
 static void check_task(struct sg_check *c, const struct sg_node *root) {
     const struct sg_task_kind *kind = sg_task_kind_find(sg_node_string(root, "task.kind", ""));
     if (kind == NULL || kind->ops == NULL || !kind->ops->replays)
@@ -178,7 +178,7 @@ static bool has_series(const struct sg_node *root, const char *name) {
     return false;
 }
 
-/* The parts of a cluster of so many workers. */
+/* Checks the nodes and parameter servers of a cluster with this number of workers. */
 static void check_cluster(struct sg_check *c, const struct sg_node *network, double workers) {
     const struct sg_node *nodes = sg_node_member(network, "nodes"), *servers = sg_node_member(network, "servers");
     if (nodes != NULL && fmod(workers, nodes->number) != 0)
@@ -189,7 +189,7 @@ static void check_cluster(struct sg_check *c, const struct sg_node *network, dou
                       workers, servers->string);
 }
 
-/* The model needs what runs sent, and by layers if exchanges overlap with the backward pass. */
+/* The model needs the bytes that runs sent, for each layer if exchanges overlap with the backward pass. */
 static void check_network(struct sg_check *c, const struct sg_node *root) {
     const struct sg_node *network = sg_node_member(root, "network");
     if (network == NULL)
@@ -265,7 +265,7 @@ static void check_optimizer(struct sg_check *c, const struct sg_node *run, const
                       "error-feedback '%s' does not go with this optimizer: %s", form, why);
 }
 
-/* A key of the task that a method has of its own must be one that this kind of task has. */
+/* If a method overrides a key of the task, this kind of task must have the key. */
 static void check_task_key(struct sg_check *c, const struct sg_node *root, const struct sg_node *method,
                            const char *key) {
     const struct sg_node *own = sg_node_member(method, key), *task = sg_node_get(root, "task");
@@ -274,8 +274,8 @@ static void check_task_key(struct sg_check *c, const struct sg_node *root, const
                       sg_node_string(task, "kind", ""), key);
 }
 
-/* The parts of a run's method against each other, as far as parameters are literal numbers: one that is an expression is
- * only known once the task is open. */
+/* Checks the parts of a run's method against each other, for parameters that are literal numbers: the value of an
+ * expression is only known after the task is open. */
 static void check_parts(struct sg_check *c, const struct sg_node *run, const struct sg_node *from) {
     struct sg_method_config method = {.size = sizeof(struct sg_method_config)};
     double room[SG_METHOD_NUMBERS];

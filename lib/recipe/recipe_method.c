@@ -1,4 +1,4 @@
-/* recipe_method.c: what a cell compresses with, as numbers: names become rows of tables, expressions their values. */
+/* recipe_method.c: reads the compression of a cell: names become rows of tables, expressions become numbers. */
 #include <math.h>
 #include <string.h>
 
@@ -55,7 +55,7 @@ static sg_status read_controller(struct sg_method_config *out, double *room, con
     return read_parameters(room, r, method, "controller", out->controller->params, out->controller->n_params);
 }
 
-/* The method's own values, or those of `message`, whose codes have no parameters. */
+/* Reads the code from the method's section values, or from `message`, whose codes have no parameters. */
 static sg_status read_code(struct sg_method_config *out, double *room, const struct reader *r,
                            const struct sg_node *method, const struct sg_node *message) {
     const struct sg_node *section = sg_node_member(method, "values");

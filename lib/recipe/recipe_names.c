@@ -33,7 +33,7 @@ static bool has(const struct names *names, const char *name) {
     return false;
 }
 
-/* The kind of the recipe's task; NULL while that is not known, because it has a problem itself. */
+/* The kind of the recipe's task; NULL = not known, because the task has a problem. */
 static const struct sg_task_kind *task_of(const struct sg_check *c) {
     return c->root != NULL ? sg_task_kind_find(sg_node_string(c->root, "task.kind", "")) : NULL;
 }
@@ -66,7 +66,7 @@ static void add_recorded(struct names *names, const struct sg_node *root) {
         add(names, series->child[i].string);
 }
 
-/* Is it the axis of a plot, which can be over a key that is a list? */
+/* True if the row is an axis of a plot, which can be a key that is a list. */
 static bool is_axis(const struct sg_schema_row *row) {
     return strncmp(row->path, "plots[]", 7) == 0;
 }
@@ -99,7 +99,7 @@ static void check_recordable(struct sg_check *c, const struct sg_task_kind *task
                       task->name, name, sg_list_text(list, names.at, names.n));
 }
 
-/* Can this key be a list of values, one for each cell? */
+/* True if this key can be a list of values, one for each cell. */
 static bool may_be_swept(const struct sg_check *c, const char *key) {
     for (size_t i = 0; i < c->schema.count; i++)
         if (c->schema.row[i].grid && !c->schema.row[i].in_method && strcmp(sg_row_key(&c->schema.row[i]), key) == 0)
@@ -107,7 +107,7 @@ static bool may_be_swept(const struct sg_check *c, const char *key) {
     return false;
 }
 
-/* Why a name that exists cannot stand here; NULL = there is none of it. */
+/* Why a name that exists is not valid here; NULL = the name does not exist. */
 static const char *why_not(const struct sg_check *c, const struct sg_schema_row *row, const struct names *recordable,
                            const struct sg_task_kind *task, const char *name) {
     struct names modelled = {.n = 0}, bursts = {.n = 0}, constants = {.n = 0};
@@ -124,7 +124,7 @@ static const char *why_not(const struct sg_check *c, const struct sg_schema_row 
                                    : NULL;
 }
 
-/* A name that is not among those known here: does it exist at all, or is it misspelt? */
+/* Adds the problem of a name that is not valid here: it exists elsewhere, or it is misspelt. */
 static void note_unknown(struct sg_check *c, const struct sg_schema_row *row, const struct sg_task_kind *task,
                          const struct names *known, const struct sg_node *raw) {
     struct names recordable = {.n = 0}, all = *known;

@@ -1,5 +1,5 @@
 /* recipe_override.c: applies --set key=value, and changes that a program makes, to the raw tree. It creates any key;
- * the check that follows knows them. */
+ * the check that follows reports unknown keys. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,7 +62,7 @@ static struct sg_node *find_member(struct sg_node *map, const char *path, size_t
     return &map->child[map->count - 1];
 }
 
-/* Walks to the node that path [length] names. *out = NULL: a problem was noted. */
+/* Walks to the node that path [length] names. *out = NULL: a problem was added. */
 static bool walk(struct sg_node *root, const char *path, int origin, struct sg_problems *p, struct sg_node **out) {
     struct sg_node *node = root;
     *out = NULL;
@@ -98,7 +98,7 @@ static bool walk(struct sg_node *root, const char *path, int origin, struct sg_p
     return true;
 }
 
-/* The value takes the place and its key. */
+/* Replaces the node by the value, which gets its key. */
 static void put(struct sg_node *place, struct sg_node *take_value) {
     free(take_value->key);
     take_value->key = place->key;

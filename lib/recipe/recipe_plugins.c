@@ -1,4 +1,4 @@
-/* recipe_plugins.c: loads plug-ins of compressors, and says which of them a cell uses. */
+/* recipe_plugins.c: loads plug-ins of compressors, and finds those that a cell uses. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ enum { MOST_PLUGINS = 64, MOST_BYTES = 1 << 30 };
 static struct plugin {
     char *path, sha256[65];
     const struct sg_compressor_plugin *rows;
-    const char *changed; /* what its loading had changed, and the program put back; NULL = nothing */
+    const char *changed; /* what its loading changed and the program restored; NULL = nothing */
 } plugin[MOST_PLUGINS];
 static size_t n_plugins;
 
@@ -41,7 +41,7 @@ bool sg_plugin_warning(char out[SG_PLUGIN_WARNING], size_t *next) {
 
 /* ---- loading ---- */
 
-/* A parameter stands in a section of the recipe, where its name must not be that of a key which the section has anyway. */
+/* The name of a parameter is a key in a section of the recipe, so it must differ from the other keys of the section. */
 static sg_status check_keys(struct sg_error *err) {
     struct sg_schema schema;
     sg_status status = SG_OK;
@@ -80,7 +80,7 @@ static sg_status add_rows(const struct sg_compressor_plugin *rows, struct sg_err
     return status == SG_OK ? check_keys(err) : status;
 }
 
-/* Was the plug-in compiled against the headers of this library? */
+/* Checks that the plug-in was compiled against the headers of this library. */
 static sg_status check_interface(const struct sg_plugin_interface *theirs, struct sg_error *err) {
     const struct sg_plugin_interface ours = SG_PLUGIN_INTERFACE;
     if (memcmp(theirs, &ours, sizeof ours) == 0)
@@ -142,7 +142,7 @@ static sg_status load(const char *given, struct sg_error *err) {
     return status;
 }
 
-/* Errors of any kind are mistakes on the command line, but for those of memory. */
+/* All errors except SG_ERR_MEMORY are mistakes on the command line. */
 static sg_status load_named(const char *option, const char *path, struct sg_error *err) {
     if (load(path, err) == SG_OK)
         return SG_OK;
@@ -164,9 +164,9 @@ sg_status sg_plugins_load(const char *const *path, size_t n, const char *list, s
     return status;
 }
 
-/* ---- what a cell uses ---- */
+/* ---- the plug-ins of a cell ---- */
 
-/* Does the plug-in have the row of this name, among the rows of one kind? */
+/* True if the plug-in has a row with this name among its rows of one kind. */
 #define HAS(rows, wanted)                                                                                              \
     do {                                                                                                               \
         for (size_t i = 0; (rows) != NULL && (rows)[i] != NULL; i++)                                                   \

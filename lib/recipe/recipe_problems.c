@@ -1,4 +1,4 @@
-/* recipe_problems.c: collects what is wrong with a recipe, and reports it in the order of the places. */
+/* recipe_problems.c: collects the problems of a recipe, and reports them ordered by position. */
 #include <stdarg.h>
 #include <string.h>
 

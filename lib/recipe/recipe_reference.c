@@ -129,7 +129,7 @@ static void print_heading(FILE *out, const char *title, const char *summary) {
     fprintf(out, "\n### %s\n\n%s%s", title, summary, summary[0] ? "\n\n" : "");
 }
 
-/* Is it a row of this owner? NULL = the rows without an owner. */
+/* True if the row has this owner; NULL = no owner. */
 static bool owned(const struct sg_schema_row *row, const char *owner) {
     return owner == NULL ? row->owner == NULL : row->owner != NULL && strcmp(row->owner, owner) == 0;
 }
@@ -176,7 +176,7 @@ static void print_owner(FILE *out, const struct sg_schema *schema, const char *w
 
 /* ---- series and constants ---- */
 
-/* A name of a table as recipes spell it. */
+/* Converts a name of a table to the spelling of recipes. */
 static const char *kebab(const char *name, char out[64]) {
     snprintf(out, 64, "%s", name);
     for (char *c = out; *c != '\0'; c++)

@@ -346,7 +346,7 @@ static bool append_tasks(struct sg_schema *s) {
     return true;
 }
 
-/* What the key of this type is followed by. */
+/* Appends the rows that follow a key of this type. */
 static bool append_owned(struct sg_schema *s, enum sg_value_type type) {
     bool fine = type != SG_VALUE_TASK || append_tasks(s);
     for (size_t i = 0; i < SG_OWNERS; i++)

@@ -1,5 +1,5 @@
-/* recipe_seeds.c: turns the other ways to write seeds, {first: 1, count: 3}, 1..3, 1,2,3 and 1..3,7, into the list that
- * they mean, so that the cells are the same. */
+/* recipe_seeds.c: converts the short forms of seeds, {first: 1, count: 3}, 1..3, 1,2,3 and 1..3,7, to the list that
+ * they mean, so that the cells do not depend on the form. */
 #include <string.h>
 
 #include "recipe_internal.h"

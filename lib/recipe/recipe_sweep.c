@@ -1,4 +1,4 @@
-/* recipe_sweep.c: writes out claims and plots that name a method without the value of a list. Where workers is a list,
+/* recipe_sweep.c: expands claims and plots that name a method without the value of a list. If workers is a list,
  * 'Top-k k=1' means 'Top-k k=1 workers=4' and 'Top-k k=1 workers=8'. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static bool is_swept_name(const struct sg_check *c, const struct sg_node *node) 
            sg_is_swept_label(c, node->string);
 }
 
-/* The first such name in a claim; NULL = it has none. */
+/* The first name in a claim for which sg_is_swept_label holds; NULL = there is none. */
 static const char *find_name(const struct sg_check *c, const struct sg_node *node) {
     const char *found = is_swept_name(c, node) ? node->string : NULL;
     for (size_t i = 0; found == NULL && i < node->count; i++)
@@ -47,7 +47,7 @@ static bool append(struct sg_node *node, const char *text) {
     return true;
 }
 
-/* Gives all such names of a claim these values, as " workers=4". */
+/* Appends these values, as " workers=4", to all names in a claim for which sg_is_swept_label holds. */
 static bool put_values(struct sg_check *c, struct sg_node *node, const char *values) {
     bool fine = true;
     if (is_swept_name(c, node)) {
@@ -81,7 +81,7 @@ static bool push_copy(struct sg_node *out, const struct sg_node *node) {
     return sg_node_copy(&copy, node) && sg_node_push(out, &copy);
 }
 
-/* The list takes the place of another one. */
+/* Replaces a list by another one. */
 static bool replace(struct sg_node *list, struct sg_node *by, bool fine) {
     sg_node_clear(fine ? list : by);
     if (fine)

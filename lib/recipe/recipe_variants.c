@@ -1,5 +1,5 @@
-/* recipe_variants.c: what can be named in a recipe, from the tables of tasks, optimizers, compressors …, and the sections
- * in which the parameters of what is named are keys. */
+/* recipe_variants.c: the names that a recipe can use, from the tables of tasks, optimizers, compressors …, and the
+ * sections in which their parameters are keys. */
 #include <string.h>
 
 #include "recipe_internal.h"

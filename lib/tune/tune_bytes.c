@@ -1,9 +1,11 @@
 /* tune_bytes.c: --match-bytes: for each budget, the value of each method's knob at which a worker sends that many bytes
- * over the whole run.  The knob is what a controller may set: the density of Top-k, the lambda of hard-threshold, the
- * levels of QSGD, the rank of PowerSGD. A method is tuned if the recipe gives its knob a number, at which the search
- * starts. Pilots of 2 % of the run come first. For most compressors they predict the whole run, because all messages
- * have the same length. Then come whole runs, whose cells sparsebench reuses: with the first seed, then with all. A
- * knob that cannot come within the tolerance, because it is a whole number or at its limit, gets the nearest value. */
+ * over the whole run.
+ *
+ * The knob is what a controller may set: the density of Top-k, the lambda of hard-threshold, the levels of QSGD, the
+ * rank of PowerSGD. A method is tuned if the recipe gives its knob a number, at which the search starts. Pilots of 2 %
+ * of the run come first. For most compressors they predict the whole run, because all messages have the same length.
+ * Then come whole runs, whose cells sparsebench reuses: with the first seed, then with all. A knob that cannot come
+ * within the tolerance, because it is a whole number or at its limit, gets the nearest value. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
