@@ -1,4 +1,4 @@
-/* bench_output.c: where the results of sparsebench go, and what is said at the end of a grid. */
+/* bench_output.c: writes the results of sparsebench, and reports on a grid at its end. */
 #include "bench_output.h"
 
 #include <inttypes.h>
@@ -47,7 +47,7 @@ cJSON *kernels_json(const struct sg_recipe *recipe, const char *status, cJSON *t
     return out;
 }
 
-/* Is this part of two results the same? */
+/* True if two results are equal in this part. */
 static bool same_part(const cJSON *a, const cJSON *b, const char *key) {
     char *one = sg_json_text(sg_json_get(a, key), false), *other = sg_json_text(sg_json_get(b, key), false);
     const bool same = one && other && strcmp(one, other) == 0;
@@ -87,7 +87,7 @@ sg_status write_json(const cJSON *document, struct sg_file_writer *file, struct 
     return file->stream ? sg_file_commit(file, err) : SG_OK;
 }
 
-/* Has some cell come to anything that a table can show? */
+/* True if some cell has values that a table can show. */
 static bool has_rows(const cJSON *result) {
     const cJSON *method, *cell;
     cJSON_ArrayForEach(method, sg_json_get(result, "results")) {
@@ -162,7 +162,7 @@ void report_reach(const struct sg_cell *cells, const struct sg_cell_outcome *out
     }
 }
 
-/* Says of a run that went from one machine to another where it was. */
+/* Reports the devices of a run that was resumed on another device. */
 static void report_devices(const struct sg_cell *cell, const struct sg_run *run) {
     cJSON *devices = sg_grid_devices(run);
     const int n = cJSON_GetArraySize(devices);

@@ -1,5 +1,5 @@
-/* grid_program.h: what sparsebench and sparsetune, the programs that run cells, have in common: the options about cells,
- * how they begin, and the options of their grids. */
+/* grid_program.c: the parts that sparsebench and sparsetune, the programs that run cells, share: the options about
+ * cells, how the programs begin, and the options of their grids. */
 #include "grid_program.h"
 
 #include <stdlib.h>

@@ -180,7 +180,7 @@ static void on_problem(void *count, const char *text) {
         sg_log_error("%s", text);
 }
 
-/* --check: says each mistake once, and what else keeps the check from its end. */
+/* --check: prints each mistake once, and other errors that stop the check. */
 static sg_status check_cells(const struct sg_recipe *recipe, struct sg_cell *cells, size_t n) {
     struct sg_error err;
     size_t problems = 0, wanted;
@@ -304,8 +304,8 @@ static sg_status run(const struct sg_recipe *recipe, const struct sg_cell *cell,
     return status;
 }
 
-/* Says what every rank finds before ranks know of each other. Rank 0 says it, and the launcher then ends the others; a rank
- * that is still there later has found it alone. */
+/* Prints an error before ranks can communicate. Rank 0 prints it at once, and the launcher then ends the other ranks. A
+ * rank that still runs after 3 s prints it, too, because only this rank found the error. */
 static void say_early(const char *message) {
     const int rank = sg_comm_launch_rank();
     if (rank > 0) {

@@ -161,7 +161,7 @@ static void on_progress(const char *what, double done, double total) {
     sg_progress_show(&bar, *what ? what : "pilot", done, total);
 }
 
-/* The evidence into its file, or onto stdout; then the recipe, or for readers what there is in its place. */
+/* Writes the evidence to its file, or to stdout; then the recipe, or for readers the table instead. */
 static sg_status deliver(const struct sg_tune *t, struct sg_file_writer *file, struct sg_file_writer *recipe,
                          struct sg_error *err) {
     char *text = sg_json_text(t->evidence, true);

@@ -1,4 +1,4 @@
-/* terminal.c: what programs say, progress, and how they end. */
+/* terminal.c: messages, progress and exit of programs. */
 #include "sg_terminal.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include "sg_json.h"
 #include "sg_words.h"
 
-/* What messages need to know. Only clock.c keeps other state of the process. */
+/* The state for messages. Only clock.c has other state of the process. */
 static struct {
     const char *program;
     int rank, size;
@@ -88,7 +88,7 @@ enum sg_verbosity sg_app_verbosity(void) {
     return app.verbosity;
 }
 
-/* Is it printed? */
+/* True if a message of this kind is printed. */
 static bool is_wanted(enum sg_log_kind kind) {
     return kind == SG_LOG_ERROR     ? true
            : kind == SG_LOG_WARNING ? app.rank == 0

@@ -1,4 +1,4 @@
-/* version_print.c: what --version says. */
+/* version_print.c: prints the text of --version. */
 #include "sg_options.h"
 
 #include <cjson/cJSON.h>

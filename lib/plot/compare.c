@@ -42,7 +42,7 @@ static const cJSON *find(const cJSON *list, const char *key, const char *name) {
     return NULL;
 }
 
-/* Does every item have a name, as methods do? */
+/* True if every item has a name, as methods do. */
 static bool is_named(const cJSON *list) {
     const cJSON *item;
     cJSON_ArrayForEach(item, list) if (!sg_json_string(item, "name", NULL)) return false;
@@ -51,7 +51,7 @@ static bool is_named(const cJSON *list) {
 
 static void compare_settings(cJSON *list, const char *path, const cJSON *a, const cJSON *b);
 
-/* What `from` has, beside the same of `other`; if `from` is the second of the two, only what the first lacks. */
+/* Compares the items of `from` with those of `other`; if `from` is the `second`, only items that the first lacks. */
 static void compare_items(cJSON *list, const char *path, const cJSON *from, const cJSON *other, bool second) {
     const cJSON *item;
     cJSON_ArrayForEach(item, from) {
@@ -68,7 +68,7 @@ static void compare_items(cJSON *list, const char *path, const cJSON *from, cons
     }
 }
 
-/* null says as if absent, and results of other versions have other keys that are null. */
+/* A null counts as absent, because results of other versions have other keys that are null. */
 static bool is_absent(const cJSON *value) {
     return !value || cJSON_IsNull(value);
 }

@@ -251,7 +251,7 @@ static size_t count_methods(const struct sg_reading *r, bool shown) {
     return n;
 }
 
-/* Is it a column in which a task measures its quality, as test_accuracy? */
+/* True for a column that measures the quality of a task, as test_accuracy. */
 static bool is_quality(const char *column) {
     const struct sg_metric *metric = sg_column_find(column);
     for (size_t i = 0; i < SG_COLUMNS; i++)
@@ -260,7 +260,7 @@ static bool is_quality(const char *column) {
     return metric != NULL;
 }
 
-/* Does a figure that compares methods in the task's own measure lack a run without compression? */
+/* True if a figure compares methods by a quality measure of the task, without a run without compression. */
 static bool lacks_baseline(const struct sg_reading *r) {
     const struct sg_figure *f = r->figure;
     bool shown = false;

@@ -30,7 +30,7 @@ void html_put_json(FILE *out, const cJSON *document) {
 
 /* ---- the recipe ---- */
 
-/* Does YAML read the text as itself without quotes? */
+/* True if YAML reads the text unchanged without quotes. */
 static bool is_plain(const char *text) {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     static const char *const words[] = {"true", "false", "null", "yes", "no", "on", "off", "y", "n"};
@@ -48,7 +48,7 @@ static void put_name(FILE *out, const char *name) {
         sg_put_html(out, *name == '_' ? "-" : (const char[]){*name, '\0'});
 }
 
-/* Are the values of this key names of columns? */
+/* True if the values of this key are names of columns. */
 static bool names_columns(const char *key) {
     static const char *const keys[] = {"series", "metric", "x", "y", "when"};
     for (size_t i = 0; key && i < sizeof keys / sizeof *keys; i++)

@@ -5,7 +5,7 @@
 #include "plot_private.h"
 #include "sg_debug.h"
 
-/* Is it far enough from the ends of double that views, ticks and their logarithms stay finite and positive? */
+/* True if v is far enough from the limits of double that views, ticks and their logarithms stay finite and positive. */
 static bool in_domain(const struct sg_axis *axis, double v) {
     return fabs(v) <= 1e300 && (!axis->log || v >= 1e-300);
 }

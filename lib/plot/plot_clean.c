@@ -19,7 +19,7 @@ static size_t decode(const unsigned char *s, unsigned long *out) {
     return c < least[n] || (c >= 0xd800 && c < 0xe000) || c > 0x10ffff ? 0 : n;
 }
 
-/* Is it a control character, an end of a line or paragraph, a mark that reorders a line, or what XML cannot hold? */
+/* True for a control character, an end of a line or paragraph, a mark that reorders a line, or one that XML forbids. */
 static bool is_unfit(unsigned long c) {
     return c < ' ' || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || (c >= 0x202a && c <= 0x202e) ||
            (c >= 0x2066 && c <= 0x2069) || c == 0x200e || c == 0x200f || c == 0xfeff || (c & 0xfffe) == 0xfffe;

@@ -76,7 +76,7 @@ static sg_status check(cJSON *document, const char *name, struct sg_error *err) 
     return status;
 }
 
-/* Has the text a line that begins with the first key of a recipe? */
+/* True if the text has a line that begins with the first key of a recipe. */
 static bool is_recipe(const char *text, size_t length) {
     const char key[] = "schema:", *at = memmem(text, length, key, sizeof key - 1);
     return at && (at == text || at[-1] == '\n');

@@ -23,7 +23,7 @@ char *sg_plot_heading(const cJSON *document, const char *column, const char **fo
     return name_with_unit(column, cJSON_IsString(unit) && !*formula[0] ? unit->valuestring : "");
 }
 
-/* What axes call the series that say what bursts cost; their panels' titles say of what. */
+/* The axis label of the series for the cost of bursts; the titles of their panels say to what the share refers. */
 static const char bursts_axis[] = "modelled cost added by bursts (share)";
 
 sg_status sg_plot_label(struct sg_axis *axis, const cJSON *document, struct sg_error *err) {
@@ -65,7 +65,7 @@ static bool same_key(const char *a, const char *b) {
     return n == strcspn(b, "=") && strncmp(a, b, n) == 0;
 }
 
-/* Is this the last change of its key, and does more than the name of the result depend on it? */
+/* True if this is the last change of its key, and changes more than the name of the result. */
 static bool is_change(const cJSON *item) {
     if (!cJSON_IsString(item) || same_key(item->valuestring, "title=") || same_key(item->valuestring, "name=") ||
         strncmp(item->valuestring, "network", 7) == 0) /* which the title names by itself */
@@ -76,7 +76,7 @@ static bool is_change(const cJSON *item) {
     return true;
 }
 
-/* What --set changed, of a result of either program. */
+/* The --set values of a result of sparsebench or sparsetrain. */
 static const cJSON *changes_of(const cJSON *document) {
     const cJSON *set = sg_json_get(document, "recipe.set");
     return cJSON_IsArray(set) ? set : sg_json_get(document, "run.recipe.set");

@@ -1,4 +1,4 @@
-/* plot_layout.c: gives every part of a figure its room on the sheet. */
+/* plot_layout.c: computes the position and size of every part of a figure on the sheet. */
 #include "plot_layout.h"
 
 #include <math.h>

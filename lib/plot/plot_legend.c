@@ -24,7 +24,7 @@ static bool names(const struct sg_panel *panel, size_t entry, bool *marks) {
     return shown;
 }
 
-/* Does the legend of a panel name this entry? And does the panel draw markers of it? */
+/* True if the legend of a panel names this entry. *marks <- true if the panel draws its markers. */
 static bool is_named(const struct sg_figure *f, size_t p, size_t entry, bool *marks) {
     bool shown = false;
     *marks = false;
@@ -47,7 +47,7 @@ bool sg_plot_shares_legend(const struct sg_figure *f) {
     return same || (whole && f->n_legend <= MOST_SHARED);
 }
 
-/* The part of a name that the name before it in the row does not say: "k/d=0.01" behind "Top-k k/d=0.003". */
+/* The part of a name that differs from the name before it in the row: "k/d=0.01" behind "Top-k k/d=0.003". */
 static const char *short_text(const struct sg_legend *e, const struct sg_legend *before) {
     const char *equals = strchr(e->text, '=');
     const size_t n = equals ? (size_t)(equals + 1 - e->text) : 0;

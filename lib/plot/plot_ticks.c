@@ -69,7 +69,7 @@ double sg_tick_ems(const struct sg_tick *tick) {
     return tick->power ? sg_plot_ems("10") + 0.8 * ems : ems;
 }
 
-/* Does no label touch the next one? */
+/* True if no label touches the next one. */
 static bool is_apart(const struct sg_ticks *t, const struct sg_axis *axis, const struct sg_tick_room *room) {
     const struct sg_tick *before = NULL;
     const double from = axis->log ? log10(axis->min) : axis->min;
@@ -91,7 +91,7 @@ static bool is_apart(const struct sg_ticks *t, const struct sg_axis *axis, const
 
 /* ---- candidates ---- */
 
-/* 1, 2, 5, 10, … times a power of ten: the least that is not below `raw`. */
+/* The smallest of 1, 2, 5, 10, … times a power of ten that is not below `raw`. */
 static double round_step(double raw) {
     const double power = pow(10, floor(log10(raw) + 1e-9)), digit = raw / power;
     const double step = power * (digit <= 1 + 1e-9 ? 1 : digit <= 2 + 1e-9 ? 2 : digit <= 5 + 1e-9 ? 5 : 10);

@@ -38,7 +38,7 @@ static void add(struct choice *c, const struct source *source) {
         c->source[c->n++] = *source;
 }
 
-/* Is it a column such as step, which tells where a run is and is no result? */
+/* True for a column such as step, which is the position in a run and not a result. */
 static bool is_clock(const char *name) {
     return strcmp(name, "step") == 0 || strcmp(name, "epoch") == 0;
 }
@@ -48,7 +48,7 @@ static void read_point(double out[SG_STATISTICS], const struct source *s, const 
     sg_frame_read_spread(out, sg_json_get(sg_plot_point(s->points, label->label), s->axis), label->n_seeds);
 }
 
-/* Are the points something else than where the runs ended? */
+/* True if the points differ from the final values of the runs. */
 static bool is_elsewhere(const struct choice *c, const struct source *s) {
     double shown[SG_STATISTICS], final[SG_STATISTICS];
     if (s->at)
@@ -91,7 +91,7 @@ static void add_final(struct choice *c, const char *name) {
         add(c, &s);
 }
 
-/* The sentence that ends a table compares values of its own. Where they are not those of another column, they get one. */
+/* Adds a column for the values that the sentence below the table compares, unless another column has them. */
 static void add_compared(struct choice *c) {
     const cJSON *found = sg_json_get(c->document, "summary");
     struct source s = {.at = sg_json_get(found, "at"), .found = found};
@@ -105,7 +105,7 @@ static void add_compared(struct choice *c) {
     add(c, &s);
 }
 
-/* Chooses the columns of the plots, and of who asked for a network its times, whatever is drawn. */
+/* Chooses the columns of the plots, and if there is a network also its times. */
 static void choose_plots(struct choice *c, const struct sg_plot_select *select, struct sg_plot_notes *notes) {
     const cJSON *plot;
     size_t number = 0;
@@ -119,7 +119,7 @@ static void choose_plots(struct choice *c, const struct sg_plot_select *select, 
     }
 }
 
-/* Chooses the columns that the document itself says, each about the plot of its number. */
+/* Chooses the columns that the document lists, the i-th for the i-th plot. */
 static void choose_told(struct choice *c, const cJSON *columns, size_t panel) {
     const cJSON *column;
     size_t number = 0;
@@ -319,7 +319,7 @@ static sg_status find_order(size_t *out, const struct sg_summary *s, const char 
                    near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "", list);
 }
 
-/* Does row `a` stand before `b`? One without a value comes last. */
+/* True if row `a` comes before `b`. A row without a value comes last. */
 static bool is_before(const struct sg_summary *s, size_t m, const struct sg_summary_row *a,
                       const struct sg_summary_row *b) {
     const double x = a->mean[m], y = b->mean[m];

@@ -22,7 +22,7 @@ struct extent {
     double largest, smallest, spread; /* of |mean| and deviation; smallest of the means that are not 0; 0 = none */
 };
 
-/* The deviation; 0 if the seeds agree, where all that is left is the rounding of their mean. */
+/* The deviation; 0 if the seeds agree and it is only the rounding of their mean. */
 static double deviation(double mean, double std) {
     return isfinite(std) && std >= 1e-9 * fabs(mean) ? std : 0;
 }
@@ -42,7 +42,7 @@ static struct extent measure(const struct sg_summary *s, size_t m) {
     return e;
 }
 
-/* Would any number of the column lose something with one decimal fewer? */
+/* True if some number of the column would lose a digit other than 0 with one decimal fewer. */
 static bool needs_last(const struct sg_summary *s, size_t m, const struct sg_column_style *style) {
     for (size_t r = 0; r < s->n_rows; r++) {
         char mean[SG_CELL_CHARS], rest[SG_CELL_CHARS];

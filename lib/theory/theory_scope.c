@@ -1,4 +1,4 @@
-/* theory_scope.c: are the theorems about this recipe and this method? */
+/* theory_scope.c: checks if the theorems apply to a recipe and a method. */
 #include <string.h>
 
 #include "sg_compressor.h"
