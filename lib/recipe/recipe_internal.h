@@ -28,11 +28,12 @@ struct sg_problem {
 struct sg_problems {
     const char *path;
     const char *const *set;
-    size_t count; /* of all problems; the first SG_PROBLEMS are kept */
+    size_t count;    /* of all problems; a check found one if and only if this has grown */
+    size_t repeated; /* of those that repeat a kept one; the first SG_PROBLEMS others are kept */
     struct sg_problem problem[SG_PROBLEMS];
 };
 
-/* Adds a problem, unless the same text was added for the same position. */
+/* Adds a problem. The same text for the same position is counted again, and reported once. */
 void sg_problem_at(struct sg_problems *p, int line, int column, const char *format, ...) SG_PRINTF(4, 5);
 /* "a, b, c", cut at the end of a name. Returns out. */
 enum { SG_LIST_CHARS = 160 };

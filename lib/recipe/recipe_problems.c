@@ -5,6 +5,10 @@
 #include "recipe_internal.h"
 #include "sg_debug.h"
 
+static size_t kept_of(const struct sg_problems *p) {
+    return p->count - p->repeated < SG_PROBLEMS ? p->count - p->repeated : SG_PROBLEMS;
+}
+
 void sg_problem_at(struct sg_problems *p, int line, int column, const char *format, ...) {
     SG_ASSERT(line >= 0 && column >= 0);
     struct sg_problem problem = {.line = line, .column = column};
@@ -12,12 +16,16 @@ void sg_problem_at(struct sg_problems *p, int line, int column, const char *form
     va_start(args, format);
     vsnprintf(problem.text, sizeof problem.text, format, args);
     va_end(args);
-    for (size_t i = 0; i < p->count && i < SG_PROBLEMS; i++)
+    const size_t kept = kept_of(p);
+    p->count++;
+    for (size_t i = 0; i < kept; i++)
         if (p->problem[i].line == line && p->problem[i].column == column &&
-            strcmp(p->problem[i].text, problem.text) == 0)
+            strcmp(p->problem[i].text, problem.text) == 0) {
+            p->repeated++;
             return;
-    if (p->count++ < SG_PROBLEMS)
-        p->problem[p->count - 1] = problem;
+        }
+    if (kept < SG_PROBLEMS)
+        p->problem[kept] = problem;
 }
 
 bool sg_yaml_parse(struct sg_node *out, const char *text, size_t length, int origin, struct sg_problems *p) {
@@ -48,7 +56,7 @@ static size_t write_line(char *out, size_t size, const struct sg_problems *p, co
 
 sg_status sg_problems_report(const struct sg_problems *p, sg_status status, struct sg_error *err) {
     SG_ASSERT(p->count > 0 && status != SG_OK);
-    size_t kept = p->count < SG_PROBLEMS ? p->count : SG_PROBLEMS;
+    const size_t kept = kept_of(p), different = p->count - p->repeated;
     const struct sg_problem *order[SG_PROBLEMS];
     for (size_t i = 0; i < kept; i++) { /* insertion sort by place; equal places keep their order */
         size_t j = i;
@@ -67,8 +75,8 @@ sg_status sg_problems_report(const struct sg_problems *p, sg_status status, stru
         used += (size_t)snprintf(err->msg + used, sizeof err->msg - used, "%s%s", shown ? "\n" : "", line);
         used = used < sizeof err->msg ? used : sizeof err->msg - 1;
     }
-    if (shown < p->count)
-        snprintf(err->msg + used, sizeof err->msg - used, "\n… and %zu more", p->count - shown);
+    if (shown < different)
+        snprintf(err->msg + used, sizeof err->msg - used, "\n… and %zu more", different - shown);
     return status;
 }
 

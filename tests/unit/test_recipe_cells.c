@@ -206,6 +206,8 @@ static void test_set(void) {
         "--set methods.Top-k.lambda=4: key 'lambda' does not belong here (it is a key of compressor 'hard-threshold')");
     refused_set(SMALL, "methods.Top-k.k=0", "--set methods.Top-k.k=0: k must be between 1 and 4294967295, got 0");
     refused_set(SMALL, "methods=[]", "--set methods=[]: methods must have 1 to 256 entries, got 0");
+    refused_set(SMALL, "plots=[{x: epoch, y: loss, x-range: []}, {x: epoch, y: loss, x-range: []}]",
+                "--set plots=[{x: epoch, y: loss, x-range: []}, {x:…: x-range must have 2 to 2 entries, got 0");
     refused_set(SMALL, "methods=null", "r.yaml:1:1: missing key 'methods' (what is compared; a list)");
     refused_set(SMALL, "steps", "--set steps: write key=value, as workers=4");
     refused_set(SMALL, "=4", "--set =4: write key=value, as workers=4");
