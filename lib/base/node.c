@@ -129,16 +129,6 @@ struct sg_node *sg_node_member(const struct sg_node *map, const char *key) {
     return NULL;
 }
 
-static bool same_key(const char *key, const char *part, size_t length) {
-    SG_ASSERT(key != NULL);
-    for (size_t i = 0; i < length; i++) {
-        char a = key[i] == '_' ? '-' : key[i], b = part[i] == '_' ? '-' : part[i];
-        if (a != b) /* also where key ends early: part has no NUL before length */
-            return false;
-    }
-    return key[length] == '\0';
-}
-
 const struct sg_node *sg_node_get(const struct sg_node *node, const char *path) {
     while (node != NULL && *path != '\0') {
         size_t length = strcspn(path, ".");
@@ -148,7 +138,7 @@ const struct sg_node *sg_node_get(const struct sg_node *node, const char *path) 
             next = i < node->count ? &node->child[i] : NULL;
         } else if (node->kind == SG_NODE_MAP) {
             for (size_t i = 0; i < node->count && next == NULL; i++)
-                next = same_key(node->child[i].key, path, length) ? &node->child[i] : NULL;
+                next = sg_same_name(path, length, node->child[i].key) ? &node->child[i] : NULL;
         }
         node = next;
         path += length + (path[length] == '.');

@@ -55,6 +55,14 @@ char *sg_snake(char *out, size_t size, const char *name) {
     return out;
 }
 
+bool sg_same_name(const char *a, size_t length, const char *b) {
+    SG_ASSERT(a != NULL && b != NULL);
+    for (size_t i = 0; i < length; i++)
+        if ((a[i] == '-' ? '_' : a[i]) != (b[i] == '-' ? '_' : b[i])) /* also where b ends early */
+            return false;
+    return b[length] == '\0';
+}
+
 char *sg_excerpt(char out[SG_EXCERPT], const char *text) {
     size_t length = strlen(text);
     if (length < SG_EXCERPT) {

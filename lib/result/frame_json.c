@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sg_frame.h"
+#include "sg_text.h"
 
 static const char *const statistic_name[SG_STATISTICS] = {"mean", "std", "n", "q1", "median", "q3"};
 
@@ -37,13 +38,6 @@ void sg_frame_put(cJSON *result, const struct sg_frame_label *label) {
 }
 
 /* ---- in ---- */
-
-bool sg_same_name(const char *a, size_t length, const char *b) {
-    for (size_t i = 0; i < length; i++)
-        if ((a[i] == '-' ? '_' : a[i]) != (b[i] == '-' ? '_' : b[i])) /* also where b ends early */
-            return false;
-    return b[length] == '\0';
-}
 
 const cJSON *sg_frame_member(const cJSON *object, const char *name) {
     const cJSON *item;

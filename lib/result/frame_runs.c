@@ -7,6 +7,7 @@
 #include "sg_debug.h"
 #include "sg_frame.h"
 #include "sg_stats.h"
+#include "sg_text.h"
 
 static const size_t NO_POINT = SIZE_MAX;
 

@@ -110,11 +110,9 @@ SG_CHECKED sg_status sg_frame_read(struct sg_frame *out, const cJSON *results, c
 void sg_frame_read_spread(double out[SG_STATISTICS], const cJSON *spread, size_t n_seeds);
 /* The numbers of a JSON array, NaN for what is none; malloc'ed, NULL = no memory. */
 double *sg_frame_numbers(const cJSON *array);
-/* True if a [length] equals b, where '-' equals '_' (error-norm in recipes, error_norm in results). Look-ups use it. */
-bool sg_same_name(const char *a, size_t length, const char *b);
-/* A member of an object; NULL = there is none. */
+/* A member of an object, by sg_same_name; NULL = there is none. */
 const cJSON *sg_frame_member(const cJSON *object, const char *name);
-/* A column of a label; NULL = there is none. */
+/* A column of a label, by sg_same_name; NULL = there is none. */
 const struct sg_frame_column *sg_frame_column(const struct sg_frame_label *label, const char *name);
 
 #endif

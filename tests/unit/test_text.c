@@ -50,6 +50,9 @@ static void test_spelling(void) {
     ok(strcmp(sg_snake(out, sizeof out, "a-b-c"), "a_b_c") == 0, "dashes become underscores");
     ok(strcmp(sg_snake(out, sizeof out, "total-error"), "total_e") == 0, "cut to fit");
     ok(strcmp(sg_snake(own, sizeof own, own), "error_norm") == 0, "in place");
+    ok(sg_same_name("error-norm of", 10, "error_norm") && sg_same_name("error_norm", 10, "error-norm"),
+       "both spellings");
+    ok(!sg_same_name("error-norm", 10, "error") && !sg_same_name("error", 5, "error-norm"), "one ends early");
 }
 
 static void test_columns(void) {
