@@ -11,7 +11,7 @@
 
 static const size_t NO_POINT = SIZE_MAX;
 
-void sg_spread(double out[SG_STATISTICS], double *value, size_t n) {
+static void spread(double out[SG_STATISTICS], double *value, size_t n) {
     size_t known = 0;
     for (size_t i = 0; i < n; i++)
         if (isfinite(value[i]))
@@ -53,7 +53,7 @@ bool sg_frame_spread(double out[SG_STATISTICS], double *value, const struct sg_f
             value[i] = all_open ? sg_run_value(seed->run, metric, at, why) : sg_frame_value(seed, metric, at, why);
         copy[i] = value[i];
     }
-    sg_spread(out, copy, label->n_seeds);
+    spread(out, copy, label->n_seeds);
     free(copy);
     return true;
 }
@@ -203,7 +203,7 @@ static bool fill_curves(struct sg_frame_column *column, const struct points *p, 
     for (size_t j = 0; j < p->n; j++) {
         const size_t n = gather(p, j);
         const double first = n > 0 ? p->value[0] : NAN;
-        sg_spread(at, p->value, n);
+        spread(at, p->value, n);
         for (size_t s = 0; s < kinds; s++)
             column->curve[s][j] = kinds == 1 ? first : at[s];
     }

@@ -36,9 +36,6 @@ bool sg_run_status_is_open(const char *status);
 
 enum sg_statistic { SG_MEAN, SG_STD, SG_COUNT, SG_Q1, SG_MEDIAN, SG_Q3, SG_STATISTICS };
 
-/* The statistics of those of value [n] that are numbers; value is reordered. */
-void sg_spread(double out[SG_STATISTICS], double *value, size_t n);
-
 /* A run of a label. */
 struct sg_frame_seed {
     const char *status;
