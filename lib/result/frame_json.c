@@ -136,6 +136,8 @@ static sg_status read_columns(struct sg_frame_label *label, const cJSON *series,
     }
     cJSON_ArrayForEach(item, final) {
         struct sg_frame_column *c = add_column(label, item->string);
+        if (c->in_final)
+            continue; /* a key that is there twice: the first counts, as in look-ups */
         c->in_final = true;
         SG_DO(status, read_final(c, item, label, name, err));
     }
