@@ -81,6 +81,8 @@ cJSON *sg_json_set_members(cJSON *object, const struct sg_member *members) {
     for (const struct sg_member *m = members; m->key != NULL; m++)
         if (m->kind == SG_MEMBER_NUMBER)
             sg_json_set_number(object, m->key, m->number);
+        else if (m->kind == SG_MEMBER_U64)
+            sg_json_set_u64(object, m->key, m->whole);
         else if (m->kind == SG_MEMBER_TEXT)
             sg_json_set_string(object, m->key, m->text);
         else if (m->kind == SG_MEMBER_BOOL)

@@ -43,12 +43,14 @@ void sg_json_set_u64(cJSON *object, const char *key, uint64_t value); /* a strin
  * object; SG_OBJECT(SG_TEXT("label", label), …) is a new one. */
 struct sg_member {
     const char *key;
-    enum { SG_MEMBER_NUMBER, SG_MEMBER_TEXT, SG_MEMBER_BOOL, SG_MEMBER_VALUE } kind;
+    enum { SG_MEMBER_NUMBER, SG_MEMBER_U64, SG_MEMBER_TEXT, SG_MEMBER_BOOL, SG_MEMBER_VALUE } kind;
     double number;
+    uint64_t whole; /* U64, which becomes a string */
     const char *text;
     cJSON *value; /* ownership passes to the object */
 };
 #define SG_NUMBER(name, x)  ((struct sg_member){.key = (name), .kind = SG_MEMBER_NUMBER, .number = (double)(x)})
+#define SG_U64(name, x)     ((struct sg_member){.key = (name), .kind = SG_MEMBER_U64, .whole = (x)})
 #define SG_TEXT(name, x)    ((struct sg_member){.key = (name), .kind = SG_MEMBER_TEXT, .text = (x)})
 #define SG_BOOL(name, x)    ((struct sg_member){.key = (name), .kind = SG_MEMBER_BOOL, .number = (x)})
 #define SG_VALUE(name, x)   ((struct sg_member){.key = (name), .kind = SG_MEMBER_VALUE, .value = (x)})

@@ -66,7 +66,7 @@ static double evaluate(const struct term *t, const struct grid_frame *g, uint64_
 
 /* Judges one seed of a claim and adds it to `seeds`. Two infinities, two values never reached, are not comparable. */
 static void weigh(cJSON *seeds, struct tally *tally, const struct claim *c, const struct grid_frame *g, uint64_t seed) {
-    char note[SG_WHY_CHARS + 128] = "", seed_text[24];
+    char note[SG_WHY_CHARS + 128] = "";
     double value = evaluate(&c->value, g, seed, note);
     double other = c->constant_bound ? NAN : evaluate(&c->other, g, seed, note);
     double bound = c->constant_bound ? c->plus : c->times * other + c->plus;
@@ -76,8 +76,7 @@ static void weigh(cJSON *seeds, struct tally *tally, const struct claim *c, cons
     tally->holds += !unknown && (c->at_least ? value >= bound : value <= bound);
     if (unknown && !*tally->reason)
         snprintf(tally->reason, sizeof tally->reason, "%s", note);
-    snprintf(seed_text, sizeof seed_text, "%" PRIu64, seed);
-    sg_json_push(seeds, SG_OBJECT(SG_TEXT("seed", seed_text), SG_NUMBER("value", value), SG_NUMBER("other", other),
+    sg_json_push(seeds, SG_OBJECT(SG_U64("seed", seed), SG_NUMBER("value", value), SG_NUMBER("other", other),
                                   SG_NUMBER("bound", bound), SG_NUMBER("ratio", value / bound),
                                   SG_TEXT("note", *note ? note : NULL)));
 }

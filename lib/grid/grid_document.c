@@ -1,6 +1,4 @@
 /* grid_document.c: makes the whole result of a grid as one JSON document, and the plan of a grid that is not run. */
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "grid_private.h"
@@ -70,15 +68,12 @@ void sg_grid_unjudge(cJSON *document, const char *why) {
 
 cJSON *sg_grid_plan(cJSON *take_program, const struct sg_recipe *recipe, const struct sg_cell *cells,
                     const struct sg_cell_outcome *outcomes, size_t count) {
-    cJSON *out = cJSON_CreateObject(), *list = cJSON_CreateArray();
-    for (size_t i = 0; i < count; i++) {
-        char seed[24];
-        snprintf(seed, sizeof seed, "%" PRIu64, cells[i].seed);
-        sg_json_push(list, SG_OBJECT(SG_TEXT("label", cells[i].label), SG_TEXT("seed", seed),
+    cJSON *list = cJSON_CreateArray();
+    for (size_t i = 0; i < count; i++)
+        sg_json_push(list, SG_OBJECT(SG_TEXT("label", cells[i].label), SG_U64("seed", cells[i].seed),
                                      SG_TEXT("action", sg_grid_action(&outcomes[i])), SG_TEXT("file", outcomes[i].path),
                                      SG_TEXT("cell_key", cells[i].key),
                                      SG_VALUE("resolved", sg_node_json(&cells[i].resolved))));
-    }
-    return SG_SET(out, SG_TEXT("schema", "sparsebench-plan/1"), SG_VALUE("program", take_program),
-                  SG_VALUE("recipe", sg_recipe_json(recipe)), SG_VALUE("cells", list));
+    return SG_OBJECT(SG_TEXT("schema", "sparsebench-plan/1"), SG_VALUE("program", take_program),
+                     SG_VALUE("recipe", sg_recipe_json(recipe)), SG_VALUE("cells", list));
 }

@@ -65,14 +65,13 @@ static cJSON *cell_json(const struct sg_cell *cell, const struct sg_cell_outcome
     const char *status = sg_grid_status(o), *message = strcmp(status, "ok") == 0 ? NULL : o->message;
     const struct grid_reach reach = grid_reach(cell, o);
     const cJSON *warnings = sg_json_get(o->run.end, "warnings");
-    cJSON *out = cJSON_CreateObject();
-    sg_json_set_u64(out, "seed", cell->seed);
-    SG_SET(out, SG_TEXT("status", status),
-           SG_TEXT("message", message ? message : sg_json_string(o->run.end, "message", NULL)),
-           SG_TEXT("file", o->path), SG_NUMBER("elapsed_s", sg_json_number(o->run.run, "elapsed_s", NAN)),
-           SG_NUMBER("steps", o->run.header ? reach.step : NAN), SG_NUMBER("planned_steps", reach.steps),
-           SG_NUMBER("epochs", o->run.header ? reach.epoch : NAN), SG_NUMBER("planned_epochs", reach.epochs),
-           SG_VALUE("devices", sg_grid_devices(&o->run)), SG_BOOL("reused", o->state == SG_CELL_REUSED));
+    cJSON *out =
+        SG_OBJECT(SG_U64("seed", cell->seed), SG_TEXT("status", status),
+                  SG_TEXT("message", message ? message : sg_json_string(o->run.end, "message", NULL)),
+                  SG_TEXT("file", o->path), SG_NUMBER("elapsed_s", sg_json_number(o->run.run, "elapsed_s", NAN)),
+                  SG_NUMBER("steps", o->run.header ? reach.step : NAN), SG_NUMBER("planned_steps", reach.steps),
+                  SG_NUMBER("epochs", o->run.header ? reach.epoch : NAN), SG_NUMBER("planned_epochs", reach.epochs),
+                  SG_VALUE("devices", sg_grid_devices(&o->run)), SG_BOOL("reused", o->state == SG_CELL_REUSED));
     if (warnings)
         sg_json_set(out, "warnings", cJSON_Duplicate(warnings, true));
     return out;
