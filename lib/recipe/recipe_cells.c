@@ -23,11 +23,9 @@ bool sg_push_copy(struct sg_node *map, const char *key, const struct sg_node *fr
 
 static bool append_label(char **label, const char *key, const char *value) {
     SG_ASSERT(*label != NULL);
-    size_t size = strlen(*label) + strlen(key) + strlen(value) + 3;
-    char *longer = malloc(size);
+    char *longer = sg_format("%s %s=%s", *label, key, value);
     if (longer == NULL)
         return false;
-    snprintf(longer, size, "%s %s=%s", *label, key, value);
     free(*label);
     *label = longer;
     return true;
