@@ -16,8 +16,7 @@ size_t sg_edit_distance(const char *a, const char *b);
  * candidate. NULL = none. */
 const char *sg_suggest(const char *word, const char *const *candidates, size_t n);
 
-/* The index from 0 of `word` in `choices`, written "a|b|c"; -1 if it is none of them or empty. */
-int sg_choice_of(const char *choices, const char *word);
+/* True if `word` is one of `choices`, written "a|b|c"; false if it is empty. */
 bool sg_is_choice(const char *choices, const char *word);
 
 /* Returns whether the text ends with `ending`. */

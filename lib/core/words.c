@@ -61,22 +61,17 @@ const char *sg_suggest(const char *word, const char *const *candidates, size_t n
     return longer != NULL ? longer : best;
 }
 
-int sg_choice_of(const char *choices, const char *word) {
+bool sg_is_choice(const char *choices, const char *word) {
     size_t length = strlen(word);
-    int place = 0;
-    for (const char *s = choices; length > 0; s++, place++) {
+    for (const char *s = choices; length > 0; s++) {
         size_t part = strcspn(s, "|");
         if (part == length && memcmp(s, word, part) == 0)
-            return place;
+            return true;
         s += part;
         if (*s == '\0')
             break;
     }
-    return -1;
-}
-
-bool sg_is_choice(const char *choices, const char *word) {
-    return sg_choice_of(choices, word) >= 0;
+    return false;
 }
 
 bool sg_ends_in(const char *text, const char *ending) {

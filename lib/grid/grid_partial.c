@@ -16,14 +16,15 @@ void sg_grid_command_json(cJSON *run, const struct sg_grid_command *command) {
            SG_VALUE("seeds", list_json(command->seeds)), SG_TEXT("part", *command->part));
 }
 
-size_t sg_grid_finished(const cJSON *result) {
+static bool has_finished_cell(const cJSON *result) {
     const cJSON *method, *cell;
-    size_t n = 0;
     cJSON_ArrayForEach(method, sg_json_get(result, "results")) {
-        cJSON_ArrayForEach(cell, sg_json_get(method, "cells")) n +=
-            sg_run_status_is_finished(sg_json_string(cell, "status", ""));
+        cJSON_ArrayForEach(cell, sg_json_get(method, "cells")) {
+            if (sg_run_status_is_finished(sg_json_string(cell, "status", "")))
+                return true;
+        }
     }
-    return n;
+    return false;
 }
 
 /* True if a result's "run" has the words of this command. */
@@ -46,7 +47,7 @@ bool sg_grid_is_partial(const char *path, const struct sg_recipe *recipe, const 
                       !sg_run_status_is_finished(sg_json_string(then, "status", ""));
     const bool same = strcmp(sg_json_string(then, "recipe.sha256", ""), recipe->sha256) == 0 &&
                       same_command(sg_json_get(then, "run"), command);
-    const bool partial = ours && (same || sg_grid_finished(then) == 0);
+    const bool partial = ours && (same || !has_finished_cell(then));
     cJSON_Delete(then);
     return partial;
 }

@@ -217,8 +217,6 @@ void sg_grid_command_json(cJSON *run, const struct sg_grid_command *command);
 /* True if the result at `path` may be replaced without --force: it has no finished cell, or it is partial (interrupted,
  * failed) and the same command wrote it, that is, with the same recipe and the same words. */
 bool sg_grid_is_partial(const char *path, const struct sg_recipe *recipe, const struct sg_grid_command *command);
-/* The number of finished cells in a whole result, diverged ones included. */
-size_t sg_grid_finished(const cJSON *result);
 /* Removes every verdict and the finding from a whole result in which they would be meaningless; `why` is the reason
  * that the result then gives. */
 void sg_grid_unjudge(cJSON *document, const char *why);
