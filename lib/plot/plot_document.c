@@ -94,9 +94,11 @@ const cJSON *sg_plot_swept(const struct sg_frame_label *label, const char *name)
 
 char *sg_plot_label_without(const char *label, const char *name) {
     const char *found = NULL;
-    for (const char *blank = strchr(label, ' '); blank; blank = strchr(blank + 1, ' '))
-        if (sg_same_name(blank + 1, strcspn(blank + 1, "= "), name))
+    for (const char *blank = strchr(label, ' '); blank; blank = strchr(blank + 1, ' ')) {
+        const size_t length = strcspn(blank + 1, "= ");
+        if (blank[1 + length] == '=' && sg_same_name(blank + 1, length, name))
             found = blank;
+    }
     if (!found)
         return strdup(label);
     const char *rest = found + 1 + strcspn(found + 1, " ");

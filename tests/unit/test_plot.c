@@ -144,6 +144,15 @@ static void test_texts(void) {
         ok(name && strcmp(name, names[i][1]) == 0, "%s is drawn as %s", names[i][0], name ? name : "nothing");
         free(name);
     }
+    static const char *const without[][2] = {{"A workers workers=8 step=2", "A workers step=2"},
+                                             {"A workers=8 workers", "A workers"},
+                                             {"A workers step=2", "A workers step=2"}};
+    for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
+        char *label = sg_plot_label_without(without[i][0], "workers");
+        ok(label && strcmp(label, without[i][1]) == 0, "'%s' without workers is '%s'", without[i][0],
+           label ? label : "nothing");
+        free(label);
+    }
     ok(sg_plot_line("one two three", sg_plot_ems("one two")) == 7, "two words fit");
     ok(sg_plot_line("one two three", 0.1) == 3, "one word is a line even if it does not fit");
     ok(sg_plot_line("f (a b) / (c d)", sg_plot_ems("f (a b) / (c ")) == 9, "brackets stay together");
