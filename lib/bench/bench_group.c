@@ -80,7 +80,7 @@ static sg_status verify_all(struct group *g, bool *verified, struct sg_error *er
 
 /* ---- time ---- */
 
-static bool times_steps(const struct group *g) {
+bool times_steps(const struct group *g) {
     return g->jobs > 0 && g->job[0].operation->steps;
 }
 

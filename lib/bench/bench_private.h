@@ -244,6 +244,9 @@ SG_CHECKED sg_status group_add(struct group *g, const struct job *like, struct s
 SG_CHECKED sg_status group_run(struct group *g, bool *verified, struct sg_error *err);
 void group_close(struct group *g);
 
+/* True if the group is a compressor's step, and no operations. */
+bool times_steps(const struct group *g);
+
 /* Adds the rows of the reference and all jobs, or of a step. failure: why it was not timed; NULL = it was timed. */
 void group_report(struct group *g, const char *failure, cJSON *rows);
 

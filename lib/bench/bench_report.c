@@ -46,13 +46,18 @@ static void set_times(cJSON *row, const char *key, const char *key_min, const st
     sg_json_set_number(row, key_min, both ? t->min / other->min : NAN);
 }
 
+/* One of the job's counts for a step; NaN if no step was timed. */
+static double per_step(const struct group *g, const struct job *job, double count) {
+    return g->timed[1 + (job - g->job)].timing.sample ? count / job->counts.steps : (double)NAN;
+}
+
 static void add_times(cJSON *row, const struct group *g, const struct job *job, const char *missing) {
     const struct timing *add = &g->timed[0].timing, *t = job ? &g->timed[1 + (job - g->job)].timing : add;
     const bool timed = t->sample != NULL, on_device = g->of->device != NULL, steps = job && job->operation->steps;
     const size_t n = (job ? job->data : g->of->data)->layers->n;
     const double add_bytes = (on_device ? 8.0 : 12.0) * (double)n; /* a copy reads and writes */
     const double bytes = job ? job->operation->bytes(job) : add_bytes;
-    const double sent = !job ? NAN : steps ? job->counts.entries / job->counts.steps : (double)job->sent;
+    const double sent = !job ? NAN : steps ? per_step(g, job, job->counts.entries) : (double)job->sent;
     const double ratio = timed ? bytes / t->median / (add_bytes / add->median) : NAN;
     const double ratio_min = timed ? bytes / t->min / (add_bytes / add->min) : NAN;
     SG_SET(
@@ -90,17 +95,17 @@ static void add_steps(cJSON *row, struct group *g, const struct job *job) {
     const struct step_counts c = job ? job->counts : (struct step_counts){0};
     const struct timed *timed = &g->timed[1];
     const bool is_timed = job && timed->timing.sample;
-    const double steps = is_timed ? c.steps : NAN, target = job && has_target(job->compressor) ? 1 : NAN;
+    const double target = job && has_target(job->compressor) ? 1 : NAN;
     const double times = is_timed ? timed->timing.median / g->timed[0].timing.median : (double)NAN;
     if (job && strcmp(job->compressor->name, "topk") == 0)
         g->topk = times;
     SG_SET(row, SG_TEXT("compressor", job ? job->compressor->name : NULL),
            SG_NUMBER("workers", job ? (double)job->workers : NAN),
            SG_NUMBER("decode_s", is_timed ? timed->part.median : NAN),
-           SG_NUMBER("bits_per_element", job ? c.bits / steps / (double)job->data->layers->n : NAN),
+           SG_NUMBER("bits_per_element", job ? per_step(g, job, c.bits) / (double)job->data->layers->n : NAN),
            SG_NUMBER("times_topk", job && job->data == g->of->data ? times / g->topk : NAN),
-           SG_NUMBER("of_target", job ? target * c.entries / steps / wanted_of(job->data) : NAN),
-           SG_NUMBER("layer_factor", target * exp(c.off / steps)));
+           SG_NUMBER("of_target", job ? target * per_step(g, job, c.entries) / wanted_of(job->data) : NAN),
+           SG_NUMBER("layer_factor", job ? target * exp(per_step(g, job, c.off)) : NAN));
 }
 
 /* ---- rows ---- */
@@ -122,9 +127,7 @@ static void add_row(cJSON *rows, struct group *g, const struct job *job, const c
     const struct bench_case *of = g->of;
     const struct layers *layers = (job ? job->data : of->data)->layers;
     const bool steps = job && job->operation->steps, wire = job && job->operation->wire;
-    const double message_bytes = steps  ? job->counts.bytes / job->counts.steps
-                                 : wire ? (double)job->message_bytes
-                                        : NAN;
+    const double message_bytes = steps ? per_step(g, job, job->counts.bytes) : wire ? (double)job->message_bytes : NAN;
     cJSON *row =
         SG_OBJECT(SG_TEXT("operation", job          ? job->operation->name
                                        : of->device ? "copy"
@@ -143,7 +146,7 @@ static void add_row(cJSON *rows, struct group *g, const struct job *job, const c
 }
 
 void group_report(struct group *g, const char *failure, cJSON *rows) {
-    const bool steps = g->jobs > 0 && g->job[0].operation->steps;
+    const bool steps = times_steps(g);
     if (!steps)
         add_row(rows, g, NULL, NULL);
     for (size_t i = 0; i < g->jobs; i++) {
