@@ -1,10 +1,8 @@
 /* bench_table.c: the results of the kernel benchmark as a table. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_bench.h"
-#include "sg_text.h"
 
 /* A column, and the member of a result that it shows: a text; with a format a number, or the length of an array. */
 struct shown {
@@ -74,12 +72,13 @@ static double number_of(const cJSON *r, const struct shown *column) {
                                                                              : other);
 }
 
-/* The text of a result; that of "operation" has the code that it tries. malloc'ed, NULL = no memory. */
-static char *text_of(const cJSON *r, const struct shown *column) {
+/* Adds the text of a result; that of "operation" has the code that it tries. */
+static void add_text(sg_table *t, const cJSON *r, const struct shown *column) {
     const char *text = sg_json_string(r, column->path, "?"), *encoding = sg_json_string(r, "encoding", NULL);
-    return encoding && strcmp(column->path, "operation") == 0
-               ? sg_format("%s-%s-%s", text, encoding, sg_json_string(r, "values", ""))
-               : sg_format("%s", text);
+    if (encoding && strcmp(column->path, "operation") == 0)
+        sg_table_format(t, "%s-%s-%s", text, encoding, sg_json_string(r, "values", ""));
+    else
+        sg_table_cell(t, text, NULL);
 }
 
 static const char *output_of(const cJSON *r) {
@@ -89,13 +88,10 @@ static const char *output_of(const cJSON *r) {
 
 static void add_row(sg_table *t, const cJSON *r, const struct shown *column, size_t n) {
     for (size_t i = 0; i < n; i++)
-        if (column[i].format) {
+        if (column[i].format)
             sg_table_number(t, column[i].format, number_of(r, &column[i]));
-        } else {
-            char *text = text_of(r, &column[i]);
-            sg_table_format(t, "%s", text ? text : "");
-            free(text);
-        }
+        else
+            add_text(t, r, &column[i]);
     sg_table_cell(t, output_of(r), NULL);
 }
 
