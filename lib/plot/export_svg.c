@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "html_private.h"
+#include "sg_markup.h"
 #include "svg_private.h"
 
 /* Pixels. */

@@ -1,7 +1,6 @@
 /* figure_ranking.c: reads the panels that sort labels by a value: those that a range of another column holds, the best
  * first, as all that send about the same. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "figure_private.h"

@@ -1,9 +1,7 @@
 /* svg_curves.c: draws what a panel shows of the data: curves with bands, points with bars, rows of a ranking. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "html_private.h"
+#include "sg_markup.h"
 #include "svg_private.h"
 
 /* Pixels. */

@@ -1,6 +1,5 @@
 /* recipe_reference.c: prints the reference of all keys from the schema rows, in Markdown that reads well on a terminal. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "recipe_internal.h"
