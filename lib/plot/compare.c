@@ -125,8 +125,7 @@ static void compare_label(cJSON *list, const struct sg_frame_label *a, const str
         const cJSON *seed;
         double *x = room, *y = room + a->n_seeds;
         size_t n = 0;
-        if (!mine->value || !theirs || !theirs->value || strcmp(mine->name, "step") == 0 ||
-            strcmp(mine->name, "epoch") == 0)
+        if (!mine->value || !theirs || !theirs->value || sg_frame_is_axis(mine->name))
             continue;
         cJSON_ArrayForEach(seed, sg_json_get(a->json, "seeds")) {
             if (!cJSON_IsString(seed))

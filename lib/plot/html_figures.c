@@ -56,7 +56,7 @@ static sg_status put_plot(struct html_section *s, const struct sg_plot_select *s
         one.panel = (size_t)i + 1;
     else
         one.y = cJSON_GetArrayItem(first, i)->string;
-    if (one.panel == 0 && (strcmp(one.y, "step") == 0 || strcmp(one.y, "epoch") == 0)) /* they say where a run is */
+    if (one.panel == 0 && sg_frame_is_axis(one.y))
         return SG_OK;
     const sg_status status = put_figure(s, &one, err);
     if (status == SG_OK || status == SG_ERR_MEMORY)

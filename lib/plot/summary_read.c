@@ -38,11 +38,6 @@ static void add(struct choice *c, const struct source *source) {
         c->source[c->n++] = *source;
 }
 
-/* True for a column such as step, which is the position in a run and not a result. */
-static bool is_clock(const char *name) {
-    return strcmp(name, "step") == 0 || strcmp(name, "epoch") == 0;
-}
-
 /* What the points of a source have for a label. */
 static void read_point(double out[SG_STATISTICS], const struct source *s, const struct sg_frame_label *label) {
     sg_frame_read_spread(out, sg_json_get(sg_plot_point(s->points, label->label), s->axis), label->n_seeds);
@@ -70,7 +65,7 @@ static void choose_plot(struct choice *c, const cJSON *plot, struct sg_plot_note
         const char *name = sg_json_string(plot, axis[a][0], NULL);
         struct source s = {.axis = axis[a][0], .at = sg_json_get(plot, axis[a][1])};
         struct sg_error unknown;
-        if (!name || is_clock(name))
+        if (!name || sg_frame_is_axis(name))
             continue;
         if (sg_plot_resolve(&s.name, &c->frame, name, &unknown) != SG_OK)
             sg_plot_note(notes, "'%.60s' was not recorded and is left out", name);
@@ -147,7 +142,7 @@ static sg_status choose_metrics(struct choice *c, const struct sg_plot_select *s
         for (size_t l = 0; l < c->frame.n_labels; l++)
             for (size_t i = 0; i < c->frame.label[l].n_columns && c->n < MAX_METRICS; i++) {
                 const struct sg_frame_column *column = &c->frame.label[l].column[i];
-                if (column->in_series && !is_clock(column->name))
+                if (column->in_series && !sg_frame_is_axis(column->name))
                     add_final(c, column->name);
             }
     return SG_OK;

@@ -168,8 +168,8 @@ static bool points_thin(struct points *p, const struct sg_frame_label *label, si
 
 /* ---- columns ---- */
 
-static bool is_axis(const char *name) {
-    return strcmp(name, "step") == 0 || strcmp(name, "epoch") == 0;
+bool sg_frame_is_axis(const char *column) {
+    return strcmp(column, "step") == 0 || strcmp(column, "epoch") == 0;
 }
 
 /* The columns of the first run, step and epoch before all others. */
@@ -183,7 +183,7 @@ static bool name_columns(struct sg_frame_label *label) {
     label->column[label->n_columns++].name = "step";
     label->column[label->n_columns++].name = "epoch";
     for (size_t c = 0; first && c < first->n_series; c++)
-        if (!is_axis(first->series[c].name))
+        if (!sg_frame_is_axis(first->series[c].name))
             label->column[label->n_columns++].name = first->series[c].name;
     for (size_t c = 0; c < label->n_columns; c++) {
         label->column[c].in_series = true;
@@ -194,7 +194,7 @@ static bool name_columns(struct sg_frame_label *label) {
 
 /* The curves of an axis, which is the same for all seeds, or of another column. */
 static bool fill_curves(struct sg_frame_column *column, const struct points *p, bool quartiles) {
-    const size_t kinds = is_axis(column->name) ? 1 : quartiles ? SG_STATISTICS : SG_COUNT + 1;
+    const size_t kinds = sg_frame_is_axis(column->name) ? 1 : quartiles ? SG_STATISTICS : SG_COUNT + 1;
     double at[SG_STATISTICS];
     column->n_points = p->n;
     for (size_t s = 0; s < kinds; s++)

@@ -53,6 +53,9 @@ struct sg_frame_column {
     double *value; /* [n_values] the final one of each seed; NULL = not known */
 };
 
+/* True for step and epoch, which are the position of a record in a run and not a result. */
+bool sg_frame_is_axis(const char *column);
+
 struct sg_frame_label {
     const char *label, *method, *compressor; /* compressor NULL = not known */
     bool baseline;
