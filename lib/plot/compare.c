@@ -190,13 +190,16 @@ sg_status sg_compare(cJSON **out, const cJSON *a, const cJSON *b, struct sg_erro
         compare_settings(settings, "", sg_json_get(a, "recipe.resolved"), sg_json_get(b, "recipe.resolved"));
         compare_settings(settings, "dataset", sg_json_get(a, "dataset"), sg_json_get(b, "dataset"));
         compare_settings(settings, "program", sg_json_get(a, "identities"), sg_json_get(b, "identities"));
-        if (!compare_labels(columns, &one, &other))
-            sg_json_lost();
+        const bool whole = compare_labels(columns, &one, &other);
         *out = SG_OBJECT(SG_TEXT("schema", "sparsebench-compare/1"), SG_VALUE("settings", settings),
                          SG_VALUE("only_a", labels_without(&one, &other)),
                          SG_VALUE("only_b", labels_without(&other, &one)), SG_VALUE("columns", columns),
                          SG_VALUE("claims", compare_claims(sg_json_get(a, "claims"), sg_json_get(b, "claims"))));
-        status = *out ? SG_OK : sg_fail_memory(err, "the comparison");
+        if (!whole || !*out) {
+            cJSON_Delete(*out);
+            *out = NULL;
+            status = sg_fail_memory(err, "the comparison");
+        }
     }
     sg_frame_free(&one);
     sg_frame_free(&other);
