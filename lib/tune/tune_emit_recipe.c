@@ -77,7 +77,7 @@ sg_status tune_recipe_written(struct sg_node *out, const struct sg_tune *t, cons
     file.n_set = 0;
     const sg_status status = sg_recipe_with(&again, out, &file, changes, err);
     sg_recipe_free(&again);
-    return status;
+    return status == SG_OK || t->grid.n_set == 0 ? status : sg_prefix(err, "without --set: ");
 }
 
 /* ---- values that were found ---- */
@@ -236,10 +236,13 @@ static sg_status check_values(const struct sg_tune *t, const struct sg_node *met
 sg_status tune_emit_check(const struct sg_tune *t, tune_key_fn *key_of, size_t n, const char *what,
                           struct sg_error *err) {
     const struct sg_node *methods = sg_node_get(&t->recipe->root, "methods");
+    struct sg_node written = {0};
     sg_status status = SG_OK;
     for (size_t i = 0; status == SG_OK && i < methods->count; i++) {
         const char *key = key_of(&methods->child[i]);
         status = key ? check_values(t, &methods->child[i], key, n, what, err) : SG_OK;
     }
+    SG_DO(status, tune_recipe_written(&written, t, NULL, err));
+    sg_node_clear(&written);
     return status;
 }

@@ -179,8 +179,8 @@ const struct sg_parameter *tune_knob(const struct sg_node *method);
 /* The knob if its value is a word or an expression, from which no search can start; else NULL. */
 const struct sg_parameter *tune_wordy_knob(const struct sg_node *method);
 
-/* Checks before any run that the recipe stays valid with n values of each tuned key, one for each of n targets. what:
- * the name of the targets in messages, for example "Top-k densities". */
+/* Checks before the search that the recipe is valid without --set, and stays so with n values of each tuned key, one
+ * for each of n targets. what: the name of the targets in messages, for example "Top-k densities". */
 SG_CHECKED sg_status tune_emit_check(const struct sg_tune *t, tune_key_fn *key_of, size_t n, const char *what,
                                      struct sg_error *err);
 

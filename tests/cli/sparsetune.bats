@@ -260,6 +260,13 @@ YAML
     [ "$output" = "[5,6,15,300]" ]
 }
 
+@test "a recipe that is valid with --set alone is refused before the search" {
+    sed -i '/^epochs:/d' r.yaml
+    run -2 tune --set epochs=20
+    [ "${lines[-1]}" = "sparsetune: without --set: r.yaml:1:1: missing key 'epochs' or 'steps' (length of a run)" ]
+    [ "$(trials)" = 3 ]
+}
+
 @test "seeds that differ: the mean is matched, whatever the first of them sends" {
     sed -i 's/k: \[1, 2, 4\]/k: 2/' r.yaml
     for steps in 10 30 50; do
