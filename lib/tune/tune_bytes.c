@@ -69,7 +69,7 @@ static double difference(const struct tune_goal *goal) {
     return goal->reached / goal->target - 1;
 }
 
-/* *f <- the values without duplicates, as a recipe requires. */
+/* *f <- the value of each budget. One that is the nearest of several has the comment of the first of these. */
 static sg_status keep(struct tune_found *f, const struct tune_search *s, struct sg_error *err) {
     const sg_status status = tune_found_open(f, s, s->n_goals, err);
     for (size_t i = 0; status == SG_OK && i < s->n_goals; i++) {
@@ -78,15 +78,14 @@ static sg_status keep(struct tune_found *f, const struct tune_search *s, struct 
         if (goal->missed)
             tune_say(s->t, "%s: no %s comes within %g %% of the budget %g; %.10g is the nearest, %+.1f %%", s->name,
                      s->key, 100 * s->tolerance, budgets(s)[i], goal->value, 100 * difference(goal));
-        while (at < f->n && f->value[at] != goal->value)
-            at++;
-        if (at < f->n)
-            continue;
         f->value[f->n++] = goal->value;
-        snprintf(f->how[at], sizeof f->how[at],
-                 ACTION "%s %.10g sends %.4g MB, %+.1f %% of the budget %g (%zu seed%s)%s", s->key, goal->value,
-                 goal->reached * s->length.steps / 1e6, 100 * difference(goal), budgets(s)[i], s->seeds,
-                 s->seeds == 1 ? "" : "s", goal->missed ? ": the nearest" : "");
+        while (f->value[at] != goal->value)
+            at++;
+        if (at < i)
+            continue;
+        snprintf(f->how[i], sizeof f->how[i], ACTION "%s %.10g sends %.4g MB, %+.1f %% of the budget %g (%zu seed%s)%s",
+                 s->key, goal->value, goal->reached * s->length.steps / 1e6, 100 * difference(goal), budgets(s)[i],
+                 s->seeds, s->seeds == 1 ? "" : "s", goal->missed ? ": the nearest" : "");
     }
     return status;
 }

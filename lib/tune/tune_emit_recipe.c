@@ -107,7 +107,8 @@ static void put_found(FILE *out, const void *arg, size_t method) {
         for (size_t s = 0; m == 0 && s < e->t->grid.n_set; s++)
             tune_put_note(out, "found with --set '%s', which is not in this file: give it again", e->t->grid.set[s]);
         for (size_t i = 0; i < f->n || (i == 0 && f->failed); i++)
-            tune_put_note(out, "%s", f->how[i]);
+            if (f->how[i][0])
+                tune_put_note(out, "%s", f->how[i]);
     }
 }
 
@@ -143,21 +144,26 @@ static bool rename_cells(struct sg_node *node, const struct emitted *e, bool nam
     return fine;
 }
 
-/* Replaces the values of a method's key, or appends one to its list unless it is there. */
+static bool has_value(const struct sg_node *list, double value) {
+    for (size_t i = 0; i < list->count; i++)
+        if (list->child[i].number == value)
+            return true;
+    return false;
+}
+
+/* Replaces the values of a method's key, or appends one to its list. A recipe's list has no value twice. */
 static bool put_values(struct sg_node *values, const struct tune_found *f) {
     struct sg_node found = {.kind = SG_NODE_LIST};
     const bool lists = values->kind == SG_NODE_LIST, appends = lists && f->appends;
+    struct sg_node *into = appends ? values : &found;
     bool fine = true;
-    for (size_t i = 0; appends && i < values->count; i++)
-        if (values->child[i].number == f->value[0])
-            return true;
     for (size_t i = 0; fine && i < f->n; i++) {
         char text[TUNE_LAMBDA_CHARS];
         tune_round(f->value[i], text);
-        fine = sg_node_push_plain(appends ? values : &found, NULL, text);
+        fine = has_value(into, f->value[i]) || sg_node_push_plain(into, NULL, text);
     }
     if (fine && !appends) {
-        struct sg_node *from = lists || f->n > 1 ? &found : &found.child[0], taken = *from;
+        struct sg_node *from = lists || found.count > 1 ? &found : &found.child[0], taken = *from;
         *from = (struct sg_node){0};
         taken.key = values->key;
         values->key = NULL;

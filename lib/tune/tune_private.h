@@ -142,8 +142,8 @@ struct tune_found {
     const char *name;
     const char *key; /* whose values were found: "lambda" */
     size_t n;
-    double *value;               /* [n] rounded by tune_round */
-    char (*how)[TUNE_HOW_CHARS]; /* [n] a comment for each */
+    double *value;               /* [n] rounded by tune_round; a value that repeats is written once */
+    char (*how)[TUNE_HOW_CHARS]; /* [n] a comment for each; "" = none */
     bool appends;                /* the list keeps its values and value[0] is appended; n = 1 */
     bool failed; /* nothing was found; how[0] is the reason. n = 0: the values stay; n = 1: value[0] replaces `match` */
 };

@@ -328,6 +328,14 @@ YAML
     [[ "$output" == *"levels: 1, error-feedback: none}"* ]]
     [ "$(grep -c 'comes within 5 % of the budget' <<<"$stderr")" = 2 ]
     jq -e '[.tune.methods[0].targets[] | .value, .within] == [1, false, 1, false]' e.json
+    sed -i 's/levels: 15/levels: [5, 7, 9]/' bytes.yaml
+    cat >>bytes.yaml <<'YAML'
+claims:
+  - {text: "less", metric: bytes-sent, of: QSGD levels=7, at-most: {times: 2, of: QSGD levels=9}}
+YAML
+    run -0 --separate-stderr sparsetune bytes.yaml --match-bytes=0.02,0.01,0.4 --folder cells -o e.json --force
+    third=$(jq '.tune.methods[0].targets[2].value' e.json)
+    [[ "$output" == *"levels: [1, $third], "*"of: QSGD levels=1, at-most: {times: 2, of: QSGD levels=$third}"* ]]
 }
 
 @test "--match-bytes: a method that diverges is named, and the others are found; match is a start" {
