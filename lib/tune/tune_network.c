@@ -1,6 +1,7 @@
 /* tune_network.c: the modelled network of --when and --advise: reads it, times a run on it, and describes it. */
 #include <stdlib.h>
 
+#include "sg_debug.h"
 #include "sg_text.h"
 #include "tune_private.h"
 
@@ -23,6 +24,7 @@ sg_status tune_network_read(struct sg_grid_network *out, bool *assumed, const st
 sg_status tune_network_seconds(double total[SG_NET_SERIES], const struct sg_grid_messages *messages,
                                const struct sg_grid_network *network, size_t records, struct sg_error *err) {
     double *all = calloc(records * SG_NET_SERIES, sizeof *all), *column[SG_NET_SERIES];
+    SG_ASSERT(records > 0);
     for (size_t i = 0; i < SG_NET_SERIES; i++)
         column[i] = all + i * records;
     const sg_status status =
