@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -10,7 +9,6 @@
 #include "dataset_walk.h"
 #include "matrix_layout.h"
 #include "sg_dataset.h"
-#include "sg_debug.h"
 #include "sg_matrix.h"
 
 /* Part of a cache's key; raised when the reader makes another matrix of the same text. */

@@ -4,7 +4,6 @@
 #include "sg_file.h"
 #include "sg_half.h"
 #include "sg_kernels.h"
-#include "sg_kernels.h"
 
 const char *const gradient_number_name[GRADIENT_NUMBERS] = {
     [GRADIENT_FLOAT32] = "float32", [GRADIENT_FLOAT16] = "float16", [GRADIENT_BFLOAT16] = "bfloat16"};

@@ -2,7 +2,6 @@
  * parts are struct facts and then the arrays of matrix_layout.h. */
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "matrix_layout.h"
 #include "sg_debug.h"

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sg_json.h"
 #include "sg_replay.h"
 #include "sg_train.h"
 #include "theory_private.h"

@@ -2,7 +2,6 @@
  * time of compression, and compares the error with the smallest error that as many bytes allow (Lemma 3). */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "sg_clock.h"
 #include "sg_drive.h"

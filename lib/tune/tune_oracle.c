@@ -1,6 +1,4 @@
 /* tune_oracle.c: --oracle: applies Lemma 3 to a recorded run (sg_lemma3_oracle.h). */
-#include <stdlib.h>
-
 #include "sg_clock.h"
 #include "sg_lemma3_oracle.h"
 #include "tune_private.h"
