@@ -23,6 +23,21 @@ static bool check_raw(struct sg_node *root, const struct sg_node *raw, struct sg
     return fine;
 }
 
+/* Moves to `problems` what is wrong with the file's claims and plots without any --set as well. What is left in
+ * `dangling` is the work of a --set. */
+static bool move_own(struct sg_problems *problems, struct sg_problems *dangling, const char *text, size_t length) {
+    if (dangling->count == 0)
+        return true;
+    struct sg_problems others = {.path = problems->path}, own = others;
+    struct sg_node raw = {0}, root = {0};
+    const bool fine = read_raw(&raw, text, length, &others, 0) && check_raw(&root, &raw, &others, &own);
+    if (fine)
+        sg_problems_move(problems, dangling, &own);
+    sg_node_clear(&raw);
+    sg_node_clear(&root);
+    return fine;
+}
+
 /* Keeps the errors in the file's claims and plots as text, for programs that judge claims. */
 static bool keep_dangling(struct sg_recipe *recipe, const struct sg_problems *dangling) {
     struct sg_error text;
@@ -67,7 +82,8 @@ static sg_status parse(struct sg_recipe *out, struct sg_node *raw, const struct 
         goto out;
     }
     if (!fine || !check_raw(&recipe.root, raw, &problems, from->n_set > 0 ? &dangling : &problems) ||
-        !keep_dangling(&recipe, &dangling) || !keep_set(&recipe, from->set, from->n_set)) {
+        !move_own(&problems, &dangling, from->text, from->length) || !keep_dangling(&recipe, &dangling) ||
+        !keep_set(&recipe, from->set, from->n_set)) {
         status = sg_fail_memory(err, "the recipe");
         goto out;
     }

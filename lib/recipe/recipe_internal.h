@@ -35,6 +35,8 @@ struct sg_problems {
 
 /* Adds a problem. The same text for the same position is counted again, and reported once. */
 void sg_problem_at(struct sg_problems *p, int line, int column, const char *format, ...) SG_PRINTF(4, 5);
+/* Moves those kept problems of `from` that `which` keeps as well. */
+void sg_problems_move(struct sg_problems *to, struct sg_problems *from, const struct sg_problems *which);
 /* "a, b, c", cut at the end of a name. Returns out. */
 enum { SG_LIST_CHARS = 160 };
 const char *sg_list_text(char out[SG_LIST_CHARS], const char *const *name, size_t n);

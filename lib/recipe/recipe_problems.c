@@ -9,6 +9,14 @@ static size_t kept_of(const struct sg_problems *p) {
     return p->count - p->repeated < SG_PROBLEMS ? p->count - p->repeated : SG_PROBLEMS;
 }
 
+static bool has(const struct sg_problems *p, const struct sg_problem *wanted) {
+    for (size_t i = 0; i < kept_of(p); i++)
+        if (p->problem[i].line == wanted->line && p->problem[i].column == wanted->column &&
+            strcmp(p->problem[i].text, wanted->text) == 0)
+            return true;
+    return false;
+}
+
 void sg_problem_at(struct sg_problems *p, int line, int column, const char *format, ...) {
     SG_ASSERT(line >= 0 && column >= 0);
     struct sg_problem problem = {.line = line, .column = column};
@@ -17,15 +25,23 @@ void sg_problem_at(struct sg_problems *p, int line, int column, const char *form
     vsnprintf(problem.text, sizeof problem.text, format, args);
     va_end(args);
     const size_t kept = kept_of(p);
+    const bool repeats = has(p, &problem);
     p->count++;
-    for (size_t i = 0; i < kept; i++)
-        if (p->problem[i].line == line && p->problem[i].column == column &&
-            strcmp(p->problem[i].text, problem.text) == 0) {
-            p->repeated++;
-            return;
-        }
-    if (kept < SG_PROBLEMS)
+    if (repeats)
+        p->repeated++;
+    else if (kept < SG_PROBLEMS)
         p->problem[kept] = problem;
+}
+
+void sg_problems_move(struct sg_problems *to, struct sg_problems *from, const struct sg_problems *which) {
+    struct sg_problems left = *from;
+    left.count = left.repeated = 0;
+    for (size_t i = 0; i < kept_of(from); i++) {
+        const struct sg_problem *problem = &from->problem[i];
+        sg_problem_at(has(which, problem) ? to : &left, problem->line, problem->column, "%s", problem->text);
+    }
+    left.count += from->count - from->repeated - kept_of(from); /* those that were not kept */
+    *from = left;
 }
 
 bool sg_yaml_parse(struct sg_node *out, const char *text, size_t length, int origin, struct sg_problems *p) {

@@ -45,9 +45,9 @@ struct sg_recipe {
     char **set;          /* [n_set] the --set values, in order */
     size_t n_set;
     size_t n_told; /* how many of `set` are written to results: not a --seed, which a result has by itself */
-    /* With a --set, the errors in the file's claims and plots, as lines "path:line:column: …": the --set may have
-     * removed what they name. A program that judges claims must refuse such a recipe; a single run need not. NULL = no
-     * errors. */
+    /* The errors that a --set makes in the file's claims and plots, as lines "path:line:column: …": it may have removed
+     * what they name. A program that judges claims must refuse such a recipe; a single run need not. NULL = no errors.
+     * What is wrong there without the --set as well is an error of the recipe. */
     char *dangling;
 };
 

@@ -106,6 +106,13 @@ static void test_dangling(void) {
     refused_set(text, "claims=[{text: t, metric: loss, of: Topk, at-most: 1}]",
                 "--set claims=[{text: t, metric: loss, of: Topk, at…: unknown method 'Topk' (did you mean "
                 "'Top-k'?)");
+    /* No work of a --set: what is wrong without it, alone and beside a name that it takes away. */
+    refused_set(SMALL "claims: [{text: t, metrik: loss, of: Top-k, at-most: 1}]\n", "workers=2",
+                "r.yaml:10:10: missing key 'metric' (series or constant of a run that is looked at)\n"
+                "r.yaml:10:20: unknown key 'metrik' (did you mean 'metric'?)");
+    refused_set(SMALL "claims: [{text: t, metric: loss, of: Top-k, at-most: 1}]\n"
+                      "plots: [{x: step, y: loss, methods: [SDG]}]\n",
+                "methods.Top-k.k=[1, 7]", "r.yaml:11:38: unknown method 'SDG' (did you mean 'SGD'?)");
 }
 
 int main(void) {
