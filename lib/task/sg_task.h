@@ -126,7 +126,7 @@ struct sg_task_base {
     int threads; /* that gradients and evaluations run on; 1 on a GPU, where workers take turns */
     const char *data_dir;
     const char *device;               /* "cpu" or "cuda:1", for sg_scope_open and messages */
-    const struct sg_kernels *kernels; /* x, g and all else that every step uses lie in these kernels' memory */
+    const struct sg_kernels *kernels; /* x, g and all else that every step uses lie in their memory; NULL = none */
     struct sg_exec exec;              /* for calls of the kernels, on all threads; exec.device is NULL on the CPU */
     bool lead;                        /* this is rank 0, which evaluates and writes caches */
     void (*progress)(const char *what, double done, double total); /* may be NULL */
@@ -191,7 +191,7 @@ struct sg_task_ops {
 };
 
 /* Opens a task. *config holds the caller's members of `base`, and is copied. SG_ERR_UNSUPPORTED: it cannot run on a
- * GPU. */
+ * GPU, or this machine has not the kernels of SG_CPU, which is what `kernels` NULL means. */
 SG_CHECKED sg_status sg_task_open(sg_task **out, const struct sg_task_ops *ops, const struct sg_task_base *config,
                                   struct sg_error *err);
 void sg_task_close(sg_task *t); /* NULL-safe */

@@ -13,10 +13,13 @@ static struct sg_task_base *base_of(const sg_task *t) {
 
 sg_status sg_task_open(sg_task **out, const struct sg_task_ops *ops, const struct sg_task_base *config,
                        struct sg_error *err) {
-    SG_ASSERT(ops->size >= sizeof *config && config->kernels != NULL);
+    SG_ASSERT(ops->size >= sizeof *config);
     if (strcmp(config->device, "cpu") != 0 && !ops->gpu)
         return sg_fail(err, SG_ERR_UNSUPPORTED, "--device %s: task '%s' does not run on a GPU; use --device cpu",
                        config->device, ops->name);
+    if (!config->kernels)
+        return sg_fail(err, SG_ERR_UNSUPPORTED, "SG_CPU=%s: this machine has no such kernels (c, avx2, avx512)",
+                       getenv("SG_CPU"));
     struct sg_task_base *b = calloc(1, ops->size);
     if (!b)
         return sg_fail_memory(err, ops->name);

@@ -151,6 +151,10 @@ END
     [[ $output == *"# Top-k k=1 is left out: error-feedback.form: none"*$'\nHard-threshold '* && $output != *$'\nTop-k'* ]]
 }
 
+@test "theory: SG_CPU names kernels of this machine" {
+    says 1 "SG_CPU=mmx: this machine has no such kernels" -- env SG_CPU=mmx sparsetune -q "$SMOKE" --theory
+}
+
 @test "theory: logistic regression only" {
     says 2 "the constants are known for logreg only" -- sparsetune -q "$ROOT/recipes/mini/fig3.yaml" --theory
 }
