@@ -2,6 +2,8 @@
 #ifndef COMM_PRIVATE_H
 #define COMM_PRIVATE_H
 
+#include <stdbool.h>
+
 #include "sg_comm.h"
 #include "transport.h"
 

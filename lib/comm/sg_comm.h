@@ -7,7 +7,6 @@
 #ifndef SG_COMM_H
 #define SG_COMM_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,9 +16,6 @@
 #include "sg_wire.h"
 
 typedef struct sg_comm sg_comm;
-
-/* True if MPI is built in. */
-bool sg_comm_has_mpi(void);
 
 /* The rank that mpirun or srun gave this process; -1 = it was started without them, or by Slurm as a single task. It
  * reads the environment only. */

@@ -1,20 +1,15 @@
 /* transport_mpi.c: Open MPI under the exchange. In a build without MPI opening fails if there are several ranks. */
 #include "transport.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "sg_comm.h"
 
 #ifdef SG_WITH_MPI
 #include <mpi.h>
 
 enum { CHUNK_BYTES = 1 << 30 }; /* MPI counts in int */
-
-bool sg_comm_has_mpi(void) {
-    return true;
-}
 
 static sg_status check(int code, const char *what, struct sg_error *err) {
     if (code == MPI_SUCCESS)
@@ -137,10 +132,6 @@ sg_status sg_transport_open(const struct sg_transport **out, struct sg_world *wo
 }
 
 #else
-
-bool sg_comm_has_mpi(void) {
-    return false;
-}
 
 /* A launcher with a single rank needs no MPI. */
 sg_status sg_transport_open(const struct sg_transport **out, struct sg_world *world, struct sg_error *err) {
