@@ -81,7 +81,6 @@ static sg_status open_observer(struct theory_run *v, struct sg_error *err) {
                                         .device = "cpu",
                                         .kernels = sg_kernels_cpu(NULL),
                                         .exec = {.threads = 1},
-                                        .lead = true,
                                         .progress = v->options->progress,
                                         .notice = v->options->notice};
     sg_status status = theory_recipe_check(v->cell, err);

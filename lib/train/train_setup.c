@@ -33,7 +33,6 @@ sg_status train_open_task(struct train *t, struct sg_error *err) {
                                         .device = t->device.name,
                                         .kernels = t->kernels,
                                         .exec = t->exec,
-                                        .lead = t->lead,
                                         .progress = t->options->progress,
                                         .notice = t->lead ? t->options->notice : NULL};
     return sg_task_open(&t->task, t->task_ops, &config, err);

@@ -189,8 +189,7 @@ static void windows(void) {
                                         .threads = 1,
                                         .device = "cpu",
                                         .kernels = sg_kernels_cpu(NULL),
-                                        .exec = {.threads = 1},
-                                        .lead = true};
+                                        .exec = {.threads = 1}};
     sg_task *t;
     if (!ok(sg_task_open(&t, &sg_lm_ops, &config, &err) == SG_OK && sg_task_start(t, &err) == SG_OK &&
                 sg_task_info(t)->steps_per_epoch == WINDOWS,
