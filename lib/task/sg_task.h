@@ -123,7 +123,6 @@ struct sg_task_base {
     size_t first, count;        /* the workers of this rank: first..first+count-1 */
     size_t batch;               /* rows or samples a worker draws a step */
     uint64_t seed;
-    int threads; /* that gradients and evaluations run on; 1 on a GPU, where workers take turns */
     const char *data_dir;
     const char *device;               /* "cpu" or "cuda:1", for sg_scope_open and messages */
     const struct sg_kernels *kernels; /* x, g and all else that every step uses lie in their memory; NULL = none */
@@ -136,7 +135,9 @@ struct sg_task_base {
     const char *model, *library; /* the network and the version of libtorch, static; NULL = there is none */
     struct task_net *net;        /* further state of a task that trains a network with libtorch; else NULL */
     void *x; /* the parameters: [info.d] of info.dtype in the kernels' memory; sg_task_open allocates what is NULL */
-    const struct sg_task_ops *ops; /* set by sg_task_open */
+    /* Set by sg_task_open. */
+    int threads; /* that gradients and evaluations run on: those of exec; 1 on a GPU, where workers take turns */
+    const struct sg_task_ops *ops;
 };
 
 struct sg_task_ops {

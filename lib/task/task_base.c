@@ -26,7 +26,7 @@ sg_status sg_task_open(sg_task **out, const struct sg_task_ops *ops, const struc
     sg_task *t = (sg_task *)b;
     *b = *config;
     b->ops = ops;
-    b->threads = b->exec.device ? 1 : config->threads;
+    b->threads = b->exec.device ? 1 : b->exec.threads;
     if (b->progress)
         b->progress("loading", 0, 1);
     sg_status status = ops->open(t, err);

@@ -76,7 +76,6 @@ static sg_status open_observer(struct theory_run *v, struct sg_error *err) {
                                         .count = v->workers,
                                         .batch = (size_t)sg_node_number(cell, "batch", 1),
                                         .seed = v->cell->seed,
-                                        .threads = 1,
                                         .data_dir = v->options->data_dir,
                                         .device = "cpu",
                                         .kernels = sg_kernels_cpu(NULL),

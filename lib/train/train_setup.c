@@ -28,7 +28,6 @@ sg_status train_open_task(struct train *t, struct sg_error *err) {
                                         .count = t->count,
                                         .batch = (size_t)sg_node_number(cell, "batch", 1),
                                         .seed = t->options->cell->seed,
-                                        .threads = t->threads,
                                         .data_dir = t->options->data_dir,
                                         .device = t->device.name,
                                         .kernels = t->kernels,

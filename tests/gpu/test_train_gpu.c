@@ -150,7 +150,7 @@ static void test_failures(void) {
            strstr(err.msg, "record.series: 'bound_share' is measured on a CPU only: use --device cpu"),
        "%s", err.msg);
     fclose(series);
-    const struct sg_task_base config = {.device = "cuda:0", .threads = 1, .kernels = sg_kernels_cpu(NULL)};
+    const struct sg_task_base config = {.device = "cuda:0", .kernels = sg_kernels_cpu(NULL)};
     struct sg_task_ops host_only = sg_logreg_ops;
     sg_task *task;
     host_only.gpu = false;

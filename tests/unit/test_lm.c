@@ -186,7 +186,6 @@ static void windows(void) {
                                         .count = 1,
                                         .batch = 2,
                                         .seed = 1,
-                                        .threads = 1,
                                         .device = "cpu",
                                         .kernels = sg_kernels_cpu(NULL),
                                         .exec = {.threads = 1}};

@@ -269,7 +269,6 @@ static void touched_rows(void) {
                                         .count = WORKERS,
                                         .batch = BATCH,
                                         .seed = 1,
-                                        .threads = 1,
                                         .device = "cpu",
                                         .kernels = sg_kernels_cpu(NULL),
                                         .exec = {.threads = 1}};
