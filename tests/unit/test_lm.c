@@ -5,7 +5,7 @@
 
 #include "../golden/lm_golden.h"
 #include "lm_net.h"
-#include "sg_task.h"
+#include "open_task.h"
 #include "tap.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -181,17 +181,8 @@ static void windows(void) {
                             {.kind = SG_NODE_NUMBER, .key = "layers", .number = 1},
                             {.kind = SG_NODE_NUMBER, .key = "bptt", .number = 5}};
     const struct sg_node root = {.kind = SG_NODE_MAP, .child = key, .count = COUNT(key)};
-    const struct sg_task_base config = {.task = &root,
-                                        .workers = 1,
-                                        .count = 1,
-                                        .batch = 2,
-                                        .seed = 1,
-                                        .device = "cpu",
-                                        .kernels = sg_kernels_cpu(NULL),
-                                        .exec = {.threads = 1}};
     sg_task *t;
-    if (!ok(sg_task_open(&t, &sg_lm_ops, &config, &err) == SG_OK && sg_task_start(t, &err) == SG_OK &&
-                sg_task_info(t)->steps_per_epoch == WINDOWS,
+    if (!ok(open_task(&t, &sg_lm_ops, &root, 1, 2, &err) == SG_OK && sg_task_info(t)->steps_per_epoch == WINDOWS,
             "the task opens"))
         return;
     float *g = malloc(sg_task_info(t)->d * sizeof *g);

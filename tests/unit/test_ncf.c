@@ -7,7 +7,7 @@
 
 #include "../golden/ncf_golden.h"
 #include "ncf_net.h"
-#include "sg_task.h"
+#include "open_task.h"
 #include "tap.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -264,16 +264,8 @@ static void touched_rows(void) {
                             {.kind = SG_NODE_NUMBER, .key = "factors", .number = WIDTH},
                             {.kind = SG_NODE_STRING, .key = "mlp", .string = "8-4"}};
     const struct sg_node root = {.kind = SG_NODE_MAP, .child = key, .count = COUNT(key)};
-    const struct sg_task_base config = {.task = &root,
-                                        .workers = WORKERS,
-                                        .count = WORKERS,
-                                        .batch = BATCH,
-                                        .seed = 1,
-                                        .device = "cpu",
-                                        .kernels = sg_kernels_cpu(NULL),
-                                        .exec = {.threads = 1}};
     sg_task *t;
-    if (!ok(sg_task_open(&t, &sg_ncf_ops, &config, &err) == SG_OK && sg_task_start(t, &err) == SG_OK, "the task opens"))
+    if (!ok(open_task(&t, &sg_ncf_ops, &root, WORKERS, BATCH, &err) == SG_OK, "the task opens"))
         return;
     const size_t d = sg_task_info(t)->d, tables = sg_task_info(t)->layout.offset[NCF_TABLES];
     float *kept = calloc(d, sizeof *kept), *fresh = calloc(d, sizeof *fresh);
