@@ -226,7 +226,8 @@ static size_t rank_of_first(const float *score, size_t n) {
 /* Evaluates the users from..to-1, as many at a time as fill a chunk. */
 static sg_status ncf_share(struct sg_task *t, const struct task_turn *turn, double *share, struct sg_error *err) {
     const size_t users = t->ratings.users, workers = t->base.workers;
-    const size_t from = users * turn->worker / workers, to = users * (turn->worker + 1) / workers;
+    const size_t from = sg_shards_cut(users, turn->worker, workers),
+                 to = sg_shards_cut(users, turn->worker + 1, workers);
     const struct ncf_pass pass = {&t->net, &t->room[turn->thread], turn->scope, t->base.x, NULL};
     const size_t most = 1 + t->rivals, group = most < t->net.chunk ? t->net.chunk / most : 1;
     uint32_t *user = malloc(group * most * sizeof *user), *item = malloc(group * most * sizeof *item);

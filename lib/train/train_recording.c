@@ -86,7 +86,7 @@ sg_status recording_write(struct train *t, struct sg_error *err) {
     if (status == SG_OK && t->lead)
         sg_recording_put_step(&t->recording, t->gamma);
     for (size_t w = 0; status == SG_OK && w < t->workers; w++) {
-        if (w >= t->first && w < t->first + t->count) {
+        if (train_hosts(t, w)) {
             mine->sent = t->worker[w - t->first].sent;
             copy_record(t, w, mine->a);
         }

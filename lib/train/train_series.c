@@ -102,14 +102,13 @@ static cJSON *program_json(const struct sg_cell *cell) {
 sg_status train_header(struct train *t, struct sg_error *err) {
     const struct sg_cell *cell = t->options->cell;
     const struct sg_node *root = &t->options->recipe->root;
-    char seed[SG_NUMBER_CHARS];
-    snprintf(seed, sizeof seed, "%llu", (unsigned long long)cell->seed);
     cJSON *constants = cJSON_CreateObject(), *columns = cJSON_CreateArray(), *units = cJSON_CreateObject();
     cJSON *h = SG_OBJECT(SG_TEXT("record", "header"), SG_TEXT("schema", SG_SCHEMA_TRAIN),
                          SG_TEXT("name", sg_node_string(root, "name", NULL)),
-                         SG_TEXT("title", sg_node_string(root, "title", NULL)), SG_TEXT("method", cell->label),
-                         SG_TEXT("seed", seed), SG_TEXT("cell_key", cell->key), SG_VALUE("program", program_json(cell)),
-                         SG_VALUE("recipe", SG_OBJECT(SG_VALUE("resolved", sg_node_json(&cell->resolved)))));
+                         SG_TEXT("title", sg_node_string(root, "title", NULL)), SG_TEXT("method", cell->label));
+    sg_json_set_u64(h, "seed", cell->seed);
+    SG_SET(h, SG_TEXT("cell_key", cell->key), SG_VALUE("program", program_json(cell)),
+           SG_VALUE("recipe", SG_OBJECT(SG_VALUE("resolved", sg_node_json(&cell->resolved)))));
     cJSON *facts = sg_task_describe(t->task);
     for (cJSON *fact; facts && (fact = facts->child);)
         sg_json_set(h, fact->string, cJSON_DetachItemViaPointer(facts, fact));
