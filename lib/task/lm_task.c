@@ -6,10 +6,8 @@
  * its gradient; an epoch begins with zeros. The test text is read the same way. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "lm_net.h"
-#include "sg_debug.h"
 #include "sg_tokens.h"
 #include "task_data.h"
 #include "task_net.h"

@@ -1,9 +1,7 @@
 /* recorded_task.c: the task `recorded`: gradients of another training, read from files step by step. Nothing is
  * trained: the parameters move as the optimizer says and no gradient depends on them, so there is no loss either. */
-#include <stdlib.h>
 #include <string.h>
 
-#include "sg_debug.h"
 #include "sg_gradients.h"
 #include "sg_json.h"
 #include "sg_task.h"

@@ -1,7 +1,6 @@
 /* train_measure.c: the numbers that are recorded of a step. results/DEFINITIONS.md has their formulas. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "sg_debug.h"
 #include "sg_json.h"

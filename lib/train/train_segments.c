@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "sg_clock.h"
-#include "sg_result.h"
+#include "sg_json.h"
 #include "train_state.h"
 
 /* This process's segment so far. "processor" computes the gradients: the GPU, or the CPU's model. */

@@ -30,7 +30,8 @@ static bool draw(struct means *out, sg_method *m, const float *g) {
     return fine;
 }
 
-/* Of one input, x: within five standard deviations of such a mean, which are measured. Returns false if it cannot be opened. */
+/* Checks the means of one input, x, within five standard deviations, which are measured. Returns false if the method
+ * cannot be opened. */
 static bool try_input(const struct verify_run *run, unsigned traits, const float *x, struct sg_verdict *verdict) {
     struct means means = {.lost = 0};
     const struct sg_compressor_ops *ops = run->ops;
