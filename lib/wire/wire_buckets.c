@@ -10,6 +10,8 @@
 #include "sg_rng.h"
 
 enum { HEAD = 8, PART_HEAD = 8, CHUNK = 1 << 15 };
+/* Bytes of the longest vectors: in a piece that is aligned to them, none spans two cache lines. */
+enum { VECTOR = 64 };
 _Static_assert((int)WIRE_PIECE <= (int)SG_PHILOX_PIECE && CHUNK % 8 == 0,
                "the draws of a piece, and whole bytes of fields");
 
@@ -236,7 +238,7 @@ void wire_buckets_decode(const struct wire_buckets *f, float *out, const struct 
     const struct sg_code_kernels *kernels = sg_kernels_cpu(NULL)->loops;
     const uint8_t *data = m->data;
     const size_t parts = wire_parts_of(data), end = first + count;
-    uint32_t field[WIRE_PIECE];
+    _Alignas(VECTOR) uint32_t field[WIRE_PIECE];
     struct wire_part p = {0};
     for (size_t i = 0; i < parts && p.first + p.count < end; i++) {
         p = wire_next_part(&f->layout, data, i, &p);
@@ -260,8 +262,9 @@ void wire_buckets_read_on_gpu(const struct sg_sink *to, const struct sg_message 
 
 static bool valid_part(const void *format, const uint8_t *data, const struct wire_part *p) {
     const struct sg_code_kernels *kernels = sg_kernels_cpu(NULL)->loops;
-    uint32_t field[WIRE_PIECE], wrong = 0;
-    float out[WIRE_PIECE];
+    _Alignas(VECTOR) uint32_t field[WIRE_PIECE];
+    _Alignas(VECTOR) float out[WIRE_PIECE];
+    uint32_t wrong = 0;
     if (!wire_padding_is_zero(data, p))
         return false;
     for (size_t at = 0, now; at < p->count; at += now) {
