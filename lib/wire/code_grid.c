@@ -79,6 +79,7 @@ static const struct wire_buckets grid = {
     .write = write_steps,
     .read = read_steps,
     .valid_scalars = valid_step,
+    .overflows = true,
 };
 
 static size_t most_bytes(const struct sg_numbers *n) {

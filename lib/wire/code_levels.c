@@ -40,8 +40,8 @@ static bool valid_fields(const uint32_t *field, size_t count, uint32_t levels) {
     const uint32_t magnitude = (1U << (bits_of(levels) - 1)) - 1;
     uint32_t wrong = 0;
     for (size_t j = 0; j < count; j++) {
-        const uint32_t level = field[j] & magnitude;
-        wrong |= (uint32_t)(level > levels) | ((uint32_t)(level == 0) & (uint32_t)(field[j] > 0));
+        const int32_t level = (int32_t)(field[j] & magnitude);
+        wrong |= (uint32_t)(level > (int32_t)levels) | (uint32_t)(field[j] == magnitude + 1);
     }
     return !wrong;
 }

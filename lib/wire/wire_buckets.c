@@ -214,22 +214,17 @@ int wire_buckets_encode_on_gpu(const struct wire_buckets *f, void *data, const s
 
 /* ---- reading ---- */
 
-/* out [count] <- numbers first .. first + count - 1 of the part, count <= WIRE_PIECE; field [count] <- their fields.
- * Returns false if the format refuses one of their buckets. */
-static bool read_piece(const struct wire_buckets *f, const struct sg_code_kernels *kernels, float *out, uint32_t *field,
-                       const uint8_t *data, const struct wire_part *p, size_t first, size_t count, bool checked) {
+/* out [count] <- numbers first .. first + count - 1 of the part, whose fields are field [count], count <= WIRE_PIECE */
+static void read_fields(const struct wire_buckets *f, const struct sg_code_kernels *kernels, float *out,
+                        const uint32_t *field, const uint8_t *data, const struct wire_part *p, size_t first,
+                        size_t count) {
     float scalar[WIRE_MOST_SCALARS];
-    kernels->unpack(field, data + p->at, first, count, p->bits);
     for (size_t j = 0, some; j < count; j += some) {
         const size_t left = p->bucket - (first + j) % p->bucket;
         some = count - j < left ? count - j : left;
         load_scalars(scalar, f, data, p, first + j);
-        if (checked && ((f->valid_scalars != NULL && !f->valid_scalars(scalar, p->setting)) ||
-                        (f->valid_fields != NULL && !f->valid_fields(field + j, some, p->setting))))
-            return false;
         f->read(kernels, out + j, field + j, some, scalar, p->setting);
     }
-    return true;
 }
 
 void wire_buckets_decode(const struct wire_buckets *f, float *out, const struct sg_message *m, size_t first,
@@ -250,7 +245,8 @@ void wire_buckets_decode(const struct wire_buckets *f, float *out, const struct 
         }
         for (size_t now; at < to; at += now) {
             now = to - at < WIRE_PIECE ? to - at : WIRE_PIECE;
-            read_piece(f, kernels, out + (p.first + at - first), field, data, &p, at, now, false);
+            kernels->unpack(field, data + p.at, at, now, p.bits);
+            read_fields(f, kernels, out + (p.first + at - first), field, data, &p, at, now);
         }
     }
 }
@@ -262,16 +258,26 @@ void wire_buckets_read_on_gpu(const struct sg_sink *to, const struct sg_message 
 
 static bool valid_part(const void *format, const uint8_t *data, const struct wire_part *p) {
     const struct sg_code_kernels *kernels = sg_kernels_cpu(NULL)->loops;
+    const struct wire_buckets *f = format;
     _Alignas(VECTOR) uint32_t field[WIRE_PIECE];
     _Alignas(VECTOR) float out[WIRE_PIECE];
+    float scalar[WIRE_MOST_SCALARS];
     uint32_t wrong = 0;
     if (!wire_padding_is_zero(data, p))
         return false;
-    for (size_t at = 0, now; at < p->count; at += now) {
-        now = p->count - at < WIRE_PIECE ? p->count - at : WIRE_PIECE;
-        if (!read_piece(format, kernels, out, field, data, p, at, now, true))
+    for (size_t at = 0; at < p->count && f->valid_scalars != NULL; at += p->bucket) {
+        load_scalars(scalar, f, data, p, at);
+        if (!f->valid_scalars(scalar, p->setting))
             return false;
-        for (size_t j = 0; j < now; j++)
+    }
+    for (size_t at = 0, now; at < p->count && (f->valid_fields != NULL || f->overflows); at += now) {
+        now = p->count - at < WIRE_PIECE ? p->count - at : WIRE_PIECE;
+        kernels->unpack(field, data + p->at, at, now, p->bits);
+        if (f->valid_fields != NULL && !f->valid_fields(field, now, p->setting))
+            return false;
+        if (f->overflows)
+            read_fields(f, kernels, out, field, data, p, at, now);
+        for (size_t j = 0; j < now && f->overflows; j++)
             wrong |= (sg_float_bits(out[j]) & 0x7f800000) == 0x7f800000;
     }
     return !wrong;

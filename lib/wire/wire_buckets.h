@@ -97,7 +97,8 @@ struct wire_buckets {
     /* field [count] <- x [count], of one bucket; draw is NULL if there are none. */
     void (*write)(const struct sg_code_kernels *kernels, uint32_t *field, const float *x, size_t count,
                   const float *scalar, uint32_t setting, const uint32_t *draw);
-    /* Inverse of `write`. It must be safe for all fields that valid_scalars and valid_fields accept. */
+    /* Inverse of `write`. For all that valid_scalars and valid_fields accept it must be safe, and return finite numbers
+     * unless `overflows`. */
     void (*read)(const struct sg_code_kernels *kernels, float *out, const uint32_t *field, size_t count,
                  const float *scalar, uint32_t setting);
     /* Used instead of `write` and `read` by codes that process whole buckets at once: the numbers begin .. end - 1 of a
@@ -108,6 +109,7 @@ struct wire_buckets {
     void (*read_stretch)(float *out, const struct sg_message *m, const struct wire_part *p, size_t begin, size_t end);
     bool (*valid_scalars)(const float *scalar, uint32_t setting);                /* NULL = there are none */
     bool (*valid_fields)(const uint32_t *field, size_t count, uint32_t setting); /* NULL = any are valid */
+    bool overflows; /* valid scalars and fields may be read as infinity, so every number of a message is checked */
 };
 
 /* Fields a piece: write, read and valid_fields get at most so many at a time. */
