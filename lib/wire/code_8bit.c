@@ -9,7 +9,6 @@
  * bits for the number of the fraction, and above them 1 if the number is below 0. */
 #include <math.h>
 
-#include "sg_half.h"
 #include "wire_buckets.h"
 
 enum { BITS = 8, FRACTIONS = SG_RANKS, DECADES = 6 };

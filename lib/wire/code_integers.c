@@ -9,7 +9,6 @@
  * and the largest number. A field is q in two's complement, where -2^(b-1) does not occur, or l. */
 #include <math.h>
 
-#include "sg_half.h"
 #include "wire_buckets.h"
 
 enum { BITS, BUCKET, STOCHASTIC, PARAMS };

@@ -14,7 +14,6 @@
 #include <math.h>
 
 #include "sg_debug.h"
-#include "sg_half.h"
 #include "wire_buckets.h"
 
 enum { LEVELS, BUCKET, MAX_NORM, PARAMS };
@@ -44,13 +43,6 @@ static bool valid_fields(const uint32_t *field, size_t count, uint32_t levels) {
         wrong |= (uint32_t)(level > (int32_t)levels) | (uint32_t)(field[j] == magnitude + 1);
     }
     return !wrong;
-}
-
-static int encode_there(const struct wire_buckets *f, void *data, const struct sg_numbers *n, size_t *bytes,
-                        double *bits) {
-    const struct sg_device_buckets b = {.by_largest = n->param[MAX_NORM] > 0};
-    SG_ASSERT(n->scale == NULL);
-    return wire_buckets_encode_on_gpu(f, data, n, &b, bytes, bits);
 }
 
 #define NORM_PARAMETERS                                                                                                \
@@ -97,10 +89,7 @@ static const struct wire_buckets levels = {
     .valid_fields = valid_fields,
 };
 WIRE_BUCKETS_FUNCTIONS(levels)
-
-static int levels_there(void *data, const struct sg_numbers *n, size_t *bytes, double *bits) {
-    return encode_there(&levels, data, n, bytes, bits);
-}
+WIRE_BUCKETS_GPU_FUNCTION(levels, n->param[MAX_NORM] > 0)
 
 const struct sg_parameter sg_code_levels_params[PARAMS] = {
     [LEVELS] = {"levels", 1, MOST_LEVELS, 15, true, "s, the levels above 0: a number takes 1 + ceil(log2(s + 1)) bits"},
@@ -115,8 +104,7 @@ const struct sg_code sg_code_levels = {
     .params = sg_code_levels_params,
     .n_params = PARAMS,
     WIRE_BUCKETS_CODE(levels),
-    .encode_on_gpu = levels_there,
-    .read_on_gpu = wire_buckets_read_on_gpu,
+    WIRE_BUCKETS_GPU_CODE(levels),
 };
 
 /* ---- natural-dithering ---- */
@@ -160,10 +148,7 @@ static const struct wire_buckets dithering = {
     .valid_fields = valid_fields,
 };
 WIRE_BUCKETS_FUNCTIONS(dithering)
-
-static int dithering_there(void *data, const struct sg_numbers *n, size_t *bytes, double *bits) {
-    return encode_there(&dithering, data, n, bytes, bits);
-}
+WIRE_BUCKETS_GPU_FUNCTION(dithering, n->param[MAX_NORM] > 0)
 
 const struct sg_parameter sg_code_dithering_params[PARAMS] = {
     [LEVELS] = {"levels", 1, MOST_POWERS, 7, true, "s, the powers of two: a number takes 1 + ceil(log2(s + 1)) bits"},
@@ -178,6 +163,5 @@ const struct sg_code sg_code_dithering = {
     .params = sg_code_dithering_params,
     .n_params = PARAMS,
     WIRE_BUCKETS_CODE(dithering),
-    .encode_on_gpu = dithering_there,
-    .read_on_gpu = wire_buckets_read_on_gpu,
+    WIRE_BUCKETS_GPU_CODE(dithering),
 };

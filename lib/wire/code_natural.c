@@ -8,7 +8,6 @@
  * The layout is that of wire_buckets.h without scalars, and the setting is the bits of a field. `natural` writes the
  * exponent's 8 bits, 0 for the number 0, and the sign above them. `natural-8` is GRACE's variant with 7 bits for exponents:
  * x is 0 below 2^-108, and at most 2^18. The number 0 has no sign. */
-#include "sg_half.h"
 #include "wire_buckets.h"
 
 enum { WHOLE = 9, SHORT = 8, LEAST = 18, MOST = 254 }; /* exponents as floats have them, 127 more than those of 2 */
@@ -47,8 +46,6 @@ static bool valid_powers(const uint32_t *field, size_t count, uint32_t bits) {
     return !wrong;
 }
 
-static const struct sg_device_buckets on_gpu = {0};
-
 static const struct wire_buckets natural = {
     .layout = {.least_setting = WHOLE,
                .most_setting = WHOLE,
@@ -61,10 +58,7 @@ static const struct wire_buckets natural = {
     .valid_fields = valid_powers,
 };
 WIRE_BUCKETS_FUNCTIONS(natural)
-
-static int natural_there(void *data, const struct sg_numbers *n, size_t *bytes, double *bits) {
-    return wire_buckets_encode_on_gpu(&natural, data, n, &on_gpu, bytes, bits);
-}
+WIRE_BUCKETS_GPU_FUNCTION(natural, false)
 
 const struct sg_code sg_code_natural = {
     .name = "natural",
@@ -72,8 +66,7 @@ const struct sg_code sg_code_natural = {
     .number = 32,
     .random = true,
     WIRE_BUCKETS_CODE(natural),
-    .encode_on_gpu = natural_there,
-    .read_on_gpu = wire_buckets_read_on_gpu,
+    WIRE_BUCKETS_GPU_CODE(natural),
 };
 
 static const struct wire_buckets natural_8 = {
@@ -88,10 +81,7 @@ static const struct wire_buckets natural_8 = {
     .valid_fields = valid_powers,
 };
 WIRE_BUCKETS_FUNCTIONS(natural_8)
-
-static int natural_8_there(void *data, const struct sg_numbers *n, size_t *bytes, double *bits) {
-    return wire_buckets_encode_on_gpu(&natural_8, data, n, &on_gpu, bytes, bits);
-}
+WIRE_BUCKETS_GPU_FUNCTION(natural_8, false)
 
 const struct sg_code sg_code_natural_8 = {
     .name = "natural-8",
@@ -99,6 +89,5 @@ const struct sg_code sg_code_natural_8 = {
     .number = 33,
     .random = true,
     WIRE_BUCKETS_CODE(natural_8),
-    .encode_on_gpu = natural_8_there,
-    .read_on_gpu = wire_buckets_read_on_gpu,
+    WIRE_BUCKETS_GPU_CODE(natural_8),
 };

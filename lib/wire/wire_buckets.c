@@ -190,6 +190,7 @@ int wire_buckets_encode_on_gpu(const struct wire_buckets *f, void *data, const s
     struct sg_device_buckets call = *b;
     struct wire_part p = {.end = wire_parts_begin(n->parts)};
     uint8_t *head = malloc(wire_parts_begin(n->parts));
+    SG_ASSERT(n->scale == NULL);
     if (head == NULL)
         return SG_KERNEL_MEMORY;
     wire_parts_start(head, n, bucket_of(f, n), f->setting);

@@ -125,7 +125,7 @@ bool wire_buckets_valid(const struct wire_buckets *f, const struct sg_message *m
 /* Returns whether the message is valid up to its last `tail` bytes, >= WIRE_BUCKETS_TAIL, which are not checked. */
 bool wire_buckets_valid_before(const struct wire_buckets *f, const struct sg_message *m, size_t tail);
 
-/* Writes a message in a GPU's memory. b has what only one code has: rounding, steps. */
+/* Writes a message in a GPU's memory. b has what only one code has: rounding, steps. n->scale is NULL. */
 int wire_buckets_encode_on_gpu(const struct wire_buckets *f, void *data, const struct sg_numbers *n,
                                const struct sg_device_buckets *b, size_t *bytes, double *bits);
 void wire_buckets_read_on_gpu(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
@@ -147,6 +147,15 @@ void wire_buckets_read_on_gpu(const struct sg_sink *to, const struct sg_message 
     }
 #define WIRE_BUCKETS_CODE(f)                                                                                           \
     .most_bytes = f##_most, .encode = f##_encode, .decode = f##_decode, .valid = f##_valid, .layout = &f.layout
+
+/* The same for a code that runs on a GPU. `largest`: whether a bucket is measured by its largest magnitude, not by its
+ * norm; an expression of the numbers `n`. */
+#define WIRE_BUCKETS_GPU_FUNCTION(f, largest)                                                                          \
+    static int f##_encode_on_gpu(void *data, const struct sg_numbers *n, size_t *bytes, double *bits) {                \
+        const struct sg_device_buckets b = {.by_largest = (largest)};                                                  \
+        return wire_buckets_encode_on_gpu(&f, data, n, &b, bytes, bits);                                               \
+    }
+#define WIRE_BUCKETS_GPU_CODE(f) .encode_on_gpu = f##_encode_on_gpu, .read_on_gpu = wire_buckets_read_on_gpu
 
 /* What many formats say in their hooks: bits that are the setting, and draws for every number. */
 unsigned wire_bits_are_setting(uint32_t setting);
