@@ -30,10 +30,6 @@ static size_t blocks_of(const struct sg_shared *s) {
     return count_blocks(&s->layout, (size_t)s->param[BLOCK]);
 }
 
-static size_t elements(const struct sg_layout *layout) {
-    return layout->offset[layout->n_layers];
-}
-
 /* Block after block; `next` is that after *b. Returns false behind the last. */
 struct block {
     size_t number, layer, begin, end;
@@ -75,13 +71,13 @@ static double upper_of(double q) {
 }
 
 static size_t length(const struct sg_shared *s, unsigned round) {
-    const size_t d = elements(&s->layout);
+    const size_t d = method_elements(s);
     return round == 0 ? s->workers * blocks_of(s) : round == 1 || s->param[BITS] == LONGEST ? d : 0;
 }
 
 /* Blocks have at least one element. */
 static size_t floats(const struct sg_layout *layout) {
-    return 2 * elements(layout);
+    return 2 * method_float_an_element(layout);
 }
 
 static void encode(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
@@ -110,7 +106,7 @@ static void encode(struct sg_worker *w, unsigned round, const float *p, struct s
 
 static void combine(const struct sg_shared *s, unsigned round, float *sum) {
     const bool halves = s->param[BITS] == LONGEST;
-    const size_t d = elements(&s->layout), blocks = blocks_of(s);
+    const size_t d = method_elements(s), blocks = blocks_of(s);
     float *first = s->memory + d;
     struct block b = {0};
     for (size_t i = 0; round == 0 && i < blocks; i++)

@@ -194,13 +194,7 @@ static int reset_message(const sg_method *m, const struct method_worker *w, cons
         return status;
     if (w->input != NULL)
         memcpy(w->input, w->room->value, m->d * sizeof *w->input);
-    *out = (struct sg_message){.code = &sg_code_fp32,
-                               .n = m->d,
-                               .count = m->d,
-                               .data = w->room->value,
-                               .bytes = m->d * sizeof(float),
-                               .bits = 32.0 * (double)m->d,
-                               .layer_count = w->count};
+    method_send_floats(&w->seen, m->d, m->d, NULL, w->room->value, 32.0 * (double)m->d, out);
     return SG_KERNEL_OK;
 }
 

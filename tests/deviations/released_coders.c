@@ -10,18 +10,9 @@
 #include "wire_buckets.h"
 
 /* out <- the numbers w->value of all elements. */
-static void send_values(struct sg_worker *w, double bits, struct sg_message *out) {
-    const struct sg_layout *layout = &w->shared->layout;
-    const size_t d = layout->offset[layout->n_layers];
-    for (size_t l = 0; l < layout->n_layers; l++)
-        w->count[l] = layout->offset[l + 1] - layout->offset[l];
-    *out = (struct sg_message){.code = &sg_code_fp32,
-                               .n = d,
-                               .count = d,
-                               .data = w->value,
-                               .bytes = d * sizeof *w->value,
-                               .bits = bits,
-                               .layer_count = w->count};
+static void send_values(const struct sg_worker *w, double bits, struct sg_message *out) {
+    const size_t d = method_count_all(w);
+    method_send_floats(w, d, d, NULL, w->value, bits, out);
 }
 
 /* ---- ATOMO's version of QSGD ----
@@ -295,10 +286,6 @@ static void combine_hint(const struct sg_shared *s, unsigned round, float *sum) 
         for_blocks(s, sum, sum, from_units);
 }
 
-static size_t floats(const struct sg_layout *layout) {
-    return layout->offset[layout->n_layers];
-}
-
 static void keep_hint(struct sg_worker *w, float *e, const float *sum) {
     (void)sum;
     for_blocks(w->shared, e, e, take_away);
@@ -310,4 +297,4 @@ sg_status released_check_hint(const double *param, size_t d, struct sg_error *er
 }
 
 const struct sg_rounds released_hint = {
-    .count = 2, .length = length, .floats = floats, .combine = combine_hint, .keep = keep_hint};
+    .count = 2, .length = length, .floats = method_float_an_element, .combine = combine_hint, .keep = keep_hint};
