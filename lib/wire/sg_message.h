@@ -94,8 +94,7 @@ struct sg_code {
                         const struct sg_exec *exec);
 };
 
-/* All codes, each defined in a file of its own, in the order of their numbers in messages: row(a), row(b) … A number
- * that is missing was never used. */
+/* All codes, in the order of their numbers in messages: row(a), row(b), ... A number that is missing was never used. */
 #define SG_CODES(row)                                                                                                  \
     row(sg_code_fp32), row(sg_code_fp16), row(sg_code_levels), row(sg_code_bf16), row(sg_code_signs),                  \
         row(sg_code_signs_rms), row(sg_code_signs_fixed), row(sg_code_two_means), row(sg_code_natural),                \
