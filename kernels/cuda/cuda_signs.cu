@@ -151,9 +151,11 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
 /* Blocks are at most one more a part than whole ones. Without memory r.sum is NULL. */
 static sign_room room_of(const struct sg_exec *exec, size_t count, size_t parts) {
     const size_t blocks = count / BLOCK + parts;
-    sign_room r;
+    sign_room r = {};
     r.sum = (double *)table_room(exec, blocks * 2 * sizeof(double) + (parts + 1) * sizeof(sign_part) +
                                            (blocks + parts) * sizeof(uint32_t));
+    if (r.sum == NULL)
+        return r;
     r.part = (sign_part *)(r.sum + 2 * blocks);
     r.below = (uint32_t *)(r.part + parts + 1);
     r.of_parts = r.below + blocks;
