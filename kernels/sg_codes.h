@@ -92,13 +92,14 @@ struct sg_code_kernels {
                          const uint32_t *draw);
     void (*read_levels)(float *out, const uint32_t *field, size_t count, float unit, unsigned bits);
 
-    /* A power of two as the exponent E of a float, 0 for the number 0. A field has `bits` bits: E - lowest, but at least
-     * 0 and at most highest - lowest, and above it the sign. */
+    /* A power of two as the exponent E of a float, 0 for the number 0. A field has `bits` bits: E - lowest, but at
+     * least 0 and at most highest - lowest, and above it the sign. */
     void (*write_powers)(uint32_t *field, const float *x, size_t count, uint32_t lowest, uint32_t highest,
                          unsigned bits, const uint32_t *draw);
     void (*read_powers)(float *out, const uint32_t *field, size_t count, uint32_t lowest, unsigned bits);
 
-    /* 0, or norm 2^(k-levels) for k = 1 .. levels <= 127. A field has `bits` bits: k, and above it the sign. norm > 0 */
+    /* 0, or norm 2^(k-levels) for k = 1 .. levels <= 127. A field has `bits` bits: k, and above it the sign. norm >
+     * 0 */
     void (*write_parts)(uint32_t *field, const float *x, size_t count, float norm, uint32_t levels, unsigned bits,
                         const uint32_t *draw);
     void (*read_parts)(float *out, const uint32_t *field, size_t count, float norm, uint32_t levels, unsigned bits);

@@ -1,5 +1,5 @@
-/* sg_half.h: float values as IEEE 754 halves (binary16), and as upper halves of floats (bfloat16), for messages of 16 bits a
- * value.
+/* sg_half.h: float values as IEEE 754 halves (binary16), and as upper halves of floats (bfloat16), for messages of 16
+ * bits a value.
  *
  * Rounding is to nearest, ties to even. A magnitude that would round to infinity (65520 and up) saturates to 65504, the
  * largest half. The difference of a float below 2^29 and its half is exactly a float; for larger ones it may not be. */

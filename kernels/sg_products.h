@@ -1,8 +1,9 @@
 /* sg_products.h: the products of a matrix M with thin matrices, which low-rank compression consists of.
  *
  * M has `rows` rows of `columns` floats that lie one behind the other. P [rank][rows] and Q [rank][columns] hold their
- * columns one behind the other. All sums are in double and are rounded once. A product of two floats is exact in double,
- * so only the order of a sum decides its bits. Every table and number of threads gives the same ones, a GPU's too:
+ * columns one behind the other. All sums are in double and are rounded once. A product of two floats is exact in
+ * double, so only the order of a sum decides its bits. Every table and number of threads gives the same ones, a GPU's
+ * too:
  *   times        element j of a row is added in lane j mod SG_KERNEL_LANES, and then the lanes one after another
  *   transposed   the rows of M in ascending order
  *   outer        the columns of P and Q in ascending order

@@ -1,5 +1,5 @@
-/* codes_isa.c: the table of the codes' inner loops (sg_codes.h), and of these signs, random numbers and rounding. Compiled
- * once per instruction set; nearly all loops are plain C that the compiler makes vectors of. */
+/* codes_isa.c: the table of the codes' inner loops (sg_codes.h), and of these signs, random numbers and rounding.
+ * Compiled once per instruction set; nearly all loops are plain C that the compiler makes vectors of. */
 #include "sg_codes.h"
 
 #include <string.h>
@@ -231,8 +231,8 @@ static void read_powers(float *restrict out, const uint32_t *restrict field, siz
     }
 }
 
-/* a = |x| / norm = (1 + f) 2^E lies between the levels `levels` + E and one more, or between 0 and the first. As a double
- * it is no denormal number, if it is not 0. */
+/* a = |x| / norm = (1 + f) 2^E lies between the levels `levels` + E and one more, or between 0 and the first. As a
+ * double it is no denormal number, if it is not 0. */
 static void write_parts(uint32_t *restrict field, const float *restrict x, size_t count, float norm, uint32_t levels,
                         unsigned bits, const uint32_t *restrict draw) {
     const double of_least = (double)(sg_float_of_bits((levels - 1 + 127) << 23)); /* 2^(levels-1) */
@@ -265,7 +265,8 @@ static void read_parts(float *restrict out, const uint32_t *restrict field, size
 
 /* ---- the nearest of given values ---- */
 
-/* The places are found in vectors, and then looked up one by one: gathered loads are no faster, on some processors far slower. */
+/* The places are found in vectors, and then looked up one by one: gathered loads are no faster, on some processors far
+ * slower. */
 static void write_ranks(uint32_t *restrict field, const float *restrict x, size_t count, float norm,
                         const struct sg_ranks *restrict ranks, unsigned bits) {
     enum { PIECE = 64 };

@@ -1,5 +1,5 @@
-/* cpu_update.c: the end of a step, the same in every table: mean, optimizer, parameters. The loops of the optimizers here
- * are their specification; lib/core declares their parameters. */
+/* cpu_update.c: the end of a step, the same in every table: mean, optimizer, parameters. The loops of the optimizers
+ * here are their specification; lib/core declares their parameters. */
 #include "cpu_isa.h"
 
 #include <math.h>
@@ -44,8 +44,8 @@ static void sgd_step(const struct sg_update *u, const struct sg_piece *p) {
     }
 }
 
-/* gamma m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + epsilon), t from 1 (Kingma and Ba, ICLR 2015, as PyTorch has it).
- * The state is m [d], then v [d]. Each assignment computes in double and rounds once. */
+/* gamma m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + epsilon), t from 1 (Kingma and Ba, ICLR 2015, as PyTorch has
+ * it). The state is m [d], then v [d]. Each assignment computes in double and rounds once. */
 static void adam_step(const struct sg_update *u, const struct sg_piece *p) {
     enum { BETA1, BETA2, EPSILON, WEIGHT_DECAY };
     const double beta1 = u->param[BETA1], beta2 = u->param[BETA2], epsilon = u->param[EPSILON];

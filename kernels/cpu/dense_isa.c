@@ -152,9 +152,9 @@ static void ridge_gradient(float *restrict g, const double *restrict y, double l
         g[j] = (float)(y[j] + l2 * x[j]);
 }
 
-/* margins: columns are taken in panels, and a panel's strip of points (16 KiB of xt) stays in the first-level cache while
- * all rows pass over it; the sums wait in `out` between panels, which keeps them in column order. Within a panel, a tile
- * of rows x strip of points is held in registers. */
+/* margins: columns are taken in panels, and a panel's strip of points (16 KiB of xt) stays in the first-level cache
+ * while all rows pass over it; the sums wait in `out` between panels, which keeps them in column order. Within a panel,
+ * a tile of rows x strip of points is held in registers. */
 enum {
     PANEL = 64,                         /* columns */
     TILE = 4,                           /* rows */

@@ -1,9 +1,9 @@
-/* fields_isa.c: fields of few bits behind each other (sg_codes.h). Compiled once per instruction set; the loops are plain C
- * that the compiler makes vectors of.
+/* fields_isa.c: fields of few bits behind each other (sg_codes.h). Compiled once per instruction set; the loops are
+ * plain C that the compiler makes vectors of.
  *
- * Fields of up to 16 bits are packed by joining neighbours: two fields in the halves of a 64-bit word become one of twice the
- * bits in 32, and so on. Eight fields then lie in one word (up to 8 bits each) or in two, which are written as so many bytes
- * as a field has bits. Wider fields go one by one. */
+ * Fields of up to 16 bits are packed by joining neighbours: two fields in the halves of a 64-bit word become one of
+ * twice the bits in 32, and so on. Eight fields then lie in one word (up to 8 bits each) or in two, which are written
+ * as so many bytes as a field has bits. Wider fields go one by one. */
 #include "cpu_isa.h"
 
 #include <string.h>

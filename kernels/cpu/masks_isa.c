@@ -1,5 +1,5 @@
-/* masks_isa.c: keep_mask of sg_kernels.h. Compiled once per instruction set; the loop over drawn numbers is plain C that the
- * compiler makes vectors of. */
+/* masks_isa.c: keep_mask of sg_kernels.h. Compiled once per instruction set; the loop over drawn numbers is plain C
+ * that the compiler makes vectors of. */
 #include "philox_isa.h"
 #include "select_scan.h"
 

@@ -6,8 +6,8 @@
 #include "sg_philox.h"
 
 #if defined(__AVX2__)
-/* One counter in each 64-bit lane. Only the low halves count, because a product takes no more of its factors: gcc 12 makes
- * three multiplications of the same with 32-bit numbers. */
+/* One counter in each 64-bit lane. Only the low halves count, because a product takes no more of its factors: gcc 12
+ * makes three multiplications of the same with 32-bit numbers. */
 #if defined(__AVX512F__)
 enum { PHILOX_BLOCKS = 8 };
 typedef uint64_t philox_lanes __attribute__((vector_size(8 * PHILOX_BLOCKS)));

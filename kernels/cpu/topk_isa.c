@@ -173,8 +173,8 @@ static void prune(struct scan_piece *p, struct found *f, const struct sg_select 
     p->drop = drop;
 }
 
-/* Without a floor, everything at first: chunks then grow with what was seen, so that each brings about k candidates. With
- * one that turns out too low, too, for magnitudes may rise from step to step. */
+/* Without a floor, everything at first: chunks then grow with what was seen, so that each brings about k candidates.
+ * With one that turns out too low, too, for magnitudes may rise from step to step. */
 __attribute__((always_inline)) static inline bool top_scan(struct scan_piece *p, struct found *found,
                                                            const struct sg_select *s, enum source source, size_t k) {
     const size_t whole = p->end - (p->end - p->begin) % SCAN;

@@ -1,9 +1,9 @@
-/* cuda_beyond.cu: the list of a message in the code `grid`: the numbers that are beyond the multiples of their step, and are
- * sent as they are (lib/wire/code_grid.c).
+/* cuda_beyond.cu: the list of a message in the code `grid`: the numbers that are beyond the multiples of their step,
+ * and are sent as they are (lib/wire/code_grid.c).
  *
- * The fields say which these are. A warp counts those of a chunk, one warp adds up the chunks' counts, and then every warp
- * knows where in the list its own numbers begin. Entries may overwrite the 8 bytes behind the fields while these are
- * read: what is read of them does not matter. */
+ * The fields say which these are. A warp counts those of a chunk, one warp adds up the chunks' counts, and then every
+ * warp knows where in the list its own numbers begin. Entries may overwrite the 8 bytes behind the fields while these
+ * are read: what is read of them does not matter. */
 #include "cuda_buckets.cuh"
 
 /* Calls visit(whether lane l's number is beyond, its place) for 32 numbers at a time, in order. */
@@ -33,7 +33,8 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     }
 }
 
-/* One warp: begin [chunks] from counts to the places in the list, and behind them and behind the list how many there are. */
+/* One warp: begin [chunks] from counts to the places in the list, and behind them and behind the list how many there
+ * are. */
 __global__ void place_beyond_kernel(bucket_call c, uint32_t chunks, uint32_t *begin) {
     uint32_t sum = 0;
     if (blockIdx.x > 0 || warp() > 0)

@@ -1,5 +1,5 @@
-/* cuda_buckets.cu: numbers as fields of a few bits, part by part and with a unit for each bucket of neighbours (the layout of
- * lib/wire/wire_buckets.h): the codes `levels`, `natural`,
+/* cuda_buckets.cu: numbers as fields of a few bits, part by part and with a unit for each bucket of neighbours (the
+ * layout of lib/wire/wire_buckets.h): the codes `levels`, `natural`,
  * `grid` and `natural-dithering`, written and read on a GPU.
  *
  * Eight fields fill whole bytes, so a thread writes eight numbers. Draws are numbered by the numbers' places, so every
@@ -191,7 +191,8 @@ __device__ static uint32_t power_field(float x, const bucket_part &p, uint32_t d
     return kept | (kept > 0 ? __float_as_uint(x) >> 31 : 0) << (p.bits - 1);
 }
 
-/* As write_multiples of codes_isa.c, where it does not clamp. If the step is 0, all but zeros are beyond its multiples. */
+/* As write_multiples of codes_isa.c, where it does not clamp. If the step is 0, all but zeros are beyond its
+ * multiples. */
 __device__ static uint32_t step_field(float x, float step, const bucket_part &p, uint32_t draw, bool nearest) {
     const uint32_t beyond = 1U << (p.bits - 1);
     if (!(step > 0))

@@ -1,4 +1,5 @@
-/* cuda_buckets.cuh: what the kernels of codes with buckets share: where the parts of a message lie, and their fields. */
+/* cuda_buckets.cuh: what the kernels of codes with buckets share: where the parts of a message lie, and their
+ * fields. */
 #ifndef CUDA_BUCKETS_CUH
 #define CUDA_BUCKETS_CUH
 
@@ -6,7 +7,8 @@
 
 #include <float.h>
 
-/* A warp reads a chunk of numbers at a time. Of the list of `grid` an entry has so many bytes, and of a message its end. */
+/* A warp reads a chunk of numbers at a time. Of the list of `grid` an entry has so many bytes, and of a message its
+ * end. */
 constexpr uint32_t CHUNK = 1024, ENTRY = 8, TAIL = 8;
 
 /* Where a part lies: its first number, first group of eight numbers and first bucket among those of all parts. */

@@ -1,4 +1,5 @@
-/* cuda_device.cuh: what the kernels share: how a vector is cut, what they keep on the device, warps, the grid's barrier.
+/* cuda_device.cuh: what the kernels share: how a vector is cut, what they keep on the device, warps, the grid's
+ * barrier.
  *
  * The flat vector is cut into as many even ranges as the grid has warps, and these again at the layers' bounds: pieces.
  * A warp streams its pieces from begin to end and appends what it finds to the list at the same place in the workspace,
@@ -142,8 +143,8 @@ __device__ inline double add_lanes(double sum) {
 
 /* ---- a block ---- */
 
-/* term(0) + term(1) + ... + term(count - 1) in this order; thread 0 gets it. The first warp adds while the others compute
- * what comes next, so nothing but the additions waits. */
+/* term(0) + term(1) + ... + term(count - 1) in this order; thread 0 gets it. The first warp adds while the others
+ * compute what comes next, so nothing but the additions waits. */
 template <typename Term> __device__ inline double sum_in_order(terms &t, uint64_t count, const Term &term) {
     constexpr uint32_t EACH = THREADS - WARP;
     double sum = 0;
@@ -185,9 +186,9 @@ __device__ inline uint32_t load_ordered(const uint32_t *from) {
  * see after.
  *
  * Together the blocks add 2^31, since the first one adds what the others leave. So the top bit turns over with the last
- * arrival, and the other bits are 0 again. The writes of a block come before its thread 0 adds, by __syncthreads. Whoever
- * reads the turned bit sees what came before each addition, and hands that on to its block by __syncthreads. A kernel
- * that dies in between leaves other bits set, but the context and the workspace in it die too. */
+ * arrival, and the other bits are 0 again. The writes of a block come before its thread 0 adds, by __syncthreads.
+ * Whoever reads the turned bit sees what came before each addition, and hands that on to its block by __syncthreads. A
+ * kernel that dies in between leaves other bits set, but the context and the workspace in it die too. */
 __device__ inline void grid_sync(const view &v) {
     constexpr uint32_t TURN = 1U << 31;
     __syncthreads();

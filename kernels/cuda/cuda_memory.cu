@@ -59,7 +59,7 @@ void sg_cuda_device_close(sg_cuda_device *d) {
     free(d);
 }
 
-/* ---- small copies, and waiting for them --------------------------------------------------------------------------- */
+/* ---- small copies, and waiting for them -------------------------------------------------------------------------- */
 
 static int state_of(const sg_cuda_device *d) {
     return d->error == cudaSuccess ? SG_KERNEL_OK : SG_KERNEL_DEVICE;

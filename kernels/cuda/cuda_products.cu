@@ -14,8 +14,8 @@ __device__ inline uint32_t at_most(uint64_t n, uint32_t limit) {
     return n < limit ? (uint32_t)n : limit;
 }
 
-/* Columns k .. k + ranks - 1 of x, each of n numbers. The first one stands in for those that are missing, so that no branch
- * keeps a loop from loading ahead. */
+/* Columns k .. k + ranks - 1 of x, each of n numbers. The first one stands in for those that are missing, so that no
+ * branch keeps a loop from loading ahead. */
 __device__ inline void columns_from(const float *(&column)[AT_ONCE], const float *x, uint64_t k, uint32_t ranks,
                                     uint64_t n) {
 #pragma unroll

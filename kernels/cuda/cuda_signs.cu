@@ -1,7 +1,7 @@
 /* cuda_signs.cu: numbers as signs with two values for each part (lib/wire/code_signs.c), written and read on a GPU.
  *
- * Blocks of a part are summed by 16 lanes each, and a warp adds up the blocks of a part in order, so the two values have
- * the CPU's bits. The signs of all parts lie behind each other, and a warp packs 1,024 of them at a time. */
+ * Blocks of a part are summed by 16 lanes each, and a warp adds up the blocks of a part in order, so the two values
+ * have the CPU's bits. The signs of all parts lie behind each other, and a warp packs 1,024 of them at a time. */
 #include "cuda_codes.cuh"
 
 constexpr uint32_t HEAD = 4, PART = 12, BLOCK = SG_KERNEL_BLOCK, GROUPS = THREADS / SG_KERNEL_LANES;

@@ -1,5 +1,5 @@
-/* cuda_table.cu: the table of sg_kernels.h on a GPU's memory. Parameters of a selection go to the device, and its counts
- * come back, in one small copy each. */
+/* cuda_table.cu: the table of sg_kernels.h on a GPU's memory. Parameters of a selection go to the device, and its
+ * counts come back, in one small copy each. */
 #include "cuda_table.cuh"
 
 #include <stdlib.h>
@@ -23,8 +23,8 @@ static int reserve(sg_cuda_device *d, size_t bytes) {
     return SG_KERNEL_OK;
 }
 
-/* Waits for all work of the stream, and copies [at, at + bytes) of d->there to the host. The copy is valid until the next
- * one. NULL = the device failed. */
+/* Waits for all work of the stream, and copies [at, at + bytes) of d->there to the host. The copy is valid until the
+ * next one. NULL = the device failed. */
 static const void *copy_to_host(sg_cuda_device *d, size_t at, size_t bytes) {
     SG_ASSERT(at + bytes <= d->room);
     char *on_host = table_place(d, bytes);
@@ -73,8 +73,8 @@ char *table_room(const struct sg_exec *exec, size_t bytes) {
 
 /* ---- selections -------------------------------------------------------------------------------------------------- */
 
-/* Layout of d->there: float or uint32 parameter [n_layers], float guess [n_layers], uint32 count [n_layers], then a struct
- * sg_cuda_result. These are the bytes of each of the arrays. */
+/* Layout of d->there: float or uint32 parameter [n_layers], float guess [n_layers], uint32 count [n_layers], then a
+ * struct sg_cuda_result. These are the bytes of each of the arrays. */
 static size_t layers_bytes(const struct sg_select *s) {
     return s->n_layers * sizeof(uint32_t);
 }

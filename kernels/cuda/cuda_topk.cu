@@ -6,7 +6,8 @@
  *   3. The k-th magnitude is found digit by digit (11 + 10 + 10 bits) by counting the candidates in histograms.
  *   4. Candidates above it, and the first of those equal to it, go to their place in the output.
  *
- * Between the steps the grid waits for itself. All blocks see the same counts, so they agree on the way without asking. */
+ * Between the steps the grid waits for itself. All blocks see the same counts, so they agree on the way without
+ * asking. */
 #include "cuda_stream.cuh"
 
 /* ---- floors --------------------------------------------------------------------------------------------------- */
@@ -104,8 +105,8 @@ __device__ static void pick_digits(const view &v, const uint32_t *k, digit d, bo
     }
 }
 
-/* One warp: the digits of a piece's candidates. Equal ones are added together, also from round to round: a list of equal
- * magnitudes is one addition. */
+/* One warp: the digits of a piece's candidates. Equal ones are added together, also from round to round: a list of
+ * equal magnitudes is one addition. */
 __device__ static void count_list(const view &v, uint32_t p, digit d) {
     const cuda_span w = v.piece[p];
     uint32_t *histogram = v.histogram + (size_t)w.layer * BINS;

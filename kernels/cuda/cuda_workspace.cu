@@ -12,8 +12,8 @@ const char *sg_cuda_last_error(void) {
     return cudaGetErrorString(pending != cudaSuccess ? pending : last_error);
 }
 
-/* The most blocks that a launch may have whose blocks wait for each other: UINT32_MAX = no limit, 0 = a limit that is not
- * a number. */
+/* The most blocks that a launch may have whose blocks wait for each other: UINT32_MAX = no limit, 0 = a limit that is
+ * not a number. */
 static uint32_t block_limit() {
     const char *text = getenv("SG_CUDA_BLOCKS");
     uint64_t limit = 0;

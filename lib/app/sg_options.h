@@ -51,8 +51,8 @@ struct sg_program {
     const char *usage;   /* "[options] RECIPE" */
     const char *operand; /* extensions of the files that the program reads, "json|ndjson"; for shells */
     const char *summary; /* one line */
-    /* What --help prints after the options: paragraphs, each a line that is wrapped, and examples, which are the lines that
-     * begin with a blank. NULL = none. */
+    /* What --help prints after the options: paragraphs, each a line that is wrapped, and examples, which are the lines
+     * that begin with a blank. NULL = none. */
     const char *details;
     const char *verbose; /* what --verbose does, for --help */
     const struct sg_option *options;
@@ -60,9 +60,9 @@ struct sg_program {
     const struct sg_option_table *shared; /* options that other programs have, too; NULL = none */
 };
 
-/* Parses argv, which is not modified, and stores up to max_operands operands in order. Returns SG_PARSE_RUN, or the code
- * to exit with. Every program also has -h, --help and --version, which print on stdout, and --quiet, --verbose and the
- * hidden --fake-clock, which are in force afterwards; and --completion, which prints bash's script on stdout. A
+/* Parses argv, which is not modified, and stores up to max_operands operands in order. Returns SG_PARSE_RUN, or the
+ * code to exit with. Every program also has -h, --help and --version, which print on stdout, and --quiet, --verbose and
+ * the hidden --fake-clock, which are in force afterwards; and --completion, which prints bash's script on stdout. A
  * usage error is printed on stderr. */
 enum { SG_PARSE_RUN = -1 };
 int sg_options_parse(const struct sg_program *program, int argc, char **argv, const char **operand, size_t max_operands,

@@ -38,7 +38,8 @@ const void *sg_row_find(const struct sg_rows *rows, const char *name); /* NULL =
 SG_CHECKED sg_status sg_row_add(struct sg_rows *rows, const void *row, const char *what, struct sg_error *err);
 
 /* Checks that the row can be named in a recipe and shown in help: its name, its line of help, its parameters with their
- * ranges and presets, and that no row of the table has its name. SG_ERR_ARGUMENT says what is wrong and what is right. */
+ * ranges and presets, and that no row of the table has its name. SG_ERR_ARGUMENT says what is wrong and what is
+ * right. */
 SG_CHECKED sg_status sg_row_check(const struct sg_rows *rows, const struct sg_row *row, struct sg_error *err);
 
 /* Returns whether the text is a name: lower-case letters, digits and '-', at most 40 of them. NULL is none. */

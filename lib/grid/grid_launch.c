@@ -69,7 +69,7 @@ sg_status sg_grid_save_recipe(char path[PATH_MAX], const struct sg_recipe *recip
 }
 
 char **grid_command_line(const char *const *word, size_t n, const struct sg_grid_options *o) {
-    enum { OPTIONS = 4 };
+    enum { OPTIONS = 2 };
     const char **out = calloc(n + OPTIONS + 2 * (o->n_set + sg_plugin_count()) + 1, sizeof *out);
     if (!out)
         return NULL;

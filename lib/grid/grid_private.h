@@ -58,8 +58,8 @@ cJSON *grid_summary_json(const struct grid_frame *g, const struct grid_traffic *
  * each run has a network of its own workers, "workers" is null, and "nodes" unless the section has them. */
 cJSON *grid_network_json(const struct sg_recipe *recipe);
 
-/* A command line for one of the grid's processes: word [n], and what all of them are told, --data, --set and --plugin
- * with their values. The words are borrowed, and the list is to be freed; NULL = no memory. */
+/* The command line of a process of the grid: the words [n], then --data, --set and --plugin with their values, which
+ * every process gets. The words are borrowed, and the list is to be freed; NULL = no memory. */
 char **grid_command_line(const char *const *word, size_t n, const struct sg_grid_options *o);
 
 struct sg_net;

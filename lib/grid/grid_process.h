@@ -35,8 +35,8 @@ SG_CHECKED sg_status sg_process_start(struct sg_process *p, char *const argv[], 
  * second. Then it takes what they have written. */
 void sg_process_wait(struct sg_process *p, size_t n);
 
-/* Asks the child to stop by this signal, its group with it if `group`. A stopped process is continued, because it acts on
- * a signal only then. A child that is still there SG_PATIENCE_S later is killed with its group. */
+/* Asks the child to stop by this signal, its group with it if `group`. A stopped process is continued, because it acts
+ * on a signal only then. A child that is still there SG_PATIENCE_S later is killed with its group. */
 enum { SG_PATIENCE_S = 120 };
 void sg_process_stop(struct sg_process *p, int signal_number, bool group);
 

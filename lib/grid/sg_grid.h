@@ -94,13 +94,13 @@ SG_CHECKED sg_status sg_grid_choose(size_t *chosen, struct sg_cell *cells, size_
                                     const struct sg_option_list *methods, const struct sg_option_list *seeds,
                                     struct sg_error *err);
 
-/* Of `count` cells, moves those of one part to the front, in their order; *chosen is their number. `part` is "I/N": cells
- * I, I + N, I + 2 N and so on, counted from 1. SG_ERR_ARGUMENT: it is not that. */
+/* Of `count` cells, moves those of one part to the front, in their order; *chosen is their number. `part` is "I/N":
+ * cells I, I + N, I + 2 N and so on, counted from 1. SG_ERR_ARGUMENT: it is not that. */
 SG_CHECKED sg_status sg_grid_choose_part(size_t *chosen, struct sg_cell *cells, size_t count, const char *part,
                                          struct sg_error *err);
 
-/* Opens the locks of a folder of cells, until the descriptor *out is closed. Any number of processes may work in it, on any
- * hosts whose file system shares locks. SG_ERR_IO: the folder cannot be written to. */
+/* Opens the locks of a folder of cells, until the descriptor *out is closed. Any number of processes may work in it, on
+ * any hosts whose file system shares locks. SG_ERR_IO: the folder cannot be written to. */
 SG_CHECKED sg_status sg_grid_lock(int *out, const char *folder, struct sg_error *err);
 
 /* Takes the lock of a cell in such a folder. *ours: it was free. A process that runs a cell holds its lock, and so do

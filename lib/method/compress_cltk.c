@@ -1,5 +1,5 @@
-/* compress_cltk.c: cyclic local Top-k of ScaleCom (Chen et al., NeurIPS 2020): the workers take turns, worker t mod P at
- * step t, in choosing the positions of all.
+/* compress_cltk.c: cyclic local Top-k of ScaleCom (Chen et al., NeurIPS 2020): the workers take turns, worker t mod P
+ * at step t, in choosing the positions of all.
  *
  *     round 0    the leader sends the positions of its own Top-k, with the number 1 at each
  *     round 1    every worker sends its p at these positions, without positions

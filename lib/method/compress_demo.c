@@ -1,11 +1,11 @@
 /* compress_demo.c: what DeMo sends (Peng, Quesnelle, Kingma, 2024): every layer is cut into chunks, and of each chunk's
  * discrete cosine transform (DCT-II, orthonormal) the k largest coefficients are sent.
  *
- * A matrix is cut along both dimensions, by the largest divisor of each that is at most `chunk`; a vector along its only
- * one. Positions count coefficients, chunk after chunk. Every coefficient becomes the mean over the workers that sent it,
- * not over all; so the sum and the residuals are not all of p. The inverse transform of these means goes to the optimizer,
- * or with `sign: 1` the sign of each element. The residual is p less the worker's own coefficients. DeMo itself is
- * this with error feedback {form: gradient, decay: 0.999} and plain SGD.
+ * A matrix is cut along both dimensions, by the largest divisor of each that is at most `chunk`; a vector along its
+ * only one. Positions count coefficients, chunk after chunk. Every coefficient becomes the mean over the workers that
+ * sent it, not over all; so the sum and the residuals are not all of p. The inverse transform of these means goes to
+ * the optimizer, or with `sign: 1` the sign of each element. The residual is p less the worker's own coefficients. DeMo
+ * itself is this with error feedback {form: gradient, decay: 0.999} and plain SGD.
  *
  * Sums of a transform are in double, columns first and in ascending order, and are rounded once. */
 #include <float.h>
@@ -42,8 +42,8 @@ static void start(const struct sg_shared *s) {
             }
 }
 
-/* out [height][width] <- rows' x in' columns', where rows [height][height] and columns [width][width] are tables: `there`
- * gives the transform, `back` its inverse. */
+/* out [height][width] <- rows' x in' columns', where rows [height][height] and columns [width][width] are tables:
+ * `there` gives the transform, `back` its inverse. */
 static void transform(double *out, const double *in, const struct method_chunks *c, const double *rows,
                       const double *columns) {
     double half[BLOCK] = {0};

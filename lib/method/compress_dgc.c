@@ -1,10 +1,10 @@
-/* compress_dgc.c: the selection of deep gradient compression: a threshold from a sample of the layer, repaired until about
- * as many numbers reach it as wanted.
+/* compress_dgc.c: the selection of deep gradient compression: a threshold from a sample of the layer, repaired until
+ * about as many numbers reach it as wanted.
  *
  * The sample is every stride-th number from a random one on, at least one in a hundred and 2 / density of them. Its
- * threshold is the least of its largest ceil(density m) magnitudes. If more than 1.3 k numbers reach that, the k largest
- * are sent; if more than k, the k that come first; if fewer than 0.8 k, the threshold falls by a fifth, at most ten
- * times. Momentum and its masking are a feedback rule (feedback_momentum.c). */
+ * threshold is the least of its largest ceil(density m) magnitudes. If more than 1.3 k numbers reach that, the k
+ * largest are sent; if more than k, the k that come first; if fewer than 0.8 k, the threshold falls by a fifth, at most
+ * ten times. Momentum and its masking are a feedback rule (feedback_momentum.c). */
 #include "method_private.h"
 
 #include <math.h>

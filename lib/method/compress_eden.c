@@ -1,12 +1,14 @@
-/* compress_eden.c: DRIVE and EDEN: blocks of elements rotated at random and rounded to few levels (lib/wire/code_eden.c). */
+/* compress_eden.c: DRIVE and EDEN: blocks of elements rotated at random and rounded to few levels
+ * (lib/wire/code_eden.c). */
 #include "method_private.h"
 
 #include <math.h>
 
 enum { BITS, BLOCK, LEAST_ERROR, PARAMS };
 
-/* With `least-error` C(x) is the projection onto the levels c, so <c, y>^2 / (<c, c> |y|^2) of |x|^2 is kept; that is at least
- * (smallest level / largest level)^2 / n' for n' rotated elements. The other scale has no bound for a single rotation. */
+/* With `least-error` C(x) is the projection onto the levels c, so <c, y>^2 / (<c, c> |y|^2) of |x|^2 is kept; that is
+ * at least (smallest level / largest level)^2 / n' for n' rotated elements. The other scale has no bound for a single
+ * rotation. */
 static double bound(const double *param, size_t n) {
     static const double ratio[] = {1, 1, 0.45278 / 1.51042, 0.24509 / 2.15195};
     const double share = ratio[(size_t)param[BITS]];

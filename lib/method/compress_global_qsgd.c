@@ -1,5 +1,5 @@
-/* compress_global_qsgd.c: every element as a level, in the scale of the largest magnitude that any worker has in the layer
- * (Global-QSGD, Xin et al., ECAI 2025).
+/* compress_global_qsgd.c: every element as a level, in the scale of the largest magnitude that any worker has in the
+ * layer (Global-QSGD, Xin et al., ECAI 2025).
  *
  *     round 0    the largest |p_i| of each layer           combine: M, the largest of all workers
  *
@@ -14,9 +14,9 @@
  *                without bias: a + b, a >= b > 0, becomes 2 a with the probability b / a, else a; a - b becomes a / 2
  *                with the probability 2 b / a, else a
  *
- * So a sum takes no more bits than a number: |q| <= 1 / (2 R), and the sum of 2^h workers is at most 2^h / (2 R). What a
- * worker sends it takes out of its residual; what the tree rounds is nobody's. The authors' code needs P = R, and rounds
- * what is below 2^-L up. Memory: M of each layer. */
+ * So a sum takes no more bits than a number: |q| <= 1 / (2 R), and the sum of 2^h workers is at most 2^h / (2 R). What
+ * a worker sends it takes out of its residual; what the tree rounds is nobody's. The authors' code needs P = R, and
+ * rounds what is below 2^-L up. Memory: M of each layer. */
 #include "method_private.h"
 
 #include <float.h>
@@ -200,8 +200,8 @@ static size_t room_for_pieces(const struct sg_shared *s) {
     return s->workers * SG_PHILOX_PIECE * sizeof(float);
 }
 
-/* sum [count] <- the sum of all workers' elements first .. first + count - 1. Worker r + step, which hands its part on to
- * worker r, gives its number to the draws. */
+/* sum [count] <- the sum of all workers' elements first .. first + count - 1. Worker r + step, which hands its part on
+ * to worker r, gives its number to the draws. */
 static void add_piece(const struct sg_shared *s, float *sum, size_t first, size_t count) {
     float *part = s->room;
     uint32_t room[SG_PHILOX_ROOM];

@@ -46,7 +46,8 @@ static sg_status open_grid(struct sg_worker *w, struct sg_error *err) {
     return SG_OK;
 }
 
-/* Selects what is not 0, or the largest of it if the controller allows less: of equal ones those with the lower index. */
+/* Selects what is not 0, or the largest of it if the controller allows less: of equal ones those with the lower
+ * index. */
 static int select_nonzero(struct sg_worker *w, const struct sg_select *nonzero, size_t *count, bool *is_cut) {
     const struct sg_kernels *kernels = w->shared->kernels;
     const struct sg_layout *layout = &w->shared->layout;
@@ -67,8 +68,8 @@ static int select_nonzero(struct sg_worker *w, const struct sg_select *nonzero, 
     return status == SG_KERNEL_OK ? method_count_layers(kernels, nonzero, *count) : status;
 }
 
-/* All of p is written and read back once, so that each element has its own random draw. What is not 0 is then written for
- * the message; it is a multiple of D, which needs no rounding, or beyond b bits. */
+/* All of p is written and read back once, so that each element has its own random draw. What is not 0 is then written
+ * for the message; it is a multiple of D, which needs no rounding, or beyond b bits. */
 static void encode_grid(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
     const struct sg_shared *s = w->shared;
     const size_t d = method_count_all(w);
@@ -99,7 +100,8 @@ static void encode_grid(struct sg_worker *w, unsigned round, const float *p, str
     out->bits = fmin(out->bits + 32.0 * (double)count, is_cut ? (double)INFINITY : all.bits);
 }
 
-/* An element x lies between two multiples of D: to the nearest it loses at most D / 2, and at random D^2 / 4 in the mean. */
+/* An element x lies between two multiples of D: to the nearest it loses at most D / 2, and at random D^2 / 4 in the
+ * mean. */
 static double bound(const double *param, size_t n) {
     return (double)n * param[STEP] * param[STEP] / 4;
 }

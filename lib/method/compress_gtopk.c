@@ -1,8 +1,8 @@
 /* compress_gtopk.c: global Top-k over a tree (Shi et al., ICDCS 2019).
  *
- * Every worker selects its own Top-k. Worker r + s hands its list to worker r, for s = 1, 2, 4, … and r a multiple of 2 s.
- * Worker r adds the two lists where positions are equal, and goes on with the k largest of each layer. What worker 0 has
- * at the end is the sum that all workers get. Every worker sends one list, worker 0 the result. A list of k entries
+ * Every worker selects its own Top-k. Worker r + s hands its list to worker r, for s = 1, 2, 4, … and r a multiple of 2
+ * s. Worker r adds the two lists where positions are equal, and goes on with the k largest of each layer. What worker 0
+ * has at the end is the sum that all workers get. Every worker sends one list, worker 0 the result. A list of k entries
  * costs 64 k bits, whoever's it is.
  *
  * The publication puts back into the residual what a worker selected at positions that the result lacks. So what is

@@ -1,5 +1,5 @@
-/* compress_integers.c: every element as an integer of few bits in the scale of its neighbours: Dettmers' 8 bits, int8 and
- * int4 by blocks, places between the least and the largest (lib/wire/code_8bit.c, code_integers.c). */
+/* compress_integers.c: every element as an integer of few bits in the scale of its neighbours: Dettmers' 8 bits, int8
+ * and int4 by blocks, places between the least and the largest (lib/wire/code_8bit.c, code_integers.c). */
 #include "method_private.h"
 
 #include <math.h>
@@ -25,8 +25,9 @@ const struct sg_compressor_ops sg_compress_8bit = {
     .bound = bound_8bit,
 };
 
-/* The largest of b numbers is exact, and each other one, x, loses at most min(|x|, unit / 2), so what is lost of |x|^2 is at most
- * u / (1 + u) with u = (b - 1) / (4 L^2), L = 2^(bits-1) - 1. At random the variance is at most b / (4 L^2). */
+/* The largest of b numbers is exact, and each other one, x, loses at most min(|x|, unit / 2), so what is lost of |x|^2
+ * is at most u / (1 + u) with u = (b - 1) / (4 L^2), L = 2^(bits-1) - 1. At random the variance is at most b / (4
+ * L^2). */
 static double bound_int_block(const double *param, size_t n) {
     const double b = fmin(param[BUCKET], (double)n), most = exp2(param[BITS] - 1) - 1, u = 1 / (4 * most * most);
     return param[STOCHASTIC] > 0 ? 1 - b * u : 1 / (1 + fmax(b - 1, 0) * u);

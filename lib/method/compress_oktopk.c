@@ -4,10 +4,10 @@
  *     round 0    every worker sends what reaches its own threshold to the owners of the positions' regions, who add
  *     round 1    every owner sends the sums of its region that reach the threshold of all
  *
- * Of each layer every worker owns one region. Both thresholds are the exact k-th largest magnitude every `refresh` steps
- * and follow the number of entries in between, by the factors of the authors' code. Every `repartition` steps the bounds
- * of the regions become the mean of the workers' own quantiles, from the next step on. The residual becomes 0 where a
- * worker sent a number and its sum arrived, so the sum and the residuals are all of p.
+ * Of each layer every worker owns one region. Both thresholds are the exact k-th largest magnitude every `refresh`
+ * steps and follow the number of entries in between, by the factors of the authors' code. Every `repartition` steps the
+ * bounds of the regions become the mean of the workers' own quantiles, from the next step on. The residual becomes 0
+ * where a worker sent a number and its sum arrived, so the sum and the residuals are all of p.
  *
  * Only entries for another worker's region cost bits in round 0: 64 each, and 64 an entry in round 1. At a repartition
  * the P - 1 bounds cost 32 bits each. The paper also balances round 1; the authors' code does not, and this file does

@@ -1,15 +1,16 @@
-/* compress_powersgd.c: PowerSGD (Vogels, Karimireddy, Jaggi, NeurIPS 2019, Algorithm 1): every matrix M = p of n rows and
- * m columns as the product of two thin ones of r columns.
+/* compress_powersgd.c: PowerSGD (Vogels, Karimireddy, Jaggi, NeurIPS 2019, Algorithm 1): every matrix M = p of n rows
+ * and m columns as the product of two thin ones of r columns.
  *
  *     round 0    P_i = M_i Q        combine: P = an orthonormal basis of sum P_i
  *     round 1    Q_i = M_i' P       combine: sum = P (sum Q_i)';  the next step begins with Q = sum Q_i
  *
- * Layers that are no matrices, or that two factors would not make smaller, are sent as they are in round 0. The residual
- * is what the mean over workers did not bring, or, with `local-residual`, what the worker's own product P Q_i' lacks.
+ * Layers that are no matrices, or that two factors would not make smaller, are sent as they are in round 0. The
+ * residual is what the mean over workers did not bring, or, with `local-residual`, what the worker's own product P Q_i'
+ * lacks.
  *
- * Shared by all ranks: P and Q of every layer, column by column, P in the d numbers from 0 on and Q in the d behind them,
- * both where the layer begins. Q starts random, for a column that is 0 would stay 0; a column for which the gradients
- * give 0 stays what it was. */
+ * Shared by all ranks: P and Q of every layer, column by column, P in the d numbers from 0 on and Q in the d behind
+ * them, both where the layer begins. Q starts random, for a column that is 0 would stay 0; a column for which the
+ * gradients give 0 stays what it was. */
 #include "method_private.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
 /* compress_redsync.c: RedSync's threshold: the mean magnitude of a layer plus a part rho of the way to the largest one.
  *
- * The search halves the interval in which rho lies until between k and 2 k numbers are above the threshold, or until the
- * interval is no longer than `epsilon`; what was tested last is sent. `trim` begins near the largest magnitude and takes
- * steps of epsilon down until at least k numbers are above. The publication then sends the k largest of these, which is
- * exact Top-k; its authors' code and this compressor send them all. */
+ * The search halves the interval in which rho lies until between k and 2 k numbers are above the threshold, or until
+ * the interval is no longer than `epsilon`; what was tested last is sent. `trim` begins near the largest magnitude and
+ * takes steps of epsilon down until at least k numbers are above. The publication then sends the k largest of these,
+ * which is exact Top-k; its authors' code and this compressor send them all. */
 #include "method_private.h"
 
 #include <math.h>

@@ -2,8 +2,8 @@
  *
  * Stage 1 fits all magnitudes a and finds the threshold that the share q of them is above: q is delta = k / n if there
  * is one stage, else `first`. Each further stage fits what is above the threshold so far, less its smallest number t,
- * and is to let through the same share r of it, so that all stages together let through delta. The fits, with the mean m
- * and variance v (divisor n - 1) of what is fitted:
+ * and is to let through the same share r of it, so that all stages together let through delta. The fits, with the mean
+ * m and variance v (divisor n - 1) of what is fitted:
  *
  *     e    exponential              -m ln q
  *     gp   gamma in stage 1         the quantile of the gamma distribution whose mean and mean logarithm these are;

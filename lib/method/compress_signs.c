@@ -1,11 +1,12 @@
-/* compress_signs.c: every element as one bit, in one of the codes of lib/wire/code_signs.c. The sum of what workers send
- * is the result, or is compressed again, or the workers vote with their signs. */
+/* compress_signs.c: every element as one bit, in one of the codes of lib/wire/code_signs.c. The sum of what workers
+ * send is the result, or is compressed again, or the workers vote with their signs. */
 #include <math.h>
 
 #include "method_private.h"
 #include "sg_device_codes.h"
 
-/* With the mean magnitude |x - C(x)|^2 = |x|^2 - |x|_1^2 / n, and |x|_1 >= |x|. The means of both sides lose no more. */
+/* With the mean magnitude |x - C(x)|^2 = |x|^2 - |x|_1^2 / n, and |x|_1 >= |x|. The means of both sides lose no
+ * more. */
 static double bound(const double *param, size_t n) {
     (void)param;
     return n > 0 ? 1 / (double)n : 1;
@@ -29,8 +30,8 @@ const struct sg_compressor_ops sg_compress_sign_l2 = {
     .code = &sg_code_signs_rms,
 };
 
-/* The memory is the receivers' residual, the same on every rank. x <- x + sum / workers, of which the signs with the root
- * of the mean square of a layer become the sum, as often as there are workers; the rest stays in x. */
+/* The memory is the receivers' residual, the same on every rank. x <- x + sum / workers, of which the signs with the
+ * root of the mean square of a layer become the sum, as often as there are workers; the rest stays in x. */
 static void send_again(const struct sg_shared *s, unsigned round, float *sum) {
     const float workers = (float)s->workers;
     const int threads = s->exec.threads;

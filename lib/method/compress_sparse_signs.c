@@ -1,5 +1,6 @@
-/* compress_sparse_signs.c: some elements of every layer, each sent as its sign: those of at least tau as tau (Strom), the
- * largest ones as their mean magnitude (sign-Top-k, STC), a share of both sides as the mean of each (Dryden et al.).
+/* compress_sparse_signs.c: some elements of every layer, each sent as its sign: those of at least tau as tau (Strom),
+ * the largest ones as their mean magnitude (sign-Top-k, STC), a share of both sides as the mean of each (Dryden et
+ * al.).
  *
  * A message costs what these publications count: for an entry its sign and ceil(log2 n) bits of its position in a layer
  * of n elements, and 32 bits for a mean. */
@@ -105,8 +106,8 @@ static double bound_topk(const double *param, size_t n) {
     return n > 0 ? fmin(1 / (double)k, (double)k / (double)n) : 1;
 }
 
-/* x <- what is left of x + sum / workers when the k largest of it are sent as their mean magnitude; sum <- that, as often
- * as there are workers. */
+/* x <- what is left of x + sum / workers when the k largest of it are sent as their mean magnitude; sum <- that, as
+ * often as there are workers. */
 static void send_again(const struct sg_shared *s, float *x, float *sum, size_t n, size_t k) {
     const float workers = (float)s->workers;
     double total = 0;

@@ -1,10 +1,10 @@
-/* compress_sparseloco.c: what SparseLoCo sends (Sarfi et al., 2025): every layer is cut into tiles, and of each tile the k
- * largest elements are sent, two bits each (the code `lookup`).
+/* compress_sparseloco.c: what SparseLoCo sends (Sarfi et al., 2025): every layer is cut into tiles, and of each tile
+ * the k largest elements are sent, two bits each (the code `lookup`).
  *
- * Tiles are cut and positions count as the chunks of compress_demo.c. A worker's numbers of a layer are scaled down to the
- * median of the workers' norms, of an even number the lower one. Then every element becomes the mean over the workers
- * that sent it, not over all; so the sum and the residuals are not all of p. SparseLoCo's feedback is {form: gradient,
- * decay: 0.95}; its local steps are not part of this. */
+ * Tiles are cut and positions count as the chunks of compress_demo.c. A worker's numbers of a layer are scaled down to
+ * the median of the workers' norms, of an even number the lower one. Then every element becomes the mean over the
+ * workers that sent it, not over all; so the sum and the residuals are not all of p. SparseLoCo's feedback is {form:
+ * gradient, decay: 0.95}; its local steps are not part of this. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,13 +1,16 @@
 /* compress_svd.c: two compressors that send some singular triplets of every layer's matrix M = p.
  *
- *     svd-threshold    those whose singular value is above tau. What is lost of a layer is the sum of the squares of the
- *                      others, at most min(rows, columns) tau^2: an absolute compressor whose rank follows the gradient.
+ *     svd-threshold    those whose singular value is above tau. What is lost of a layer is the sum of the squares of
+ *     the
+ *                      others, at most min(rows, columns) tau^2: an absolute compressor whose rank follows the
+ *                      gradient.
  *     atomo            each with a probability in proportion to its singular value, of which `rank` are expected, and
  *                      scaled by its inverse, so that the mean is M.
  *
- * Layers that are no matrices, and those that the triplets would not make smaller, are sent as they are. The left vectors
- * u are the eigenvectors of M M', or of M' M if M has fewer columns than rows; the other factor is M' u, which is in the
- * row space to the last bit. That takes min(rows, columns)^2 times the elements: seconds for the widest layers. */
+ * Layers that are no matrices, and those that the triplets would not make smaller, are sent as they are. The left
+ * vectors u are the eigenvectors of M M', or of M' M if M has fewer columns than rows; the other factor is M' u, which
+ * is in the row space to the last bit. That takes min(rows, columns)^2 times the elements: seconds for the widest
+ * layers. */
 #include "method_private.h"
 
 #include <float.h>
@@ -88,8 +91,8 @@ static void decompose(struct sg_triplets *x, const float *p) {
     }
 }
 
-/* The first `rank` triplets of x->order as factors, each times its scale. False if they are not smaller than the matrix, or
- * too large for floats. */
+/* The first `rank` triplets of x->order as factors, each times its scale. False if they are not smaller than the
+ * matrix, or too large for floats. */
 static bool put_factors(struct sg_factors *part, float *value, const struct sg_triplets *x, size_t rank,
                         const double *scale) {
     const bool wide = x->rows <= x->columns;
@@ -171,7 +174,8 @@ static sg_status check_tau(const double *param, size_t d, struct sg_error *err) 
     return isnan(param[0]) ? sg_fail(err, SG_ERR_ARGUMENT, "needs 'tau'") : SG_OK;
 }
 
-/* min(rows, columns) is at most n / 2 of a matrix, and 0 is lost of all else; so this holds for the whole model, too. */
+/* min(rows, columns) is at most n / 2 of a matrix, and 0 is lost of all else; so this holds for the whole model,
+ * too. */
 static double bound_above(const double *param, size_t n) {
     return (double)n / 2 * param[0] * param[0];
 }

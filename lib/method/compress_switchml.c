@@ -1,5 +1,5 @@
-/* compress_switchml.c: every element as an integer, in a scale that the workers agree on for each block, so that a switch
- * can add them (SwitchML, Sapio et al., NSDI 2021).
+/* compress_switchml.c: every element as an integer, in a scale that the workers agree on for each block, so that a
+ * switch can add them (SwitchML, Sapio et al., NSDI 2021).
  *
  *     round 0    for each block of a layer the E with 2^E > max |p_i|    combine: the largest E of all workers
  *     round 1    q = p f, rounded half away from 0, f = L / (P 2^E), L = 2^(bits-1) - 1, P workers

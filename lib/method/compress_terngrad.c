@@ -42,7 +42,7 @@ static void encode_own(struct sg_worker *w, unsigned round, const float *p, stru
     encode(w, NULL, p, out);
 }
 
-/* ---- one s for all workers: round 0 sends every worker's largest magnitude of each layer to a place of its own ---- */
+/* ---- one s for all workers: round 0 sends every worker's largest magnitude of each layer to a place of its own --- */
 
 static size_t length(const struct sg_shared *s, unsigned round) {
     const size_t layers = s->layout.n_layers;

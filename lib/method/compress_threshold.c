@@ -1,5 +1,5 @@
-/* compress_threshold.c: the hard-threshold sparsifier (section 4.2), one lambda for all layers: constant, or steered by the
- * controller of a budget (control_budget.c). */
+/* compress_threshold.c: the hard-threshold sparsifier (section 4.2), one lambda for all layers: constant, or steered by
+ * the controller of a budget (control_budget.c). */
 #include "method_private.h"
 
 #include <float.h>

@@ -1,10 +1,10 @@
 /* compress_wangni.c: an element of a layer is sent with a probability in proportion to its magnitude, which makes the
  * mean error the smallest for the number of elements that is expected.
  *
- * With a magnitude m of the layer, x is sent as it is if |x| >= m, else as m with x's sign with the probability |x| / m.
- * So what is sent is x in the mean. m is found by the greedy algorithm of the paper: first such that the probabilities
- * |x| / m, be they above 1, add up to k; then, as long as m falls, such that those below 1 add up to what the others
- * leave of k. The message is in the code `least`, and a position costs ceil(log2 n) bits. */
+ * With a magnitude m of the layer, x is sent as it is if |x| >= m, else as m with x's sign with the probability |x| /
+ * m. So what is sent is x in the mean. m is found by the greedy algorithm of the paper: first such that the
+ * probabilities |x| / m, be they above 1, add up to k; then, as long as m falls, such that those below 1 add up to what
+ * the others leave of k. The message is in the code `least`, and a position costs ceil(log2 n) bits. */
 #include "method_private.h"
 
 #include <float.h>

@@ -1,5 +1,5 @@
-/* control_budget.c: a threshold that is steered so that a worker sends a given number of entries, or of bits, over the run
- * (threshold_budget.c has the rule).
+/* control_budget.c: a threshold that is steered so that a worker sends a given number of entries, or of bits, over the
+ * run (threshold_budget.c has the rule).
  *
  * A budget of entries is never exceeded, because a message can be cut to its largest. A budget of bits is for messages
  * whose entries do not tell their size, and they are sent as they are: it is missed by what the last steps send. */

@@ -1,5 +1,5 @@
-/* control_l_greco.c: L-GreCo (Alimohammadi, Markov, Frantar, Alistarh, MLSys 2024): every so many steps, the knobs of all
- * layers that cost the fewest bits and together lose no more than the method's own knob in every layer would.
+/* control_l_greco.c: L-GreCo (Alimohammadi, Markov, Frantar, Alistarh, MLSys 2024): every so many steps, the knobs of
+ * all layers that cost the fewest bits and together lose no more than the method's own knob in every layer would.
  *
  * What is lost is measured on the sum of worker 0's gradients since the last choice. The least cost is found by dynamic
  * programming over the layers: of all choices for the first l layers whose losses add up to b bins, the cheapest. A bin

@@ -4,8 +4,8 @@
  * h. The optimizer is given the sum of all workers' h. Written with the residual e = g - h that is left after a step:
  * the next g' - h is e + (g' - g), so a worker keeps e and its last g, and the receivers keep the sum of all h.
  *
- * EF21-SGDM (Fatkhullin, Tyurin, Richtarik, NeurIPS 2023) does the same with v in the place of g, a worker's moving mean
- * v <- (1 - eta) v + eta g. The first v is g. */
+ * EF21-SGDM (Fatkhullin, Tyurin, Richtarik, NeurIPS 2023) does the same with v in the place of g, a worker's moving
+ * mean v <- (1 - eta) v + eta g. The first v is g. */
 #include "method_private.h"
 
 /* vector[0] is the last gradient; here it becomes g minus that, and p = e + it. */

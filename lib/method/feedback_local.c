@@ -1,7 +1,8 @@
 /* feedback_local.c: rules whose workers have parameters of their own.
  *
- * CSER (Xie, Zheng, Koyejo, Gupta, Li, Lin, NeurIPS 2020): what a worker does not send it applies to its own parameters,
- * and the residual e says how far these are from what all workers share. e is not fed back into the next message.
+ * CSER (Xie, Zheng, Koyejo, Gupta, Li, Lin, NeurIPS 2020): what a worker does not send it applies to its own
+ * parameters, and the residual e says how far these are from what all workers share. e is not fed back into the next
+ * message.
  *
  *     p = gamma u,  u <- m u + g        the gradient g is taken at x - e
  *     x <- x - mean C(p)                e <- e + p - C(p)
@@ -9,9 +10,9 @@
  * At every H-th step the errors are reset: x <- x - mean C(e), and e <- e - C(e), with the knob `reset` of C. The
  * authors write the worker's own x - e as x and the negative of e as e.
  *
- * Local steps (Qsparse-local-SGD of Basu, Data, Karakus, Diggavi, NeurIPS 2019; with a compressor that sends everything,
- * local SGD): a worker steps by itself, and every H-th step it sends how far it came. l is that way since the last
- * message.
+ * Local steps (Qsparse-local-SGD of Basu, Data, Karakus, Diggavi, NeurIPS 2019; with a compressor that sends
+ * everything, local SGD): a worker steps by itself, and every H-th step it sends how far it came. l is that way since
+ * the last message.
  *
  *     l <- l + gamma g                  the gradient g is taken at x - l
  *     every H-th step: p = e + l        e <- p - C(p)        x <- x - mean C(p)        l <- 0 */

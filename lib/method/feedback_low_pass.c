@@ -1,5 +1,5 @@
-/* feedback_low_pass.c: the low-pass filter of ScaleCom (Chen et al., NeurIPS 2020): only the share beta of what a step did
- * not send enters the residual, so that one step's noise does not choose what is sent at the next ones.
+/* feedback_low_pass.c: the low-pass filter of ScaleCom (Chen et al., NeurIPS 2020): only the share beta of what a step
+ * did not send enters the residual, so that one step's noise does not choose what is sent at the next ones.
  *
  *     p = e + g      e <- (1 - beta) e + beta (p - C(p))
  *

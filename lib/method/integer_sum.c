@@ -1,4 +1,5 @@
-/* integer_sum.c: what compressors share whose workers send integers that are added exactly, after they agreed on a scale. */
+/* integer_sum.c: what compressors share whose workers send integers that are added exactly, after they agreed on a
+ * scale. */
 #include "method_private.h"
 
 #include <math.h>

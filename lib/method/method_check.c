@@ -1,4 +1,5 @@
-/* method_check.c: the parameters of a method, presets filled in: each in its range, and all of them against each other. */
+/* method_check.c: the parameters of a method, presets filled in: each in its range, and all of them against each
+ * other. */
 #include <math.h>
 #include <string.h>
 
@@ -69,8 +70,8 @@ static sg_status check_match(const struct sg_controller_ops *ops, const struct s
     return SG_OK;
 }
 
-/* Each of n values that the knob may be set to is right as the compressor's parameter; NaN = there is none. The key of the
- * recipe where they stand, and their names. */
+/* Each of n values that the knob may be set to is right as the compressor's parameter; NaN = there is none. The key of
+ * the recipe where they stand, and their names. */
 static sg_status check_knobs(const sg_method *m, const char *key, const struct sg_parameter *params,
                              const double *value, size_t n, struct sg_error *err) {
     const struct sg_compressor_ops *ops = m->compressor;

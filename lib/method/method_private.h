@@ -56,8 +56,8 @@ struct sg_method {
     double *measured; /* [2][n_layers][SG_CANDIDATES] errors and sizes; NULL = this rank does not choose the knob */
     float *lost;      /* [d] x - C(x) of one value of the knob */
     struct sg_feedback_state common;
-    /* For rules that send residuals, else NULL: the knobs in that message [n_layers], zeros [d], and the sum over workers of
-     * the step's first messages [d]. */
+    /* For rules that send residuals, else NULL: the knobs in that message [n_layers], zeros [d], and the sum over
+     * workers of the step's first messages [d]. */
     double *reset_knob;
     float *zeros, *first_sum;
     struct sg_message again;    /* the second message, made by the last sg_method_receive */
@@ -65,8 +65,8 @@ struct sg_method {
     struct method_bytes *bytes; /* buffers for messages as bytes */
 };
 
-/* All compressors, controllers and feedback rules, each declared in a file of its own, in the order of help and benchmarks:
- * row(a), row(b) … */
+/* All compressors, controllers and feedback rules, each declared in a file of its own, in the order of help and
+ * benchmarks: row(a), row(b) … */
 #define METHOD_COMPRESSORS(row)                                                                                        \
     row(sg_compress_none), row(sg_compress_topk), row(sg_compress_hard_threshold), row(sg_compress_randomk),           \
         row(sg_compress_accordion), row(sg_compress_qsgd), row(sg_compress_powersgd), row(sg_compress_sidco_e),        \
@@ -183,8 +183,8 @@ SG_CHECKED sg_status sg_share_check(const double *param, size_t d, struct sg_err
 /* Returns the index of the parameter that is given, SG_SHARE_K or SG_SHARE_DENSITY. */
 size_t sg_share_knob(const double *param);
 
-/* How many of the n elements of layer l are sent, with the knob of this step; the compressor's first parameters are k and
- * density. */
+/* How many of the n elements of layer l are sent, with the knob of this step; the compressor's first parameters are k
+ * and density. */
 size_t sg_share_in(const struct sg_shared *s, size_t l, size_t n);
 
 /* How many of a layer's n elements are sent: min(k, n), or max(1, floor(density n)); 0 for n = 0. `value` is k or the
@@ -194,8 +194,8 @@ size_t sg_share_of(double value, bool is_density, size_t n);
 /* delta = share / n for Top-k and random-k (Definition 2); 1 for n = 0. */
 double sg_share_delta(const double *param, size_t n);
 
-/* Exact Top-k of each layer, with the k or density that is its knob. sg_topk_open allocates w->scratch: for each layer k,
- * and its last k-th magnitude, which is a hint for the kernel. */
+/* Exact Top-k of each layer, with the k or density that is its knob. sg_topk_open allocates w->scratch: for each layer
+ * k, and its last k-th magnitude, which is a hint for the kernel. */
 struct sg_topk {
     float *guess;
     size_t k[]; /* [n_layers], followed by the guesses */
@@ -206,8 +206,8 @@ int sg_topk_select(struct sg_worker *w, struct sg_select *s, bool is_density);
 /* The float m for which the probabilities min(1, |x[i]| / m) add up to about k, 1 <= k <= n (compress_wangni.c). */
 float sg_proportional_level(const float *x, size_t n, size_t k);
 
-/* Eigenvectors of the symmetric matrix a [m][m], which is overwritten with a diagonal one; v [m][m]: row i belongs to the
- * i-th number of the diagonal (symmetric_eigen.c). */
+/* Eigenvectors of the symmetric matrix a [m][m], which is overwritten with a diagonal one; v [m][m]: row i belongs to
+ * the i-th number of the diagonal (symmetric_eigen.c). */
 void sg_symmetric_eigen(double *a, double *v, size_t m);
 
 /* ---- singular triplets of a layer's matrix M = p (compress_svd.c) ---- */

@@ -1,8 +1,8 @@
 /* method_state.c: what a checkpoint needs of a method: copies of vectors whose sizes do not change while it is open.
  *
- * Common to all workers: the controller's numbers, what a compressor of several rounds shares, the feedback rule's common
- * vectors. Of a worker: what its compressor keeps, the rule's vectors, and of worker 0 the sum of its gradients if a
- * controller asks for it. */
+ * Common to all workers: the controller's numbers, what a compressor of several rounds shares, the feedback rule's
+ * common vectors. Of a worker: what its compressor keeps, the rule's vectors, and of worker 0 the sum of its gradients
+ * if a controller asks for it. */
 #include <string.h>
 
 #include "method_private.h"

@@ -1,5 +1,5 @@
-/* plugin_template.c: a compressor outside the repository, to begin with. It sends the k elements of every layer that have
- * the largest magnitudes, as the compressor topk of the programs does.
+/* plugin_template.c: a compressor outside the repository, to begin with. It sends the k elements of every layer that
+ * have the largest magnitudes, as the compressor topk of the programs does.
  *
  *     cc -shared -fPIC plugin_template.c $(pkg-config --cflags sparsegrad) -o my-topk.so
  *     sparsetrain --plugin my-topk.so recipe.yaml      with   methods: [{name: Mine, compressor: my-topk, k: 4}]

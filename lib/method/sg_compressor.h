@@ -140,17 +140,19 @@ struct sg_compressor_ops {
     size_t (*knob)(const double *param);
     /* The length of w->state, which starts as zeros. NULL = 0. */
     size_t (*worker_doubles)(const struct sg_layout *layout);
-    /* Allocates w->scratch, which the method releases with free(), and may set the first values of w->state. NULL = there
-     * is nothing to do. */
+    /* Allocates w->scratch, which the method releases with free(), and may set the first values of w->state. NULL =
+     * there is nothing to do. */
     sg_status (*open)(struct sg_worker *w, struct sg_error *err);
     /* The size of w->data in bytes; NULL = 4 d + 16 (n_layers + 1). */
     size_t (*data_bytes)(const struct sg_shared *s);
 
     /* A compressor has exactly one of these three.
-     *   select  Sends some elements of p unchanged and keeps the others, in one fused pass: it fills index, value and count
+     *   select  Sends some elements of p unchanged and keeps the others, in one fused pass: it fills index, value and
+     *   count
      *           of the selection from its scale, decay, g and e (sg_kernels.h). Returns enum sg_kernel_status.
      *   code    Every element of p is written in this code. Its parameters are the first of the compressor's.
-     *   encode  Writes a message of round `round` from p [d], which is finite, into the worker's room or scratch: it sets
+     *   encode  Writes a message of round `round` from p [d], which is finite, into the worker's room or scratch: it
+     *   sets
      *           code, n, count, index, data, bytes and bits. If n is d, layer_count is w->count, which it fills. On
      *           failure it sets w->status, or leaves code NULL, which means that memory is exhausted. */
     int (*select)(struct sg_worker *w, struct sg_select *s);

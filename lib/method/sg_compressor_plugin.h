@@ -6,7 +6,8 @@
  *     #include <sg_compressor_plugin.h>
  *     static const struct sg_compressor_ops mine = {.name = "mine", ...};
  *     static const struct sg_compressor_ops *const compressors[] = {&mine, NULL};
- *     SG_EXPORT const struct sg_compressor_plugin sparsegrad_plugin = {SG_PLUGIN_INTERFACE, .compressors = compressors};
+ *     SG_EXPORT const struct sg_compressor_plugin sparsegrad_plugin = {SG_PLUGIN_INTERFACE, .compressors =
+ *     compressors};
  *
  *     cc -shared -fPIC mine.c $(pkg-config --cflags sparsegrad) -o mine.so
  *

@@ -5,7 +5,8 @@
  *   - Vectors are floats in host memory, and lengths count elements. Pointers are borrowed for the call. Arrays do not
  *     overlap.
  *   - err is never NULL. A failed call returns a status and writes a readable message into err.
- *   - They are synchronous, and results do not depend on the number of threads. For work on a CUDA stream see sg_cuda.h.
+ *   - They are synchronous, and results do not depend on the number of threads. For work on a CUDA stream see
+ *   sg_cuda.h.
  *   - Calls on distinct vectors or methods may come from distinct threads. */
 #ifndef SG_FLAT_H
 #define SG_FLAT_H
@@ -49,7 +50,8 @@ SG_API SG_CHECKED sg_status sg_hard_threshold(const float *g, float *e, size_t n
 
 /* Writes entries as bytes, with the encoding of positions that needs the fewest (sg_wire.h, lib/FORMATS.md). No `count`
  * entries of n need more than sg_encode_bound. out [capacity] <- the message, *bytes <- its length. index NULL = all n.
- * SG_ERR_ARGUMENT: index does not ascend below n, or the capacity is too small. SG_ERR_NONFINITE: a value is NaN or Inf.
+ * SG_ERR_ARGUMENT: index does not ascend below n, or the capacity is too small. SG_ERR_NONFINITE: a value is NaN or
+ * Inf.
  * */
 SG_API size_t sg_encode_bound(size_t n, size_t count);
 SG_API SG_CHECKED sg_status sg_encode(uint8_t *out, size_t capacity, size_t *bytes, size_t n, const uint32_t *index,
@@ -127,15 +129,17 @@ typedef sg_status sg_gather(void *of, const uint8_t *const *own, const size_t *o
  * the residuals. Every process calls it for the same steps. The sum is then the same in all processes, and the same as
  * in the trainer, bit for bit. Divided by the number of workers it is the mean.
  *   g [count]      the gradients [d] of the own workers, not modified
- *   e [count]      their residuals [d], zeros before the first step; NULL, or an entry of NULL, where the method has none
+ *   e [count]      their residuals [d], zeros before the first step; NULL, or an entry of NULL, where the method has
+ *   none
  *                  (sg_method_has_residuals)
  *   sum [d]        <- what all workers sent, added
  *   gather, of     called once in each round of the method, and once before them if its controller uses worker 0's
  *                  gradient; NULL = all workers are in this process
  * It works for every compressor, code, controller and number of rounds, but not for feedback rules whose workers have
- * parameters of their own (sg_method_is_local), nor on a GPU: SG_ERR_UNSUPPORTED. SG_ERR_FORMAT or SG_ERR_MISMATCH names
- * the worker whose bytes are no message, or not one of this length and code. Messages are otherwise trusted, as the
- * ranks of a run trust each other. After a failure residuals and sum are undefined, and the method must be closed. */
+ * parameters of their own (sg_method_is_local), nor on a GPU: SG_ERR_UNSUPPORTED. SG_ERR_FORMAT or SG_ERR_MISMATCH
+ * names the worker whose bytes are no message, or not one of this length and code. Messages are otherwise trusted, as
+ * the ranks of a run trust each other. After a failure residuals and sum are undefined, and the method must be
+ * closed. */
 SG_API SG_CHECKED sg_status sg_method_step(sg_method *m, uint64_t step, double gamma, const float *const *g,
                                            float *const *e, float *sum, sg_gather *gather, void *of,
                                            struct sg_error *err);

@@ -121,7 +121,8 @@ SG_UNSTABLE const float *sg_method_values(sg_method *m, size_t worker, const str
 /* One number of a worker, after its send. All ranks need its maximum over all workers. 0 for most methods. */
 SG_UNSTABLE double sg_method_note(const sg_method *m, size_t worker);
 /* The input [d] of the worker's compressor in round 0. NULL if the method was opened without `inputs`, or if the last
- * send came after sg_method_keep_inputs(m, false). sg_method_keep_inputs needs a method that was opened with `inputs`. */
+ * send came after sg_method_keep_inputs(m, false). sg_method_keep_inputs needs a method that was opened with
+ * `inputs`. */
 SG_UNSTABLE const float *sg_method_input(const sg_method *m, size_t worker);
 SG_UNSTABLE void sg_method_keep_inputs(sg_method *m, bool keep);
 /* true: every rank needs the single messages of all workers, and sg_method_hear is called before each
@@ -144,8 +145,8 @@ SG_UNSTABLE void sg_method_keep(sg_method *m, size_t worker, float *e, const flo
  * arrived. Later steps are not affected. */
 SG_UNSTABLE void sg_method_lost(sg_method *m, size_t worker, const struct sg_message *message, const float *sum,
                                 float *lost);
-/* true: right after sg_method_send, p is the decoded message plus the residual. false for compressors of several rounds,
- * and for feedback rules that keep something else in the residual. */
+/* true: right after sg_method_send, p is the decoded message plus the residual. false for compressors of several
+ * rounds, and for feedback rules that keep something else in the residual. */
 SG_UNSTABLE bool sg_method_splits(const sg_method *m);
 /* Called after the step. sum [d] is replaced by the input of the optimizer; NULL if the caller does not need it.
  * spent->largest is the maximum of sg_method_note over all workers. */

@@ -1,5 +1,5 @@
-/* symmetric_eigen.c: eigenvectors of a symmetric matrix by Jacobi's rotations, cyclic by rows. The result depends on the
- * matrix alone, for it is computed in a fixed order on one thread. */
+/* symmetric_eigen.c: eigenvectors of a symmetric matrix by Jacobi's rotations, cyclic by rows. The result depends on
+ * the matrix alone, for it is computed in a fixed order on one thread. */
 #include <math.h>
 
 #include "method_private.h"

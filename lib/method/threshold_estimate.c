@@ -1,5 +1,6 @@
-/* threshold_estimate.c: what compressors share that find a threshold for each layer from the layer's own numbers: p, its
- * moments, how many numbers are above, the exact k-th magnitude, and which numbers are the k largest. Plain loops on one thread. */
+/* threshold_estimate.c: what compressors share that find a threshold for each layer from the layer's own numbers: p,
+ * its moments, how many numbers are above, the exact k-th magnitude, and which numbers are the k largest. Plain loops
+ * on one thread. */
 #include "method_private.h"
 
 #include <math.h>
@@ -71,7 +72,8 @@ double sg_variance(const float *x, size_t n, bool magnitudes, double mean) {
     return n > 1 ? sg_squares_around(x, n, magnitudes, mean) / (double)(n - 1) : 0;
 }
 
-/* Three passes: which of the 2^11 bins of the upper bits holds it, then of the bits below these, then of the last ten. */
+/* Three passes: which of the 2^11 bins of the upper bits holds it, then of the bits below these, then of the last
+ * ten. */
 float sg_kth_magnitude(const float *x, size_t n, size_t stride, size_t k) {
     static const unsigned shift_of[] = {21, 10, 0}, width_of[] = {RADIX, RADIX, 10};
     uint32_t prefix = 0, known = 0;

@@ -1,5 +1,5 @@
-/* export_gnuplot.c: a gnuplot script with the data, a plot for each panel and the styles of the figure. Where everything
- * stands is left to gnuplot. */
+/* export_gnuplot.c: a gnuplot script with the data, a plot for each panel and the styles of the figure. Where
+ * everything stands is left to gnuplot. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,7 +121,8 @@ sg_status sg_export_gnuplot(FILE *out, const struct sg_figure *f, const char *fo
             "if (format eq 'png') { set terminal pngcairo enhanced size %.0f,%.0f background 'white' }\n"
             "if (format eq 'pdf') { set terminal pdfcairo enhanced size %.2fin,%.2fin background 'white' }\n",
             96 * width, 96 * height, 96 * width, 96 * height, width, height);
-    /* In a locale without an encoding gnuplot passes bytes on as they are, and would warn if it were told an encoding. */
+    /* In a locale without an encoding gnuplot passes bytes on as they are, and would warn if it were told an
+     * encoding. */
     fputs("if (GPVAL_ENCODING ne 'utf8' && GPVAL_ENCODING ne 'default') set encoding utf8\n"
           "set border 3; set tics nomirror out; set grid; set key below\n",
           out);

@@ -1,5 +1,5 @@
-/* figure_bands.c: reads what a panel of curves shows of the seeds, mean and deviation or median and quartiles, smooths it
- * and says so. */
+/* figure_bands.c: reads what a panel of curves shows of the seeds, mean and deviation or median and quartiles, smooths
+ * it and says so. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +20,8 @@ static void add_letter(const struct sg_reading *r, char *letters) {
 
 /* ---- smoothing ---- */
 
-/* The mean of `window` values around each, at the ends of as many as there are; geometric if they are positive and it is
- * for a log axis. NaN is passed over. */
+/* The mean of `window` values around each, at the ends of as many as there are; geometric if they are positive and it
+ * is for a log axis. NaN is passed over. */
 static bool smooth(double *value, size_t n, size_t window, bool log) {
     double *out = malloc((n ? n : 1) * sizeof *out);
     if (!out)

@@ -40,9 +40,9 @@ void sg_reading_find_point(const cJSON *points, const struct sg_frame_label *lab
 }
 
 /* The line that a label's point lies on, malloc'ed; NULL = no memory. Over a key of which the recipe lists values it
- * joins the labels that differ in that key alone. Over a constant, say the label skew of the data, a method has one line
- * over the variants of it that its name lists behind a comma: "Top-k" of "Top-k, sorted". In other panels a method is a
- * line over its parameters. */
+ * joins the labels that differ in that key alone. Over a constant, say the label skew of the data, a method has one
+ * line over the variants of it that its name lists behind a comma: "Top-k" of "Top-k, sorted". In other panels a method
+ * is a line over its parameters. */
 static char *line_name(const struct sg_reading *r, const struct sg_panel *panel, const struct sg_frame_label *label) {
     if (sg_plot_swept(label, panel->x.name))
         return sg_plot_label_without(label->label, panel->x.name);

@@ -1,5 +1,5 @@
-/* html_figures.c: the figures of a page, which are the very drawings of the other formats; the script of the page switches
- * and reads them. */
+/* html_figures.c: the figures of a page, which are the very drawings of the other formats; the script of the page
+ * switches and reads them. */
 #include <string.h>
 
 #include "html_private.h"

@@ -26,7 +26,8 @@ static char *stem(const char *path) {
     return sg_format("%.*s", (int)(dot && dot > name ? dot - name : (ptrdiff_t)strlen(name)), name);
 }
 
-/* name [n] <- what the labels of each result get behind them: their files' names, or where two are alike their paths. */
+/* name [n] <- what the labels of each result get behind them: their files' names, or where two are alike their
+ * paths. */
 static bool find_names(char **name, const char *const *path, size_t n) {
     bool alike = false;
     for (size_t i = 0; i < n; i++) {

@@ -116,8 +116,8 @@ static double decades_between(double min, double max) {
     return isfinite(max / min) ? log10(max / min) : log10(max) - log10(min);
 }
 
-/* `margin` is the share of the axis left free at each end that is not a natural end, as 0 is unless a marker lies there.
- * Values that come near 0 are shown from 0 if `zero`. */
+/* `margin` is the share of the axis left free at each end that is not a natural end, as 0 is unless a marker lies
+ * there. Values that come near 0 are shown from 0 if `zero`. */
 static void set_view(struct sg_axis *axis, struct range r, double margin, bool marks, bool zero) {
     SG_ASSERT(r.min <= r.max && (!axis->log || r.min > 0));
     double min = r.min, max = r.max;

@@ -3,8 +3,8 @@
 
 #include "plot_private.h"
 
-/* Hundredths of an em, of ' ' to '~'. They are DejaVu Sans's, the widest of the fonts that show the figures; a text fits
- * in any other where it fits in this one. */
+/* Hundredths of an em, of ' ' to '~'. They are DejaVu Sans's, the widest of the fonts that show the figures; a text
+ * fits in any other where it fits in this one. */
 static const unsigned char width[] = {32, 40, 46, 84, 64, 95, 78, 27, 39, 39, 50, 84, 32, 36,  32, 34, 64, 64, 64,
                                       64, 64, 64, 64, 64, 64, 64, 34, 34, 84, 84, 84, 53, 100, 68, 69, 70, 77, 63,
                                       58, 77, 75, 29, 29, 66, 56, 86, 75, 79, 60, 79, 69, 63,  61, 73, 68, 99, 69,

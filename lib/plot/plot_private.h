@@ -48,7 +48,8 @@ void sg_plot_final(double out[SG_STATISTICS], const struct sg_frame_label *label
 /* Sets the texts of an axis from the column that it names. The caller frees them, also after SG_ERR_MEMORY. */
 SG_CHECKED sg_status sg_plot_label(struct sg_axis *axis, const cJSON *document, struct sg_error *err);
 
-/* The heading of a column with its unit, malloc'ed; NULL = no memory. *formula <- its formula; "" = the name says it. */
+/* The heading of a column with its unit, malloc'ed; NULL = no memory. *formula <- its formula; "" = the name says
+ * it. */
 char *sg_plot_heading(const cJSON *document, const char *column, const char **formula);
 /* "×10⁻³". Returns out. */
 enum { SG_POWER_CHARS = 64 };

@@ -169,7 +169,8 @@ static void set_black(struct sg_style *style, size_t earlier) {
     set_dash(style, &baseline_dashes[earlier % BASELINE_DASHES]);
 }
 
-/* Of variants, for strong and for light hues, which must not become paler on white; parameters go from dark to light, because they have an order. */
+/* Of variants, for strong and for light hues, which must not become paler on white; parameters go from dark to light,
+ * because they have an order. */
 enum { SHADES = 4 };
 static const double shades[2][SHADES] = {{0, 0.35, -0.4, 0.15}, {0, -0.4, 0.2, -0.2}};
 

@@ -5,7 +5,8 @@
 
 #include "sg_plot.h"
 
-/* Okabe and Ito's colours without yellow, which cannot be seen on white, and two more; all differ for the colour-blind. */
+/* Okabe and Ito's colours without yellow, which cannot be seen on white, and two more; all differ for the
+ * colour-blind. */
 enum { SG_STYLE_HUES = 8 };
 
 /* Sets `style` of every entry of the legend. Entries that start with the same word and have the same compressor are of

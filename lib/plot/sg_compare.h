@@ -30,8 +30,8 @@ struct sg_comparison {
 /* a, b [n], n >= 1, finite. */
 struct sg_comparison sg_compare_pairs(const double *a, const double *b, size_t n);
 
-/* Compares two documents of sg_plot_parse. *out is a document of schema sparsebench-compare/1 (results/DEFINITIONS.md), which
- * the caller deletes. */
+/* Compares two documents of sg_plot_parse. *out is a document of schema sparsebench-compare/1 (results/DEFINITIONS.md),
+ * which the caller deletes. */
 SG_CHECKED sg_status sg_compare(cJSON **out, const cJSON *a, const cJSON *b, struct sg_error *err);
 
 /* Reads two files and compares them by sg_compare. */

@@ -189,7 +189,8 @@ struct sg_page_result {
 enum { SG_PAGE_RESULTS = 64 };
 
 /* Writes one page in HTML that needs no other file, with a section for each result [n], n >= 1. It holds the documents
- * as JSON. Results of kernels may be among them. SG_ERR_ARGUMENT: an unknown column or panel. Errors of output are reported through ferror(out). */
+ * as JSON. Results of kernels may be among them. SG_ERR_ARGUMENT: an unknown column or panel. Errors of output are
+ * reported through ferror(out). */
 SG_CHECKED sg_status sg_page_write(FILE *out, const struct sg_page_result *result, size_t n,
                                    const struct sg_plot_select *select, struct sg_plot_notes *notes,
                                    struct sg_error *err);

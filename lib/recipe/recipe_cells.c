@@ -89,8 +89,9 @@ static bool choose_entry(const struct list *from, size_t at, char **label, struc
     return true;
 }
 
-/* Chooses the entries of the lists in run->resolved at this turn, those of the method's parameters first and the last varying
- * fastest, and completes label, base and swept by them. *past: there are no more turns, and all is as it was. */
+/* Chooses the entries of the lists in run->resolved at this turn, those of the method's parameters first and the last
+ * varying fastest, and completes label, base and swept by them. *past: there are no more turns, and all is as it
+ * was. */
 static bool choose_run(struct sg_run_choice *run, size_t turn, bool *past) {
     struct list list[LISTS];
     size_t at[LISTS];

@@ -1,5 +1,5 @@
-/* recipe_compressors.c: the table of all compressors for --help-compressors: what each promises, and what it costs on an
- * example. */
+/* recipe_compressors.c: the table of all compressors for --help-compressors: what each promises, and what it costs on
+ * an example. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* recipe_internal.h: what the files of lib/recipe share.
  *
  * A read goes text -> raw tree (sg_node_read) -> --set (recipe_override.c) -> resolved tree (recipe_check.c against the
- * rows of recipe_schema.c) -> rules that span several keys (recipe_cross_checks.c). Everything wrong with the content is noted
- * in one sg_problems and the reading goes on; a `false` return means out of memory and nothing else. */
+ * rows of recipe_schema.c) -> rules that span several keys (recipe_cross_checks.c). Everything wrong with the content
+ * is noted in one sg_problems and the reading goes on; a `false` return means out of memory and nothing else. */
 #ifndef RECIPE_INTERNAL_H
 #define RECIPE_INTERNAL_H
 
@@ -119,8 +119,8 @@ bool sg_row_in(const struct sg_schema_row *row, const char *section);
 const char *sg_row_key(const struct sg_schema_row *row);
 /* Section with the keys of a MAP row. */
 void sg_row_section(const struct sg_schema_row *row, char out[64]);
-/* The i-th row that a value of a type between KIND and OVERLAP can name, with the parameters that are keys beside the name;
- * a task has other ones. Past the end its name is NULL. */
+/* The i-th row that a value of a type between KIND and OVERLAP can name, with the parameters that are keys beside the
+ * name; a task has other ones. Past the end its name is NULL. */
 struct sg_row sg_variant_at(enum sg_value_type type, size_t i);
 /* The name of the variant that `word`, which may be another spelling of the name, denotes. NULL = unknown. */
 const char *sg_variant_name(enum sg_value_type type, const char *word);

@@ -1,4 +1,5 @@
-/* recipe_reference.c: prints the reference of all keys from the schema rows, in Markdown that reads well on a terminal. */
+/* recipe_reference.c: prints the reference of all keys from the schema rows, in Markdown that reads well on a
+ * terminal. */
 #include <math.h>
 #include <string.h>
 

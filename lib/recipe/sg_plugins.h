@@ -24,9 +24,9 @@ const char *sg_plugin_path(size_t i);
  * change was undone. Call it until it returns false. */
 bool sg_plugin_warning(char out[SG_PLUGIN_WARNING], size_t *next);
 
-/* The identity of the code that runs a cell: that of the program for its task (sg_version_identity), followed by '+' and 12
- * digits of a hash of the plug-ins that have the cell's compressor, code or feedback rule, if there are any. A finished cell
- * is reused only by a program of the same identity. Returns out. */
+/* The identity of the code that runs a cell: that of the program for its task (sg_version_identity), followed by '+'
+ * and 12 digits of a hash of the plug-ins that have the cell's compressor, code or feedback rule, if there are any. A
+ * finished cell is reused only by a program of the same identity. Returns out. */
 enum { SG_CELL_IDENTITY = 64 };
 const char *sg_cell_identity(char out[SG_CELL_IDENTITY], const struct sg_cell *cell);
 

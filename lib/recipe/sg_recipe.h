@@ -24,7 +24,8 @@ extern "C" {
 
 /* The resolved tree has every key of the schema, in the normal form below; values keep the recipe's positions.
  *   task            kind, then every key of that kind; "start.offset-from-optimum" is a map `start` in `task`
- *   error-feedback  always the map {form, decay} and the form's own keys; in a method null unless the method overrides it
+ *   error-feedback  always the map {form, decay} and the form's own keys; in a method null unless the method overrides
+ *   it
  *   message         always the map {encoding, values}; in a method null unless the method overrides it
  *   seeds           always the list of numbers
  *   methods         the compressor's parameters stand beside name and compressor. Each is a NUMBER, a STRING (an

@@ -6,13 +6,13 @@
  *        and, if the run uses plug-ins, "plugins":[{"file","sha256"}] in "program"
  *    "dataset":{…},"constants":{…},"columns":[…],"units":{…},"layers":null|[{"name","elements"}]}
  *   {"record":"step","step":10,"epoch":0.03,"bits":640,…}        keys = columns, always all of them; with record.layers
- *    also "layers":null|{"entries":[…],"error_norm":[…],"error_max":[…],"mode":null|[…]}, which with record.workers has
- *    "workers":[[…],…], too: the entries of each layer that each worker sent
+ *    also "layers":null|{"entries":[…],"error_norm":[…],"error_max":[…],"mode":null|[…]}, which with record.workers
+ *    has "workers":[[…],…], too: the entries of each layer that each worker sent
  *   {"record":"run","started_at":…,"elapsed_s":…,"setup_s":…,"phase_s":null|{"gradient","compression",
  *    "exchange","update"},"ranks":…,"threads":…,"device":…,"kernels":…,
  *    "recipe":{"path","sha256","set":["workers=4"]},"dataset_path":…,"host":{…},"libraries":{…},"planned_steps":…,
- *    "steps_per_epoch":…,"segments":[{"from_step","to_step","started_at","elapsed_s","host","device","processor","cuda",
- *    "kernels","ranks","threads"}],"sha256":…}: a segment is what one process did of the run, the last one is this; the
+ *    "steps_per_epoch":…,"segments":[{"from_step","to_step","started_at","elapsed_s","host","device","processor",
+ *    "cuda","kernels","ranks","threads"}],"sha256":…}: a segment is what one process did of the run, the last one is this; the
  *    checksum is that of the file without this last member, and series of older programs have none
  *   {"record":"end","status":"ok"|"diverged"|"interrupted"|"failed","message":null,"steps":3000,"parameters_sha256":…}
  *    and, if a compressor left its class, "warnings":[{"kind","step","layer","value","sigma","text"}]

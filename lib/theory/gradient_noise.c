@@ -25,8 +25,8 @@ static double square(const double *x, size_t d) {
     return sum;
 }
 
-/* Draws the worker's gradients: mean [PARTS][d] and s^2. The worker's state is put back before every draw. `index` names
- * the point at `at`. */
+/* Draws the worker's gradients: mean [PARTS][d] and s^2. The worker's state is put back before every draw. `index`
+ * names the point at `at`. */
 static sg_status draw(double noise[PARTS], struct scratch *s, const struct sg_task_ops *ops, sg_task *task,
                       size_t worker, uint64_t at, size_t index, struct sg_error *err) {
     const struct sg_task_info *info = sg_task_info(task);

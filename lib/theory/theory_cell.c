@@ -1,5 +1,5 @@
-/* theory_cell.c: cells of a recipe at work in this process: trained and watched, or their methods played on vectors that
- * were recorded. */
+/* theory_cell.c: cells of a recipe at work in this process: trained and watched, or their methods played on vectors
+ * that were recorded. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* tune_advise_methods.c: the methods that --advise tries: the recipe's own, or a built-in list with a few settings each,
- * spread over the volume. */
+/* tune_advise_methods.c: the methods that --advise tries: the recipe's own, or a built-in list with a few settings
+ * each, spread over the volume. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

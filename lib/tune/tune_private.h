@@ -153,15 +153,15 @@ struct tune_found {
 SG_CHECKED sg_status tune_emit_recipe(char **out, const struct sg_tune *t, const struct tune_found *found,
                                       size_t n_methods, struct sg_error *err);
 
-/* *out <- the tree of the user's file without any --set, and with these changes, or NULL (sg_recipe_with); the caller clears
- * it, also after an error. */
+/* *out <- the tree of the user's file without any --set, and with these changes, or NULL (sg_recipe_with); the caller
+ * clears it, also after an error. */
 SG_CHECKED sg_status tune_recipe_written(struct sg_node *out, const struct sg_tune *t, const struct sg_node *changes,
                                          struct sg_error *err);
 /* Puts comments before a method, by tune_put_note. */
 typedef void tune_note_fn(FILE *out, const void *arg, size_t method);
 void tune_put_note(FILE *out, const char *format, ...) SG_PRINTF(2, 3);
-/* *out <- a changed tree of the recipe `from` as text: a line for each section, or for each entry of a list of sections,
- * after the comments at the top of that file. It fails if the text is not a valid recipe. */
+/* *out <- a changed tree of the recipe `from` as text: a line for each section, or for each entry of a list of
+ * sections, after the comments at the top of that file. It fails if the text is not a valid recipe. */
 SG_CHECKED sg_status tune_recipe_text(char **out, const struct sg_recipe *from, const struct sg_node *written,
                                       tune_note_fn *note, const void *arg, struct sg_error *err);
 

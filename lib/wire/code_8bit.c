@@ -1,8 +1,8 @@
-/* code_8bit.c: numbers as a sign and the nearest of 128 fractions of their part's largest magnitude (8-bit approximation
- * with a dynamic tree, Dettmers, ICLR 2016).
+/* code_8bit.c: numbers as a sign and the nearest of 128 fractions of their part's largest magnitude (8-bit
+ * approximation with a dynamic tree, Dettmers, ICLR 2016).
  *
- * Six decades share the fractions, and the decade from 10^(j-6) on has 2^j cells of equal width in its first half, from 1
- * to 4.5, and as many in its second, from 4.5 to 10. A fraction is the middle of a cell. There is one more before the
+ * Six decades share the fractions, and the decade from 10^(j-6) on has 2^j cells of equal width in its first half, from
+ * 1 to 4.5, and as many in its second, from 4.5 to 10. A fraction is the middle of a cell. There is one more before the
  * first, and one behind the last. No fraction is 0, so a part is 0 only as a whole.
  *
  * The layout is that of wire_buckets.h. The setting is 8, and the scalar of a part its largest magnitude. A field has 7

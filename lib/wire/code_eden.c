@@ -1,16 +1,16 @@
 /* code_eden.c: numbers of a block rotated at random, which makes them nearly normal, and rounded to the best levels for
  * normal numbers: DRIVE (Vargaftik et al., NeurIPS 2021) with 1 bit, EDEN (Vargaftik et al., ICML 2022) with 2 and 3.
  *
- * A block has B numbers, a power of two; the last one of a part is filled up with zeros to the next power of two n'. With
- * random signs D and the Walsh-Hadamard matrix H it is rotated to y = H D x / sqrt(n'). y_i sqrt(n') / |y| becomes the
- * nearest of 2^b levels c_i, those of Lloyd and Max for normal numbers. What is read back is D H (S c) / sqrt(n'), where S
- * is |y|^2 / <c, y>, or with `least-error` <c, y> / <c, c>. With the first S, the mean over all rotations would be x; these
- * ones are nearly as good. The second S has the least error |x - C(x)|.
+ * A block has B numbers, a power of two; the last one of a part is filled up with zeros to the next power of two n'.
+ * With random signs D and the Walsh-Hadamard matrix H it is rotated to y = H D x / sqrt(n'). y_i sqrt(n') / |y| becomes
+ * the nearest of 2^b levels c_i, those of Lloyd and Max for normal numbers. What is read back is D H (S c) / sqrt(n'),
+ * where S is |y|^2 / <c, y>, or with `least-error` <c, y> / <c, c>. With the first S, the mean over all rotations would
+ * be x; these ones are nearly as good. The second S has the least error |x - C(x)|.
  *
- * The layout is that of wire_buckets.h, and the setting of a part is b. The scalar of a block is S. There is a field for every
- * number that a block was filled up to: the number of |c_i| from below, and above it 1 if y_i < 0. In the place of the 8
- * bytes of zeros stands the seed of the signs: number i of the message has the sign - if the highest bit of draw i of the
- * stream (seed, SG_RNG_CODE, 0, 0) is 1. */
+ * The layout is that of wire_buckets.h, and the setting of a part is b. The scalar of a block is S. There is a field
+ * for every number that a block was filled up to: the number of |c_i| from below, and above it 1 if y_i < 0. In the
+ * place of the 8 bytes of zeros stands the seed of the signs: number i of the message has the sign - if the highest bit
+ * of draw i of the stream (seed, SG_RNG_CODE, 0, 0) is 1. */
 #include <float.h>
 #include <math.h>
 

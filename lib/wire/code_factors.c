@@ -1,13 +1,14 @@
-/* code_factors.c: matrices as sums of a few products of a column and a row, each layer with a rank of its own; what is no
- * matrix is written as floats.
+/* code_factors.c: matrices as sums of a few products of a column and a row, each layer with a rank of its own; what is
+ * no matrix is written as floats.
  *
  *     bytes 0 .. 3       parts
  *     12 bytes a part    how many numbers it has, its rows (0: it is no matrix), its rank r
- *     each part          no matrix: its numbers, 4 bytes each; else r columns of as many floats as it has rows, and then
+ *     each part          no matrix: its numbers, 4 bytes each; else r columns of as many floats as it has rows, and
+ *     then
  *                        r rows of as many floats as it has columns
  *
- * Number j of a matrix of c columns is the sum over its products i, in this order and in double, of element j / c of column
- * i times element j % c of row i, rounded to a float. All integers and floats are little-endian. */
+ * Number j of a matrix of c columns is the sum over its products i, in this order and in double, of element j / c of
+ * column i times element j % c of row i, rounded to a float. All integers and floats are little-endian. */
 #include <float.h>
 #include <math.h>
 

@@ -1,11 +1,13 @@
 /* code_grid.c: numbers as whole multiples of a fixed step (Gupta et al., ICML 2015).
  *
- * x becomes q steps of the size D: the nearest ones, ties to even, or with `stochastic` one of the two around x at random,
- * so that what is read back is x in expectation. q has b bits. Where |x| is above 2^(b-1) - 1 steps, and where q D would be
- * no float, x is sent as it is. So no error is above D, or D / 2 without `stochastic`. With D = 0 all is sent as it is.
+ * x becomes q steps of the size D: the nearest ones, ties to even, or with `stochastic` one of the two around x at
+ * random, so that what is read back is x in expectation. q has b bits. Where |x| is above 2^(b-1) - 1 steps, and where
+ * q D would be no float, x is sent as it is. So no error is above D, or D / 2 without `stochastic`. With D = 0 all is
+ * sent as it is.
  *
- * The layout is that of wire_buckets.h, and the setting of a part is b. The scalar of a part is its step. A field is q in two's
- * complement; -2^(b-1) says that the number is sent as it is. Such numbers stand in the place of the 8 bytes of zeros:
+ * The layout is that of wire_buckets.h, and the setting of a part is b. The scalar of a part is its step. A field is q
+ * in two's complement; -2^(b-1) says that the number is sent as it is. Such numbers stand in the place of the 8 bytes
+ * of zeros:
  *
  *     8 bytes each      its place among all numbers of the message, ascending, and the number as a float
  *     8 bytes           how many these are */

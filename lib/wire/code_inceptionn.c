@@ -1,11 +1,13 @@
-/* code_inceptionn.c: numbers as whole multiples of a step in 0, 8 or 16 bits, and large ones in 32 as they are (INCEPTIONN, Li
- * et al., MICRO 2018).
+/* code_inceptionn.c: numbers as whole multiples of a step in 0, 8 or 16 bits, and large ones in 32 as they are
+ * (INCEPTIONN, Li et al., MICRO 2018).
  *
- * The step is twice the error bound, and x becomes the nearest multiple q of it, ties to even. A tag of 2 bits says in how
- * many bits q is written: 0 if q is 0, 8 up to 127, 16 up to 32767, and 32 for x itself beyond.
+ * The step is twice the error bound, and x becomes the nearest multiple q of it, ties to even. A tag of 2 bits says in
+ * how many bits q is written: 0 if q is 0, 8 up to 127, 16 up to 32767, and 32 for x itself beyond.
  *
  *     bytes 0 .. 3          the step, a float, finite and at least 0
- *     a quarter byte each   the tags of the numbers: 0, 1, 2, 3 for 0, 8, 16, 32 bits; the unused ones of the last byte are 0
+ *     a quarter byte each   the tags of the numbers: 0, 1, 2, 3 for 0, 8, 16, 32 bits; the unused ones of the last byte
+ *     are
+ *     0
  *     8 bytes for each 1024 numbers    where the first of them begins, counted from where the very first does
  *     0, 1, 2 or 4 bytes each          q in two's complement, which is not the least of its bits, or x as a float
  *

@@ -5,8 +5,8 @@
  *
  * Both round to the nearest (int-block ties to even, minmax up), or with `stochastic` at random without bias.
  *
- * The layout is that of wire_buckets.h, and the setting of a part is b. The scalars of a bucket are the unit, or the least
- * and the largest number. A field is q in two's complement, where -2^(b-1) does not occur, or l. */
+ * The layout is that of wire_buckets.h, and the setting of a part is b. The scalars of a bucket are the unit, or the
+ * least and the largest number. A field is q in two's complement, where -2^(b-1) does not occur, or l. */
 #include <math.h>
 
 #include "wire_buckets.h"

@@ -1,11 +1,11 @@
-/* code_quantile.c: numbers as the mean of the 64th of their bucket that they are in (SketchML, Jiang et al., SIGMOD 2018, as
- * GRACE has it: without sketches of positions, by exact quantiles).
+/* code_quantile.c: numbers as the mean of the 64th of their bucket that they are in (SketchML, Jiang et al., SIGMOD
+ * 2018, as GRACE has it: without sketches of positions, by exact quantiles).
  *
- * The edges of a bucket of c numbers are its quantiles k / 64, k = 1 .. 63: with the numbers in ascending order, that at the
- * place (c - 1) k / 64, between two of them linearly. A number is in bin k if k edges are not above it.
+ * The edges of a bucket of c numbers are its quantiles k / 64, k = 1 .. 63: with the numbers in ascending order, that
+ * at the place (c - 1) k / 64, between two of them linearly. A number is in bin k if k edges are not above it.
  *
- * The layout is that of wire_buckets.h. The setting is 6, the scalars of a bucket are the means of its bins, 0 for an empty
- * one, and a field is the bin. */
+ * The layout is that of wire_buckets.h. The setting is 6, the scalars of a bucket are the means of its bins, 0 for an
+ * empty one, and a field is the bin. */
 #include <math.h>
 #include <stdlib.h>
 

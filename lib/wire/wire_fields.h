@@ -2,9 +2,9 @@
  * lib/FORMATS.md has every bit.
  *
  * Scalars stay as they are. Fields become integers, 0 for the number 0 and small ones for small numbers. Each part has
- * them in the way that takes the fewest bits: as the fields they were; every integer in a prefix code made for the part;
- * or where many are 0, the lengths of the runs of zeros and the integers between them, both in prefix codes or, as QSGD's
- * publication has them, in Elias' gamma code, which needs no description. */
+ * them in the way that takes the fewest bits: as the fields they were; every integer in a prefix code made for the
+ * part; or where many are 0, the lengths of the runs of zeros and the integers between them, both in prefix codes or,
+ * as QSGD's publication has them, in Elias' gamma code, which needs no description. */
 #ifndef WIRE_FIELDS_H
 #define WIRE_FIELDS_H
 

@@ -1,5 +1,5 @@
-/* wire_prefix.h: prefix codes for integers, of which each message has its own, and the streams of bits that they are read
- * from.
+/* wire_prefix.h: prefix codes for integers, of which each message has its own, and the streams of bits that they are
+ * read from.
  *
  * An integer is a symbol and some low bits. Below 2^direct the integer is the symbol. From there on 2^cut symbols share
  * the integers of the same bit length, and the bits below those that name the symbol are the low bits. */

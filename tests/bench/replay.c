@@ -1,6 +1,7 @@
-/* How fast the task `recorded` reads gradients, beside two limits of the same run: reading the file by read(2); and `e += g`,
- * which is the least that error feedback does with a gradient. usage: replay FOLDER [ELEMENTS STEPS ROUNDS]
- * It writes files of STEPS gradients into FOLDER and removes them. All of them are in the page cache, so no disk is timed. */
+/* How fast the task `recorded` reads gradients, beside two limits of the same run: reading the file by read(2); and `e
+ * += g`, which is the least that error feedback does with a gradient. usage: replay FOLDER [ELEMENTS STEPS ROUNDS]
+ * It writes files of STEPS gradients into FOLDER and removes them. All of them are in the page cache, so no disk is
+ * timed. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

@@ -96,7 +96,10 @@ size_t torch_products(const sg_rival_call &c, size_t layer, Out) {
 const struct {
     const char *name;
     size_t (*run)(const sg_rival_call &c, size_t layer, Out out);
-} rivals[] = {{"nth-element", nth_element}, {"torch-topk", torch_topk}, {"torch-threshold", torch_threshold}, {"torch-products", torch_products}};
+} rivals[] = {{"nth-element", nth_element},
+              {"torch-topk", torch_topk},
+              {"torch-threshold", torch_threshold},
+              {"torch-products", torch_products}};
 
 } // namespace
 

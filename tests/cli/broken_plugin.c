@@ -1,4 +1,5 @@
-/* broken_plugin.c: a plug-in whose compressors each break one promise, named by the property that must be seen to fail. */
+/* broken_plugin.c: a plug-in whose compressors each break one promise, named by the property that must be seen to
+ * fail. */
 #include <math.h>
 #include <sg_compressor_plugin.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  *     library_reference WORKERS STEPS TEXT SIZE:ROWS... <gradients >out
  *
  * gradients: float32 [STEPS][WORKERS][d]. out: for each step the number of its rounds in 8 bytes; for each round and
- * each worker the message as a trainer sends it, behind its length in 8 bytes; and the sum [d]. At the end the residuals
- * [WORKERS][d]. */
+ * each worker the message as a trainer sends it, behind its length in 8 bytes; and the sum [d]. At the end the
+ * residuals [WORKERS][d]. */
 #define SPARSEGRAD_UNSTABLE
 #include <sg_wire.h>
 #include <sparsegrad.h>

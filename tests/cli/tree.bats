@@ -311,3 +311,10 @@ C
     run -1 bash -c "cd '$ROOT' && grep -nIE '/root/|/home/[a-z]' $(sources | grep -vx tests/cli/tree.bats | tr '\n' ' ')"
     [ -z "$output" ]
 }
+
+@test "no line of a source is wider than 120 columns" {
+    (cd "$ROOT" && sources | grep -E '\.(c|h|cpp|cu|cuh)$' | grep -v '^tests/golden/' >"$BATS_TEST_TMPDIR/files")
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/files")" -gt 400 ]
+    cd "$ROOT" && LC_ALL=C.UTF-8 run -123 xargs -d '\n' -a "$BATS_TEST_TMPDIR/files" grep -HnE '^.{121}'
+    [ -z "$output" ]
+}

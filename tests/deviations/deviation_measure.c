@@ -1,8 +1,8 @@
 /* deviation_measure.c: what a setting of a compressor loses, on a gradient that is the same everywhere: in single
  * steps, each with an empty residual, and of all that came in over a sequence of steps with residuals.
  *
- * The gradient has a matrix of 48 x 80 with heavy tails around two outer products that all workers share, one of 40 x 25
- * that is smaller and normal, and a vector of 100 numbers below 0. */
+ * The gradient has a matrix of 48 x 80 with heavy tails around two outer products that all workers share, one of 40 x
+ * 25 that is smaller and normal, and a vector of 100 numbers below 0. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* deviations.h: where released code does something else than its publication, which setting does the same here, and what
- * that costs on an example. */
+/* deviations.h: where released code does something else than its publication, which setting does the same here, and
+ * what that costs on an example. */
 #ifndef DEVIATIONS_H
 #define DEVIATIONS_H
 
@@ -36,8 +36,8 @@ struct deviation_left_out {
 };
 const struct deviation_left_out *deviation_left_out_at(size_t i);
 
-/* Over the steps of the example, at each of which every worker compresses the same gradient with an empty residual: p is
- * the mean gradient, C the mean of what was sent. */
+/* Over the steps of the example, at each of which every worker compresses the same gradient with an empty residual: p
+ * is the mean gradient, C the mean of what was sent. */
 struct deviation_measure {
     double error;             /* mean of |C - p|^2 / |p|^2 */
     double systematic;        /* the same of the mean of C over the steps, without what is left of its draws */

@@ -1,15 +1,16 @@
 /* cuda_runtime.h: as much of CUDA as kernels/cuda uses, on the host, so that the kernels' logic is tested without a
  * device: compile the .cu files as C++ with this directory in front.
  *
- * Every CUDA thread is a fiber. They run one at a time, in an order that changes from launch to launch, and switch where
- * threads wait for each other: at warp collectives, __syncthreads and __nanosleep. All blocks of a cooperative launch are
- * alive at once. New memory is filled with rubbish. A collective that not all lanes reach, or that they reach by
- * different calls, ends the program. Not found here: missing fences, races between the points where fibers switch.
+ * Every CUDA thread is a fiber. They run one at a time, in an order that changes from launch to launch, and switch
+ * where threads wait for each other: at warp collectives, __syncthreads and __nanosleep. All blocks of a cooperative
+ * launch are alive at once. New memory is filled with rubbish. A collective that not all lanes reach, or that they
+ * reach by different calls, ends the program. Not found here: missing fences, races between the points where fibers
+ * switch.
  *
- * Only kernels and copies may touch the device's memory: a host that reads or writes there ends the program, and so does
- * whoever goes beyond the pages of an allocation. Copies between pinned memory and the device are under way until the host
- * waits: what comes from the device is not there before, and memory that a copy still reads must not change. Waits are
- * counted. */
+ * Only kernels and copies may touch the device's memory: a host that reads or writes there ends the program, and so
+ * does whoever goes beyond the pages of an allocation. Copies between pinned memory and the device are under way until
+ * the host waits: what comes from the device is not there before, and memory that a copy still reads must not change.
+ * Waits are counted. */
 #ifndef EMULATION_CUDA_RUNTIME_H
 #define EMULATION_CUDA_RUNTIME_H
 

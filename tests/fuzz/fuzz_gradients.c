@@ -1,4 +1,5 @@
-/* Gradients from hostile .npy and .safetensors files: what is accepted has the shape that it says, and is read whole. */
+/* Gradients from hostile .npy and .safetensors files: what is accepted has the shape that it says, and is read
+ * whole. */
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>

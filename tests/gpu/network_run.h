@@ -1,5 +1,5 @@
-/* network_run.h: a small network trained on a GPU: twice the same bytes, and close to the CPU. Where the GPU is emulated,
- * libtorch computes on the CPU next to vectors that go through the CUDA table: the CPU's bytes. */
+/* network_run.h: a small network trained on a GPU: twice the same bytes, and close to the CPU. Where the GPU is
+ * emulated, libtorch computes on the CPU next to vectors that go through the CUDA table: the CPU's bytes. */
 #ifndef NETWORK_RUN_H
 #define NETWORK_RUN_H
 
@@ -12,16 +12,17 @@
 #include "sg_result.h"
 #include "sg_tensor.h"
 
-/* What to train: a recipe of 4 steps, all recorded, with 2 workers, and its methods, the first one without compression. */
+/* What to train: a recipe of 4 steps, all recorded, with 2 workers, and its methods, the first one without
+ * compression. */
 struct network {
     const struct sg_task_ops *ops;
     const char *text;
     const char *method[3];
     const char *test_loss; /* a series that is to be as close to the CPU's as train_loss; NULL = none */
-    /* How far losses may be from the CPU's, relative to the largest. A GPU adds in another order, and cuDNN may convolve by
-     * Winograd's algorithm, so that outputs of a layer are some 1e-5 of their root mean square off. Noise of 1e-5 and
-     * 1e-4 put on all outputs of layers, on a CPU, moved losses by 1e-3 and 1.3e-3 (cnn), and by less than 2e-6 (lm,
-     * ncf), with the few entries that change sides of a threshold. */
+    /* How far losses may be from the CPU's, relative to the largest. A GPU adds in another order, and cuDNN may
+     * convolve by Winograd's algorithm, so that outputs of a layer are some 1e-5 of their root mean square off. Noise
+     * of 1e-5 and 1e-4 put on all outputs of layers, on a CPU, moved losses by 1e-3 and 1.3e-3 (cnn), and by less than
+     * 2e-6 (lm, ncf), with the few entries that change sides of a threshold. */
     double bound;
     bool clips; /* each gradient waits for its norm */
 };
@@ -128,9 +129,9 @@ static void test_resume(const char *method) {
     sg_run_free(&run);
 }
 
-/* A step that is not recorded, with the total error: every worker's message is waited for once, because how many entries
- * it has decides what follows. All else that the host learns comes with these waits, and the last residual's norm with
- * one more. */
+/* A step that is not recorded, with the total error: every worker's message is waited for once, because how many
+ * entries it has decides what follows. All else that the host learns comes with these waits, and the last residual's
+ * norm with one more. */
 static void test_waits(const char *method) {
     const bool keeps = strcmp(method, network.method[0]) != 0;
     const unsigned long expected = (unsigned long)(WORKERS + (network.clips ? WORKERS : 0) + keeps);

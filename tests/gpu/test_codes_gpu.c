@@ -50,7 +50,7 @@ static size_t cut(size_t part[MOST_PARTS], size_t n, unsigned kind, sg_rng *rng)
     return parts;
 }
 
-/* ---- one message -------------------------------------------------------------------------------------------------- */
+/* ---- one message ------------------------------------------------------------------------------------------------- */
 
 static struct {
     float value[MOST], want[MOST], got[MOST];
@@ -113,7 +113,7 @@ static bool same(const struct sg_code *code, const struct sg_numbers *host) {
            reads(&sent, (struct sg_sink){.kind = SG_SINK_DIFFERENCE, .value = m.value, .index = m.index});
 }
 
-/* ---- tests -------------------------------------------------------------------------------------------------------- */
+/* ---- tests ------------------------------------------------------------------------------------------------------- */
 
 #if defined(__SANITIZE_ADDRESS__) /* which the emulation's threads are slow with */
 static const size_t size[] = {0, 1, 9, 33, 1025};

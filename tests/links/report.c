@@ -1,9 +1,9 @@
 /* report.c: what tests/links/run measured, beside the model of lib/net. usage: report FOLDER OUTPUT.json
  *
  * FOLDER has what measure and sparsetrain wrote: pair-RATE.json, shift-RATE-RANKS.json, exchange-RATE-RANKS.json,
- * open-mpi-RATE-RANKS.json and, with Open MPI's own flags, default-RATE-RANKS.json; RATE in Mbit/s, and train-LINK-RANKS-METHOD.json, LINK such a RATE, `free` for links that
- * are not shaped, or `memory` for shared memory in their place. Files that are missing are left out. Everything
- * modelled stands under a name that says so. */
+ * open-mpi-RATE-RANKS.json and, with Open MPI's own flags, default-RATE-RANKS.json; RATE in Mbit/s, and
+ * train-LINK-RANKS-METHOD.json, LINK such a RATE, `free` for links that are not shaped, or `memory` for shared memory
+ * in their place. Files that are missing are left out. Everything modelled stands under a name that says so. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

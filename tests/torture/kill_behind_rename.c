@@ -1,4 +1,5 @@
-/* kill_behind_rename.c: preloaded, it kills the process right behind its DIE_AT-th rename: a checkpoint got its name. */
+/* kill_behind_rename.c: preloaded, it kills the process right behind its DIE_AT-th rename: a checkpoint got its
+ * name. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>

@@ -1,9 +1,12 @@
-/* twin.c: what methods of the library make of vectors, as text for the independent twins in Python beside it. Floats are
- * printed as the 8 hexadecimal digits of their bits.
+/* twin.c: what methods of the library make of vectors, as text for the independent twins in Python beside it. Floats
+ * are printed as the 8 hexadecimal digits of their bits.
  *
  *     twin qsgd      lines: case LEVELS BUCKET MAX-NORM STEP SIZE…; then p, data, e of worker 5 with seed 77
  *     twin fields    a line for each message in fewer bits: CODE, its data, its numbers in fewer bits
- *     twin powersgd  lines: case RANK LOCAL RELEASED WORKERS SEED ROWS×COLUMNS…; then for each step g of every worker, sum, and e
+ *     twin powersgd  lines: case RANK LOCAL RELEASED WORKERS SEED ROWS×COLUMNS…; then for each step g of every worker,
+ *     sum,
+ *     and
+ *     e
  *                    of every worker */
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
-/* lockstep.h: training steps of a network beside PyTorch's, of which tests/golden/lockstep.py writes the golden values. The
- * trainer runs as it does in sparsetrain; only the first weights are the test's. A golden header comes before this one. */
+/* lockstep.h: training steps of a network beside PyTorch's, of which tests/golden/lockstep.py writes the golden values.
+ * The trainer runs as it does in sparsetrain; only the first weights are the test's. A golden header comes before this
+ * one. */
 #ifndef LOCKSTEP_H
 #define LOCKSTEP_H
 
@@ -16,9 +17,9 @@
 #include "train_once.h"
 
 /* Only rounding may differ. The golden values are in double precision, and golden_apart is how far PyTorch's own single
- * precision is from them: about 1e-7. Other versions of libtorch and other processors round elsewhere, so this many times
- * as much is allowed. To send another entry, rounding would have to be hundreds of times golden_apart: all counts must be
- * equal. */
+ * precision is from them: about 1e-7. Other versions of libtorch and other processors round elsewhere, so this many
+ * times as much is allowed. To send another entry, rounding would have to be hundreds of times golden_apart: all counts
+ * must be equal. */
 enum { LOCKSTEP_TIMES = 16 };
 
 enum { LOSS, ERROR, WEIGHTS, DISTANCES };

@@ -8,8 +8,8 @@
 
 #include "sg_verify.h"
 
-/* Opens a method. What the configuration leaves out: one worker, one thread, error feedback of the form `gradient`. NULL =
- * it was refused: *err says why; with err NULL the test's output does. */
+/* Opens a method. What the configuration leaves out: one worker, one thread, error feedback of the form `gradient`.
+ * NULL = it was refused: *err says why; with err NULL the test's output does. */
 __attribute__((unused)) static sg_method *open_method(struct sg_method_config config, struct sg_error *err) {
     struct sg_error own;
     struct sg_error *why = err ? err : &own;

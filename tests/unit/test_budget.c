@@ -29,8 +29,9 @@ static double grows(double x) {
     return 0.5 + 2 * x;
 }
 
-/* Share of the budget that is left to the last of `steps` steps of a world with scale^2 world(x) / lambda^2 entries a step,
- * in bursts of `burst` entries on average (0 = smooth). *held: share of the steps that lambda was not changed at. */
+/* Share of the budget that is left to the last of `steps` steps of a world with scale^2 world(x) / lambda^2 entries a
+ * step, in bursts of `burst` entries on average (0 = smooth). *held: share of the steps that lambda was not changed
+ * at. */
 static double leave(double (*world)(double), double scale, double all, uint64_t steps, double burst, double *held) {
     struct sg_threshold_budget b = {.lambda = INFINITY, .rate = NAN};
     sg_rng r = sg_rng_open(7, SG_RNG_TEST, 0, 0);
@@ -129,7 +130,8 @@ static void see_threshold(void *of) {
     seen->threshold = !isnan(sg_method_threshold(seen->m));
 }
 
-/* One step; drift: all elements of a worker grow alike, so that they come to lambda together: the worst bursts there are.
+/* One step; drift: all elements of a worker grow alike, so that they come to lambda together: the worst bursts there
+ * are.
  * *seen <- what it sent. */
 static bool step(sg_method *m, float (*e)[D], uint64_t t, double gamma, bool drift, struct seen *seen) {
     float g[WORKERS][D], sum[D], *to = sum;
@@ -312,8 +314,8 @@ static void bits(const char *name, double share) {
     config.controller_param = (const double[]){share, 0};
     m = open_method(config, &err);
     const bool counts = !(ops->traits & SG_TRAIT_DENSE);
-    ok((m != NULL) == counts && (counts || strstr(err.msg, "with 'bits: 1'")),
-       "%s: a budget of entries is %s", name, counts ? "another" : err.msg);
+    ok((m != NULL) == counts && (counts || strstr(err.msg, "with 'bits: 1'")), "%s: a budget of entries is %s", name,
+       counts ? "another" : err.msg);
     sg_method_close(m);
 }
 

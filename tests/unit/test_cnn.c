@@ -1,8 +1,9 @@
-/* The convolutional networks: their sizes, and PyTorch's outputs, gradients and statistics (tests/golden/cnn_golden.py).
+/* The convolutional networks: their sizes, and PyTorch's outputs, gradients and statistics
+ * (tests/golden/cnn_golden.py).
  *
  * Errors are relative. Of a vector of which the golden file has the length and random projections: the root mean square
- * of the projections' differences, and the difference of the lengths, over the length. A convolution's bias in front of a
- * batch-norm has no gradient but rounding, so that a bias is measured together with its weight. */
+ * of the projections' differences, and the difference of the lengths, over the length. A convolution's bias in front of
+ * a batch-norm has no gradient but rounding, so that a bias is measured together with its weight. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,11 +13,11 @@
 #include "cnn_net.h"
 #include "tap.h"
 
-/* Of a single layer PyTorch's own single precision is off by up to 2e-5 of its double precision. Where rounding carries the
- * input of a ReLU over 0, a number more or fewer goes back through it: with the convolutions of a machine without AVX-512
- * the gradients of seresnet18 are off by 4e-5 together and 4e-3 in the bias of one layer. Between the windows of
- * GoogLeNet's max-pools there are always near ties that rounding decides, so that some gradients go another way: PyTorch's
- * own are off by 9e-3 together and 3e-2 in one layer. */
+/* Of a single layer PyTorch's own single precision is off by up to 2e-5 of its double precision. Where rounding carries
+ * the input of a ReLU over 0, a number more or fewer goes back through it: with the convolutions of a machine without
+ * AVX-512 the gradients of seresnet18 are off by 4e-5 together and 4e-3 in the bias of one layer. Between the windows
+ * of GoogLeNet's max-pools there are always near ties that rounding decides, so that some gradients go another way:
+ * PyTorch's own are off by 9e-3 together and 3e-2 in one layer. */
 struct tolerance {
     double forward, gradient, layer, later;
 };

@@ -1,5 +1,5 @@
-/* The inner loops of the codes (sg_codes.h) of every instruction set this machine has, against definitions written out here;
- * and whole codes, whose bytes and numbers are those of plain C. */
+/* The inner loops of the codes (sg_codes.h) of every instruction set this machine has, against definitions written out
+ * here; and whole codes, whose bytes and numbers are those of plain C. */
 #include "kernel_tables.h"
 #include "sg_codes.h"
 #include "sg_message.h"

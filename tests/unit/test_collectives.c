@@ -1,6 +1,7 @@
-/* Compressors whose sum is not that of the messages (clt-k, gtopk, ok-topk, demo): whole numbers are conserved exactly and others to
- * rounding, for any number of workers; the published feedback of gtopk loses what the tree drops; same bits for any split
- * of the workers over ranks and after a checkpoint; what ok-topk sends stays near k; demo's transform. */
+/* Compressors whose sum is not that of the messages (clt-k, gtopk, ok-topk, demo): whole numbers are conserved exactly
+ * and others to rounding, for any number of workers; the published feedback of gtopk loses what the tree drops; same
+ * bits for any split of the workers over ranks and after a checkpoint; what ok-topk sends stays near k; demo's
+ * transform. */
 #include <math.h>
 #include <string.h>
 

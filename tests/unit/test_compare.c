@@ -10,7 +10,8 @@
 #include "sg_stats.h"
 
 static void test_pairs(void) {
-    /* Differences 1, 2, 3: their mean is 2, their deviation 1, and Student's quantile for 2 degrees of freedom 4.303. */
+    /* Differences 1, 2, 3: their mean is 2, their deviation 1, and Student's quantile for 2 degrees of freedom
+     * 4.303. */
     const double a[] = {10, 20, 30}, b[] = {11, 22, 33}, far[] = {20, 31, 42};
     struct sg_comparison c = sg_compare_pairs(a, b, 3);
     ok(c.a == 20 && c.b == 22 && c.difference == 2 && fabs(c.half - 4.303 / sqrt(3)) < 1e-12, "means and interval");

@@ -259,8 +259,8 @@ static bool same_message(const struct sg_message *a, const struct sg_message *b,
            memcmp(a->layer_count, b->layer_count, n_layers * sizeof *a->layer_count) == 0;
 }
 
-/* A gradient of a few rows of 10, and of the last 100 elements: told or not told, the same messages and residuals in 300
- * steps, of a compressor that makes use of it, and of others in every form. */
+/* A gradient of a few rows of 10, and of the last 100 elements: told or not told, the same messages and residuals in
+ * 300 steps, of a compressor that makes use of it, and of others in every form. */
 static void test_touched(void) {
     static const struct {
         const char *compressor;

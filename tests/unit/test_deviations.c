@@ -43,7 +43,8 @@ static void test_row(const struct deviation *d) {
        "%s says where it was read, and fits into a table", d->released);
 }
 
-/* Each row of released code is measured against its publication's. A family of compressors may share what is tried once. */
+/* Each row of released code is measured against its publication's. A family of compressors may share what is tried
+ * once. */
 static void test_all_listed(void) {
     const struct sg_compressor_ops *ops;
     const struct deviation *d;

@@ -42,7 +42,8 @@ static void read_recipe(const char *rest) {
 }
 
 /* The run of cell i as sparsetrain would write it: at point p = 1..points, step 10 p, epoch p / 4,
- * error_norm = scale * seed * p, bits = 6930 p of A and 10 p of B, suboptimality = 2^-p, of B b_times as much. Constants: gamma = 5. */
+ * error_norm = scale * seed * p, bits = 6930 p of A and 10 p of B, suboptimality = 2^-p, of B b_times as much.
+ * Constants: gamma = 5. */
 static double b_times = 1;
 
 static void make_run(size_t i, int points, const char *status) {

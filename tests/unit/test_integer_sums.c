@@ -1,5 +1,5 @@
-/* Compressors whose workers' integers are added: SwitchML, IntSGD, Global-QSGD. The sum is within their promise of that of all
- * p, residuals hold what is missing, and the bits are the published ones. */
+/* Compressors whose workers' integers are added: SwitchML, IntSGD, Global-QSGD. The sum is within their promise of that
+ * of all p, residuals hold what is missing, and the bits are the published ones. */
 #include "method_case.h"
 #include "sg_drive.h"
 #include "tap.h"
@@ -95,8 +95,8 @@ static void test_nothing_is_lost(const struct setting *s) {
     sg_method_close(m);
 }
 
-/* The mean of the sum over many steps, each with other draws, within 5 standard deviations of the mean of DRAWS. A worker
- * rounds to multiples of `unit`; 0: not to multiples, so the deviation is that of what is drawn. */
+/* The mean of the sum over many steps, each with other draws, within 5 standard deviations of the mean of DRAWS. A
+ * worker rounds to multiples of `unit`; 0: not to multiples, so the deviation is that of what is drawn. */
 static void test_unbiased(const struct setting *s, double unit) {
     enum { DRAWS = 4096 };
     static double mean[D], squares[D];

@@ -1,5 +1,6 @@
 /* The code `levels` (QSGD): what is read back is one of the two levels around a number, right in the mean, with the
- * variance that the publication bounds; exact bits. And how the numbers of every code with levels travel in fewer bits. */
+ * variance that the publication bounds; exact bits. And how the numbers of every code with levels travel in fewer
+ * bits. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Ten training steps of the language model with error feedback beside PyTorch's (tests/golden/lm_steps_golden.py): none,
- * Top-k and hard-threshold, clipping, state carried from step to step, SGD with warm-up and decay. */
+/* Ten training steps of the language model with error feedback beside PyTorch's (tests/golden/lm_steps_golden.py):
+ * none, Top-k and hard-threshold, clipping, state carried from step to step, SGD with warm-up and decay. */
 #include "../golden/lm_steps_golden.h"
 #include "lockstep.h"
 

@@ -51,8 +51,8 @@ static void test_round_trip(void) {
     ok(sg_matrix_map(&b, cache("none", "key"), back, &err) == SG_ERR_MISSING, "an absent cache is missing");
 }
 
-/* Each byte of the file changed by one bit, in turn another of the eight. Only the four bytes of the version, 8 to 11, may
- * make it a whole file of another version. */
+/* Each byte of the file changed by one bit, in turn another of the eight. Only the four bytes of the version, 8 to 11,
+ * may make it a whole file of another version. */
 static size_t count_accepted(char *bytes, size_t length) {
     size_t accepted = 0;
     for (size_t at = 0; at < length; at++) {

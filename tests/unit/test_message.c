@@ -73,8 +73,8 @@ static void test_codes(void) {
     ok(!sg_code_find("fp64") && !sg_code_of(255), "no other codes");
 }
 
-/* Bytes cut off are refused. One bit wrong is refused, or gives finite numbers. The bytes lie in blocks of their own, so
- * that sanitizers see one too many. */
+/* Bytes cut off are refused. One bit wrong is refused, or gives finite numbers. The bytes lie in blocks of their own,
+ * so that sanitizers see one too many. */
 static void test_damage(const struct sg_code *code) {
     enum { FEW = 60 };
     float out[FEW];

@@ -191,8 +191,8 @@ static bool near(double a, double b) {
     return (isnan(a) && isnan(b)) || fabs(a - b) <= 1e-12 * (1 + fabs(b));
 }
 
-/* Workers apart: what worker j % 4 sent of coordinate j is n times the step of x, so what it lost is known. `declared` is
- * k of a relative method, or the negative lambda of an absolute one; NaN = no bound. */
+/* Workers apart: what worker j % 4 sent of coordinate j is n times the step of x, so what it lost is known. `declared`
+ * is k of a relative method, or the negative lambda of an absolute one; NaN = no bound. */
 static void test_by_hand(const char *method, const char *form, const char *scope, double declared) {
     const bool keeps = strcmp(form, "error-feedback=none") != 0, model = strcmp(scope, "scope=model") == 0;
     const size_t *offset = model ? one_layer : three_layers, layers = model ? 1 : 3;

@@ -199,9 +199,9 @@ static void in_chunks(struct run *r) {
     free(one);
 }
 
-/* What a GPU does, here: libtorch looks rows up in whole tables. In chunks of the same length it gives the bits of gathered
- * rows, but for the gradients of several chunks, which are added in another order. A whole batch in one chunk, with the same
- * masks, adds in yet another order; one mask of another example would be a thousand times as far off. */
+/* What a GPU does, here: libtorch looks rows up in whole tables. In chunks of the same length it gives the bits of
+ * gathered rows, but for the gradients of several chunks, which are added in another order. A whole batch in one chunk,
+ * with the same masks, adds in yet another order; one mask of another example would be a thousand times as far off. */
 static void in_whole_tables(struct run *r) {
     enum { MANY = NCF_CHUNK + 100 };
     static uint32_t user[MANY], item[MANY];
@@ -254,8 +254,8 @@ static void in_whole_tables(struct run *r) {
 
 extern const struct sg_task_ops sg_ncf_ops;
 
-/* One g that only goes back to 0 where the task touched it, one that is all cleared before: the same bits; and the rows of
- * no more users and items than the batch has. */
+/* One g that only goes back to 0 where the task touched it, one that is all cleared before: the same bits; and the rows
+ * of no more users and items than the batch has. */
 static void touched_rows(void) {
     enum { WORKERS = 2, BATCH = 40, WIDTH = 4 };
     struct sg_node key[] = {{.kind = SG_NODE_STRING, .key = "dataset", .string = "ml-100k-none"},

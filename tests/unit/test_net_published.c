@@ -235,9 +235,9 @@ static void test_powersgd(void) {
         (5.0 / 6) / (3.0 / 4), (7.0 / 8) / (5.0 / 6));
 }
 
-/* github.com/sands-lab/grace/issues/17: DGC in Python, tensor by tensor, with padded all-gathers, "about 5x slower" than
- * DistributedDataParallel. Machine and model are not said. The time of one operator from Python, 10 us, is assumed,
- * and so is a node of 8 V100: only the direction is a test. */
+/* github.com/sands-lab/grace/issues/17: DGC in Python, tensor by tensor, with padded all-gathers, "about 5x slower"
+ * than DistributedDataParallel. Machine and model are not said. The time of one operator from Python, 10 us, is
+ * assumed, and so is a node of 8 V100: only the direction is a test. */
 static void test_padded(void) {
     static struct net_model model;
     static double forward_s[512], code_s[512], dense[512 * 8], sparse[512 * 8], work[8 + 4 * 512];

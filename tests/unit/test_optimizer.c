@@ -1,5 +1,5 @@
-/* The optimizers of every kernel table against sequences computed by hand, in numbers that are exact in binary, and Adam against PyTorch's
- * (tests/golden/adam_golden.py). */
+/* The optimizers of every kernel table against sequences computed by hand, in numbers that are exact in binary, and
+ * Adam against PyTorch's (tests/golden/adam_golden.py). */
 #include "tap.h"
 
 #include <math.h>

@@ -212,7 +212,8 @@ enum { ALLOCATIONS_FAIL = 0 };
 enum { ALLOCATIONS_FAIL = 1 };
 #endif
 
-/* A document that lacks a key for want of memory is never written, nor is any other from then on. In a process of its own. */
+/* A document that lacks a key for want of memory is never written, nor is any other from then on. In a process of its
+ * own. */
 static int without_memory(void) {
     const size_t bytes = (size_t)1 << 28;
     char *big = malloc(bytes + 1);
@@ -327,7 +328,8 @@ static void test_runs(void) {
     }
 }
 
-/* Every single bit of a sealed series: a flipped one is seen, except where it turns the checksum's name into another. */
+/* Every single bit of a sealed series: a flipped one is seen, except where it turns the checksum's name into
+ * another. */
 static void test_seal(const char *folder) {
     static const char rows[] =
         "{\"record\":\"header\",\"schema\":\"sparsetrain/1\",\"cell_key\":\"k\",\"columns\":[\"loss\"]}\n"

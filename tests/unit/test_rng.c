@@ -176,7 +176,8 @@ static void test_subset(void) {
     }
 }
 
-/* A permutation without a table: all of 0..n-1, another one for another name; of small n each place is as likely as any. */
+/* A permutation without a table: all of 0..n-1, another one for another name; of small n each place is as likely as
+ * any. */
 static void test_shuffle(void) {
     static const uint64_t sizes[] = {1, 2, 3, 5, 16, 17, 1000, 65536, 65537};
     static bool seen[65537];

@@ -85,7 +85,8 @@ static size_t top1(const double *v, size_t begin, size_t end) {
     return best;
 }
 
-/* Top-1 of each layer, error feedback in the gradient form, weight decay, momentum: the rule of sg_optimizer.h as plain loops. */
+/* Top-1 of each layer, error feedback in the gradient form, weight decay, momentum: the rule of sg_optimizer.h as plain
+ * loops. */
 static void by_hand(double x[][D], double *error, int steps, double mu, double lookahead, double decay) {
     double e[WORKERS][D] = {{0}}, m[D] = {0};
     memcpy(x[0], spy.x[0], sizeof x[0]);

@@ -7,7 +7,7 @@
 
 #include "spy_run.h"
 
-/* ---- learning rate ------------------------------------------------------------------------------------------------ */
+/* ---- learning rate ----------------------------------------------------------------------------------------------- */
 
 #define SCHEDULE "optimizer={learning-rate: 0.25, scale: 5, warm-up-epochs: 2, decay-at: [3, 4], decay-factor: 0.5}"
 
@@ -62,7 +62,7 @@ static void test_no_decay(void) {
     sg_run_free(&c);
 }
 
-/* ---- measures ----------------------------------------------------------------------------------------------------- */
+/* ---- measures ---------------------------------------------------------------------------------------------------- */
 
 /* Workers apart: what worker j % 4 sent of coordinate j is n times the step of x, so what it lost is known. */
 static void test_measures(const char *method, const char *form, const char *scope) {
@@ -128,7 +128,7 @@ static void test_exact(void) {
     sg_run_free(&run);
 }
 
-/* ---- evaluation --------------------------------------------------------------------------------------------------- */
+/* ---- evaluation -------------------------------------------------------------------------------------------------- */
 
 static void share_in_valley(void) {
     in_valley();
@@ -206,10 +206,11 @@ static void test_failures(void) {
     sg_run_free(&run);
 }
 
-/* ---- accordion ---------------------------------------------------------------------------------------------------- */
+/* ---- accordion --------------------------------------------------------------------------------------------------- */
 
-/* Worker 0's gradient is a level in each layer: of layer 0 always 1; of layer 1 7/4 from step 16 on; of layer 2 1/2 from
- * step 16 and 15/64 from step 32 on, with signs that cancel in the sum over epoch 2. The others' must not matter. */
+/* Worker 0's gradient is a level in each layer: of layer 0 always 1; of layer 1 7/4 from step 16 on; of layer 2 1/2
+ * from step 16 and 15/64 from step 32 on, with signs that cancel in the sum over epoch 2. The others' must not
+ * matter. */
 static void levels(float *g, size_t worker, uint32_t draw, const double *x) {
     (void)x;
     const float one = draw < 16 ? 1 : 1.75F, two = draw < 16 ? 1 : draw < 32 ? 0.5F : 0.234375F;
@@ -271,7 +272,7 @@ static void test_accordion(void) {
     }
 }
 
-/* ---- resuming, and other numbers of ranks -------------------------------------------------------------------------- */
+/* ---- resuming, and other numbers of ranks ------------------------------------------------------------------------ */
 
 #define EVERYTHING                                                                                                     \
     "record={every: 3, evaluate: 0.5, layers: true, series: [loss, suboptimality, error-norm, error-max, "             \

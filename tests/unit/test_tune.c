@@ -102,8 +102,8 @@ static void make_run(struct sg_run *run, int steps, int decay) {
 }
 
 static void pilots(const struct sg_cell *cell) {
-    /* 10 epochs of 10 steps: a pilot of 20 of 100 steps has its decay after step 10. Of the first half the rest, 40 steps,
-     * at 10; of the second 40 at 4: 2 x 30 + 8 x 10 + 40 x 10 + 50 x 4 over 100 steps. */
+    /* 10 epochs of 10 steps: a pilot of 20 of 100 steps has its decay after step 10. Of the first half the rest, 40
+     * steps, at 10; of the second 40 at 4: 2 x 30 + 8 x 10 + 40 x 10 + 50 x 4 over 100 steps. */
     struct sg_run run;
     const struct tune_length length = {.resolved = &cell->resolved, .steps_per_epoch = 10, .steps = 100};
     make_run(&run, 20, 10);

@@ -1,4 +1,5 @@
-/* When compression is worth it: the arithmetic of sparsetune --when on runs that are made up here, against closed forms. */
+/* When compression is worth it: the arithmetic of sparsetune --when on runs that are made up here, against closed
+ * forms. */
 #include "recipe_case.h"
 
 #include <math.h>

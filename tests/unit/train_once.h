@@ -8,8 +8,8 @@
 
 #include "sg_train.h"
 
-/* A run of `method` of the recipe `text`; `set` lists changes of it, ended by NULL. `how` leaves recipe and cell open; only
- * rank 0 writes its series. A recipe that is not one ends the test. */
+/* A run of `method` of the recipe `text`; `set` lists changes of it, ended by NULL. `how` leaves recipe and cell open;
+ * only rank 0 writes its series. A recipe that is not one ends the test. */
 static sg_status train_once(const char *text, const char *method, const char *const *set, struct sg_train_options how,
                             struct sg_error *err) {
     struct sg_recipe recipe;
