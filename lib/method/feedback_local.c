@@ -68,6 +68,7 @@ const struct sg_feedback_rule sg_feedback_cser = {
     .n_knobs = 1,
     .keeps = true,
     .in_updates = true,
+    .every_step = true, /* every worker's residual is reset at the same step */
     .worker_vectors = 1,
     .worker_room = 1,
     .before = before,

@@ -79,6 +79,13 @@ bool sg_method_sends(const sg_method *m) {
     return f->rule->sends == NULL || f->rule->sends(f->param, m->facts.step);
 }
 
+uint64_t sg_method_next_send(const sg_method *m, uint64_t step) {
+    const struct sg_feedback *f = &m->shared.feedback;
+    while (f->rule->sends != NULL && !f->rule->sends(f->param, step) && step != m->facts.steps)
+        step++;
+    return step;
+}
+
 bool method_resets(const sg_method *m) {
     const struct sg_feedback *f = &m->shared.feedback;
     return f->rule->resets != NULL && m->stepped && !sg_method_is_exact(m) && f->rule->resets(f->param, m->facts.step);
