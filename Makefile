@@ -452,6 +452,7 @@ mini-table1-batch256: ## the same with the paper's local batch, which decides th
 mini-table1-cifar100-batch256: ## and on CIFAR-100, an hour
 mini-table1-senet: ## the same for SENet-18 with a tenth of the channels, an hour and a half
 mini-table1-googlenet: ## and for GoogLeNet, on half of the images, two hours
+federated: ## client sampling: 20, 10 and 4 of 20 workers take part in a step, madelon, a minute
 linear-speedup: ## steps to a target with 1 to 64 workers on madelon, three minutes
 mini-linear-speedup: ## the same for ResNet-8 with 2 to 32 workers, half an hour
 dryden: ## does a fixed threshold degenerate as feedback builds up? madelon, seconds
