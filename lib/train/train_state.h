@@ -164,8 +164,8 @@ struct train {
 };
 
 /* train_participation.c: which workers take part in a step. participation_choose checks what the cell asks for,
- * participation_open allocates, participation_draw draws for the step to come: the workers of its message, if some steps
- * send none. participation_divisor: by how many workers the sum of a step is divided. */
+ * participation_open allocates, participation_draw draws for the step to come: the workers of its message, if some
+ * steps send none. participation_divisor: by how many workers the sum of a step is divided. */
 sg_status participation_choose(struct train *t, struct sg_error *err);
 sg_status participation_open(struct train *t, struct sg_error *err);
 void participation_draw(struct train *t);
@@ -223,7 +223,8 @@ sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_out
 
 /* Measurements for records. train_measure_message measures local worker w after each message, and
  * train_measure_residual after its residual is complete; g is its gradient, NULL if a step has several rounds. Its
- * notes are valid after train_wait. train_measure_absent measures one that takes no part. train_account makes the trainer's columns from what all workers did. */
+ * notes are valid after train_wait. train_measure_absent measures one that takes no part. train_account makes the
+ * trainer's columns from what all workers did. */
 sg_status train_measure_message(struct train *t, size_t w, unsigned round, struct sg_error *err);
 void train_measure_residual(struct train *t, size_t w, const float *g);
 void train_measure_absent(struct train *t, size_t w);

@@ -216,7 +216,8 @@ static void test_skipped(sg_comm *c) {
     ok(sg_comm_end(c, &well, &out, &err) == SG_ERR_ARGUMENT, "not all workers are skipped");
 }
 
-/* Whole messages so long that ranks share the work of adding them up, in several parts; the first workers are skipped. */
+/* Whole messages so long that ranks share the work of adding them up, in several parts; the first `skipped` workers put
+ * none. */
 static void test_shared(sg_comm *c, const struct sg_code *code, unsigned skipped) {
     enum { LONG = 800003, MANY = 7 }; /* LONG is no multiple of any number of ranks */
     float *value = malloc(LONG * sizeof *value), *want = calloc(LONG, sizeof *want), *got = malloc(LONG * sizeof *got);
