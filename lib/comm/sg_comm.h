@@ -3,7 +3,8 @@
  * Rank r of R hosts the consecutive workers [r n / R, (r + 1) n / R) (integer division). So rank order is worker order,
  * and any R <= n works. Sums run over workers 0 .. n-1 in that order on every rank, with the same bits for every R.
  *
- * Every rank must make the same collective calls in the same order. Except sg_comm_put and sg_comm_skip, only one thread calls. */
+ * Every rank must make the same collective calls in the same order. Except sg_comm_put and sg_comm_skip, only one
+ * thread calls. */
 #ifndef SG_COMM_H
 #define SG_COMM_H
 
