@@ -217,7 +217,8 @@ static void test_refusals(void) {
 static void test_resumed(const char *method, const char *share, const char *form) {
     char columns[1024], *cut;
     all_columns(columns);
-    ok((cut = strstr(columns, ", error-lag")) != NULL && refused("Top-k", columns), "a column of all gradients is refused");
+    ok((cut = strstr(columns, ", error-lag")) != NULL && refused("Top-k", columns),
+       "a column of all gradients is refused");
     if (cut != NULL)
         memcpy(cut, "]", 2);
     test_resume(method, SET(columns, share, form), in_valley);
