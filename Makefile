@@ -431,7 +431,7 @@ mini-heterogeneity: ## the same for ResNet-8, a quarter of an hour
 theory: ## both sides of the paper's Theorems 4 to 7 on madelon, with measured constants
 kernels: ## every kernel against memory, 10 minutes on a quiet machine
 kernels-cuda: ## the same on a GPU, beside CUB
-selection: ## what it costs to select: hard-threshold, exact Top-k and libtorch's Top-k, with verdicts, 7 minutes
+selection: ## what it costs to select: hard-threshold, exact Top-k and libtorch's Top-k, with verdicts, 20 minutes or less
 smoke: ## the smallest run of everything, seconds
 fig2a: ## Figure 2a: ResNet-18 on CIFAR-10, accuracy against density (days of a CPU; see mini-fig2a)
 fig2b: ## Figure 2b: LSTM on WikiText-2, perplexity against density (days of a CPU; see mini-fig2b)

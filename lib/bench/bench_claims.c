@@ -23,7 +23,7 @@ struct tally {
 static const cJSON *find_row(const cJSON *reference, const char *operation) {
     const cJSON *found = NULL;
     for (const cJSON *row = reference->next; row && !is_reference(row); row = row->next)
-        if (!sg_json_string(row, "compressor", NULL) && strcmp(sg_json_string(row, "operation", ""), operation) == 0)
+        if (strcmp(sg_json_string(row, "operation", ""), operation) == 0)
             found = row;
     return found;
 }

@@ -178,8 +178,7 @@ struct sg_summary {
 };
 
 /* Reads the metrics of the selected plots; of a document without plots, every column; of times of kernels, the claims
- * alone. SG_ERR_ARGUMENT: there is no such
- * column or panel, or none to sort by. */
+ * alone. SG_ERR_ARGUMENT: there is no such column or panel, or none to sort by. */
 SG_CHECKED sg_status sg_summary_read(struct sg_summary *out, const cJSON *document, const struct sg_plot_select *select,
                                      struct sg_error *err);
 void sg_summary_free(struct sg_summary *summary); /* zeroes it */
