@@ -218,8 +218,8 @@ const struct sg_compressor_ops sg_compress_stc = {
     .bound = bound_topk,
 };
 
-/* Both compress the gradients of workers and the mean with feedback on both sides. The second also has an adaptive
- * optimizer, LANS, after it. */
+/* Both publications compress what workers send and their mean, with feedback on both sides. In the second an adaptive
+ * optimizer follows (FORMULAS.md). */
 const struct sg_compressor_ops sg_compress_topk_twice = {
     .name = "topk-twice",
     .summary = "topk by each worker, and once more of the mean over workers with a residual of its own",

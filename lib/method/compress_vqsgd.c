@@ -2,9 +2,9 @@
  * one of the compressors that are made for a budget of bits a vector, equation (8) of the paper.
  *
  * A layer x of n elements lies in the convex hull of 2n vertices, +R and -R on each axis, R = sqrt(n) |x|. Of these k
- * are drawn, a vertex on the side of x_i with the probability |x_i| / R + c, one on the other side with c, where c makes
- * the sum 1, so that x is the mean of what is drawn. What is sent is the mean of the k vertices: E|x - C(x)|^2 = omega
- * |x|^2, omega = (n - 1) / k. A vertex costs 1 + ceil(log2 n) bits and |x| costs 32, however often a vertex is drawn.
+ * are drawn: a vertex on the side of x_i with the probability |x_i| / R + c, one on the other side with c, where c is
+ * such that all add up to 1. So x is the mean of what is drawn. The mean of the k vertices is sent: E|x - C(x)|^2 =
+ * omega |x|^2, omega = (n - 1) / k. A vertex costs 1 + ceil(log2 n) bits, however often it is drawn, and |x| costs 32.
  *
  * The probabilities are those of the authors' code (rajkmaity/vqsgd); omega follows from |C(x)| = R for k = 1. With
  * `least-error` what is sent is multiplied by 1 / (1 + omega), as any unbiased compressor may be to make it relative.
