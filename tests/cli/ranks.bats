@@ -136,6 +136,8 @@ same_over_ranks() { # METHOD...
 
 @test "sums that are not just added up: same bytes for R = 1, 2, 3, and with encoded messages" {
     same_over_ranks "clt-k, k: 3" "clt-k, k: 2, error-feedback: scalecom-lpf" "gtopk, k: 3" "gtopk, density: 1" \
+        "topk-twice, k: 3" "topk-twice, density: 0.1, error-feedback: gradient, message: auto" \
+        "vqsgd, k: 6, least-error: 1" \
         "gtopk, k: 2, conserve: 1, message: auto" "ok-topk, k: 3" "ok-topk, density: 0.1, refresh: 3, message: rice" \
         "global-qsgd-exp" "global-qsgd-exp, bits: 4, error-feedback: none" \
         "sparseloco, k: 2, chunk: 5" "demo, k: 2, chunk: 5, error-feedback: {form: gradient, decay: 0.9}"
