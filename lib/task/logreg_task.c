@@ -3,12 +3,13 @@
  * x is double, because gamma is as small as 3e-8 and suboptimalities down to 1e-12 of f are recorded. Gradients,
  * residuals and messages are float as in every other task, because they scale with the distance from the optimum.
  *
- * The oracle `lsvrg` is loopless SVRG on every worker (Kovalev, Horvath, Richtarik, "Don't Jump Through Hoops and Remove
- * Those Loops", ALT 2020), which with error feedback is EC-LSVRG of Gorbunov, Kovalev, Makarenko, Richtarik, "Linearly
- * Converging Error Compensated SGD", NeurIPS 2020, arXiv 2010.12292. The order of a step and one coin for each worker are
- * as in the code that its authors released: the gradient first, then the reference point may move to the x of that
- * gradient. `lsvrg-shifted` subtracts grad f_i(x*), as their EC-GD* does; we know the name EC-LSVRGstar from memory, and
- * that code lacks it. EC-LSVRG-DIANA learns the shifts by a second, unbiased message, and is not here. */
+ * The oracle `lsvrg` is loopless SVRG on every worker (Kovalev, Horvath, Richtarik, "Don't Jump Through Hoops and
+ * Remove Those Loops", ALT 2020), which with error feedback is EC-LSVRG of Gorbunov, Kovalev, Makarenko, Richtarik,
+ * "Linearly Converging Error Compensated SGD", NeurIPS 2020, arXiv 2010.12292. The order of a step and one coin for
+ * each worker are as in the code that its authors released: the gradient first, then the reference point may move to
+ * the x of that gradient. `lsvrg-shifted` subtracts grad f_i(x*), as their EC-GD* does; we know the name EC-LSVRGstar
+ * from memory, and that code lacks it. EC-LSVRG-DIANA learns the shifts by a second, unbiased message, and is not here.
+ * */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

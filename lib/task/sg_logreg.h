@@ -61,10 +61,10 @@ struct sg_logreg_origin {
     const double *x, *slope, *gradient;
 };
 
-/* g [d] <- the gradient at x less the gradient at the origin ("GD*", Appendix C.5), plus origin->gradient (SVRG), rounded
- * to float. origin NULL = the plain gradient. The differences are taken row by row and coordinate by coordinate, so
- * nothing cancels: the result is exactly zero, or the rounded origin->gradient, at the origin and relatively accurate
- * next to it. */
+/* g [d] <- the gradient at x less the gradient at the origin ("GD*", Appendix C.5), plus origin->gradient (SVRG),
+ * rounded to float. origin NULL = the plain gradient. The differences are taken row by row and coordinate by
+ * coordinate, so nothing cancels: the result is exactly zero, or the rounded origin->gradient, at the origin and
+ * relatively accurate next to it. */
 void sg_logreg_shifted_gradient(float *g, const struct sg_matrix *a, const uint32_t *rows, size_t count,
                                 const double *x, double l2, const struct sg_logreg_origin *origin, double *scratch);
 
