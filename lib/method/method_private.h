@@ -81,7 +81,8 @@ struct sg_method {
         row(sg_compress_topk_block), row(sg_compress_block_threshold), row(sg_compress_mstopk),                        \
         row(sg_compress_wangni), row(sg_compress_induced), row(sg_compress_svd_threshold), row(sg_compress_atomo),     \
         row(sg_compress_clt_k), row(sg_compress_gtopk), row(sg_compress_ok_topk), row(sg_compress_demo),               \
-        row(sg_compress_sparseloco), row(sg_compress_inceptionn), row(sg_compress_global_qsgd_exp)
+        row(sg_compress_sparseloco), row(sg_compress_inceptionn), row(sg_compress_global_qsgd_exp),                    \
+        row(sg_compress_ef_signsgd_twice)
 #define METHOD_CONTROLLERS(row)                                                                                        \
     row(sg_control_accordion), row(sg_control_budget), row(sg_control_warm_up), row(sg_control_doubling),              \
         row(sg_control_error_reset), row(sg_control_l_greco)
@@ -89,7 +90,7 @@ struct sg_method {
     row(sg_feedback_update), row(sg_feedback_gradient), row(sg_feedback_none), row(sg_feedback_momentum),              \
         row(sg_feedback_ef21), row(sg_feedback_ef21_sgdm), row(sg_feedback_econtrol), row(sg_feedback_low_pass),       \
         row(sg_feedback_lr_correction), row(sg_feedback_dgc), row(sg_feedback_mean), row(sg_feedback_cser),            \
-        row(sg_feedback_local_steps)
+        row(sg_feedback_local_steps), row(sg_feedback_dist_ef_sgdm)
 
 #define METHOD_NAME(name) name
 extern const struct sg_compressor_ops METHOD_COMPRESSORS(METHOD_NAME);
@@ -339,6 +340,9 @@ void method_send_floats(const struct sg_worker *w, size_t n, size_t count, const
 struct sg_select method_selection(const struct sg_worker *w, const float *p);
 /* A coder's Top-k message of p, in the buffers of w; its code is NULL if memory is exhausted. The coder's first
  * parameters are k and density, and sg_topk_open allocated w->scratch. */
+/* For a compressor that compresses the mean over workers again: x [n] <- rate_ratio x + sum / workers, where x is what
+ * the receivers kept of earlier steps. */
+void method_add_mean(const struct sg_shared *s, float *x, const float *sum, size_t n);
 void method_topk_message(struct sg_worker *w, const float *p, struct sg_message *out);
 /* Position of entry j of a message; j itself if its index is NULL. */
 uint32_t method_position(const struct sg_message *m, size_t j);

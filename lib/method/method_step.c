@@ -41,9 +41,8 @@ void sg_method_lead(sg_method *m, const float *g, double *square) {
 void sg_method_begin(sg_method *m, uint64_t step, double gamma, const double *square) {
     SG_ASSERT(square == NULL || sg_method_leads(m, step, gamma));
     m->asked = asks(m, step, gamma);
-    m->decay = m->shared.feedback.decay;
-    if (m->shared.feedback.rule->follows_rate && m->facts.gamma > 0)
-        m->decay *= m->facts.gamma / gamma;
+    m->shared.rate_ratio = m->shared.feedback.rule->follows_rate && m->facts.gamma > 0 ? m->facts.gamma / gamma : 1;
+    m->decay = m->shared.feedback.decay * m->shared.rate_ratio;
     m->facts.step = step;
     m->facts.gamma = gamma;
     m->facts.unit = unit_of(m, gamma);

@@ -138,7 +138,7 @@ static const struct sg_schema_row static_row[] = {
              "shorter vectors (powersgd, integers)"},
     {"network.gather", SG_VALUE_EXCHANGE,
      .help = "how all other messages travel; absent: as the method's publication has it (gtopk, ok-topk, two-round for "
-             "sign-l2-twice), else all-gather"},
+             "sign-l2-twice and ef-signsgd-twice), else all-gather"},
     {"network.overlap", SG_VALUE_OVERLAP, .preset = "none",
      .help = "how exchanges hide behind the backward pass; all but none need record.layers"},
     INTEGER("network.nodes", 1, 65536,

@@ -143,7 +143,7 @@ same_over_ranks() { # METHOD...
 
 @test "signs, and sums that are compressed again: same bytes for R = 1, 2, 3" {
     same_over_ranks "onebit" "signsgd, error-feedback: momentum" "terngrad-shared" "dryden, density: 0.2" "stc, k: 3" \
-        "sign-l2-twice, error-feedback: gradient"
+        "sign-l2-twice, error-feedback: gradient" "ef-signsgd-twice, error-feedback: dist-ef-sgdm"
 }
 
 @test "an evaluation that workers share has the same bytes for R = 1, 2, 3, 4" {
