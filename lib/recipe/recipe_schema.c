@@ -105,9 +105,9 @@ static const struct sg_schema_row static_row[] = {
     MAP("error-feedback", .training = true, .preset = "update", .shorthand = "form",
         .help = "what happens to what was not sent"),
     {"error-feedback.form", SG_VALUE_FEEDBACK, .preset = "update",
-     .help =
-         "the rule, whose own keys stand beside it: update is Algorithm 1; update, cser and local-steps send updates, "
-         "which have the learning rate; with every other form it comes after aggregation"},
+     .help = "the rule, whose own keys stand beside it: update is Algorithm 1; update, cser, local-steps and "
+             "dynamic-averaging send updates, which have the learning rate; with every other form it comes after "
+             "aggregation"},
     NUMBER("error-feedback.decay", 0, 1, .preset = "1", .grid = true,
            .help = "factor on the old residual; 1 = the paper's"),
     CHOICE("scope", "layer|model", .training = true, .preset = "layer", .grid = true,

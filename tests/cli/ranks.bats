@@ -126,6 +126,8 @@ same_over_ranks() { # METHOD...
         "randomk, k: 3, error-feedback: {form: cser, interval: 4, reset: 20}" \
         "topk, k: 3, values: levels, error-feedback: {form: local-steps, steps: 3}" \
         "gtopk, k: 3, error-feedback: {form: local-steps, steps: 2}" "none, error-feedback: local-steps" \
+        "gtopk, k: 3, message: auto, error-feedback: {form: dynamic-averaging, threshold: 0.1}" \
+        "none, error-feedback: {form: dynamic-averaging, threshold: 0.1}" \
         "topk, k: 3, values: fp16, error-feedback: {form: ef21, decay: 0.5}"
 }
 
