@@ -103,8 +103,8 @@ const struct sg_compressor_ops sg_compress_sign_l2_twice = {
 };
 
 /* The exchange of dist-EF-blockSGDM (Zheng, Huang, Kwok, NeurIPS 2019, arXiv 1905.10936, algorithms 2 and 3), with
- * layers as blocks. Its momentum and the correction of both residuals for the learning rate are the feedback rule
- * dist-ef-sgdm. */
+ * layers as blocks; the formulas are those that BytePS quotes of it. Its momentum and the correction of both residuals
+ * for the learning rate are the feedback rule dist-ef-sgdm. */
 const struct sg_compressor_ops sg_compress_ef_signsgd_twice = {
     .name = "ef-signsgd-twice",
     .summary = "ef-signsgd by each worker, and once more of the mean over workers with a residual of its own",

@@ -17,12 +17,12 @@
  *     l <- l + gamma g                  the gradient g is taken at x - l
  *     every H-th step: p = e + l        e <- p - C(p)        x <- x - mean C(p)        l <- 0
  *
- * Dynamic averaging (Federated Dynamic Averaging of Theologitis, Frangias, Anestis, Samoladas, Deligiannakis, EDBT 2025,
- * arXiv 2405.20988, in its variant NaiveFDA, as github.com/miketheologitis/TFD-FedL-Sync-FDA has it; the idea is that of
- * Kamp et al., ECML PKDD 2014 and 2018): the same, but all workers send when they have come far enough. After every step
- * they add up |l|^2, one float each, and send if its mean exceeds threshold^2. That mean is at least the variance of the
- * workers' parameters, which their proofs bound. What is sent is compressed as with local steps, which is our addition:
- * the publication sends all of l. */
+ * Dynamic averaging: the same, but all workers send when they have come far enough. After every step they add up
+ * |l|^2, one float each, and send if its mean exceeds threshold^2. This is Federated Dynamic Averaging (Theologitis,
+ * Frangias, Anestis, Samoladas, Deligiannakis, arXiv 2405.20988, after Kamp et al., ECML PKDD 2018) in its variant
+ * NaiveFDA, as the authors' code has it (github.com/miketheologitis/TFD-FedL-Sync-FDA, fdavg/strategies/naive.py).
+ * The publication decides by the variance of the workers' parameters, which that mean bounds from above. To compress
+ * what is sent is our addition: the publication sends all of l. */
 #include <math.h>
 #include <string.h>
 
@@ -142,7 +142,7 @@ static const struct sg_parameter dynamic_params[DYNAMIC_PARAMS] = {
 const struct sg_feedback_rule sg_feedback_dynamic_averaging = {
     .name = "dynamic-averaging",
     .summary = "local-steps whose messages are sent when the workers have come further than a threshold",
-    .source = "Theologitis et al. (NaiveFDA), EDBT 2025; Kamp et al., ECML PKDD 2014",
+    .source = "Theologitis et al. (NaiveFDA), arXiv 2405.20988; Kamp et al., ECML PKDD 2018",
     .params = dynamic_params,
     .n_params = DYNAMIC_PARAMS,
     .keeps = true,

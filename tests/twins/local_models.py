@@ -9,7 +9,7 @@ Qsparse-local-SGD (Basu et al., NeurIPS 2019):
 
     x_i <- x_i - gamma g      every H-th step: delta = m + x - x_i, c = C(delta), m <- delta - c, x <- x - mean c, x_i <- x
 
-NaiveFDA (Theologitis et al., EDBT 2025): the same, not at every H-th step, but where the mean of |x - x_i|^2 over workers
+NaiveFDA (Theologitis et al., arXiv 2405.20988): the same, not at every H-th step, but where the mean of |x - x_i|^2 over workers
 exceeds the square of a threshold. Each worker sends that number of its own at every step, in 32 bits.
 """
 

@@ -3,8 +3,8 @@
  *     play COMPRESSOR [KEY=VALUE]... [values=CODE] [values.KEY=VALUE]... [feedback=RULE] [feedback.KEY=VALUE]...
  *          [gamma=RATE] [gamma-factor=F] [workers=N] [steps=N] [file=FILE]
  *
- * KEY is a parameter. The learning rate is multiplied by F after every step. FILE holds gradients as floats of 32 bits; without it there are no cases of real gradients. One
- * case is a layout and a kind of vectors:
+ * KEY is a parameter. The learning rate is multiplied by F after every step. FILE holds gradients as floats of 32 bits;
+ * without it there are no cases of real gradients. One case is a layout and a kind of vectors:
  *
  *     case KIND SEED STEP SIZE:ROWS...     the first step's number, and the layers
  *     step T                               then for each worker, from 0 on:
