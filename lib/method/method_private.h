@@ -81,10 +81,10 @@ struct sg_method {
         row(sg_compress_grid), row(sg_compress_switchml), row(sg_compress_intsgd), row(sg_compress_global_qsgd),       \
         row(sg_compress_quantile), row(sg_compress_sign_l2_twice), row(sg_compress_terngrad_shared),                   \
         row(sg_compress_topk_block), row(sg_compress_block_threshold), row(sg_compress_mstopk),                        \
-        row(sg_compress_wangni), row(sg_compress_induced), row(sg_compress_svd_threshold), row(sg_compress_atomo),     \
-        row(sg_compress_clt_k), row(sg_compress_gtopk), row(sg_compress_ok_topk), row(sg_compress_demo),               \
-        row(sg_compress_sparseloco), row(sg_compress_inceptionn), row(sg_compress_global_qsgd_exp),                    \
-        row(sg_compress_ef_signsgd_twice)
+        row(sg_compress_wangni), row(sg_compress_vqsgd), row(sg_compress_topk_twice), row(sg_compress_induced),        \
+        row(sg_compress_svd_threshold), row(sg_compress_atomo), row(sg_compress_clt_k), row(sg_compress_gtopk),        \
+        row(sg_compress_ok_topk), row(sg_compress_demo), row(sg_compress_sparseloco), row(sg_compress_inceptionn),     \
+        row(sg_compress_global_qsgd_exp), row(sg_compress_ef_signsgd_twice)
 #define METHOD_CONTROLLERS(row)                                                                                        \
     row(sg_control_accordion), row(sg_control_budget), row(sg_control_warm_up), row(sg_control_doubling),              \
         row(sg_control_error_reset), row(sg_control_l_greco), row(sg_control_noise)

@@ -46,6 +46,17 @@ setup() {
     same_series "$OUT/one" "$OUT/three"
 }
 
+@test "reference points of lsvrg: the same bytes for threads and R = 1, 2, 3, and after a kill" {
+    cd "$OUT" || exit 1
+    run=("$ROOT/recipes/smoke.yaml" --set workers=7 --set batch=300 --set steps=2000 --set epochs=null --set task.refresh=0.02)
+    for method in SGD "Top-k k=4"; do
+        for oracle in lsvrg lsvrg-shifted; do
+            same_for_threads_and_ranks one "2 3" "${run[@]}" --method "$method" --set task.oracle=$oracle
+            same_after_kill 50 "${run[@]}" --method "$method" --set task.oracle=$oracle
+        done
+    done
+}
+
 @test "--record-inputs: the same bytes for R = 1, 2, 3" {
     run=(-q recipes/smoke.yaml --method "Top-k k=4" --set epochs=3)
     sparsetrain "${run[@]}" --record-inputs "$OUT/one" >/dev/null
@@ -139,6 +150,8 @@ same_over_ranks() { # METHOD...
 
 @test "sums that are not just added up: same bytes for R = 1, 2, 3, and with encoded messages" {
     same_over_ranks "clt-k, k: 3" "clt-k, k: 2, error-feedback: scalecom-lpf" "gtopk, k: 3" "gtopk, density: 1" \
+        "topk-twice, k: 3" "topk-twice, density: 0.1, error-feedback: gradient, message: auto" \
+        "vqsgd, k: 6, least-error: 1" \
         "gtopk, k: 2, conserve: 1, message: auto" "ok-topk, k: 3" "ok-topk, density: 0.1, refresh: 3, message: rice" \
         "global-qsgd-exp" "global-qsgd-exp, bits: 4, error-feedback: none" \
         "sparseloco, k: 2, chunk: 5" "demo, k: 2, chunk: 5, error-feedback: {form: gradient, decay: 0.9}"
