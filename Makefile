@@ -456,11 +456,11 @@ mini-table1-googlenet: ## and for GoogLeNet, on half of the images, two hours
 linear-speedup: ## steps to a target with 1 to 64 workers on madelon, three minutes
 mini-linear-speedup: ## the same for ResNet-8 with 2 to 32 workers, half an hour
 dryden: ## does a fixed threshold degenerate as feedback builds up? madelon, seconds
-when-to-communicate: ## local SGD on madelon: fixed intervals, and thresholds on how far the workers came, a minute
-blockwise-momentum: ## dist-EF-SGDM on madelon: signs both ways with momentum, a minute
 adaptive-methods: ## Adam with compression in both directions, as the paper's reference 65 has it: madelon, seconds
 bit-budget: ## a budget of bits for every vector (vqSGD and others) or for the run: madelon, seconds
 variance-reduction: ## the outlook of the conclusion: LSVRG under Top-k and hard-threshold with feedback, madelon, minutes
+when-to-communicate: ## local SGD on madelon: fixed intervals, and thresholds on how far the workers came, a minute
+blockwise-momentum: ## dist-EF-SGDM on madelon: signs both ways with momentum, a minute
 mini-feedback-approaches: ## the 13 forms of error feedback with Top-k and hard-threshold, ResNet-8, two hours
 mini-entire-model: ## the same for entire-model
 mini-no-error-feedback: ## and for no-error-feedback
