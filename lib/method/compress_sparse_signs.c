@@ -112,7 +112,7 @@ static double bound_topk(const double *param, size_t n) {
 static void send_again(const struct sg_shared *s, float *x, float *sum, size_t n, size_t k, bool as_signs) {
     const float workers = (float)s->workers;
     double total = 0;
-    s->kernels->add_quotient(&s->exec, x, sum, workers, n);
+    method_add_mean(s, x, sum, n);
     const struct sg_largest of = sg_largest_of(x, n, k);
     struct sg_largest still = of;
     for (size_t i = 0; i < n; i++)

@@ -138,6 +138,8 @@ same_over_ranks() { # METHOD...
         "randomk, k: 3, error-feedback: {form: cser, interval: 4, reset: 20}" \
         "topk, k: 3, values: levels, error-feedback: {form: local-steps, steps: 3}" \
         "gtopk, k: 3, error-feedback: {form: local-steps, steps: 2}" "none, error-feedback: local-steps" \
+        "gtopk, k: 3, message: auto, error-feedback: {form: dynamic-averaging, threshold: 0.1}" \
+        "none, error-feedback: {form: dynamic-averaging, threshold: 0.1}" \
         "topk, k: 3, values: fp16, error-feedback: {form: ef21, decay: 0.5}"
 }
 
@@ -157,7 +159,7 @@ same_over_ranks() { # METHOD...
 
 @test "signs, and sums that are compressed again: same bytes for R = 1, 2, 3" {
     same_over_ranks "onebit" "signsgd, error-feedback: momentum" "terngrad-shared" "dryden, density: 0.2" "stc, k: 3" \
-        "sign-l2-twice, error-feedback: gradient"
+        "sign-l2-twice, error-feedback: gradient" "ef-signsgd-twice, error-feedback: dist-ef-sgdm"
 }
 
 @test "an evaluation that workers share has the same bytes for R = 1, 2, 3, 4" {
