@@ -453,6 +453,7 @@ mini-table1-batch256: ## the same with the paper's local batch, which decides th
 mini-table1-cifar100-batch256: ## and on CIFAR-100, an hour
 mini-table1-senet: ## the same for SENet-18 with a tenth of the channels, an hour and a half
 mini-table1-googlenet: ## and for GoogLeNet, on half of the images, two hours
+federated: ## client sampling: 20, 10 and 4 of 20 workers take part in a step, madelon, seconds
 linear-speedup: ## steps to a target with 1 to 64 workers on madelon, three minutes
 mini-linear-speedup: ## the same for ResNet-8 with 2 to 32 workers, half an hour
 dryden: ## does a fixed threshold degenerate as feedback builds up? madelon, seconds
@@ -475,7 +476,7 @@ night-fig3: ## Figure 3 of the night
 night-table1: ## Table 1 of the night
 .PHONY: fig2 mini-fig2 night table1 table1-cifar100
 
-published   := fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 linear-speedup mini-linear-speedup dryden when-to-communicate blockwise-momentum bit-budget adaptive-methods variance-reduction mini-fig2a mini-fig2b mini-fig2c mini-fig3 mini-table1 mini-table1-batch256 mini-table1-cifar100 mini-entire-model mini-no-error-feedback mini-heterogeneity mini-powersgd qsgd-madelon signs-madelon learning-rates compressors mini-compressors mini-published mini-absolute bursts mini-bursts night-fig2a night-fig3 night-table1
+published   := fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 linear-speedup mini-linear-speedup dryden federated when-to-communicate blockwise-momentum bit-budget adaptive-methods variance-reduction mini-fig2a mini-fig2b mini-fig2c mini-fig3 mini-table1 mini-table1-batch256 mini-table1-cifar100 mini-entire-model mini-no-error-feedback mini-heterogeneity mini-powersgd qsgd-madelon signs-madelon learning-rates compressors mini-compressors mini-published mini-absolute bursts mini-bursts night-fig2a night-fig3 night-table1
 publish: $(published) ## run the published figures and renew results/
 	cp $(foreach f,$^,results/local/$(f).json results/local/$(f).svg) results
 advise-check: all ## train what --advise recommends from a tenth of a run

@@ -145,6 +145,20 @@ void comm_items_of_workers(sg_comm *c) {
         c->items[r] = (int)(comm_first_of(c, r + 1) - comm_first_of(c, r));
 }
 
+void comm_items_of_messages(sg_comm *c) {
+    comm_items_of_workers(c);
+    for (size_t w = 0; w < c->workers; w++)
+        c->items[comm_owner_of(c, w)] -= c->note[w].kind == COMM_SKIPPED;
+}
+
+size_t comm_present(struct sg_message *m, size_t count) {
+    size_t present = 0;
+    for (size_t w = 0; w < count; w++)
+        if (m[w].code)
+            m[present++] = m[w];
+    return present;
+}
+
 sg_status comm_for_workers(sg_comm *c, size_t count, size_t entries,
                            sg_status (*one)(sg_comm *c, size_t worker, struct sg_error *err), struct sg_error *err) {
     sg_status status = SG_OK;

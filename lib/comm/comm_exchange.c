@@ -82,6 +82,12 @@ sg_status sg_comm_put(sg_comm *c, size_t worker, const struct sg_message *messag
     return status;
 }
 
+void sg_comm_skip(sg_comm *c, size_t worker) {
+    SG_ASSERT(worker >= c->first && worker < c->first + c->count && c->put[worker - c->first].code == NULL);
+    c->note[worker].kind = COMM_SKIPPED;
+    c->added += c->exec.device != NULL;
+}
+
 /* ---- the end ---- */
 
 /* Finds the exact bytes of a message of this kind. An encoded one is planned, not yet written. */
@@ -107,6 +113,8 @@ static sg_status size_of(const sg_comm *c, const struct sg_message *m, enum comm
 static sg_status size_message(sg_comm *c, size_t local, struct sg_error *err) {
     const struct sg_message *m = &c->put[local];
     struct note *note = &c->note[c->first + local];
+    if (note->kind == COMM_SKIPPED)
+        return SG_OK;
     note->kind = kind_of(c, m);
     if (note->kind == COMM_NOTHING)
         return c->n == 0
@@ -179,21 +187,38 @@ static struct sg_volume volume_of(const sg_comm *c) {
     return v;
 }
 
-static sg_status add_up(sg_comm *c, struct sg_error *err) {
-    for (size_t w = 1; w < c->workers; w++)
-        if (c->note[w].kind != c->note[0].kind || c->note[w].code != c->note[0].code)
+/* Finds the first message, and checks that all others go together with it. */
+static sg_status compare_messages(sg_comm *c, struct sg_error *err) {
+    c->like = NULL;
+    c->skipped = 0;
+    for (size_t w = 0; w < c->workers; w++) {
+        const struct note *note = &c->note[w];
+        if (note->kind == COMM_SKIPPED)
+            c->skipped++;
+        else if (!c->like)
+            c->like = note;
+        else if (note->kind != c->like->kind || note->code != c->like->code)
             return sg_fail(err, SG_ERR_ARGUMENT, "messages of different kinds or codes in one exchange");
-    if (c->n == 0 || adds_at_once(c))
-        return SG_OK;
+    }
+    for (size_t w = 0; w < c->count && c->skipped; w++)
+        if (c->put[w].known)
+            return sg_fail(err, SG_ERR_ARGUMENT, "the positions of a message are not sent, and a worker is skipped");
+    return c->like || c->n == 0 ? SG_OK : sg_fail(err, SG_ERR_ARGUMENT, "no worker puts a message into the exchange");
+}
+
+static sg_status add_up(sg_comm *c, struct sg_error *err) {
+    const sg_status status = compare_messages(c, err);
+    if (status != SG_OK || c->n == 0 || adds_at_once(c))
+        return status;
     c->kernels->zero(&c->exec, c->sum, c->n * sizeof *c->sum);
     if (c->world.size > 1)
-        return (c->note->kind == COMM_WHOLE ? comm_sum_whole : comm_sum_sparse)(c, err);
-    sg_message_add_all(c->sum, c->n, c->put, c->workers, c->kernels, &c->exec);
+        return (c->like->kind == COMM_WHOLE ? comm_sum_whole : comm_sum_sparse)(c, err);
+    sg_message_add_all(c->sum, c->n, c->put, comm_present(c->put, c->workers), c->kernels, &c->exec);
     return SG_OK;
 }
 
 const struct sg_message *sg_comm_messages(const sg_comm *c) {
-    if (c->exec.device != NULL || (c->world.size > 1 && c->note->kind == COMM_WHOLE))
+    if (c->exec.device != NULL || c->skipped || (c->world.size > 1 && c->like->kind == COMM_WHOLE))
         return NULL;
     return c->world.size > 1 ? c->arrived : c->put;
 }

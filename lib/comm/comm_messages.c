@@ -4,7 +4,7 @@
 #include "comm_private.h"
 
 static bool encoded(const sg_comm *c) {
-    return c->note->kind == COMM_ENCODED; /* all messages are of the same kind */
+    return c->like->kind == COMM_ENCODED; /* all messages are of the same kind */
 }
 
 static bool known(const sg_comm *c) {
@@ -18,6 +18,8 @@ static size_t moved_bytes(const sg_comm *c, size_t worker) {
 
 static sg_status put_message(sg_comm *c, size_t local, struct sg_error *err) {
     const struct sg_message *m = &c->put[local];
+    if (!m->code)
+        return SG_OK;
     uint8_t *out = (uint8_t *)c->mine + c->place[local];
     if (encoded(c))
         return sg_wire_encode(out, moved_bytes(c, c->first + local), &c->plan[local], err);
@@ -33,6 +35,8 @@ static sg_status put_message(sg_comm *c, size_t local, struct sg_error *err) {
 static sg_status get_message(sg_comm *c, size_t worker, struct sg_error *err) {
     struct sg_message *to = &c->arrived[worker];
     const struct note *note = &c->note[worker];
+    if (!to->code)
+        return SG_OK;
     const uint8_t *in = (const uint8_t *)c->all + c->place[worker];
     struct sg_wire_header header;
     sg_status status = sg_wire_peek(&header, in, note->bytes, err);
@@ -107,8 +111,10 @@ static sg_status get_messages(sg_comm *c, struct sg_error *err) {
             return sg_fail(err, SG_ERR_ARGUMENT, "worker %zu sends %zu entries where all should send the same %zu", w,
                            note->count, c->put->count);
         entries += note->count;
-        c->arrived[w] =
-            (struct sg_message){.code = c->put->code, .n = c->n, .count = note->count, .bytes = note->data_bytes};
+        c->arrived[w] = (struct sg_message){.code = note->kind == COMM_SKIPPED ? NULL : sg_code_of(note->code),
+                                            .n = c->n,
+                                            .count = note->count,
+                                            .bytes = note->data_bytes};
         room += index_bytes(c, note->count) + data_room(note->data_bytes);
     }
     sg_status status = encoded(c) ? comm_reserve(&c->decoded, &c->decoded_bytes, room, err) : SG_OK;
@@ -136,34 +142,41 @@ sg_status comm_sum_sparse(sg_comm *c, struct sg_error *err) {
         status = comm_gather(c, c->mine, c->all, BLOCK_BYTES, err);
     SG_DO(status, get_messages(c, err));
     if (status == SG_OK)
-        sg_message_add_all(c->sum, c->n, c->arrived, c->workers, c->kernels, &c->exec);
+        sg_message_add_all(c->sum, c->n, c->arrived, comm_present(c->arrived, c->workers), c->kernels, &c->exec);
     return status;
 }
 
 /* ---- whole messages ---- */
 
-/* Finds the messages of all workers, `length` numbers of each, side by side in c->all. */
-static void arrive_whole(sg_comm *c, size_t length, size_t stride) {
-    const struct sg_code *code = c->put->code; /* the code of all messages */
-    for (size_t w = 0; w < c->workers; w++)
-        c->arrived[w] = (struct sg_message){.code = code,
+/* The code of all messages. */
+static const struct sg_code *code_of(const sg_comm *c) {
+    return sg_code_of(c->like->code);
+}
+
+/* Finds the messages, `length` numbers of each, side by side in c->all. Returns how many there are. */
+static size_t arrive_whole(sg_comm *c, size_t length, size_t stride) {
+    const struct sg_code *code = code_of(c);
+    const size_t present = c->workers - c->skipped;
+    for (size_t m = 0; m < present; m++)
+        c->arrived[m] = (struct sg_message){.code = code,
                                             .n = length,
                                             .count = length,
-                                            .data = (const uint8_t *)c->all + w * stride,
+                                            .data = (const uint8_t *)c->all + m * stride,
                                             .bytes = length * code->width};
+    return present;
 }
 
 /* Every rank gets all messages, and adds them up. */
 static sg_status gather_whole(sg_comm *c, size_t start, size_t length, struct sg_error *err) {
-    const size_t width = c->put->code->width, stride = data_room(length * width);
-    comm_items_of_workers(c);
-    for (size_t w = 0; w < c->count; w++)
-        memcpy((uint8_t *)c->mine + w * stride, (const uint8_t *)c->put[w].data + start * width, length * width);
+    const size_t width = code_of(c)->width, stride = data_room(length * width);
+    comm_items_of_messages(c);
+    for (int m = 0; m < c->items[c->world.rank]; m++)
+        memcpy((uint8_t *)c->mine + (size_t)m * stride, (const uint8_t *)c->put[m].data + start * width,
+               length * width);
     sg_status status = comm_gather(c, c->mine, c->all, stride, err);
     if (status != SG_OK)
         return status;
-    arrive_whole(c, length, stride);
-    sg_message_add_all(c->sum + start, length, c->arrived, c->workers, c->kernels, &c->exec);
+    sg_message_add_all(c->sum + start, length, c->arrived, arrive_whole(c, length, stride), c->kernels, &c->exec);
     return SG_OK;
 }
 
@@ -180,16 +193,18 @@ static size_t padded(size_t slice) {
 /* Deals the slices of this rank's messages to those that add them up. */
 static sg_status deal_slices(sg_comm *c, size_t start, size_t length, struct sg_error *err) {
     const int me = c->world.rank;
-    const size_t width = c->put->code->width, slice = padded(slice_of(c, length, me + 1) - slice_of(c, length, me));
+    const size_t width = code_of(c)->width, slice = padded(slice_of(c, length, me + 1) - slice_of(c, length, me));
     uint8_t *to = c->mine;
-    for (int r = 0, sent = 0; r < c->world.size; sent += c->dealt[r++]) {
+    comm_items_of_messages(c);
+    const size_t mine = (size_t)c->items[me];
+    for (int r = 0, sent = 0, from = 0; r < c->world.size; sent += c->dealt[r], from += c->items[r++]) {
         const size_t begin = slice_of(c, length, r), part = slice_of(c, length, r + 1) - begin;
-        c->dealt[r] = (int)(c->count * padded(part));
+        c->dealt[r] = (int)(mine * padded(part));
         c->dealt_from[r] = sent;
-        c->items[r] = (int)((comm_first_of(c, r + 1) - comm_first_of(c, r)) * slice);
-        c->displacement[r] = (int)(comm_first_of(c, r) * slice);
-        for (size_t w = 0; w < c->count; w++, to += padded(part) * width) {
-            memcpy(to, (const uint8_t *)c->put[w].data + (start + begin) * width, part * width);
+        c->items[r] *= (int)slice;
+        c->displacement[r] = from;
+        for (size_t m = 0; m < mine; m++, to += padded(part) * width) {
+            memcpy(to, (const uint8_t *)c->put[m].data + (start + begin) * width, part * width);
             memset(to + part * width, 0, (padded(part) - part) * width);
         }
     }
@@ -204,8 +219,8 @@ static sg_status share_whole(sg_comm *c, size_t start, size_t length, struct sg_
     sg_status status = deal_slices(c, start, length, err);
     if (status != SG_OK)
         return status;
-    arrive_whole(c, slice, padded(slice) * c->put->code->width);
-    sg_message_add_all(sum + begin, slice, c->arrived, c->workers, c->kernels, &c->exec);
+    const size_t present = arrive_whole(c, slice, padded(slice) * code_of(c)->width);
+    sg_message_add_all(sum + begin, slice, c->arrived, present, c->kernels, &c->exec);
     if (c->exec.device && c->kernels->get(&c->exec, host + begin, sum + begin, slice * sizeof *sum) != SG_KERNEL_OK)
         return sg_fail(err, SG_ERR_UNSUPPORTED, "the device failed");
     for (int r = 0; r < c->world.size; r++)
@@ -223,13 +238,14 @@ static sg_status share_whole(sg_comm *c, size_t start, size_t length, struct sg_
 static bool shares(const sg_comm *c) {
     const double ranks = c->world.size, n = (double)c->n;
     const size_t workers = (c->workers + (size_t)c->world.size - 1) / (size_t)c->world.size;
-    const double message = n * (double)(workers * c->put->code->width), sums = n * sizeof *c->sum;
+    const double message = n * (double)(workers * code_of(c)->width), sums = n * sizeof *c->sum;
     return c->workers <= INT32_MAX / DENSE_CHUNK && LATENCY_BYTES + (message + sums) / ranks < message;
 }
 
 sg_status comm_sum_whole(sg_comm *c, struct sg_error *err) {
     const bool share = shares(c);
-    const size_t ranks = share ? (size_t)c->world.size : 1, width = c->put->code->width;
+    (void)comm_present(c->put, c->count); /* the messages of this rank stand first */
+    const size_t ranks = share ? (size_t)c->world.size : 1, width = code_of(c)->width;
     const size_t chunk = c->n < DENSE_CHUNK * ranks ? c->n : DENSE_CHUNK * ranks;
     const size_t slice = padded((chunk + ranks - 1) / ranks);
     sg_status status = comm_reserve(&c->mine, &c->mine_bytes, c->count * ranks * slice * width, err);

@@ -10,6 +10,7 @@
 /* How a message moves between ranks. */
 enum comm_kind {
     COMM_NOTHING, /* there is no message */
+    COMM_SKIPPED, /* nor will there be one */
     COMM_WHOLE,   /* all n numbers of a fixed width as they are, in chunks */
     COMM_PLAIN,   /* positions and floats as they are */
     COMM_ENCODED  /* as sg_wire.h writes it */
@@ -44,8 +45,10 @@ struct sg_comm {
     size_t n;
     const struct sg_kernels *kernels;
     struct sg_exec exec;
-    struct sg_message *put; /* [count] of this rank's workers; code NULL = not put yet */
-    size_t added;           /* how many messages of a GPU were put */
+    struct sg_message *put;  /* [count] of this rank's workers; code NULL = not put (yet) */
+    size_t added;            /* how many messages of a GPU were put, or skipped */
+    const struct note *like; /* at its end: of the first message, whose kind and code all messages have */
+    size_t skipped;          /* at its end: how many workers of all ranks have no message */
 
     struct note *note;               /* [workers] */
     double (*number)[SG_COMM_NOTES]; /* [workers] the notes of the outcome */
@@ -81,6 +84,11 @@ sg_status comm_reserve(void **buffer, size_t *have, size_t want, struct sg_error
  * comm_items_of_workers sets them to one for each worker. */
 sg_status comm_gather(sg_comm *c, const void *mine, void *all, size_t unit, struct sg_error *err);
 void comm_items_of_workers(sg_comm *c);
+/* Sets them to one for each message, which is less if workers are skipped. */
+void comm_items_of_messages(sg_comm *c);
+
+/* Moves the messages of `count` workers to the front of m, without changing their order. Returns how many there are. */
+size_t comm_present(struct sg_message *m, size_t count);
 
 /* Calls `one` for each worker, on different threads if there are enough entries; `one` touches nothing of other
  * workers. The error is that of the first worker that has one, for any number of threads. */

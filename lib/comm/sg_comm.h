@@ -3,7 +3,8 @@
  * Rank r of R hosts the consecutive workers [r n / R, (r + 1) n / R) (integer division). So rank order is worker order,
  * and any R <= n works. Sums run over workers 0 .. n-1 in that order on every rank, with the same bits for every R.
  *
- * Every rank must make the same collective calls in the same order. Except sg_comm_put, only one thread calls. */
+ * Every rank must make the same collective calls in the same order. Except sg_comm_put and sg_comm_skip, only one
+ * thread calls. */
 #ifndef SG_COMM_H
 #define SG_COMM_H
 
@@ -64,12 +65,18 @@ enum { SG_COMM_NOTES = 6 };
 void sg_comm_begin(sg_comm *c, float *sum, size_t n, const struct sg_kernels *kernels, const struct sg_exec *exec);
 
 /* Adds the message of a worker, numbered from 0 over all ranks, to the exchange. Every worker of the rank puts one,
- * unless n is 0 or the rank ends with a failure. On a CPU distinct workers may put from distinct threads, and index and
- * data are borrowed until the end. On a GPU workers must put in their order, and the message is used up at once, so
- * that its memory can serve the next worker: within one process it is added to the sum, and what ranks or encodings
- * need is copied to the host. SG_ERR_ARGUMENT: the message does not stand for n numbers, or is out of order.
- * SG_ERR_UNSUPPORTED: the device failed. */
+ * unless n is 0, the worker is skipped or the rank ends with a failure. On a CPU distinct workers may put from
+ * distinct threads, and index and data are borrowed until the end. On a GPU workers must put in their order, and the
+ * message is used up at once, so that its memory can serve the next worker: within one process it is added to the sum,
+ * and what ranks or encodings need is copied to the host. SG_ERR_ARGUMENT: the message does not stand for n numbers,
+ * or is out of order. SG_ERR_UNSUPPORTED: the device failed. */
 SG_CHECKED sg_status sg_comm_put(sg_comm *c, size_t worker, const struct sg_message *message, struct sg_error *err);
+
+/* The worker takes no part in this exchange, and puts no message: it adds nothing to the sum, and counts as a message
+ * of no entries, bits and bytes. On a GPU this, too, is called in the order of the workers. At least one worker of all
+ * ranks must put a message, and then none may have positions that every rank can derive, because a rank may have no
+ * message of its own. */
+void sg_comm_skip(sg_comm *c, size_t worker);
 
 /* Sets the numbers of a worker of this rank that all ranks receive at the end of this exchange; zeros by default. */
 void sg_comm_note(sg_comm *c, size_t worker, const double note[SG_COMM_NOTES]);
@@ -113,7 +120,7 @@ SG_CHECKED sg_status sg_comm_bytes(const sg_comm *c, const struct sg_message *me
 
 /* The messages [workers] of all workers in the exchange that ended last, in host memory; borrowed until the next
  * exchange begins. NULL = they are not all here: they were all n numbers of a fixed width and came from several ranks,
- * or they lie on a GPU. */
+ * they lie on a GPU, or a worker was skipped. */
 const struct sg_message *sg_comm_messages(const sg_comm *c);
 
 /* ---- small collective calls ---- */

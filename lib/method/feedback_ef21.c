@@ -61,6 +61,7 @@ const struct sg_feedback_rule sg_feedback_ef21_sgdm = {
     .n_params = SGDM_PARAMS,
     .keeps = true,
     .on_gpu = true,
+    .every_step = true, /* the first v of a worker is the g of the run's first step */
     .worker_vectors = 1,
     .worker_room = 1,
     .common_vectors = 1,

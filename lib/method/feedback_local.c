@@ -75,6 +75,7 @@ const struct sg_feedback_rule sg_feedback_cser = {
     .n_knobs = 1,
     .keeps = true,
     .in_updates = true,
+    .every_step = true, /* every worker's residual is reset at the same step */
     .worker_vectors = 1,
     .worker_room = 1,
     .before = before,
@@ -154,4 +155,5 @@ const struct sg_feedback_rule sg_feedback_dynamic_averaging = {
     .offset = way,
     .measure = squared_way,
     .decides = is_far,
+    .every_step = true, /* all workers decide together */
 };

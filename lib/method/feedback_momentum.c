@@ -107,6 +107,7 @@ const struct sg_feedback_rule sg_feedback_dist_ef_sgdm = {
     .n_params = PARAMS,
     .keeps = true,
     .follows_rate = true,
+    .every_step = true, /* a residual is in the units of the step before */
     .on_gpu = true,
     .worker_vectors = 1,
     .worker_room = 1,

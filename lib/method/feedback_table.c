@@ -33,6 +33,7 @@ const struct sg_feedback_rule sg_feedback_lr_correction = {
     .source = "BytePS, vanilla error feedback",
     .keeps = true,
     .follows_rate = true,
+    .every_step = true, /* a residual is in the units of the step before */
     .on_gpu = true,
 };
 

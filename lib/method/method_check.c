@@ -178,9 +178,32 @@ static sg_status resolve_code(sg_method *m, const struct sg_method_config *confi
     return SG_OK;
 }
 
+/* Checks that the method can do without some of its workers at a step. */
+static sg_status check_sampled(const sg_method *m, struct sg_error *err) {
+    const struct sg_controller_ops *controller = m->controller;
+    const struct sg_feedback_rule *rule = m->shared.feedback.rule;
+    const unsigned of_lead = SG_ASK_LEAD_NOW | SG_ASK_LEAD_SUM | SG_ASK_ADD;
+    if (m->compressor->rounds != NULL)
+        return sg_fail(err, SG_ERR_ARGUMENT, "participation: %s goes by the messages of all workers at every step",
+                       m->compressor->name);
+    if (rule != NULL && rule->every_step)
+        return sg_fail(err, SG_ERR_ARGUMENT, "participation: error-feedback '%s' needs every worker at every step",
+                       rule->name);
+    if (controller != NULL && controller->resets)
+        return sg_fail(err, SG_ERR_ARGUMENT, "participation: the controller '%s' resets the residuals of all workers",
+                       controller->name);
+    if (controller != NULL && controller->ask != NULL && controller->ask(m->controller_param, NULL, NULL) & of_lead)
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "participation: the controller '%s' goes by worker 0, which does not take part in every step",
+                       controller->name);
+    return SG_OK;
+}
+
 sg_status method_resolve(sg_method *m, const struct sg_method_config *config, struct sg_error *err) {
     sg_status status = resolve_compressor(m, config, err);
     SG_DO(status, resolve_feedback(m, &config->feedback, err));
+    if (status == SG_OK && config->sampled)
+        status = check_sampled(m, err);
     return status == SG_OK ? resolve_code(m, config, err) : status;
 }
 

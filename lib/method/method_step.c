@@ -81,6 +81,13 @@ bool sg_method_sends(const sg_method *m) {
     return f->rule->sends == NULL || f->rule->sends(f->param, m->facts.step);
 }
 
+uint64_t sg_method_next_send(const sg_method *m, uint64_t step) {
+    const struct sg_feedback *f = &m->shared.feedback;
+    while (f->rule->sends != NULL && !f->rule->sends(f->param, step) && step != m->facts.steps)
+        step++;
+    return step;
+}
+
 /* How many rounds come before those of the compressor: one if the workers decide together when to send. */
 static unsigned rounds_before(const sg_method *m) {
     return m->shared.feedback.rule->measure != NULL && m->d > 0;

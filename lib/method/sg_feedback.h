@@ -52,6 +52,7 @@ struct sg_feedback_rule {
     bool follows_rate; /* true: the old residual is also multiplied by (gamma of the last step) / gamma */
     bool scaled;       /* true: the vector that `before` returns includes the factor c */
     bool on_gpu;       /* true: only kernels touch vectors in its hooks, so it runs on a GPU */
+    bool every_step;   /* true: each worker must send at each step, so a run may not sample its workers */
     size_t worker_vectors, common_vectors;
     /* Scratch vectors of a worker, which checkpoints do not save; with worker_vectors <= SG_FEEDBACK_VECTORS. */
     size_t worker_room;

@@ -58,11 +58,16 @@ struct sg_method_config {
      * false: each worker has its own. */
     bool turns;
     bool inputs; /* keep what is compressed, for sg_method_input; not on a GPU */
+    /* true: at a step only some of the workers take part. The others do not send, and all that is kept of them stays as
+     * it is. Refused for compressors with rounds, which go by all workers, for rules that say `every_step`, and for
+     * controllers that go by worker 0 or reset all residuals. */
+    bool sampled;
 };
 
 /* Checks the parts of a config and their parameters, as far as that is possible before a run: compressor, controller,
  * feedback rule (here it may be NULL) and code. d = 0: it is not known yet. A message about a controller or a code
- * begins with the key of the recipe's method that is wrong: "controller.high: …", "values: …". */
+ * begins with the key of the recipe's method that is wrong: "controller.high: …", "values: …"; one about `sampled` with
+ * "participation: ". */
 SG_UNSTABLE SG_CHECKED sg_status sg_method_check(const struct sg_method_config *config, size_t d, struct sg_error *err);
 
 /* How many parameter values sg_method_read_text stores. */
@@ -96,6 +101,8 @@ SG_UNSTABLE size_t sg_method_length(const sg_method *m, unsigned round);
  * as sum, and x does not change. The value is the same on every rank. If the workers decide together when to send, it
  * is false until round 0 was received, in which every worker sends one number. */
 SG_UNSTABLE bool sg_method_sends(const sg_method *m);
+/* The first step from `step` on that sends messages; the number of steps of the run if there is none in it. */
+SG_UNSTABLE uint64_t sg_method_next_send(const sg_method *m, uint64_t step);
 /* true: the messages of this round are exchanged. It is false only if the step sends nothing at all. */
 SG_UNSTABLE bool sg_method_exchanges(const sg_method *m, unsigned round);
 /* true: the last message of this step is made of p. false: the step sends nothing, or it sends the residual after p. */

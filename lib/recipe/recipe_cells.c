@@ -178,11 +178,17 @@ static bool push_choice(struct sg_node *out, const struct sg_node *method, const
     return fine;
 }
 
+/* A key that is in the resolved tree only if the recipe gives it. */
+static bool push_given(struct sg_node *out, const struct sg_node *root, const char *key) {
+    const struct sg_node *given = sg_node_member(root, key);
+    return given == NULL || sg_push_copy(out, key, given);
+}
+
 static bool resolve(struct sg_node *out, const struct sg_node *root, const struct sg_node *method,
                     const struct sg_compressor_ops *ops) {
     *out = (struct sg_node){.kind = SG_NODE_MAP};
     return push_section(out, root, method, "task", task_own) &&
-           sg_push_copy(out, "workers", sg_node_member(root, "workers")) &&
+           sg_push_copy(out, "workers", sg_node_member(root, "workers")) && push_given(out, root, "participation") &&
            sg_push_copy(out, "batch", sg_node_member(root, "batch")) && push_length(out, root, method) &&
            push_section(out, root, method, "optimizer", optimizer_own) &&
            sg_push_copy(out, "error-feedback", sg_override(method, root, "error-feedback")) &&

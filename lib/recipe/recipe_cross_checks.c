@@ -206,6 +206,10 @@ static void check_network(struct sg_check *c, const struct sg_node *root) {
     if (!has_series(root, "bytes_sent") && !has_series(root, "bits"))
         sg_problem_at(c->problems, network->line, network->column,
                       "a network needs what runs sent (add bytes-sent or bits to record.series)");
+    const struct sg_node *share = sg_node_member(root, "participation");
+    if (share != NULL && (share->kind == SG_NODE_LIST || share->number < 1))
+        sg_problem_at(c->problems, network->line, network->column,
+                      "a network has messages of all workers at every step (leave out network or participation)");
     const struct sg_node *bursts = sg_node_member(network, "bursts");
     if (bursts != NULL && sg_node_bool(network, "bursts", false) &&
         (sg_node_number(root, "record.every", 1) > 1 || !sg_node_bool(root, "record.layers", false) ||

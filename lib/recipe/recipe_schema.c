@@ -79,6 +79,9 @@ static const struct sg_schema_row static_row[] = {
 
     INTEGER("workers", 1, 65536, .training = true, .preset = "1", .grid = true,
             .help = "n, the algorithm's workers, however many processes run them"),
+    ABOVE("participation", 0, 1, .training = true, .preset = "1", .grid = true, .when_given = true,
+          .help = "the share of the workers that take part in a step, at least one, drawn anew for every message; the "
+                  "others send nothing, and all that is kept of them stays as it is"),
     INTEGER("batch", 1, 2147483647, .training = true, .preset = "1", .unit = "samples", .grid = true,
             .help = "samples a worker draws a step"),
     ABOVE("epochs", 0, INFINITY, .training = true, .grid = true,

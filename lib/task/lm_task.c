@@ -261,6 +261,7 @@ static const struct task_net_ops own = {lm_gradient, lm_share};
 extern const struct sg_task_ops sg_lm_ops;
 const struct sg_task_ops sg_lm_ops = {
     .name = "lm",
+    .in_sequence = true, /* the hidden state is that of the window before */
     TASK_NET_OPS(own),
     .open = lm_open,
     .dataset = lm_dataset,

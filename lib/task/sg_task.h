@@ -151,6 +151,7 @@ struct sg_task_ops {
     size_t size;                    /* of its struct sg_task */
     bool gpu;                       /* it can run on a GPU */
     const struct task_net_ops *net; /* hooks of a task that trains a network with libtorch (task_net.h); else NULL */
+    bool in_sequence;               /* a gradient starts from what the worker's gradient of the step before left */
     bool replays; /* gradients come from an earlier training, whatever x is; there are no batches or losses */
     /* Opens the data and fills in `base`; all else is zeros. After a failure `close` is called. */
     sg_status (*open)(sg_task *t, struct sg_error *err);

@@ -15,6 +15,8 @@ sg_status theory_recipe_check(const struct sg_cell *cell, struct sg_error *err) 
         return sg_fail(err, SG_ERR_ARGUMENT, "optimizer.kind: the theorems are about sgd, not %s", optimizer);
     if (sg_node_number(resolved, "optimizer.warm-up-epochs", 0) > 0 || (decays && decays->count > 0))
         return sg_fail(err, SG_ERR_ARGUMENT, "optimizer: the theorems are about a constant learning rate");
+    if (sg_node_number(resolved, "participation", 1) < 1)
+        return sg_fail(err, SG_ERR_ARGUMENT, "participation: the theorems are about steps of all workers");
     if (sg_node_number(resolved, "optimizer.momentum", 0) > 0)
         return sg_fail(err, SG_ERR_ARGUMENT, "optimizer.momentum: the theorems are about SGD without it");
     if (sg_node_number(resolved, "optimizer.weight-decay", 0) > 0)

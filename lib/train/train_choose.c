@@ -83,12 +83,15 @@ static const struct sg_node *place_of_method(const struct sg_cell *cell, const c
     const struct sg_node *at = sg_method_place(cell->method, message);
     if (at == cell->method && strncmp(message, "error-feedback", strlen("error-feedback")) == 0)
         at = sg_node_get(&cell->resolved, "error-feedback");
+    if (at == cell->method && strncmp(message, "participation", strlen("participation")) == 0)
+        at = sg_node_get(&cell->resolved, "participation");
     return at;
 }
 
 static sg_status choose_method(struct train *t, struct sg_error *err) {
     const struct sg_cell *cell = t->options->cell;
     sg_status status = sg_cell_method(&t->config, t->parameter, cell, t->constant, t->n_constants, &t->at, err);
+    SG_DO(status, participation_choose(t, err));
     if (status == SG_OK && (status = sg_method_check(&t->config, t->d, err)) != SG_OK) {
         t->at = place_of_method(cell, err->msg);
         t->at = t->at == cell->method ? parameter_of(t->at, t->config.compressor) : t->at;

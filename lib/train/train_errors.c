@@ -251,13 +251,13 @@ static sg_status measure_curvature(struct train *t, double *curvature, struct sg
 sg_status train_errors_record(struct train *t, const struct sg_outcome *outcome, double value[SG_COLUMNS],
                               struct sg_error *err) {
     struct errors *e = t->errors;
-    const double n = (double)t->workers, *norm = &value[SG_COLUMN_ERROR_MEAN_NORM];
+    const double n = (double)t->workers, present = (double)t->present, *norm = &value[SG_COLUMN_ERROR_MEAN_NORM];
     sg_status status = SG_OK;
     double gradient = 0;
     if (!e)
         return SG_OK;
     for (size_t w = 0; w < t->workers; w++)
-        gradient += outcome->note[w][NOTE_GRADIENT_NORM] / n;
+        gradient += outcome->note[w][NOTE_GRADIENT_NORM] / present;
     e->gradients += scale(t) * scale(t) * gradient;
     value[SG_COLUMN_GRADIENT_NORM] = gradient;
     value[SG_COLUMN_ERROR_RELATIVE] = e->gradients > 0 ? train_total_error(t) / e->gradients : NAN;

@@ -1,6 +1,7 @@
 /* train_measure.c: the numbers that are recorded of a step. results/DEFINITIONS.md has their formulas. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sg_debug.h"
 #include "sg_json.h"
@@ -64,7 +65,8 @@ static bool records(const struct train *t, enum sg_column column) {
     return t->series.wants[column] && train_records(t, t->step + 1);
 }
 
-void train_measure_residual(struct train *t, size_t w, const float *g) {
+/* Measures the residual itself, of all layers together and of each. */
+static void measure_residual(struct train *t, size_t w) {
     struct worker *worker = &t->worker[w];
     const float *e = worker->residual;
     const bool squares = t->series.wants[SG_COLUMN_TOTAL_ERROR] || records(t, SG_COLUMN_ERROR_NORM) ||
@@ -77,6 +79,15 @@ void train_measure_residual(struct train *t, size_t w, const float *g) {
         t->kernels->sum_squares_later(&t->worker_exec, e, t->d, &note[NOTE_ERROR_NORM]);
     note[NOTE_ERROR_MAX] =
         records(t, SG_COLUMN_ERROR_MAX) && e ? (double)t->kernels->max_abs(&t->worker_exec, e, t->d) : 0;
+    if (worker->layers && train_records(t, t->step + 1))
+        measure_layers(t, w, worker->layers);
+}
+
+void train_measure_residual(struct train *t, size_t w, const float *g) {
+    struct worker *worker = &t->worker[w];
+    const float *e = worker->residual;
+    double *note = worker->note;
+    measure_residual(t, w);
     note[NOTE_COMPRESSION_ERROR] = 0;
     if (records(t, SG_COLUMN_COMPRESSION_ERROR)) {
         if (!sg_method_sends(t->method)) /* nothing is compressed */
@@ -91,8 +102,15 @@ void train_measure_residual(struct train *t, size_t w, const float *g) {
         else
             note[NOTE_COMPRESSION_ERROR] = worker->input_square > 0 ? note[NOTE_ERROR_NORM] / worker->input_square : 0;
     }
-    if (worker->layers && train_records(t, t->step + 1))
-        measure_layers(t, w, worker->layers);
+}
+
+void train_measure_absent(struct train *t, size_t w) {
+    struct worker *worker = &t->worker[w];
+    const size_t n = t->info->layout.n_layers;
+    memset(worker->note, 0, sizeof worker->note);
+    for (size_t l = 0; worker->layers && l < n; l++)
+        worker->layers[LAYER_ENTRIES * n + l] = worker->layers[LAYER_GRADIENT_NORM * n + l] = 0;
+    measure_residual(t, w);
 }
 
 sg_status train_measure_message(struct train *t, size_t w, unsigned round, struct sg_error *err) {
@@ -118,11 +136,12 @@ sg_status train_measure_message(struct train *t, size_t w, unsigned round, struc
 
 /* ---- the step's ------------------------------------------------------------------------------------------------- */
 
-static double mean_note(const struct train *t, const struct sg_outcome *outcome, enum note which) {
+/* The mean over `workers`, which are all, or those that take part: the notes of the others are 0 then. */
+static double mean_note(const struct train *t, const struct sg_outcome *outcome, enum note which, size_t workers) {
     double sum = 0;
     for (size_t i = 0; i < t->workers; i++)
         sum += outcome->note[i][which];
-    return sum / (double)t->workers;
+    return sum / (double)workers;
 }
 
 double train_total_error(const struct train *t) {
@@ -131,7 +150,7 @@ double train_total_error(const struct train *t) {
 
 void train_account(struct train *t, const struct sg_outcome *outcome, double value[SG_COLUMNS]) {
     const struct sg_volume *v = &outcome->volume;
-    const double error = mean_note(t, outcome, NOTE_ERROR_NORM), d = (double)t->d;
+    const double error = mean_note(t, outcome, NOTE_ERROR_NORM, t->workers), d = (double)t->d;
     t->totals.steps += 1;
     t->totals.bits += v->bits_mean;
     t->totals.values += v->elements_mean;
@@ -147,9 +166,9 @@ void train_account(struct train *t, const struct sg_outcome *outcome, double val
     value[SG_COLUMN_BYTES_SENT] = t->totals.bytes;
     value[SG_COLUMN_ERROR_NORM] = error;
     value[SG_COLUMN_TOTAL_ERROR] = train_total_error(t);
-    value[SG_COLUMN_ERROR_MAX] = mean_note(t, outcome, NOTE_ERROR_MAX);
-    value[SG_COLUMN_COMPRESSION_ERROR] = mean_note(t, outcome, NOTE_COMPRESSION_ERROR);
-    value[SG_COLUMN_TRAIN_LOSS] = t->task_ops->batch_loss ? mean_note(t, outcome, NOTE_TRAIN_LOSS) : NAN;
+    value[SG_COLUMN_ERROR_MAX] = mean_note(t, outcome, NOTE_ERROR_MAX, t->workers);
+    value[SG_COLUMN_COMPRESSION_ERROR] = mean_note(t, outcome, NOTE_COMPRESSION_ERROR, t->present);
+    value[SG_COLUMN_TRAIN_LOSS] = t->task_ops->batch_loss ? mean_note(t, outcome, NOTE_TRAIN_LOSS, t->present) : NAN;
     value[SG_COLUMN_LEARNING_RATE] = t->gamma;
     value[SG_COLUMN_LAMBDA] = t->lambda;
 }
@@ -170,11 +189,12 @@ cJSON *train_layers_json(const struct train *t) {
     for (size_t c = 0; c < LAYER_COLUMNS; c++) {
         if (c == LAYER_GRADIENT_NORM && !t->series.wants[SG_COLUMN_GRADIENT_NORM])
             continue;
+        const double workers = (double)(c == LAYER_GRADIENT_NORM ? t->present : t->workers);
         cJSON *means = cJSON_CreateArray();
         for (size_t l = 0; l < n; l++) {
             double mean = 0;
             for (size_t w = 0; w < t->workers; w++)
-                mean += all[w * each + c * n + l] / (double)t->workers;
+                mean += all[w * each + c * n + l] / workers;
             sg_json_push_number(means, mean);
         }
         sg_json_set(out, layer_name[c], means);

@@ -126,6 +126,8 @@ void train_monitor_measure(struct train *t) {
     if (!m || !train_records(t, t->step + 1) || !sg_method_sends_input(t->method))
         return;
     for (size_t w = 0; w < t->count; w++) {
+        if (t->absent[t->first + w])
+            continue;
         const float *p = sg_method_input(t->method, t->first + w);
         sg_method_lost(t->method, t->first + w, &t->worker[w].message, t->sum, m->lost);
         for (size_t l = 0; l < m->layers; l++)
@@ -187,7 +189,7 @@ static void add_worker(struct train *t, size_t worker, double value[SG_COLUMNS],
     const size_t n = m->layers;
     const double *theirs = m->all + worker * MEASURES * n, *square = theirs + SQUARE * n, *lost = theirs + LOST * n,
                  *along = theirs + ALONG * n, *largest = theirs + LARGEST * n;
-    const double workers = (double)t->workers, unit = sg_method_unit(t->method);
+    const double workers = (double)t->present, unit = sg_method_unit(t->method);
     const bool random = sg_method_traits(t->method) & SG_TRAIT_RANDOM;
     double all[MEASURES] = {0};
     for (size_t l = 0; l < n; l++) {
@@ -245,7 +247,8 @@ sg_status train_monitor_record(struct train *t, double value[SG_COLUMNS], struct
     if (status != SG_OK || !t->lead)
         return status;
     for (size_t w = 0; w < t->workers; w++)
-        add_worker(t, w, value, &error, &bias);
+        if (!t->absent[w])
+            add_worker(t, w, value, &error, &bias);
     for (size_t l = 0; l < n; l++) {
         tally_add(&s->layer[l], s->steps, m->share[l]);
         tally_add(&s->layer[n + l], s->steps, m->bias[l]);

@@ -156,6 +156,7 @@ static sg_status allocate(struct train *t, struct sg_error *err) {
     if (status == SG_OK && !allocate_buffers(t))
         status = sg_fail(err, SG_ERR_MEMORY, "out of memory for %zu workers of %zu parameters: use more ranks",
                          t->count, t->d);
+    SG_DO(status, participation_open(t, err));
     SG_DO(status, train_monitor_open(t, err));
     SG_DO(status, train_errors_open(t, err));
     return status == SG_OK ? cut_pieces(t, err) : status;
@@ -232,9 +233,9 @@ void train_teardown(struct train *t) {
     sg_task_close(t->task);
     sg_cuda_device_close(t->device.gpu);
     cJSON_Delete(t->segments);
-    void *const owned[] = {t->worker,           t->gradient,           t->series.row,
-                           t->series.evaluated, t->series.layers_mine, t->series.layers_all,
-                           t->shared_x};
+    void *const owned[] = {
+        t->worker,   t->gradient, t->series.row, t->series.evaluated, t->series.layers_mine, t->series.layers_all,
+        t->shared_x, t->absent,   t->chosen};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
 }

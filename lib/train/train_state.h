@@ -110,6 +110,9 @@ struct train {
     sg_comm *comm;
     bool lead; /* rank 0 */
     size_t workers, first, count;
+    size_t present;   /* how many of the workers take part in a step */
+    bool *absent;     /* [workers] of this step; all false if every worker takes part */
+    uint32_t *chosen; /* [present] the workers that do, ascending; scratch */
     int threads;
 
     const struct sg_task_kind *task_kind;
@@ -162,6 +165,14 @@ struct train {
     struct sg_recording recording; /* rank 0 */
     char inputs_sha256[65]; /* of the recording up to the checkpoint from which the run goes on; "" = there is none */
 };
+
+/* train_participation.c: which workers take part in a step. participation_choose checks what the cell asks for,
+ * participation_open allocates, participation_draw draws for the step to come: the workers of its message, if some
+ * steps send none. participation_divisor: by how many workers the sum of a step is divided. */
+sg_status participation_choose(struct train *t, struct sg_error *err);
+sg_status participation_open(struct train *t, struct sg_error *err);
+void participation_draw(struct train *t);
+float participation_divisor(const struct train *t);
 
 /* True if this rank hosts the worker. */
 static inline bool train_hosts(const struct train *t, size_t worker) {
@@ -218,9 +229,11 @@ sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_out
 
 /* Measurements for records. train_measure_message measures local worker w after each message, and
  * train_measure_residual after its residual is complete; g is its gradient, NULL if a step has several rounds. Its
- * notes are valid after train_wait. train_account makes the trainer's columns from what all workers did. */
+ * notes are valid after train_wait. train_measure_absent measures one that takes no part. train_account makes the
+ * trainer's columns from what all workers did. */
 sg_status train_measure_message(struct train *t, size_t w, unsigned round, struct sg_error *err);
 void train_measure_residual(struct train *t, size_t w, const float *g);
+void train_measure_absent(struct train *t, size_t w);
 void train_account(struct train *t, const struct sg_outcome *outcome, double value[SG_COLUMNS]);
 /* The sum so far; NaN where feedback keeps no residual, because 0 would mean that nothing was lost. */
 double train_total_error(const struct train *t);

@@ -57,7 +57,7 @@ static void read_batch_losses(struct train *t) {
     const bool arrived = train_wait(t, &device) == SG_OK;
     for (size_t w = 0; w < t->count; w++) {
         struct sg_error *error = &t->worker[w].error;
-        if (error->status != SG_OK && error->status != SG_ERR_NONFINITE)
+        if (t->absent[t->first + w] || (error->status != SG_OK && error->status != SG_ERR_NONFINITE))
             continue;
         if (!arrived)
             *error = device;
@@ -69,6 +69,8 @@ static void read_batch_losses(struct train *t) {
 /* Puts a worker's message into the exchange if it was made without error, and stores the error of either. */
 static sg_status put_message(struct train *t, size_t w, unsigned round, sg_status status) {
     struct worker *worker = &t->worker[w];
+    if (t->config.sampled)
+        worker->message.known = false; /* a rank whose workers are all absent cannot derive positions */
     if (status == SG_OK && sg_method_exchanges(t->method, round))
         status = sg_comm_put(t->comm, t->first + w, &worker->message, &worker->error);
     if (status == SG_ERR_UNSUPPORTED)
@@ -94,8 +96,17 @@ static sg_status worker_message(struct train *t, size_t w, float *g) {
     return put_message(t, w, 0, status);
 }
 
+/* A worker that takes no part computes nothing, and its state stays as it is. */
+static void skip_worker(struct train *t, size_t w) {
+    train_measure_absent(t, w);
+    if (sg_method_sends(t->method))
+        sg_comm_skip(t->comm, t->first + w);
+}
+
 static void worker_step(struct train *t, size_t w, float *g) {
-    if (worker_gradient(t, w, g) == SG_OK)
+    if (t->absent[t->first + w])
+        skip_worker(t, w);
+    else if (worker_gradient(t, w, g) == SG_OK)
         worker_message(t, w, g);
 }
 
@@ -181,7 +192,7 @@ static void update(struct train *t) {
                                 .param = t->optimizer.param,
                                 .learning_rate = t->gamma,
                                 .step = t->step,
-                                .workers = (float)t->workers,
+                                .workers = participation_divisor(t),
                                 .sum = t->sum,
                                 .state = t->optimizer.state,
                                 .x = sg_task_x(t->task),
@@ -291,6 +302,7 @@ sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_out
     t->volume = (struct sg_volume){0};
     t->outcome = outcome;
     t->led = false;
+    participation_draw(t);
     sg_status status = train_errors_begin(t, err);
     SG_DO(status, sg_method_drive(&drive, t->step, t->gamma, err));
     if (status != SG_OK)

@@ -143,6 +143,32 @@ same_over_ranks() { # METHOD...
         "topk, k: 3, values: fp16, error-feedback: {form: ef21, decay: 0.5}"
 }
 
+@test "client sampling: same bytes for R = 1, 2, 3, where ranks may have no worker that takes part, and after a kill" {
+    local how args some
+    some=$(columns)
+    some=${some/, error-lag/} some=${some/, error-curvature/} # they need the gradients of all workers
+    for how in none qsgd "topk, k: 3" "topk, k: 3, message: rice" "randomk, k: 3, shared: 1" "randomk, k: 3, shared: 1, message: auto" \
+        "topk, k: 3, error-feedback: {form: local-steps, steps: 3}" "topk, k: 3, error-feedback: ef21"; do
+        args=(-q recipes/smoke.yaml --set workers=5 --set participation=0.4 --set epochs=6 --force --set
+            "record={every: 3, layers: true, workers: true, series: [loss, $some]}" --set "methods=[{name: A, compressor: $how}]")
+        sparsetrain "${args[@]}" -o "$OUT/one"
+        for ranks in 2 3; do
+            $MPI -n $ranks "$BIN/sparsetrain" "${args[@]}" -o "$OUT/many" 3>&-
+            same_series "$OUT/one" "$OUT/many" || { echo "$how differs for $ranks ranks"; false; }
+        done
+    done
+    args=(-q recipes/smoke.yaml --set workers=5 --set participation=0.4 --set epochs=400 --method "Top-k k=4" --force)
+    sparsetrain "${args[@]}" -o "$OUT/one"
+    sparsetrain "${args[@]}" --checkpoint-every 100 -o "$OUT/cut" &
+    pid=$!
+    patiently [ -e "$OUT/cut.ckpt" ]
+    kill -9 $pid 2>/dev/null || true
+    wait $pid 2>/dev/null || true
+    sparsetrain "${args[@]}" --resume -o "$OUT/cut"
+    same_series "$OUT/one" "$OUT/cut"
+    [ "$(grep -o '"segments":.*' "$OUT/cut" | grep -o started_at | wc -l)" -gt 1 ]
+}
+
 @test "values in levels and qsgd: same bytes for R = 1, 2, 3" {
     same_over_ranks "topk, k: 3, values: {code: levels, levels: 3}" "topk, k: 3, values: levels, error-feedback: ef21" \
         "topk, k: 3, values: lookup" "qsgd, levels: 7" "qsgd, levels: 1, controller: {kind: accordion, high: 63, interval: 2}"

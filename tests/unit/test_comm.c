@@ -180,8 +180,45 @@ static void test_levels(sg_comm *c) {
     }
 }
 
-/* Whole messages so long that ranks share the work of adding them up, in several parts. */
-static void test_shared(sg_comm *c, const struct sg_code *code) {
+/* Any workers but not all are skipped, so that ranks may have no message: sparse, of all numbers, and encoded. */
+static void test_skipped(sg_comm *c) {
+    size_t wrong = 0;
+    for (unsigned put = 1; put < 1U << WORKERS; put++)
+        for (int kind = 0; kind < 4; kind++) {
+            float want[D] = {0};
+            double bits = 0;
+            sg_comm_set_encoding(c, sg_wire_find(kind == 2 ? "rice" : "raw"));
+            sg_comm_begin(c, sum, D, sg_kernels_cpu("c"), &exec);
+            for (unsigned w = 0; w < WORKERS; w++) {
+                struct sg_message m =
+                    kind == 1 ? all_of(&sg_code_fp32, dense) : sparse(count_of[w], index_of[w], value_of[w], NULL);
+                const bool mine = w >= sg_comm_first(c) && w < sg_comm_first(c) + sg_comm_count(c);
+                m.known = kind == 3;
+                if (put >> w & 1) {
+                    bits += m.bits / WORKERS;
+                    sg_message_add(want, &m, 1, &exec);
+                }
+                if (mine && put >> w & 1)
+                    wrong += sg_comm_put(c, w, &m, &err) != SG_OK;
+                else if (mine)
+                    sg_comm_skip(c, w);
+            }
+            if (kind < 3)
+                wrong += sg_comm_end(c, &well, &out, &err) != SG_OK || memcmp(sum, want, sizeof sum) != 0 ||
+                         fabs(out.volume.bits_mean - bits) > 1e-9;
+            else if (sg_comm_size(c) == 1 && put < (1U << WORKERS) - 1)
+                wrong += sg_comm_end(c, &well, &out, &err) != SG_ERR_ARGUMENT;
+        }
+    ok(wrong == 0, "workers that are skipped add nothing and cost nothing, and positions must be sent then");
+    sg_comm_begin(c, sum, D, sg_kernels_cpu("c"), &exec);
+    for (size_t w = sg_comm_first(c); w < sg_comm_first(c) + sg_comm_count(c); w++)
+        sg_comm_skip(c, w);
+    ok(sg_comm_end(c, &well, &out, &err) == SG_ERR_ARGUMENT, "not all workers are skipped");
+}
+
+/* Whole messages so long that ranks share the work of adding them up, in several parts; the first `skipped` workers put
+ * none. */
+static void test_shared(sg_comm *c, const struct sg_code *code, unsigned skipped) {
     enum { LONG = 800003, MANY = 7 }; /* LONG is no multiple of any number of ranks */
     float *value = malloc(LONG * sizeof *value), *want = calloc(LONG, sizeof *want), *got = malloc(LONG * sizeof *got);
     uint8_t *data = malloc((size_t)MANY * (LONG + 1) * sizeof *value);
@@ -199,13 +236,17 @@ static void test_shared(sg_comm *c, const struct sg_code *code) {
                                          .bits = 1};
         code->encode(data + w * (LONG + 1) * code->width, &(struct sg_numbers){.value = value, .count = LONG},
                      &(double){0});
-        sg_message_add(want, &message[w], 1, &exec);
+        if (w >= skipped)
+            sg_message_add(want, &message[w], 1, &exec);
     }
     sg_comm_begin(c, got, LONG, sg_kernels_cpu("c"), &exec);
     for (size_t w = sg_comm_first(c); taken && w < sg_comm_first(c) + sg_comm_count(c); w++)
-        taken = sg_comm_put(c, w, &message[w], &why) == SG_OK;
+        if (w < skipped)
+            sg_comm_skip(c, w);
+        else
+            taken = sg_comm_put(c, w, &message[w], &why) == SG_OK;
     ok(taken && sg_comm_end(c, &well, &out, &err) == SG_OK && memcmp(got, want, LONG * sizeof *got) == 0,
-       "%s: long messages of all numbers are summed in worker order", code->name);
+       "%s: long messages of all numbers but %u are summed in worker order", code->name, skipped);
     free(value);
     free(want);
     free(got);
@@ -234,6 +275,7 @@ int main(void) {
        "all workers are here");
     test_floats(c);
     test_rounds(c);
+    test_skipped(c);
     test_encoded(c);
     test_levels(c);
     if (alone)
@@ -246,8 +288,9 @@ int main(void) {
        "a worker's data reach rank 0");
     ok(sg_comm_agree(c, SG_OK, &err) == SG_OK && sg_comm_agree(c, SG_ERR_IO, &err) == SG_ERR_IO,
        "agreement with oneself");
-    test_shared(c, &sg_code_fp32);
-    test_shared(c, &sg_code_fp16);
+    test_shared(c, &sg_code_fp32, 0);
+    test_shared(c, &sg_code_fp16, 0);
+    test_shared(c, &sg_code_fp16, 4); /* more than the first of two ranks has */
     sg_comm_close(c);
     sg_comm_close(NULL);
     return tap_done();

@@ -170,6 +170,8 @@ static void test_refused(void) {
     refused(WITH("{link: 10gbe}"), "r.yaml:13:17: unknown link '10gbe' (did you mean '10gbe-tcp'?)");
     refused(WITH("{collective: rign}"), "r.yaml:13:23: unknown collective 'rign' (did you mean 'ring'?)");
     refused(WITH("{gather: all-gathre}"), "r.yaml:13:19: unknown gather 'all-gathre' (did you mean 'all-gather'?)");
+    refused(WITH("{link: 10gbe-tcp}") "participation: 0.5\n",
+            "r.yaml:13:10: a network has messages of all workers at every step (leave out network or participation)");
     refused(WITH("{overlap: layer}"), "r.yaml:13:20: overlap 'layer' goes by layers (add record.layers: true)");
     refused(WITH("{nodes: 3}"), "r.yaml:13:18: nodes must divide the 4 workers, got 3");
     refused(WITH("{servers: 5}"), "r.yaml:13:20: servers must be at most the 4 workers, got 5");
