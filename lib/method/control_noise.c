@@ -1,11 +1,11 @@
-/* control_noise.c: thresholds that follow the noise of gradients: lambda_l = own sqrt(sigma_l), for each layer and time.
+/* control_noise.c: thresholds that follow the noise of gradients: lambda_l = own sqrt(sigma_l), by layer and time.
  *
  * sigma_l is the standard deviation of an entry of the layer: sigma_l^2 is a moving mean of |g_l|^2 / n_l of worker 0's
  * gradients, measured every so many steps. Under the law of a random walk (lib/theory/sg_lambda_rules.h) a layer of n_l
  * entries with threshold lambda_l sends n_l sigma_l^2 / lambda_l^2 of them a step and keeps a squared error of
- * n_l lambda_l^2 / 6. Of all thresholds that send as much over all layers and steps, lambda_l^2 in proportion to sigma_l
- * has the least error: the derivatives of error and volume are in one proportion. A constant threshold has the least
- * for given vectors without feedback (Lemma 3). This derivation is the project's own, without a publication. */
+ * n_l lambda_l^2 / 6. Of all thresholds that send as much over all layers and steps, lambda_l^2 in proportion to
+ * sigma_l has the least error: the derivatives of error and volume are in one proportion. A constant threshold has the
+ * least for given vectors without feedback (Lemma 3). This derivation is the project's own, without a publication. */
 #include <math.h>
 
 #include "method_private.h"

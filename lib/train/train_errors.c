@@ -39,7 +39,7 @@ const struct recorded *train_recorded(const struct train *t, enum sg_column from
     return NULL;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------------------------ */
+/* ---- memory ---- */
 
 size_t train_errors_bytes(const struct train *t) {
     return t->errors ? sizeof t->errors->gradients : 0;
@@ -105,7 +105,7 @@ void train_errors_close(struct train *t) {
     t->errors = NULL;
 }
 
-/* ---- sums over workers ------------------------------------------------------------------------------------------- */
+/* ---- sums over workers ---- */
 
 /* sum [d] <- the sum of one vector of each worker, which vector_of names and which is finite. Collective. *astray is
  * false if it is false for every worker. */
@@ -146,7 +146,7 @@ static const float *shifted_of(const struct worker *w) {
     return w->shifted;
 }
 
-/* ---- before and during a step -------------------------------------------------------------------------------------- */
+/* ---- before and during a step ---- */
 
 /* Each worker's gradient of this step's batch at x - ē, which leaves the task as it was. */
 static sg_status shifted_gradients(struct train *t, struct sg_error *err) {
@@ -199,7 +199,7 @@ void train_errors_gradient(struct train *t, size_t w, const float *g) {
         memcpy(worker->recorded, g, t->d * sizeof *g);
 }
 
-/* ---- after a step ------------------------------------------------------------------------------------------------- */
+/* ---- after a step ---- */
 
 /* The mean residual's squared norm, and that of each layer. */
 static sg_status measure_mean(struct train *t, double *norm, struct sg_error *err) {

@@ -192,7 +192,8 @@ for line in sys.stdin: print(re.sub(r"[^\w\- ]", "", line.strip().lower()).repla
             [.claims[]? | select(.bound) | . as $claim
             | (.bound | if .of then "at" else "number" end) as $kind
             | [(.seeds // .cases)[]
-                | if near(.bound; if $kind == "at" then $claim.bound.times * .other + $claim.bound.plus else $claim.bound.plus end)
+                | if $kind == "at" and .other == null and .bound == null then $claim.sense == "at-most" # never reached
+                elif near(.bound; if $kind == "at" then $claim.bound.times * .other + $claim.bound.plus else $claim.bound.plus end)
                 then if .case and .ratio_q1 == null then [] elif .case then [.ratio_q1, .ratio_q3 | is_true($claim.sense; .; 1)] else is_true($claim.sense; .value; .bound) end
                 else error("bound of \($claim.text), \(.seed // .case)") end]
             | if (if $claim.cases then word_of_cases else word end) == $claim.verdict then length

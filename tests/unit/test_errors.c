@@ -25,8 +25,8 @@ static bool near(double a, double b) {
     return (isnan(a) && isnan(b)) || fabs(a - b) <= 1e-3 * fabs(b) + 1e-5;
 }
 
-/* True if what is applied to x is not the mean of what the residuals lack: it is compressed a second time, is a vote, is
- * a mean over the workers that sent an element, or loses parts between two workers. */
+/* True if what is applied to x is not the mean of what the residuals lack: it is compressed a second time, is a vote,
+ * is a mean over the workers that sent an element, or loses parts between two workers. */
 static bool loses_the_mean(const struct sg_compressor_ops *ops) {
     static const char *const others[] = {"signsgd", "demo", "sparseloco", "gtopk", "global-qsgd-exp"};
     bool loses = ops->rounds && ops->rounds->again;
