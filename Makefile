@@ -455,6 +455,7 @@ mini-table1-googlenet: ## and for GoogLeNet, on half of the images, two hours
 linear-speedup: ## steps to a target with 1 to 64 workers on madelon, three minutes
 mini-linear-speedup: ## the same for ResNet-8 with 2 to 32 workers, half an hour
 dryden: ## does a fixed threshold degenerate as feedback builds up? madelon, seconds
+dynamic-quantization: ## levels that change as training goes on (DQ-SGD, AdaQS) against fixed QSGD, madelon, half a minute
 mini-feedback-approaches: ## the 13 forms of error feedback with Top-k and hard-threshold, ResNet-8, two hours
 mini-entire-model: ## the same for entire-model
 mini-no-error-feedback: ## and for no-error-feedback
