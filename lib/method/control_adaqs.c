@@ -48,7 +48,7 @@ static void decide(const double *param, double *state, const struct sg_facts *f,
         state[SQUARES] = state[STEPS] = 0;
     }
     for (size_t l = 0; l < f->layers; l++)
-        out->knob[l] = fmin(param[MOST], ldexp(out->own, (int)state[DOUBLED]));
+        out->knob[l] = fmin(param[MOST], ldexp(out->own, (int)fmin(1000, state[DOUBLED])));
 }
 
 static void learn(const double *param, double *state, const struct sg_facts *f, const struct sg_spent *spent) {

@@ -15,11 +15,8 @@
 
 #include "method_private.h"
 
-enum {
-    FIRST,
-    LAST,
-    DOUBLES
-}; /* of the state: the largest |g_i|^2 at the first step where it is not 0, and at the last */
+/* The state: the largest |g_i|^2 at the first step where it was not 0 (0: none yet), and at the last step. */
+enum { FIRST, LAST, DOUBLES };
 
 static sg_status check(const double *param, const struct sg_facts *run, struct sg_error *err) {
     if (!(param[0] > 0))

@@ -40,7 +40,7 @@ enum sg_ask {
     SG_ASK_RESTART = 1 << 2,  /* that sum becomes 0 before this step */
     SG_ASK_ADD = 1 << 3,      /* this step's gradient is added to it */
     SG_ASK_LARGEST = 1 << 4,  /* the largest |g_i|^2 over all workers at this step, for `learn` */
-    SG_ASK_LEAD_AFTER = 1 << 5 /* in its place |g|^2 of worker 0's gradient at this step */
+    SG_ASK_LEAD_AFTER = 1 << 5 /* the same of worker 0 alone, in its place */
 };
 
 /* The cost of a step. */
