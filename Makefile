@@ -412,7 +412,7 @@ $(figures):
 	@$(if $(carried),,$(need) $(packages_build) $(packages_fetch) $(if $(filter $@,$(torch_figures)),$(packages_torch)))
 	@$(if $(carried),,$(MAKE) --no-print-directory all)
 	@sh recipes/run $@ $(or $(carried),$(bin)) $(JOBS)
-kernels kernels-cuda: $(if $(carried),,$(rivals))
+kernels kernels-cuda selection: $(if $(carried),,$(rivals))
 fig1: ## the paper's Figure 1: installs what is missing, builds, runs, prints table, verdicts and plot
 fig1-madelon: ## Figure 1's experiment on madelon
 madelon-gdstar-20: ## full gradients, 20 workers
@@ -431,6 +431,7 @@ mini-heterogeneity: ## the same for ResNet-8, a quarter of an hour
 theory: ## both sides of the paper's Theorems 4 to 7 on madelon, with measured constants
 kernels: ## every kernel against memory, 10 minutes on a quiet machine
 kernels-cuda: ## the same on a GPU, beside CUB
+selection: ## what it costs to select: hard-threshold, exact Top-k and libtorch's Top-k, with verdicts, 20 minutes or less
 smoke: ## the smallest run of everything, seconds
 fig2a: ## Figure 2a: ResNet-18 on CIFAR-10, accuracy against density (days of a CPU; see mini-fig2a)
 fig2b: ## Figure 2b: LSTM on WikiText-2, perplexity against density (days of a CPU; see mini-fig2b)
@@ -477,7 +478,7 @@ advise-check: all ## train what --advise recommends from a tenth of a run
 
 report: all ## all published results as one page, build/report.html
 	@$(bin)/sparseplot-export -q -f -o build/report.html --title "Published results of sparsegrad" \
-	  $(published:%=results/%.json) results/kernels.json results/bench-compressors.json
+	  $(published:%=results/%.json) results/selection.json results/kernels.json results/bench-compressors.json
 	@echo "wrote build/report.html"
 
 # Programs without debug information, their plug-ins and libraries, recipes and descriptions of data: what recipes/run needs.

@@ -60,6 +60,9 @@ static sg_status check_match(const struct sg_controller_ops *ops, const struct s
     if (ops->finds_threshold && !(compressor->traits & SG_TRAIT_ABSOLUTE))
         return sg_fail(err, SG_ERR_ARGUMENT, "controller: '%s' finds a threshold, and %s has none", ops->name,
                        compressor->name);
+    if (ops->needs_threshold && !(compressor->traits & SG_TRAIT_ABSOLUTE))
+        return sg_fail(err, SG_ERR_ARGUMENT, "controller: '%s' scales a threshold, and %s has none", ops->name,
+                       compressor->name);
     if (ops->sets_levels && strcmp(compressor->params[compressor->knob(param)].name, "levels") != 0)
         return sg_fail(err, SG_ERR_ARGUMENT, "controller: '%s' sets levels, and %s has none", ops->name,
                        compressor->name);

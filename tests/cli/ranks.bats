@@ -120,6 +120,7 @@ same_over_ranks() { # METHOD...
     done
     [ "${#forms[@]}" -gt 9 ]
     same_over_ranks "${forms[@]}" "topk, k: 2, controller: {kind: accordion, high: 6, interval: 2}" \
+        "hard-threshold, lambda: 0.5, controller: {kind: noise, every: 3}" \
         "randomk, density: 0.2, controller: {kind: l-greco, least: 0.1, most: 1, values: 5, every: 7}" \
         "topk, k: 3, error-feedback: {form: dgc, nesterov: 1, clip: 0.5}" \
         "topk, k: 3, error-feedback: {form: cser, interval: 3, momentum: 0.5}" \
