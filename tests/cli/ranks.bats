@@ -46,6 +46,17 @@ setup() {
     same_series "$OUT/one" "$OUT/three"
 }
 
+@test "reference points of lsvrg: the same bytes for threads and R = 1, 2, 3, and after a kill" {
+    cd "$OUT" || exit 1
+    run=("$ROOT/recipes/smoke.yaml" --set workers=7 --set batch=300 --set steps=2000 --set epochs=null --set task.refresh=0.02)
+    for method in SGD "Top-k k=4"; do
+        for oracle in lsvrg lsvrg-shifted; do
+            same_for_threads_and_ranks one "2 3" "${run[@]}" --method "$method" --set task.oracle=$oracle
+            same_after_kill 50 "${run[@]}" --method "$method" --set task.oracle=$oracle
+        done
+    done
+}
+
 @test "--record-inputs: the same bytes for R = 1, 2, 3" {
     run=(-q recipes/smoke.yaml --method "Top-k k=4" --set epochs=3)
     sparsetrain "${run[@]}" --record-inputs "$OUT/one" >/dev/null
