@@ -101,9 +101,9 @@ static const struct sg_schema_row static_row[] = {
     MAP("error-feedback", .training = true, .preset = "update", .shorthand = "form",
         .help = "what happens to what was not sent"),
     {"error-feedback.form", SG_VALUE_FEEDBACK, .preset = "update",
-     .help =
-         "the rule, whose own keys stand beside it: update is Algorithm 1; update, cser and local-steps send updates, "
-         "which have the learning rate; with every other form it comes after aggregation"},
+     .help = "the rule, whose own keys stand beside it: update is Algorithm 1; update, cser, local-steps and "
+             "dynamic-averaging send updates, which have the learning rate; with every other form it comes after "
+             "aggregation"},
     NUMBER("error-feedback.decay", 0, 1, .preset = "1", .grid = true,
            .help = "factor on the old residual; 1 = the paper's"),
     CHOICE("scope", "layer|model", .training = true, .preset = "layer", .grid = true,
@@ -134,7 +134,7 @@ static const struct sg_schema_row static_row[] = {
              "shorter vectors (powersgd, integers)"},
     {"network.gather", SG_VALUE_EXCHANGE,
      .help = "how all other messages travel; absent: as the method's publication has it (gtopk, ok-topk, two-round for "
-             "sign-l2-twice), else all-gather"},
+             "sign-l2-twice and ef-signsgd-twice), else all-gather"},
     {"network.overlap", SG_VALUE_OVERLAP, .preset = "none",
      .help = "how exchanges hide behind the backward pass; all but none need record.layers"},
     INTEGER("network.nodes", 1, 65536,

@@ -138,6 +138,8 @@ same_over_ranks() { # METHOD...
         "randomk, k: 3, error-feedback: {form: cser, interval: 4, reset: 20}" \
         "topk, k: 3, values: levels, error-feedback: {form: local-steps, steps: 3}" \
         "gtopk, k: 3, error-feedback: {form: local-steps, steps: 2}" "none, error-feedback: local-steps" \
+        "gtopk, k: 3, message: auto, error-feedback: {form: dynamic-averaging, threshold: 0.1}" \
+        "none, error-feedback: {form: dynamic-averaging, threshold: 0.1}" \
         "topk, k: 3, values: fp16, error-feedback: {form: ef21, decay: 0.5}"
 }
 
@@ -150,6 +152,8 @@ same_over_ranks() { # METHOD...
 
 @test "sums that are not just added up: same bytes for R = 1, 2, 3, and with encoded messages" {
     same_over_ranks "clt-k, k: 3" "clt-k, k: 2, error-feedback: scalecom-lpf" "gtopk, k: 3" "gtopk, density: 1" \
+        "topk-twice, k: 3" "topk-twice, density: 0.1, error-feedback: gradient, message: auto" \
+        "vqsgd, k: 6, least-error: 1" \
         "gtopk, k: 2, conserve: 1, message: auto" "ok-topk, k: 3" "ok-topk, density: 0.1, refresh: 3, message: rice" \
         "global-qsgd-exp" "global-qsgd-exp, bits: 4, error-feedback: none" \
         "sparseloco, k: 2, chunk: 5" "demo, k: 2, chunk: 5, error-feedback: {form: gradient, decay: 0.9}"
@@ -157,7 +161,7 @@ same_over_ranks() { # METHOD...
 
 @test "signs, and sums that are compressed again: same bytes for R = 1, 2, 3" {
     same_over_ranks "onebit" "signsgd, error-feedback: momentum" "terngrad-shared" "dryden, density: 0.2" "stc, k: 3" \
-        "sign-l2-twice, error-feedback: gradient"
+        "sign-l2-twice, error-feedback: gradient" "ef-signsgd-twice, error-feedback: dist-ef-sgdm"
 }
 
 @test "an evaluation that workers share has the same bytes for R = 1, 2, 3, 4" {
