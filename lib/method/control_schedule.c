@@ -1,5 +1,6 @@
 /* control_schedule.c: knobs that follow a schedule: the warm-up of Deep Gradient Compression (Lin et al., ICLR 2018)
- * and the doubling of AdaQS (Guo et al., ICASSP 2020); and a reset of the residuals every so many epochs. */
+ * and periodic doubling, as section 2 of the paper describes AdaQS (Guo et al., ICASSP 2020; control_adaqs.c has its
+ * trigger); and a reset of the residuals every so many epochs. */
 #include <math.h>
 
 #include "method_private.h"

@@ -42,9 +42,10 @@ static sg_status check_compressor(const sg_method *m, const double *param, struc
     return err->msg[0] != '\0' ? sg_prefix(err, "%s: ", ops->name) : method_hook_status(m, SG_ERR_ARGUMENT, err);
 }
 
-/* May a recipe give this controller to this compressor? own: the controller that the compressor brings, or NULL. */
+/* May a recipe give this controller to this compressor? own: the controller that the compressor brings, or NULL;
+ * param: the compressor's. */
 static sg_status check_match(const struct sg_controller_ops *ops, const struct sg_compressor_ops *compressor,
-                             const struct sg_controller_ops *own, struct sg_error *err) {
+                             const struct sg_controller_ops *own, const double *param, struct sg_error *err) {
     if (ops->resets && compressor->rounds != NULL)
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "controller: several exchanges a step, as %s needs, cannot send everything in one, as '%s' asks",
@@ -61,6 +62,9 @@ static sg_status check_match(const struct sg_controller_ops *ops, const struct s
                        compressor->name);
     if (ops->needs_threshold && !(compressor->traits & SG_TRAIT_ABSOLUTE))
         return sg_fail(err, SG_ERR_ARGUMENT, "controller: '%s' scales a threshold, and %s has none", ops->name,
+                       compressor->name);
+    if (ops->sets_levels && strcmp(compressor->params[compressor->knob(param)].name, "levels") != 0)
+        return sg_fail(err, SG_ERR_ARGUMENT, "controller: '%s' sets levels, and %s has none", ops->name,
                        compressor->name);
     if (ops->choose != NULL &&
         (compressor->rounds != NULL || compressor->worker_doubles != NULL || compressor->traits & SG_TRAIT_ABSOLUTE))
@@ -115,7 +119,7 @@ static sg_status resolve_compressor(sg_method *m, const struct sg_method_config 
     m->controller = config->controller != NULL ? config->controller : own;
     m->shared.controlled = m->controller != NULL;
     if (config->controller != NULL)
-        status = check_match(config->controller, ops, own, err);
+        status = check_match(config->controller, ops, own, m->param, err);
     if (status == SG_OK && config->controller != NULL && config->controller->finds_threshold) {
         double *threshold = &m->param[ops->knob(m->param)];
         *threshold = isnan(*threshold) ? ops->params[ops->knob(m->param)].max : *threshold;

@@ -87,7 +87,8 @@ struct sg_method {
         row(sg_compress_global_qsgd_exp), row(sg_compress_ef_signsgd_twice)
 #define METHOD_CONTROLLERS(row)                                                                                        \
     row(sg_control_accordion), row(sg_control_budget), row(sg_control_warm_up), row(sg_control_doubling),              \
-        row(sg_control_error_reset), row(sg_control_l_greco), row(sg_control_noise)
+        row(sg_control_error_reset), row(sg_control_l_greco), row(sg_control_noise), row(sg_control_dqsgd),            \
+        row(sg_control_adaqs)
 #define METHOD_FEEDBACK_RULES(row)                                                                                     \
     row(sg_feedback_update), row(sg_feedback_gradient), row(sg_feedback_none), row(sg_feedback_momentum),              \
         row(sg_feedback_ef21), row(sg_feedback_ef21_sgdm), row(sg_feedback_econtrol), row(sg_feedback_low_pass),       \

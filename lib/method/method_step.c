@@ -148,8 +148,10 @@ bool sg_method_is_exact(const sg_method *m) {
 
 /* Makes the measurements of this worker's gradient that the controller requested. */
 static void answer(sg_method *m, struct method_worker *w, const float *g) {
-    w->note = m->asked & SG_ASK_LARGEST ? m->shared.kernels->sum_squares(&m->shared.exec, g, m->d) : 0;
-    if (m->asked & SG_ASK_ADD && w->seen.number == 0)
+    const bool leads = w->seen.number == 0;
+    const bool squares = m->asked & SG_ASK_LARGEST || (m->asked & SG_ASK_LEAD_AFTER && leads);
+    w->note = squares ? m->shared.kernels->sum_squares(&m->shared.exec, g, m->d) : 0;
+    if (m->asked & SG_ASK_ADD && leads)
         m->shared.kernels->scatter_add(&m->shared.exec, m->lead_sum, NULL, g, m->d);
 }
 

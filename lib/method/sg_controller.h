@@ -40,13 +40,14 @@ enum sg_ask {
     SG_ASK_LEAD_SUM = 1 << 1, /* lead_square of the sum of worker 0's gradients so far */
     SG_ASK_RESTART = 1 << 2,  /* that sum becomes 0 before this step */
     SG_ASK_ADD = 1 << 3,      /* this step's gradient is added to it */
-    SG_ASK_LARGEST = 1 << 4   /* the largest |g_i|^2 over all workers at this step, for `learn` */
+    SG_ASK_LARGEST = 1 << 4,  /* the largest |g_i|^2 over all workers at this step, for `learn` */
+    SG_ASK_LEAD_AFTER = 1 << 5 /* the same of worker 0 alone, in its place */
 };
 
 /* The cost of a step. */
 struct sg_spent {
     double entries, bits; /* of a worker's messages, means over all workers */
-    double largest;       /* the result of SG_ASK_LARGEST; 0 if it was not requested */
+    double largest;       /* the result of SG_ASK_LARGEST or SG_ASK_LEAD_AFTER; 0 if neither was requested */
 };
 
 enum { SG_CANDIDATES = 33 }; /* maximum number of knob values that a controller compares */
@@ -77,6 +78,7 @@ struct sg_controller_ops {
      * the recipe need not set that knob. */
     bool finds_threshold;
     bool needs_threshold; /* true: the knob must be a threshold, which the recipe sets */
+    bool sets_levels;     /* true: it requires a compressor whose knob is `levels` */
     /* Checks param [n_params] against the run (of facts: layers, d, steps, steps_per_epoch; d = 0: nothing is known
      * yet). NULL = there is nothing to check. */
     sg_status (*check)(const double *param, const struct sg_facts *run, struct sg_error *err);

@@ -171,7 +171,9 @@ same_over_ranks() { # METHOD...
 
 @test "values in levels and qsgd: same bytes for R = 1, 2, 3" {
     same_over_ranks "topk, k: 3, values: {code: levels, levels: 3}" "topk, k: 3, values: levels, error-feedback: ef21" \
-        "topk, k: 3, values: lookup" "qsgd, levels: 7" "qsgd, levels: 1, controller: {kind: accordion, high: 63, interval: 2}"
+        "topk, k: 3, values: lookup" "qsgd, levels: 7" "qsgd, levels: 1, controller: {kind: accordion, high: 63, interval: 2}" \
+        "qsgd, levels: 31, controller: {kind: dqsgd, alpha: 0.9}" \
+        "qsgd, levels: 1, controller: {kind: adaqs, ratio: 0.9}"
 }
 
 @test "sums that are not just added up: same bytes for R = 1, 2, 3, and with encoded messages" {

@@ -1,5 +1,5 @@
-/* Controllers on compressors: ACCORDION by either name, on any knob; schedules and resets; what has no knob refuses;
- * state in checkpoints. */
+/* Controllers on compressors: ACCORDION by either name, on any knob; schedules, resets and levels by hand-calculated
+ * values; what has no knob refuses; state in checkpoints. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,6 +132,64 @@ static void test_schedules(void) {
     ok(!m && strstr(err.msg, "above 0"), "%s", err.msg);
 }
 
+/* The knob of layer 0 at the step of f, after which the controller learns square. */
+static double knob_of(const struct sg_controller_ops *ops, const double *param, double *state, const struct sg_facts *f,
+                      double own, double square) {
+    double knob[3] = {own, own, own};
+    struct sg_settings out = {.own = own, .knob = knob};
+    ops->decide(param, state, f, &out);
+    ops->learn(param, state, f, &(struct sg_spent){.largest = square});
+    return knob[0] == knob[1] && knob[0] == knob[2] ? knob[0] : NAN;
+}
+
+/* Squares 4, 1, 16, 0 after steps 0 to 3: norms of 1, 1, 1/2, 2 and 0 times the first. With alpha = 1 and 15 levels
+ * these are 15, 15, 7.5, 30 and 0 levels, log2(s + 1) = 4, 4, 3.09, 4.95 and 0; with alpha = 1/4 and 4 steps to come
+ * at first 15 / 16, 15 / 8, 7.5 / 4, 30 / 2 and 0, log2(s + 1) = 0.95, 1.52, 1.52, 4 and 0. Never below one level. */
+static void test_dqsgd(void) {
+    static const double square[] = {4, 1, 16, 0, 9}, wanted[2][5] = {{15, 15, 7, 31, 1}, {1, 3, 3, 15, 1}};
+    const struct sg_controller_ops *ops = sg_controller_find("dqsgd");
+    for (int i = 0; i < 2; i++) {
+        double state[2] = {0}, knob[5];
+        bool fine = ops->doubles(3) == 2;
+        for (uint64_t t = 0; t < 5; t++) {
+            const struct sg_facts f = {.step = t, .steps = 4, .steps_per_epoch = 1, .layers = 3};
+            knob[t] = knob_of(ops, (const double[]){i ? 0.25 : 1}, state, &f, 15, square[t]);
+            fine &= knob[t] == wanted[i][t];
+        }
+        ok(fine, "levels by the norm, alpha %g: %g %g %g %g %g", i ? 0.25 : 1, knob[0], knob[1], knob[2], knob[3],
+           knob[4]);
+    }
+    double state[2] = {0};
+    const struct sg_facts f = {.steps = 4, .layers = 3};
+    ok(knob_of(ops, (const double[]){1}, state, &f, 7, 0) == 7 &&
+           knob_of(ops, (const double[]){1}, state, &f, 7, 3) == 7 && state[0] == 3,
+       "gradients of 0 do not count as the first");
+}
+
+/* Epochs of two steps with |g|^2 = 10, so q = 10. Where |sum|^2 = 4 |m|^2 is 32, 8, 8, 40, 0.4 and 0.4, the ratio
+ * sqrt(|m|^2 / (q - |m|^2)) is 2, 1/2, 1/2, infinite, 0.1005 and 0.1005. The knob doubles at the second and third
+ * decision, because 1/2 is at most half of 2 and half of 1, and at the last two, because 0.1005 is below half of 1/2
+ * and half of 1/4; `most` cuts 48 to 40. */
+static void test_adaqs(void) {
+    static const double sum[] = {32, 8, 8, 40, 0.4, 0.4}, wanted[] = {3, 3, 6, 12, 12, 24, 40};
+    const struct sg_controller_ops *ops = sg_controller_find("adaqs");
+    const double param[] = {40, 1, 0.5};
+    double state[4] = {0}, knob[7];
+    bool fine = ops->doubles(3) == 4;
+    for (uint64_t t = 0; t < 14; t++) {
+        struct sg_facts f = {.step = t, .steps_per_epoch = 2, .layers = 3};
+        const double lead[] = {0, t > 1 ? sum[t / 2 - 1] / 4 : 0, t > 1 ? sum[t / 2 - 1] * 3 / 4 : 0};
+        const bool due = t > 0 && t % 2 == 0;
+        fine &= ops->ask(param, state, &f) ==
+                (SG_ASK_ADD | SG_ASK_LEAD_AFTER | (due ? SG_ASK_LEAD_SUM | SG_ASK_RESTART : 0));
+        f.lead_square = due ? lead : NULL;
+        knob[t / 2] = knob_of(ops, param, state, &f, 3, 10);
+        fine &= knob[t / 2] == (t < 2 ? 3 : wanted[t / 2]);
+    }
+    ok(fine, "a knob that doubles as the mean falls: %g %g %g %g %g %g %g", knob[0], knob[1], knob[2], knob[3], knob[4],
+       knob[5], knob[6]);
+}
+
 /* Noise of deviation 1, 2 and 4 in the layers: the error of the residuals times the volume, means over steps. */
 static double error_times_volume(sg_method *m, size_t *first_entries) {
     enum { LONG = 6000, WARM = 2000 };
@@ -228,6 +286,9 @@ static void test_refused(void) {
         {"topk", {NAN, 0.1}, "accordion", {0, 0.2, 0.5, 1, 0}, "controller.low: topk: 'density' must be above 0"},
         {"topk", {3, NAN}, "accordion", {3, D + 1, 0.5, 1, 0}, "controller.high: topk: 'k' = 601 is more than"},
         {"topk", {3, NAN}, "accordion", {3, 4, 0.5, 1.5, 0}, "controller: accordion: 'interval' = 1.5 is not a whole"},
+        {"topk", {3, NAN}, "dqsgd", {1}, "controller: 'dqsgd' sets levels, and topk has none"},
+        {"qsgd", {3, 512, 0}, "dqsgd", {0}, "the 'alpha' of dqsgd must be above 0"},
+        {"qsgd", {3, 512, 0}, "adaqs", {0.5, 1, 0.5}, "controller.most: qsgd: 'levels' = 0.5 is not between"},
     };
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         m = opened(refused[i].compressor, refused[i].param, refused[i].controller, refused[i].controller_param);
@@ -236,11 +297,13 @@ static void test_refused(void) {
     ok(sg_controller_find("accordion") == sg_controller_at(0) && !sg_controller_find("no such"), "the table");
 }
 
-static void test_resume(const char *what, const char *compressor, const double *param) {
+static void test_resume(const char *what, const char *compressor, const double *param, const char *controller,
+                        const double *control) {
     static float e[2][WORKERS][D], sum[2][D];
     double entries[STEPS];
     char common[4096], *worker = malloc(WORKERS * (D * sizeof(float)));
-    sg_method *whole = opened(compressor, param, NULL, NULL), *late = opened(compressor, param, NULL, NULL);
+    sg_method *whole = opened(compressor, param, controller, control);
+    sg_method *late = opened(compressor, param, controller, control);
     memset(e, 0, sizeof e);
     memset(sum, 0, sizeof sum);
     bool fine = worker && run(whole, e[0], 0, 23, sum[0], entries) && late &&
@@ -268,14 +331,19 @@ static void test_resume(const char *what, const char *compressor, const double *
 int main(void) {
     test_accordion();
     test_schedules();
+    test_dqsgd();
+    test_adaqs();
     test_noise();
     test_budget();
     test_refused();
-    test_resume("ACCORDION", "accordion", (const double[]){2, NAN, 20, NAN, 0.5, 1, 0});
-    test_resume("ACCORDION by sums", "accordion", (const double[]){2, NAN, 20, NAN, 0.5, 1, 1});
-    test_resume("a budget", "hard-threshold", (const double[]){NAN, 0.05, NAN});
-    test_resume("adapted stages", "sidco-e", (const double[]){NAN, 0.02, NAN, NAN, NAN});
-    test_resume("shared stages", "sidco-p", (const double[]){NAN, 0.02, NAN, NAN, 1});
-    test_resume("a kept threshold", "topk-reuse", (const double[]){7, NAN, 20});
+    test_resume("ACCORDION", "accordion", (const double[]){2, NAN, 20, NAN, 0.5, 1, 0}, NULL, NULL);
+    test_resume("ACCORDION by sums", "accordion", (const double[]){2, NAN, 20, NAN, 0.5, 1, 1}, NULL, NULL);
+    test_resume("a budget", "hard-threshold", (const double[]){NAN, 0.05, NAN}, NULL, NULL);
+    test_resume("adapted stages", "sidco-e", (const double[]){NAN, 0.02, NAN, NAN, NAN}, NULL, NULL);
+    test_resume("shared stages", "sidco-p", (const double[]){NAN, 0.02, NAN, NAN, 1}, NULL, NULL);
+    test_resume("a kept threshold", "topk-reuse", (const double[]){7, NAN, 20}, NULL, NULL);
+    test_resume("DQ-SGD", "qsgd", (const double[]){31, 64, 0}, "dqsgd", (const double[]){0.95});
+    test_resume("AdaQS", "qsgd", (const double[]){3, 64, 0}, "adaqs", (const double[]){NAN, 1, 0.8});
+    test_resume("AdaQS that doubles", "qsgd", (const double[]){3, 64, 0}, "adaqs", (const double[]){NAN, 2, 1});
     return tap_done();
 }
