@@ -31,8 +31,8 @@ static double constant(const struct theory_run *v, const char *name) {
     return NAN;
 }
 
-/* value <- loss, suboptimality, relative suboptimality and |x - x*|^2 at x. */
-static sg_status look(double value[4], const struct theory_run *v, const double *x, struct sg_error *err) {
+/* value <- the columns of the task at x: loss, suboptimality, relative suboptimality, |x - x*|^2; no gradient. */
+static sg_status look(double value[5], const struct theory_run *v, const double *x, struct sg_error *err) {
     memcpy(sg_task_x(v->observer), x, v->d * sizeof *x);
     sg_status status = v->ops->queue(v->observer, err);
     return status == SG_OK ? v->ops->evaluate(v->observer, value, err) : status;
@@ -43,7 +43,7 @@ static sg_status visit(void *arg, const struct sg_task_ops *ops, sg_task *task, 
     struct theory_run *v = arg;
     const double *x = sg_task_x(task);
     (void)ops;
-    double value[4];
+    double value[5];
     sg_status status = SG_OK;
     if (step == 0) {
         status = look(value, v, x, err);
