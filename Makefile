@@ -428,7 +428,7 @@ one-percent: ## beyond the paper: methods at one hundredth of the bytes (sparset
 learning-rates: ## beyond the paper: eight methods at six learning rates, madelon, a minute
 heterogeneity: ## beyond the paper: error against the heterogeneity of the shards, madelon, a minute
 mini-heterogeneity: ## the same for ResNet-8, a quarter of an hour
-theory: ## both sides of the paper's Theorems 4 to 7 on madelon, with measured constants
+theory: ## both sides of the paper's Theorems 1 and 4 to 7 on madelon, with measured constants
 kernels: ## every kernel against memory, 10 minutes on a quiet machine
 kernels-cuda: ## the same on a GPU, beside CUB
 smoke: ## the smallest run of everything, seconds

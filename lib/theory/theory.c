@@ -1,4 +1,4 @@
-/* theory.c: runs the methods of a recipe for logistic regression, and measures what Theorems 4 to 7 speak of. */
+/* theory.c: runs the methods of a recipe for logistic regression, and measures what Theorems 1 and 4 to 7 speak of. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -123,11 +123,16 @@ static double dissimilarity_at_optimum(const struct theory_run *v) {
 
 static sg_status run_cell(struct theory_run *v, const char **why, struct sg_error *err) {
     struct sg_theory_constants *c = &v->out->constants;
+    const struct sg_feedback_rule *rule =
+        sg_feedback_find(sg_node_string(&v->cell->resolved, "error-feedback.form", "update"));
+    double error = NAN;
     sg_status status = open_observer(v, err);
     SG_DO(status, bound_of(why, v, err));
     if (status == SG_OK && !*why)
-        status = theory_train(v->options, v->cell, visit, v, err);
+        status = theory_train(&error, v->options, v->cell, visit, v, err);
     if (status == SG_OK && !*why) {
+        const double unit = rule->in_updates ? 1 : v->gamma * v->gamma;
+        v->out->error += isnan(error) ? 0 : unit * error / c->T; /* an exact compressor needs no residual */
         c->L = constant(v, "row_max") + v->mu;
         c->mu = v->mu;
         c->gamma = v->gamma;
@@ -146,7 +151,7 @@ static void theory_run_close(struct theory_run *v) {
 /* Sums over the seeds become means. */
 static void conclude(struct sg_theory_method *m, size_t seeds) {
     struct sg_theory_constants *c = &m->constants;
-    double *const mean[] = {&m->average, &c->D, &c->gap, &c->R_0};
+    double *const mean[] = {&m->average, &m->error, &c->D, &c->gap, &c->R_0};
     for (size_t k = 0; k < sizeof mean / sizeof *mean; k++)
         *mean[k] /= (double)seeds;
 }
@@ -214,15 +219,16 @@ sg_status sg_theory_run(struct sg_theory *out, const struct sg_cell *cells, size
     return status;
 }
 
-bool sg_theory_statement(const struct sg_theory_method *m, size_t i, enum sg_statement *what, double *measured,
-                         double *bound, double *largest_gamma) {
-    static const enum sg_statement absolute[] = {SG_THEOREM_4, SG_THEOREM_5, SG_THEOREM_6},
-                                   relative[] = {SG_REMARK_6, SG_REMARK_8, SG_THEOREM_7};
-    if (i >= 3)
+bool sg_theory_statement(struct sg_theory_row *row, const struct sg_theory_method *m, size_t i) {
+    static const enum sg_statement absolute[] = {SG_THEOREM_4, SG_THEOREM_5, SG_THEOREM_6, SG_THEOREM_1},
+                                   relative[] = {SG_REMARK_6, SG_REMARK_8, SG_THEOREM_7, SG_THEOREM_1};
+    if (i >= 4)
         return false;
-    *what = (m->absolute ? absolute : relative)[i];
-    *measured = i == 2 ? m->gradients : m->average;
-    *bound = sg_theory_bound(*what, &m->constants, m->compressor, largest_gamma);
+    const double compressor = i == 3 ? m->error : m->compressor;
+    row->what = (m->absolute ? absolute : relative)[i];
+    row->measured = i >= 2 ? m->gradients : m->average;
+    row->bound = sg_theory_bound(row->what, &m->constants, compressor, &row->largest_gamma);
+    sg_theory_terms(row->term, row->what, &m->constants, compressor);
     return true;
 }
 
@@ -236,25 +242,35 @@ static cJSON *constants_json(const struct sg_theory_constants *c) {
 
 static cJSON *statements_json(const struct sg_theory_method *m) {
     cJSON *out = cJSON_CreateArray();
-    enum sg_statement what;
-    double measured, bound, largest;
-    for (size_t k = 0; sg_theory_statement(m, k, &what, &measured, &bound, &largest); k++)
-        sg_json_push(out, SG_OBJECT(SG_TEXT("statement", sg_statement_name(what)), SG_NUMBER("measured", measured),
-                                    SG_NUMBER("bound", bound), SG_NUMBER("ratio", measured / bound),
-                                    SG_NUMBER("largest_gamma", largest),
-                                    SG_BOOL("applies", !isnan(bound) && m->constants.gamma <= largest)));
+    struct sg_theory_row r;
+    for (size_t k = 0; sg_theory_statement(&r, m, k); k++)
+        sg_json_push(out,
+                     SG_OBJECT(SG_TEXT("statement", sg_statement_name(r.what)), SG_NUMBER("measured", r.measured),
+                               SG_NUMBER("bound", r.bound), SG_NUMBER("ratio", r.measured / r.bound),
+                               SG_NUMBER("start", r.term[SG_TERM_START]), SG_NUMBER("noise", r.term[SG_TERM_NOISE]),
+                               SG_NUMBER("compression", r.term[SG_TERM_COMPRESSION]),
+                               SG_NUMBER("largest_gamma", r.largest_gamma),
+                               SG_BOOL("applies", !isnan(r.bound) && m->constants.gamma <= r.largest_gamma)));
     return out;
+}
+
+static cJSON *rate_json(const struct sg_theory_method *m) {
+    const struct sg_theory_rate r =
+        sg_theory_rate(m->absolute ? SG_THEOREM_6 : SG_THEOREM_7, &m->constants, m->compressor);
+    return SG_OBJECT(SG_NUMBER("gamma", r.gamma), SG_NUMBER("rate", r.rate), SG_NUMBER("compression", r.compression),
+                     SG_NUMBER("steps", r.steps));
 }
 
 cJSON *sg_theory_json(const struct sg_theory *theory) {
     cJSON *methods = cJSON_CreateArray(), *left_out = cJSON_CreateArray();
     for (size_t i = 0; i < theory->count; i++) {
         const struct sg_theory_method *m = &theory->method[i];
-        sg_json_push(methods, SG_OBJECT(SG_TEXT("label", m->cell->label),
-                                        SG_NUMBER("nu_squared", m->absolute ? m->compressor : NAN),
-                                        SG_NUMBER("delta", m->absolute ? NAN : m->compressor),
-                                        SG_VALUE("constants", constants_json(&m->constants)),
-                                        SG_VALUE("statements", statements_json(m))));
+        sg_json_push(methods,
+                     SG_OBJECT(SG_TEXT("label", m->cell->label),
+                               SG_NUMBER("nu_squared", m->absolute ? m->compressor : NAN),
+                               SG_NUMBER("delta", m->absolute ? NAN : m->compressor), SG_NUMBER("mean_error", m->error),
+                               SG_VALUE("constants", constants_json(&m->constants)),
+                               SG_VALUE("statements", statements_json(m)), SG_VALUE("corollary_1", rate_json(m))));
     }
     for (size_t i = 0; i < theory->n_left_out; i++)
         sg_json_push(left_out, SG_OBJECT(SG_TEXT("label", theory->left_out[i].cell->label),

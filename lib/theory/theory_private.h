@@ -16,8 +16,9 @@ const char *theory_method_misfit(const struct sg_cell *cell);
 
 /* ---- cells that are trained in this process ---- */
 
-/* Trains the cell on the CPU, without a series; `visit` is called as by sg_train_run. */
-SG_CHECKED sg_status theory_train(const struct sg_theory_options *how, const struct sg_cell *cell,
+/* Trains the cell on the CPU, without a series; `visit` is called as by sg_train_run. *total_error <- that of the run,
+ * NaN without a residual; the pointer may be NULL. */
+SG_CHECKED sg_status theory_train(double *total_error, const struct sg_theory_options *how, const struct sg_cell *cell,
                                   sg_status (*visit)(void *arg, const struct sg_task_ops *ops, sg_task *task,
                                                      uint64_t step, uint64_t steps, struct sg_error *err),
                                   void *arg, struct sg_error *err);

@@ -217,6 +217,7 @@ sg_status train_setup(struct train *t, struct sg_error *err) {
             t->series.wants_evaluation = true;
         else
             t->series.wants[t->series.column[i].index] = true;
+    t->series.wants[SG_COLUMN_TOTAL_ERROR] |= t->options->total_error;
     return SG_OK;
 }
 

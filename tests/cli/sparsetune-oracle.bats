@@ -139,9 +139,10 @@ END
     local set=(--set steps=300 --set 'optimizer.learning-rate=1/(200*row_max)' --set 'seeds=[1]')
     sparsetune -q "$SMOKE" --theory "${set[@]}" >theory.json
     jq -e '.tune.methods | map(.label) == ["SGD", "Top-k k=1", "Top-k k=4", "Hard-threshold"]' theory.json
-    jq -e '.tune.methods[] | .statements | length == 3 and all(.measured <= .bound and .measured > 0)' theory.json
-    jq -e '.tune.methods[-1].statements | map(.statement) == ["theorem 4", "theorem 5", "theorem 6"]' theory.json
+    jq -e '.tune.methods[] | .statements | length == 4 and all(.measured <= .bound and .measured > 0)' theory.json
+    jq -e '.tune.methods[-1].statements | map(.statement) == ["theorem 4", "theorem 5", "theorem 6", "theorem 1"]' theory.json
     jq -e '.tune.methods[1] | .delta == 0.025 and .nu_squared == null and .constants.T == 300' theory.json
+    jq -e '.tune.methods | all(.corollary_1.rate > 0) and .[0].mean_error == 0 and all(.[1:][]; .mean_error > 0)' theory.json
     run -0 sparsetune -q "$SMOKE" --theory "${set[@]}" --table
     [[ $output == *"# method "*"statement "*"measured"*"theorem 7"* ]]
 }
