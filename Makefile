@@ -453,6 +453,7 @@ mini-table1-cifar100-batch256: ## and on CIFAR-100, an hour
 mini-table1-senet: ## the same for SENet-18 with a tenth of the channels, an hour and a half
 mini-table1-googlenet: ## and for GoogLeNet, on half of the images, two hours
 linear-speedup: ## steps to a target with 1 to 64 workers on madelon, three minutes
+speedup-rate: ## the rate of the mean squared gradient norm in workers and steps on madelon, two minutes
 mini-linear-speedup: ## the same for ResNet-8 with 2 to 32 workers, half an hour
 dryden: ## does a fixed threshold degenerate as feedback builds up? madelon, seconds
 mini-feedback-approaches: ## the 13 forms of error feedback with Top-k and hard-threshold, ResNet-8, two hours
