@@ -429,6 +429,7 @@ learning-rates: ## beyond the paper: eight methods at six learning rates, madelo
 heterogeneity: ## beyond the paper: error against the heterogeneity of the shards, madelon, a minute
 mini-heterogeneity: ## the same for ResNet-8, a quarter of an hour
 theory: ## both sides of the paper's Theorems 1 and 4 to 7 on madelon, with measured constants
+theory-network: ## both sides of Theorems 1, 6 and 7 on a small network, everything measured, ten minutes on two cores
 kernels: ## every kernel against memory, 10 minutes on a quiet machine
 kernels-cuda: ## the same on a GPU, beside CUB
 smoke: ## the smallest run of everything, seconds

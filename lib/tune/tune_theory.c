@@ -1,4 +1,6 @@
 /* tune_theory.c: --theory: evaluates the results of section 5.1 (sg_theory.h). */
+#include <math.h>
+
 #include "tune_private.h"
 
 static const struct sg_table_column columns[] = {
@@ -38,11 +40,12 @@ static bool put_table(FILE *out, const struct sg_tune *t, const void *of) {
     const struct sg_theory *theory = of;
     sg_table *table = sg_table_open(columns, sizeof columns / sizeof *columns);
     const struct sg_theory_constants *c = &theory->method[0].constants;
-    fprintf(out, "# L %.6g, mu %.6g\n", c->L, c->mu);
+    if (!isnan(c->mu))
+        fprintf(out, "# mu %.6g\n", c->mu);
     for (size_t i = 0; i < theory->count; i++) {
         c = &theory->method[i].constants;
-        fprintf(out, "# %s: n %.0f, M %.4g, sigma^2 %.4g, C %.4g, zeta^2 %.4g, D %.4g\n", theory->method[i].cell->label,
-                c->n, c->M, c->sigma_squared, c->C, c->zeta_squared, c->D);
+        fprintf(out, "# %s: n %.0f, L %.6g, f(x0) - f* %.4g, M %.4g, sigma^2 %.4g, C %.4g, zeta^2 %.4g, D %.4g\n",
+                theory->method[i].cell->label, c->n, c->L, c->gap, c->M, c->sigma_squared, c->C, c->zeta_squared, c->D);
         put_rate(out, &theory->method[i]);
         add_rows(table, &theory->method[i]);
     }
