@@ -6,10 +6,10 @@
  * zeta^2 are the smallest levels with which Assumptions 3 and 4 hold at all of these points. D, R_0, f(x0) and f* are
  * exact. With task.oracle: full-shifted the f_i are the shifted ones, whose D is 0.
  *
- * Of a network (cnn) only Theorems 1, 6 and 7 are evaluated. Noise and dissimilarity are estimated from 16 draws of each
- * worker at each point. L is the largest ratio |grad f_i(x) - grad f_i(y)| / |x - y| over workers and neighbouring
- * recorded points x, y, with f_i over the batches of one epoch that is the same at all points: at most the true L. f* is
- * taken as 0, which is at most the true one. */
+ * Of a network (cnn) only Theorems 1, 6 and 7 are evaluated. Noise and dissimilarity are estimated from 16 draws of
+ * each worker at each point. L is the largest ratio |grad f_i(x) - grad f_i(y)| / |x - y| over workers and neighbouring
+ * recorded points x, y, with f_i over the batches of one epoch that is the same at all points: at most the true L. f*
+ * is taken as 0, which is at most the true one. */
 #ifndef SG_THEORY_H
 #define SG_THEORY_H
 
@@ -97,9 +97,9 @@ struct sg_theory_options {
     void (*notice)(const char *message);
 };
 
-/* Runs all cells in this process. SG_ERR_ARGUMENT: the task is neither logreg nor cnn or has no optimum, the optimizer is not SGD
- * with a constant learning rate, or all methods are left out. A method is left out if the error of its compressor has
- * no bound, if it has no error feedback or a decayed one, or if its messages round. */
+/* Runs all cells in this process. SG_ERR_ARGUMENT: the task is neither logreg nor cnn or has no optimum, the optimizer
+ * is not SGD with a constant learning rate, or all methods are left out. A method is left out if the error of its
+ * compressor has no bound, if it has no error feedback or a decayed one, or if its messages round. */
 SG_CHECKED sg_status sg_theory_run(struct sg_theory *out, const struct sg_cell *cells, size_t count,
                                    const struct sg_theory_options *options, struct sg_error *err);
 /* {"methods":[{"label","nu_squared" or "delta","mean_error","constants":{…},"statements":[{"statement","measured",

@@ -1,4 +1,5 @@
-/* theory.c: runs the methods of a recipe for logistic regression or a network, and measures what Theorems 1 and 4 to 7 speak of. */
+/* theory.c: runs the methods of a recipe for logistic regression or a network, and measures what Theorems 1 and 4 to 7
+ * speak of. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

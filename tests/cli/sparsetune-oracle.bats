@@ -143,6 +143,9 @@ END
     jq -e '.tune.methods[-1].statements | map(.statement) == ["theorem 4", "theorem 5", "theorem 6", "theorem 1"]' theory.json
     jq -e '.tune.methods[1] | .delta == 0.025 and .nu_squared == null and .constants.T == 300' theory.json
     jq -e '.tune.methods | all(.corollary_1.rate > 0) and .[0].mean_error == 0 and all(.[1:][]; .mean_error > 0)' theory.json
+    total=$(sparsetrain -q "$SMOKE" --method Hard-threshold --seed 1 "${set[@]}" --set 'record.series=[total-error]' --set 'claims=[]' \
+        --set 'plots=[]' | tail -n 3 | jq -s '.[0].total_error')
+    jq -e --argjson total "$total" '.tune.methods[-1].mean_error / ($total / 300) - 1 | fabs < 1e-12' theory.json
     run -0 sparsetune -q "$SMOKE" --theory "${set[@]}" --table
     [[ $output == *"# method "*"statement "*"measured"*"theorem 7"* ]]
 }
