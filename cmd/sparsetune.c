@@ -47,8 +47,10 @@ static const struct sg_option options[] = {
      .help = "the lambda that sends least among those whose metric comes within the tolerance of the run without "
              "compression"},
     {SG_OPTION_STRING, "rule", 0, &opt.tune.rule, .value = "NAME",
-     .help = "for each Top-k of the recipe, with k entries a step of d, the paper's lambda: simple, 1/(2 sqrt k); or "
-             "estimated, (2/sqrt k) sqrt((2 d/k + M) zeta^2 + sigma^2), the constants measured along a pilot"},
+     .help =
+         "for each Top-k of the recipe, with k entries a step of d, the paper's lambda: simple, 1/(2 sqrt k); or "
+         "estimated, (2/sqrt k) sqrt((2 d/k + M) zeta^2 + sigma^2), the constants measured along a pilot; or noise, "
+         "sqrt(mean |g_i|^2 / k), which sends as much as Top-k if gradients are noisy"},
     {SG_OPTION_STRING, "oracle", 0, &opt.tune.recording, .value = "RECORDING",
      .help =
          "of a run recorded with sparsetrain --record-inputs: the lambda of Lemma 3 for what it sent, the least total "

@@ -56,7 +56,7 @@ size_t sg_comm_count(const sg_comm *c);        /* workers of this rank, >= 1 */
  * all or none of them have positions. An empty message has none and is allowed. Positions that every rank can derive
  * are not sent: a rank uses those of its own messages. */
 
-enum { SG_COMM_NOTES = 5 };
+enum { SG_COMM_NOTES = 6 };
 
 /* Begins an exchange of messages that stand for n numbers each. sum [n] and the messages lie in the memory of the
  * kernels, which are borrowed until the end; exec is copied. The sum is complete after the end. It is not divided by

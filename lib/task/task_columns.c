@@ -54,6 +54,25 @@ const struct sg_metric sg_common_metrics[SG_COLUMNS] = {
          "what was lost / what the compressor's class allows, of the worker and layer where it is "
          "largest; null where no bound is declared",
          .of_step = true, .title = "share of the declared bound"},
+    [SG_COLUMN_GRADIENT_NORM] = {"gradient_norm", "", "(1/n) sum_i |g_i|^2 at this step, g_i as the task computes it",
+                                 .of_step = true, .symbol = "‖g‖²"},
+    [SG_COLUMN_ERROR_RELATIVE] = {"error_relative", "",
+                                  "total_error / the sum of gradient_norm over all steps so far, on the residual's "
+                                  "scale; null without a residual",
+                                  .of_step = true, .symbol = "Σ‖e‖² / Σ‖g‖²"},
+    [SG_COLUMN_ERROR_MEAN_NORM] = {"error_mean_norm", "", "|(1/n) sum_i e_i|^2 after this step", .symbol = "‖ē‖²"},
+    [SG_COLUMN_ERROR_COMMON] = {"error_common", "",
+                                "(n error_mean_norm - error_norm) / (n - 1) after this step: |E e_i|^2 if residuals "
+                                "are independent; null for one worker",
+                                .of_step = true, .title = "what residuals have in common"},
+    [SG_COLUMN_ERROR_LAG] = {"error_lag", "",
+                             "<ē, g> / |g|^2 at this step, in steps: ē is the mean residual before it on the scale of "
+                             "gradients, g = (1/n) sum_i g_i; null without a residual",
+                             .of_step = true, .symbol = "⟨ē, ḡ⟩ / ‖ḡ‖²"},
+    [SG_COLUMN_ERROR_CURVATURE] = {"error_curvature", "",
+                                   "|(1/n) sum_i (g_i(x) - g_i(x - ē))|^2 on this step's batches, ē on the scale of x; "
+                                   "one more gradient at recorded steps; null without a residual",
+                                   .of_step = true, .symbol = "‖ḡ(x) − ḡ(x − ē)‖²"},
 };
 
 const struct sg_metric *sg_task_metric(const struct sg_task_kind *kind, const char *name) {
@@ -83,5 +102,9 @@ const struct sg_constant_kind sg_common_constants[SG_COMMON_CONSTANTS] = {
 };
 
 bool sg_task_records(const struct sg_task_kind *kind, enum sg_column column) {
-    return column != SG_COLUMN_TRAIN_LOSS || !kind->ops || kind->ops->batch_loss;
+    if (!kind->ops)
+        return true;
+    return column == SG_COLUMN_TRAIN_LOSS        ? kind->ops->batch_loss != NULL
+           : column == SG_COLUMN_ERROR_CURVATURE ? !kind->ops->replays
+                                                 : true;
 }

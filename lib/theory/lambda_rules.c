@@ -14,6 +14,11 @@ double sg_rule_simple(double k) {
     return 1 / (2 * sqrt(k));
 }
 
+double sg_rule_noise(double k, double gradient) {
+    SG_ASSERT(k > 0);
+    return sqrt(fmax(0, gradient) / k);
+}
+
 double sg_rule_estimated(double k, double d, const struct sg_noise_constants *c, double *error) {
     SG_ASSERT(k > 0 && d > 0);
     const double m = 2 * d / k + c->noise.slope, zeta = c->dissimilarity.level;
@@ -90,6 +95,23 @@ static sg_status visit(void *arg, const struct sg_task_ops *ops, sg_task *task, 
     return sg_noise_measure(&p->out->points, ops, task, workers, step, p->options->repeats, err);
 }
 
+/* mean |g_i|^2 of the points, and its standard error from how they vary; NaN for one point. */
+static double mean_gradient(const struct sg_noise_points *points, double *error) {
+    const double n = (double)points->count;
+    double mean = 0, squares = 0;
+    for (size_t p = 0; p < points->count; p++) {
+        const struct sg_noise_estimate *all = &points->point[p].part[SG_NOISE_ALL];
+        double here = 0;
+        for (size_t w = 0; w < points->workers; w++)
+            here += (all->gradient[w] + all->noise[w]) / (double)points->workers;
+        const double off = here - mean;
+        mean += off / (double)(p + 1);
+        squares += off * (here - mean);
+    }
+    *error = sqrt(squares / (n - 1) / n);
+    return mean;
+}
+
 sg_status sg_rules_measure(struct sg_rules *out, const struct sg_cell *cells, size_t count,
                            const struct sg_rules_options *options, struct sg_error *err) {
     SG_ASSERT(options->points >= 1);
@@ -103,10 +125,13 @@ sg_status sg_rules_measure(struct sg_rules *out, const struct sg_cell *cells, si
         return sg_prefix(err, "pilot of '%s': ", options->pilot->label);
     }
     rules.constants = sg_noise_fit(&rules.points);
+    rules.gradient = mean_gradient(&rules.points, &rules.gradient_error);
     for (size_t i = 0; i < rules.count; i++) {
         struct sg_rule *r = &rules.rule[i];
         r->simple = sg_rule_simple(r->k);
         r->estimated = sg_rule_estimated(r->k, (double)rules.d, &rules.constants, &r->estimated_error);
+        r->noise = sg_rule_noise(r->k, rules.gradient);
+        r->noise_error = r->noise * rules.gradient_error / (2 * rules.gradient);
     }
     *out = rules;
     return SG_OK;
@@ -123,8 +148,11 @@ cJSON *sg_rules_json(const struct sg_rules *rules) {
         const struct sg_rule *r = &rules->rule[i];
         sg_json_push(all, SG_OBJECT(SG_TEXT("of", r->cell->label), SG_NUMBER("k", r->k),
                                     SG_NUMBER("lambda_simple", r->simple), SG_NUMBER("lambda_estimated", r->estimated),
-                                    SG_NUMBER("standard_error", r->estimated_error)));
+                                    SG_NUMBER("standard_error", r->estimated_error),
+                                    SG_NUMBER("lambda_noise", r->noise), SG_NUMBER("noise_error", r->noise_error),
+                                    SG_NUMBER("error_norm", (double)rules->d * r->noise * r->noise / 6)));
     }
+    sg_json_set_number(out, "gradient_norm", rules->gradient);
     sg_json_set(out, "rules", all);
     return out;
 }

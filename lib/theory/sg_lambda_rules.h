@@ -1,9 +1,18 @@
-/* sg_lambda_rules.h: thresholds by the paper's rules (section 6, "How to tune the hard-threshold?").
+/* sg_lambda_rules.h: thresholds by the paper's rules (section 6, "How to tune the hard-threshold?"), and the one that
+ * sends as much as Top-k.
  *
  *   simple     lambda = 1 / (2 sqrt k)
  *   estimated  lambda = (2 / sqrt k) sqrt((2 d / k + M) zeta^2 + sigma^2)
- * k is how many of all d elements Top-k sends at a step. A pilot run measures M, zeta^2 and sigma^2
- * (sg_gradient_noise.h). */
+ *   noise      lambda = sqrt(mean |g_i|^2 / k)
+ * k is how many of all d elements Top-k sends at a step. A pilot run measures M, zeta^2, sigma^2 (sg_gradient_noise.h)
+ * and mean |g_i|^2 = mean |grad f_i|^2 + E|xi_i|^2 of stochastic gradients.
+ *
+ * The rule `noise` is the law of a random walk. Under error feedback on the gradient's scale and with noise that is
+ * large beside the mean, an entry of the residual is a sum of gradients, which is sent and set to 0 when it leaves
+ * (-lambda, lambda). From 0 a walk with variance v a step takes lambda^2 / v steps to leave, so a step sends
+ * mean |g_i|^2 / lambda^2 entries. Between two messages its square is lambda^2 / 6 in the mean, so error_norm is
+ * d lambda^2 / 6, where every entry has gradients. The law needs lambda to be large beside the noise of a step; a k
+ * near d is out of its reach. */
 #ifndef SG_LAMBDA_RULES_H
 #define SG_LAMBDA_RULES_H
 
@@ -21,13 +30,14 @@ double sg_rule_simple(double k);
  * of the expression under the root moves lambda. Errors of zeta^2 and sigma^2 count even if these are held at 0. The
  * error of M does not count if zeta^2 is 0, because M is multiplied by it. *error is NaN if an error that counts is
  * NaN. */
+double sg_rule_noise(double k, double gradient);
 double sg_rule_estimated(double k, double d, const struct sg_noise_constants *constants, double *error);
 
 /* The first Top-k of the recipe that sends k elements, and the thresholds that may replace it. */
 struct sg_rule {
     const struct sg_cell *cell;
-    double k; /* elements sent at a step, over all layers */
-    double simple, estimated, estimated_error;
+    double k;                                                      /* elements sent at a step, over all layers */
+    double simple, estimated, estimated_error, noise, noise_error; /* errors are standard errors */
 };
 
 struct sg_rules {
@@ -36,7 +46,8 @@ struct sg_rules {
     size_t d, repeats;
     struct sg_noise_points points;
     struct sg_noise_constants constants;
-    struct sg_rule *rule; /* [count] in recipe order, one for each k */
+    double gradient, gradient_error; /* mean |g_i|^2 over points and workers; its standard error over the points */
+    struct sg_rule *rule;            /* [count] in recipe order, one for each k */
     size_t count;
 };
 
@@ -52,7 +63,8 @@ struct sg_rules_options {
 SG_CHECKED sg_status sg_rules_measure(struct sg_rules *out, const struct sg_cell *cells, size_t count,
                                       const struct sg_rules_options *options, struct sg_error *err);
 /* {"pilot":{"method","seed","steps","repeats"},"d","M":…,"rules":[{"of","k","lambda_simple","lambda_estimated",
- * "standard_error"}]}, and the members of sg_noise_json. NULL = no memory. */
+ * "standard_error","lambda_noise","noise_error","error_norm"}],"gradient_norm":…}, and the members of sg_noise_json.
+ * "error_norm" is what the law predicts of lambda_noise. NULL = no memory. */
 cJSON *sg_rules_json(const struct sg_rules *rules);
 void sg_rules_free(struct sg_rules *rules); /* zeroes it */
 

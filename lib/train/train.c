@@ -29,8 +29,9 @@ static sg_status record(struct train *t, const struct sg_outcome *outcome, sg_st
     sg_status status = SG_OK;
     clear_columns(value); /* columns that nothing below measures stay null */
     train_account(t, outcome, value);
-    if (!train_records(t, t->step))
-        return SG_OK;
+    status = train_errors_record(t, outcome, value, err);
+    if (status != SG_OK || !train_records(t, t->step))
+        return status;
     if (t->info->evaluation == SG_EVALUATE_SHARED && train_evaluates(t, t->step))
         status = train_evaluate_shares(t, err);
     SG_DO(status, train_monitor_record(t, value, err));

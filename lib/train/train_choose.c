@@ -112,10 +112,12 @@ static sg_status choose_method(struct train *t, struct sg_error *err) {
 }
 
 static sg_status choose_columns(struct train *t, struct sg_error *err) {
-    const struct recorded *monitored = train_monitored(t);
-    if (!monitored || !t->device.gpu)
+    const struct recorded *host = train_recorded(t, SG_COLUMN_COMPRESSION_ERROR_MAX, SG_COLUMN_BOUND_SHARE);
+    if (!host)
+        host = train_recorded(t, SG_COLUMN_ERROR_LAG, SG_COLUMN_ERROR_CURVATURE);
+    if (!host || !t->device.gpu)
         return SG_OK;
-    t->at = sg_node_get(&t->options->cell->resolved, "record.series")->child + (monitored - t->series.column);
+    t->at = sg_node_get(&t->options->cell->resolved, "record.series")->child + (host - t->series.column);
     return sg_fail(err, SG_ERR_UNSUPPORTED, "record.series: '%s' is measured on a CPU only: use --device cpu",
                    t->at->string);
 }

@@ -154,7 +154,7 @@ void train_account(struct train *t, const struct sg_outcome *outcome, double val
 
 /* ---- layers, at recorded steps ---------------------------------------------------------------------------------- */
 
-static const char *const layer_name[LAYER_COLUMNS] = {"entries", "error_norm", "error_max"};
+static const char *const layer_name[LAYER_COLUMNS] = {"entries", "error_norm", "error_max", "gradient_norm"};
 
 sg_status train_collect_layers(struct train *t, struct sg_error *err) {
     const size_t n = LAYER_COLUMNS * t->info->layout.n_layers;
@@ -166,6 +166,8 @@ cJSON *train_layers_json(const struct train *t) {
     const double *all = t->series.layers_all, *mode = sg_method_modes(t->method);
     cJSON *out = cJSON_CreateObject();
     for (size_t c = 0; c < LAYER_COLUMNS; c++) {
+        if (c == LAYER_GRADIENT_NORM && !t->series.wants[SG_COLUMN_GRADIENT_NORM])
+            continue;
         cJSON *means = cJSON_CreateArray();
         for (size_t l = 0; l < n; l++) {
             double mean = 0;
@@ -175,6 +177,8 @@ cJSON *train_layers_json(const struct train *t) {
         }
         sg_json_set(out, layer_name[c], means);
     }
+    if (train_errors_layers(t))
+        sg_json_set(out, "error_mean_norm", sg_json_numbers(train_errors_layers(t), n));
     sg_json_set(out, "mode", mode ? sg_json_numbers(mode, t->config.layout.n_layers) : NULL);
     if (t->series.wants_workers) {
         cJSON *workers = cJSON_CreateArray();

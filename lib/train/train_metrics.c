@@ -29,6 +29,10 @@ sg_status train_metrics(struct series *out, const struct sg_cell *cell, const st
         sg_snake(name, sizeof name, said);
         if (out->n_columns == MOST_COLUMNS || !find_column(&out->column[out->n_columns], name, task))
             return sg_fail(err, SG_ERR_ARGUMENT, "record.series: task '%s' cannot record '%s'", task->name, said);
+        if (out->column[out->n_columns].from_task)
+            out->wants_evaluation = true;
+        else
+            out->wants[out->column[out->n_columns].index] = true;
     }
     return SG_OK;
 }

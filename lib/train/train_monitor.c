@@ -53,13 +53,8 @@ struct monitor {
     struct sums *sums;    /* only rank 0's are used; other ranks keep those of their checkpoint */
 };
 
-const struct recorded *train_monitored(const struct train *t) {
-    for (size_t i = 0; i < t->series.n_columns; i++) {
-        const struct recorded *c = &t->series.column[i];
-        if (!c->from_task && c->index >= SG_COLUMN_COMPRESSION_ERROR_MAX && c->index <= SG_COLUMN_BOUND_SHARE)
-            return c;
-    }
-    return NULL;
+bool train_monitored(const struct train *t) {
+    return train_recorded(t, SG_COLUMN_COMPRESSION_ERROR_MAX, SG_COLUMN_BOUND_SHARE) != NULL;
 }
 
 size_t train_monitor_bytes(const struct train *t) {

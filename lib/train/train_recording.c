@@ -57,7 +57,7 @@ sg_status recording_open(struct train *t, struct sg_error *err) {
 }
 
 void recording_gradient(const struct train *t, size_t w, const float *g) {
-    if (t->worker[w].recorded)
+    if (t->options->record_gradients)
         memcpy(t->worker[w].recorded, g, t->d * sizeof *g);
 }
 

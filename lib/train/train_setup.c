@@ -162,6 +162,7 @@ static sg_status allocate(struct train *t, struct sg_error *err) {
         status = sg_fail(err, SG_ERR_MEMORY, "out of memory for %zu workers of %zu parameters: use more ranks",
                          t->count, t->d);
     SG_DO(status, train_monitor_open(t, err));
+    SG_DO(status, train_errors_open(t, err));
     return status == SG_OK ? cut_pieces(t, err) : status;
 }
 
@@ -212,11 +213,6 @@ sg_status train_setup(struct train *t, struct sg_error *err) {
             return status;
     sg_comm_set_encoding(t->comm, t->encoding);
     announce_data(t);
-    for (size_t i = 0; i < t->series.n_columns; i++)
-        if (t->series.column[i].from_task)
-            t->series.wants_evaluation = true;
-        else
-            t->series.wants[t->series.column[i].index] = true;
     t->series.wants[SG_COLUMN_TOTAL_ERROR] |= t->options->total_error;
     return SG_OK;
 }
@@ -224,6 +220,7 @@ sg_status train_setup(struct train *t, struct sg_error *err) {
 void train_teardown(struct train *t) {
     recording_close(t);
     train_monitor_close(t);
+    train_errors_close(t);
     for (size_t w = 0; t->worker && w < t->count; w++) {
         t->kernels->release(&t->exec, t->worker[w].residual);
         free(t->worker[w].recorded);

@@ -12,10 +12,10 @@
 #include "sg_train.h"
 
 /* The numbers of a worker that the exchange brings to all ranks. */
-enum note { NOTE_ERROR_NORM, NOTE_ERROR_MAX, NOTE_COMPRESSION_ERROR, NOTE_TRAIN_LOSS, NOTE_METHOD };
+enum note { NOTE_ERROR_NORM, NOTE_ERROR_MAX, NOTE_COMPRESSION_ERROR, NOTE_TRAIN_LOSS, NOTE_METHOD, NOTE_GRADIENT_NORM };
 
 /* What `record.layers` adds to a recorded step for every layer of the task. */
-enum layer_column { LAYER_ENTRIES, LAYER_ERROR_NORM, LAYER_ERROR_MAX, LAYER_COLUMNS };
+enum layer_column { LAYER_ENTRIES, LAYER_ERROR_NORM, LAYER_ERROR_MAX, LAYER_GRADIENT_NORM, LAYER_COLUMNS };
 
 /* The source of a recorded column. */
 struct recorded {
@@ -60,7 +60,9 @@ struct worker {
     double spent[PHASES];
     uint64_t sent;       /* numbers in the messages of this step, all rounds together */
     double input_square; /* |p|^2 of this step, if residuals are complete only after the exchange */
-    float *recorded;     /* [d] a copy of its gradient of this step; NULL = gradients are not recorded */
+    float *recorded;     /* [d] a copy of its gradient of this step; NULL = neither a recording nor a column needs it */
+    float *shifted;      /* [d] its gradient of this step at x less the mean residual; NULL = no column needs it */
+    bool astray;         /* that gradient is not finite */
     double *layers;      /* [LAYER_COLUMNS][n_layers of the task] at this step, in layers_mine; NULL = not recorded */
 };
 
@@ -155,6 +157,7 @@ struct train {
     struct totals totals;
 
     struct series series;
+    struct errors *errors;         /* of gradients and of the mean residual (train_errors.c); NULL = not recorded */
     struct monitor *monitor;       /* of what compressors lose (train_monitor.c); NULL = it is not recorded */
     struct sg_recording recording; /* rank 0 */
     char inputs_sha256[65]; /* of the recording up to the checkpoint from which the run goes on; "" = there is none */
@@ -207,6 +210,9 @@ struct train_schedule train_schedule_read(const struct sg_node *optimizer, doubl
 double train_schedule_rate(const struct train_schedule *s, double epoch);
 double train_schedule_largest(const struct train_schedule *s);
 
+/* Copies x to `copy`, and then subtracts factor times offset [d] from it. On a CPU. */
+void train_shift_x(const struct train *t, void *copy, const float *offset, double factor);
+
 /* Takes one step; collective. save: 1 = this rank wants a checkpoint. `earlier`: the status of its last record. */
 sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_outcome *outcome, struct sg_error *err);
 
@@ -222,13 +228,13 @@ double train_total_error(const struct train *t);
 sg_status train_collect_layers(struct train *t, struct sg_error *err);
 cJSON *train_layers_json(const struct train *t);
 
-/* The measured error of compressors, and whether it violates their class. train_monitored: the first recorded column
- * about it; NULL = there is none, and the other functions do nothing. train_monitor_begin is called before each step,
- * and train_monitor_measure within it, after the last exchange of messages and before residuals are completed. At
- * recorded steps train_monitor_record, which is collective, gets rank 0's columns from all workers and warns.
- * Checkpoints hold its sums; all ranks save and load the same number of bytes, and only rank 0's are used.
- * train_monitor_warnings is NULL if there was no warning. */
-const struct recorded *train_monitored(const struct train *t);
+/* The measured error of compressors, and whether it violates their class; without a recorded column about it
+ * (train_monitored) the functions do nothing. train_monitor_begin is called before each step, and train_monitor_measure
+ * within it, after the last exchange of messages and before residuals are completed. At recorded steps
+ * train_monitor_record, which is collective, gets rank 0's columns from all workers and warns. Checkpoints hold its
+ * sums; all ranks save and load the same number of bytes, and only rank 0's are used. train_monitor_warnings is NULL if
+ * there was no warning. */
+bool train_monitored(const struct train *t);
 sg_status train_monitor_open(struct train *t, struct sg_error *err);
 void train_monitor_close(struct train *t);
 void train_monitor_begin(struct train *t);
@@ -239,6 +245,23 @@ void train_monitor_save(const struct train *t, void *out);
 void train_monitor_load(struct train *t, const void *in);
 cJSON *train_monitor_warnings(const struct train *t);
 
+/* Gradients and the mean residual; without a recorded column of theirs the functions do nothing. train_errors_begin is
+ * called before the gradients of a step, train_errors_gradient after each of them, and train_errors_record after every
+ * step, behind train_account; begin and record are collective. train_errors_layers: |(1/n) sum_i e_i|^2 in each layer
+ * of the task at this step; NULL = it is not recorded. Checkpoints hold what lasts from step to step. */
+sg_status train_errors_open(struct train *t, struct sg_error *err);
+void train_errors_close(struct train *t);
+sg_status train_errors_begin(struct train *t, struct sg_error *err);
+void train_errors_gradient(struct train *t, size_t w, const float *g);
+sg_status train_errors_record(struct train *t, const struct sg_outcome *outcome, double value[SG_COLUMNS],
+                              struct sg_error *err);
+const double *train_errors_layers(const struct train *t);
+size_t train_errors_bytes(const struct train *t);
+void train_errors_save(const struct train *t, void *out);
+void train_errors_load(struct train *t, const void *in);
+
+/* The first recorded column of from .. to; NULL = there is none. */
+const struct recorded *train_recorded(const struct train *t, enum sg_column from, enum sg_column to);
 /* True if there is a record after `step` steps, or one with the task's columns. Every rank returns the same. */
 bool train_records(const struct train *t, uint64_t step);
 bool train_evaluates(const struct train *t, uint64_t step);

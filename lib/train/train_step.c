@@ -15,29 +15,29 @@ static void charge_time(struct worker *w, enum phase phase, double since_s) {
     w->spent[phase] += sg_clock_s() - since_s;
 }
 
-/* Replaces x by a worker's own parameters, x - offset, after copying x to shared_x. */
-static void apply_worker_offset(struct train *t, const float *offset) {
+void train_shift_x(const struct train *t, void *copy, const float *offset, double factor) {
     void *x = sg_task_x(t->task);
-    memcpy(t->shared_x, x, sg_task_x_bytes(t->task));
+    memcpy(copy, x, sg_task_x_bytes(t->task));
 #pragma omp parallel for schedule(static) num_threads(t->threads) if (t->d >= OFFSET_WORTH_THREADS)
     for (size_t j = 0; j < t->d; j++)
         if (t->info->dtype == SG_FLOAT64)
-            ((double *)x)[j] -= (double)offset[j];
+            ((double *)x)[j] -= factor * (double)offset[j];
         else
-            ((float *)x)[j] -= offset[j];
+            ((float *)x)[j] -= (float)(factor * (double)offset[j]);
 }
 
 static sg_status worker_gradient(struct train *t, size_t w, float *g) {
     struct worker *worker = &t->worker[w];
     const double start_s = sg_clock_s();
     const float *offset = sg_method_offset(t->method, t->first + w, worker->residual);
-    if (offset)
-        apply_worker_offset(t, offset);
+    if (offset) /* the worker has parameters of its own */
+        train_shift_x(t, t->shared_x, offset, 1);
     worker->error.status = t->task_ops->gradient(t->task, t->first + w, t->step, g, &worker->error);
     if (offset)
         memcpy(sg_task_x(t->task), t->shared_x, sg_task_x_bytes(t->task));
     charge_time(worker, PHASE_GRADIENT, start_s);
     recording_gradient(t, w, g);
+    train_errors_gradient(t, w, g);
     return worker->error.status;
 }
 
@@ -291,7 +291,8 @@ sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_out
     t->volume = (struct sg_volume){0};
     t->outcome = outcome;
     t->led = false;
-    const sg_status status = sg_method_drive(&drive, t->step, t->gamma, err);
+    sg_status status = train_errors_begin(t, err);
+    SG_DO(status, sg_method_drive(&drive, t->step, t->gamma, err));
     if (status != SG_OK)
         return status;
     SG_TRACE(2, "step %llu: %g entries, %g bits, %g bytes a worker", (unsigned long long)t->step,

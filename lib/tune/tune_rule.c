@@ -1,4 +1,4 @@
-/* tune_rule.c: --rule: lambda by the paper's rules, one for each Top-k of the recipe (sg_lambda_rules.h). */
+/* tune_rule.c: --rule: lambda by the rules of sg_lambda_rules.h, one for each Top-k of the recipe. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +64,6 @@ static sg_status measure(struct group *group, const struct sg_tune *t, const str
                          struct sg_error *err) {
     const struct sg_rules_options options = {
         .how = tune_trained_here(t, pilot), .pilot = group->pilot, .points = t->points, .repeats = t->repeats};
-    const bool simple = strcmp(t->rule, "simple") == 0;
     struct sg_rules *rules = &group->rules;
     sg_status status = sg_rules_measure(rules, t->cells, t->n_cells, &options, err);
     if (status != SG_OK)
@@ -76,7 +75,9 @@ static sg_status measure(struct group *group, const struct sg_tune *t, const str
         return sg_fail_memory(err, "the tuned recipe");
     for (size_t i = 0; i < rules->count; i++) {
         const struct sg_rule *r = &rules->rule[i];
-        group->lambda[i] = simple ? r->simple : r->estimated;
+        group->lambda[i] = strcmp(t->rule, "simple") == 0  ? r->simple
+                           : strcmp(t->rule, "noise") == 0 ? r->noise
+                                                           : r->estimated;
         if (group->lambda[i] == 0)
             return sg_fail(
                 err, SG_ERR_ARGUMENT,
@@ -166,8 +167,8 @@ static sg_status run_pilots(struct sg_tune *t, struct sg_error *err) {
 }
 
 sg_status sg_tune_rule(struct sg_tune *t, struct sg_error *err) {
-    if (strcmp(t->rule, "simple") != 0 && strcmp(t->rule, "estimated") != 0)
-        return sg_fail(err, SG_ERR_ARGUMENT, "--rule=%s: must be simple or estimated", t->rule);
+    if (strcmp(t->rule, "simple") != 0 && strcmp(t->rule, "estimated") != 0 && strcmp(t->rule, "noise") != 0)
+        return sg_fail(err, SG_ERR_ARGUMENT, "--rule=%s: must be simple, estimated or noise", t->rule);
     if (t->repeats > 0 && t->repeats < SG_NOISE_REPEATS)
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "--repeats=%zu: each half of the draws needs a variance of its own; give %d or more, or 0",

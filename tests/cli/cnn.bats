@@ -157,3 +157,13 @@ cnn() { # METHOD ARGUMENTS...
     ! cmp -s "$BIN/../$plugin" $plugin
     says 1 "tasks-torch.so is of another build: run make again" -- bin/sparsetrain cnn.yaml --method SGD
 }
+
+# bats test_tags=slow
+@test "columns of gradients and of the mean residual leave the run as it is, for any number of threads and ranks" {
+    need_torch
+    columns='[train-loss, error-norm, total-error, gradient-norm, error-relative, error-mean-norm, error-common, error-lag, error-curvature]'
+    cnn Top-k -o plain
+    same_for_threads_and_ranks measured "2 3" cnn.yaml --method Top-k --set "record.series=$columns" --set record.layers=true
+    [ "$(jq -r '.parameters_sha256 // empty' plain)" = "$(jq -r '.parameters_sha256 // empty' measured)" ]
+    column error_curvature measured | awk '$1 > 0 { n++ } END { exit !(n >= 2) }'
+}

@@ -85,6 +85,11 @@ record() { # METHOD
     jq -e '.tune.pilots[0] as $t | $t.rules[] | (.lambda_estimated - 2/(.k|sqrt) *
         (((80/.k + $t.M.value) * $t.zeta_squared.value + $t.sigma_squared.value)|sqrt)) / .lambda_estimated | fabs < 1e-12' $evidence
     jq -e '.tune.pilots[0].points | length == 8 and (map(.step) == (map(.step) | sort))' $evidence
+    # lambda = sqrt(mean |g_i|^2 / k), and |e|^2 = d lambda^2 / 6
+    jq -e '.tune.pilots[0] as $t | ([$t.points[] | [.gradient, .noise | add / length] | add] | add / length) as $g
+        | ($t.gradient_norm - $g | fabs < 1e-9 * $g) and ([$t.rules[] | (.lambda_noise * .lambda_noise * .k / $g - 1 | fabs < 1e-9)
+        and (.error_norm / (.lambda_noise * .lambda_noise) * 6 - 40 | fabs < 1e-9)] | all)' $evidence
+    sparsetune -q "$SMOKE" --rule=noise --repeats 0 | grep -q '# sparsetune --rule noise: lambda .* for Top-k k=4, k = 4'
     exact=$(jq '.tune.pilots[0].rules[0].lambda_estimated' $evidence)
     sparsetune -q "$SMOKE" --rule=estimated --repeats 200 >drawn.yaml
     jq -e --argjson x "$exact" '.tune.pilots[0].rules[0] | (.lambda_estimated - $x | fabs) < 4 * .standard_error + 0.02 * $x' $evidence
@@ -108,7 +113,7 @@ END
 }
 
 @test "rule: what cannot be" {
-    says 2 "must be simple or estimated" -- sparsetune -q "$SMOKE" --rule=best
+    says 2 "must be simple, estimated or noise" -- sparsetune -q "$SMOKE" --rule=best
     for repeats in 1 3; do
         run -2 --separate-stderr sparsetune -q "$SMOKE" --rule=simple --repeats $repeats
         [[ $stderr == *"--repeats=$repeats: each half of the draws needs a variance"*"give 4 or more, or 0"* ]]

@@ -131,6 +131,38 @@ static bool same_points(const struct sg_run *a, const struct sg_run *b) {
     return same && (a->layers ? cJSON_Compare(a->layers, b->layers, true) : !b->layers);
 }
 
+/* ---- every compressor of the table ---- */
+
+/* A recipe of one method M, whose parameters are written as a recipe writes them. */
+static char one_method[2048];
+__attribute__((unused)) static void write_method(const char *compressor, const char *param) {
+    static const char head[] = "schema: 1\nname: spy\ntask: {kind: logreg, dataset: spy}\nworkers: 4\nsteps: 40\n"
+                               "optimizer: {learning-rate: 0.25}\nrecord: {every: 1, series: [loss]}\nmethods:\n";
+    snprintf(one_method, sizeof one_method, "%s  - {name: M, compressor: %s%s%s}\n", head, compressor,
+             *param ? ", " : "", param);
+}
+
+/* Parameters that every compressor can do with, as a recipe writes them. */
+__attribute__((unused)) static void parameters(char out[256], const struct sg_compressor_ops *ops) {
+    static const struct {
+        const char *name, *value;
+    } given[] = {{"density", "0.4"}, {"lambda", "0.5"}, {"step", "0.5"},   {"tau", "0.3"},    {"rank", "1"},
+                 {"k-min", "1"},     {"k-max", "3"},    {"unbiased", "1"}, {"interval", "1"}, {"error-bound", "0.01"}};
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < ops->n_params; i++)
+        for (size_t k = 0; k < sizeof given / sizeof *given; k++)
+            if (strcmp(ops->params[i].name, given[k].name) == 0)
+                used += (size_t)snprintf(out + used, 256 - used, "%s%s: %s", used ? ", " : "", given[k].name,
+                                         given[k].value);
+}
+
+__attribute__((unused)) static void in_matrices(void) {
+    static const size_t offset[] = {0, 6, D}, rows[] = {2, 3};
+    watch(valley, offset, 2);
+    spy.rows = rows;
+}
+
 /* "record.series=[...]" of all columns that the spy can record. */
 static void all_columns(char out[1024]) {
     const struct sg_task_kind *kind = sg_task_kind_find("logreg");

@@ -125,15 +125,7 @@ static void take_warning(const char *message) {
     snprintf(warned, sizeof warned, "%s", message);
 }
 
-/* A run of one compressor with these parameters, written as a recipe writes them. */
-static char one_method[2048];
-static void write_method(const char *compressor, const char *param) {
-    static const char head[] = "schema: 1\nname: spy\ntask: {kind: logreg, dataset: spy}\nworkers: 4\nsteps: 40\n"
-                               "optimizer: {learning-rate: 0.25}\nrecord: {every: 1, series: [loss]}\nmethods:\n";
-    snprintf(one_method, sizeof one_method, "%s  - {name: M, compressor: %s%s%s}\n", head, compressor,
-             *param ? ", " : "", param);
-}
-
+/* A run of one compressor with these parameters. */
 static struct sg_run run_of(const char *compressor, const char *param, const char *form) {
     char feedback[64];
     write_method(compressor, param);
@@ -249,27 +241,6 @@ static void test_by_hand(const char *method, const char *form, const char *scope
 }
 
 /* ---- every compressor of the table ---- */
-
-/* Parameters that every compressor can do with, as a recipe writes them. */
-static void parameters(char out[256], const struct sg_compressor_ops *ops) {
-    static const struct {
-        const char *name, *value;
-    } given[] = {{"density", "0.4"}, {"lambda", "0.5"}, {"step", "0.5"},   {"tau", "0.3"},   {"rank", "1"},
-                 {"k-min", "1"},     {"k-max", "3"},    {"unbiased", "1"}, {"interval", "1"}};
-    size_t used = 0;
-    out[0] = '\0';
-    for (size_t i = 0; i < ops->n_params; i++)
-        for (size_t k = 0; k < sizeof given / sizeof *given; k++)
-            if (strcmp(ops->params[i].name, given[k].name) == 0)
-                used += (size_t)snprintf(out + used, 256 - used, "%s%s: %s", used ? ", " : "", given[k].name,
-                                         given[k].value);
-}
-
-static void in_matrices(void) {
-    static const size_t offset[] = {0, 6, D}, rows[] = {2, 3};
-    watch(valley, offset, 2);
-    spy.rows = rows;
-}
 
 /* None is warned of, and where a residual tells what was lost, that is the same. */
 static void test_honest(const struct sg_compressor_ops *ops, const char *form) {
