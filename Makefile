@@ -412,7 +412,7 @@ $(figures):
 	@$(if $(carried),,$(need) $(packages_build) $(packages_fetch) $(if $(filter $@,$(torch_figures)),$(packages_torch)))
 	@$(if $(carried),,$(MAKE) --no-print-directory all)
 	@sh recipes/run $@ $(or $(carried),$(bin)) $(JOBS)
-kernels kernels-cuda: $(if $(carried),,$(rivals))
+kernels kernels-cuda selection: $(if $(carried),,$(rivals))
 fig1: ## the paper's Figure 1: installs what is missing, builds, runs, prints table, verdicts and plot
 fig1-madelon: ## Figure 1's experiment on madelon
 madelon-gdstar-20: ## full gradients, 20 workers
@@ -432,6 +432,7 @@ theory: ## both sides of the paper's Theorems 1 and 4 to 7 on madelon, with meas
 theory-network: ## both sides of Theorems 1, 6 and 7 on a small network, everything measured, ten minutes on two cores
 kernels: ## every kernel against memory, 10 minutes on a quiet machine
 kernels-cuda: ## the same on a GPU, beside CUB
+selection: ## what it costs to select: hard-threshold, exact Top-k and libtorch's Top-k, with verdicts, 20 minutes or less
 smoke: ## the smallest run of everything, seconds
 fig2a: ## Figure 2a: ResNet-18 on CIFAR-10, accuracy against density (days of a CPU; see mini-fig2a)
 fig2b: ## Figure 2b: LSTM on WikiText-2, perplexity against density (days of a CPU; see mini-fig2b)
@@ -457,11 +458,17 @@ linear-speedup: ## steps to a target with 1 to 64 workers on madelon, three minu
 speedup-rate: ## the rate of the mean squared gradient norm in workers and steps on madelon, two minutes
 mini-linear-speedup: ## the same for ResNet-8 with 2 to 32 workers, half an hour
 dryden: ## does a fixed threshold degenerate as feedback builds up? madelon, seconds
+adaptive-methods: ## Adam with compression in both directions, as the paper's reference 65 has it: madelon, seconds
+bit-budget: ## a budget of bits for every vector (vqSGD and others) or for the run: madelon, seconds
+variance-reduction: ## the outlook of the conclusion: LSVRG under Top-k and hard-threshold with feedback, madelon, minutes
+when-to-communicate: ## local SGD on madelon: fixed intervals, and thresholds on how far the workers came, a minute
+blockwise-momentum: ## dist-EF-SGDM on madelon: signs both ways with momentum, a minute
 mini-feedback-approaches: ## the 13 forms of error feedback with Top-k and hard-threshold, ResNet-8, two hours
 mini-entire-model: ## the same for entire-model
 mini-no-error-feedback: ## and for no-error-feedback
 mini-compressors: ## beyond the paper: 59 methods at equal bytes, ResNet-8, four hours on two cores, resumable
 mini-why-errors: ## beyond the paper: which error counts, ResNet-8, half an hour
+mini-why-threshold: ## beyond the paper: a threshold that follows the noise, ResNet-8, half an hour
 mini-absolute: ## beyond the paper: thresholds, steps and singular values against relative compressors at equal bytes, an hour
 mini-powersgd: ## beyond the paper: PowerSGD, ACCORDION on its rank, QSGD with 4 bits, ResNet-8, ten minutes
 night: $(filter night-%,$(figures)) ## Figures 2a and 3 and Table 1 with ResNet-8 on all of CIFAR-10: five hours on two cores, resumable
@@ -470,7 +477,7 @@ night-fig3: ## Figure 3 of the night
 night-table1: ## Table 1 of the night
 .PHONY: fig2 mini-fig2 night table1 table1-cifar100
 
-published   := fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 linear-speedup mini-linear-speedup speedup-rate dryden mini-fig2a mini-fig2b mini-fig2c mini-fig3 mini-table1 mini-table1-batch256 mini-table1-cifar100 mini-entire-model mini-no-error-feedback mini-heterogeneity mini-powersgd qsgd-madelon signs-madelon learning-rates compressors mini-compressors mini-published mini-absolute bursts mini-bursts night-fig2a night-fig3 night-table1
+published   := fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 linear-speedup mini-linear-speedup speedup-rate dryden when-to-communicate blockwise-momentum bit-budget adaptive-methods variance-reduction mini-fig2a mini-fig2b mini-fig2c mini-fig3 mini-table1 mini-table1-batch256 mini-table1-cifar100 mini-entire-model mini-no-error-feedback mini-heterogeneity mini-powersgd qsgd-madelon signs-madelon learning-rates compressors mini-compressors mini-published mini-absolute bursts mini-bursts night-fig2a night-fig3 night-table1
 publish: $(published) ## run the published figures and renew results/
 	cp $(foreach f,$^,results/local/$(f).json results/local/$(f).svg) results
 advise-check: all ## train what --advise recommends from a tenth of a run
@@ -478,7 +485,7 @@ advise-check: all ## train what --advise recommends from a tenth of a run
 
 report: all ## all published results as one page, build/report.html
 	@$(bin)/sparseplot-export -q -f -o build/report.html --title "Published results of sparsegrad" \
-	  $(published:%=results/%.json) results/kernels.json results/bench-compressors.json
+	  $(published:%=results/%.json) results/selection.json results/kernels.json results/bench-compressors.json
 	@echo "wrote build/report.html"
 
 # Programs without debug information, their plug-ins and libraries, recipes and descriptions of data: what recipes/run needs.

@@ -9,6 +9,7 @@
 
 #include "bench_options.h"
 #include "grid_program.h"
+#include "sg_bench.h"
 #include "sg_clock.h"
 #include "sg_dataset.h"
 #include "sg_plot.h"
@@ -35,7 +36,7 @@ cJSON *run_json(int argc, char **argv, const char *started_at, double start_s, c
 }
 
 cJSON *kernels_json(const struct sg_recipe *recipe, const char *status, cJSON *take_run, cJSON *take_results) {
-    cJSON *out = cJSON_CreateObject();
+    cJSON *out = cJSON_CreateObject(), *claims = sg_bench_claims(recipe, take_results);
     sg_json_set_string(out, "schema", SG_SCHEMA_BENCH);
     sg_json_set_string(out, "kind", "kernels");
     sg_json_set_string(out, "status", status);
@@ -44,6 +45,7 @@ cJSON *kernels_json(const struct sg_recipe *recipe, const char *status, cJSON *t
     sg_json_set(out, "recipe", sg_recipe_json(recipe));
     sg_json_set(out, "host", sg_result_host());
     sg_json_set(out, "results", take_results);
+    sg_json_set(out, "claims", claims);
     return out;
 }
 

@@ -146,13 +146,15 @@ static int bench_kernels(const struct sg_recipe *recipe, int argc, char **argv) 
     struct sg_file_writer file = {0};
     struct sg_error err = {.status = SG_OK}, lost = err;
     char *page = NULL;
-    cJSON *results = NULL;
+    cJSON *results = NULL, *result = NULL;
     char started_at[21];
-    bool verified = opt.dry_run;
+    bool verified = opt.dry_run, fails = false;
     double start_s = sg_clock_s();
     sg_clock_utc(started_at);
     sg_status status = SG_OK, delivered = SG_OK;
-    if (opt.dry_run)
+    if (recipe->dangling)
+        status = sg_fail(&err, SG_ERR_ARGUMENT, "%s", recipe->dangling);
+    else if (opt.dry_run)
         status = sg_app_print_json(sg_recipe_json(recipe), "the recipe", &err);
     else
         status = page_target(&page, &err);
@@ -161,9 +163,13 @@ static int bench_kernels(const struct sg_recipe *recipe, int argc, char **argv) 
     if (status == SG_OK && !opt.dry_run)
         status = sg_bench_run(&results, &verified, recipe, &how, &err);
     const char *word = status != SG_OK ? "interrupted" : verified ? "ok" : "failed";
-    if (results)
-        delivered = deliver(kernels_json(recipe, word, run_json(argc, argv, started_at, start_s, &in_process), results),
-                            &file, page, &lost);
+    if (results) {
+        result = kernels_json(recipe, word, run_json(argc, argv, started_at, start_s, &in_process), results);
+        if (!opt.judge || status != SG_OK)
+            sg_grid_unjudge(result, opt.judge ? "not all cases were timed" : "--no-judge was given");
+        fails = report_claims(result, table_wanted());
+        delivered = deliver(result, &file, page, &lost);
+    }
     if (status != SG_OK)
         sg_log_error("%s%s", err.msg,
                      status == SG_ERR_INTERRUPTED && opt.output ? ": give the same command again to resume" : "");
@@ -174,7 +180,10 @@ static int bench_kernels(const struct sg_recipe *recipe, int argc, char **argv) 
     sg_file_abandon(&file);
     free(page);
     cJSON_Delete(earlier);
-    return status != SG_OK ? sg_exit_code(status) : !verified ? SG_EXIT_GATE : sg_exit_code(delivered);
+    return status != SG_OK                             ? sg_exit_code(status)
+           : !verified                                 ? SG_EXIT_GATE
+           : delivered == SG_OK && opt.strict && fails ? SG_EXIT_GATE
+                                                       : sg_exit_code(delivered);
 }
 
 static int bench(struct bench *b, const char *path) {

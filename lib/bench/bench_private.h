@@ -247,6 +247,8 @@ void group_close(struct group *g);
 /* True if the group is a compressor's step, and no operations. */
 bool times_steps(const struct group *g);
 
+/* True if a row of the results is that of the reference, with which a case of operations begins. */
+bool is_reference(const cJSON *row);
 /* Adds the rows of the reference and all jobs, or of a step. failure: why it was not timed; NULL = it was timed. */
 void group_report(struct group *g, const char *failure, cJSON *rows);
 

@@ -110,6 +110,10 @@ static void add_steps(cJSON *row, struct group *g, const struct job *job) {
 
 /* ---- rows ---- */
 
+bool is_reference(const cJSON *row) {
+    return strcmp(sg_json_string(row, "back_end", ""), "reference") == 0;
+}
+
 static void warn_outliers(const struct group *g, const struct job *job) {
     const struct timing *t = &g->timed[1 + (job - g->job)].timing;
     char text[160];

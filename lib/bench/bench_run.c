@@ -97,10 +97,6 @@ static void say_begin(struct bench *b, const char *compressor, double density) {
     b->done++;
 }
 
-static bool is_reference(const cJSON *row) {
-    return strcmp(sg_json_string(row, "back_end", ""), "reference") == 0;
-}
-
 static bool begins_case(const struct bench *b, const cJSON *row, double density) {
     return is_reference(row) && strcmp(sg_json_string(row, "size", ""), b->data.layers->name) == 0 &&
            sg_json_number(row, "n", -1) == (double)b->data.layers->n &&

@@ -33,6 +33,15 @@ struct sg_bench_options {
 SG_CHECKED sg_status sg_bench_run(cJSON **results, bool *verified, const struct sg_recipe *recipe,
                                   const struct sg_bench_options *options, struct sg_error *err);
 
+/* "claims" of a recipe, of what sg_bench_run gave, judged in every case that has the operations:
+ *   [{"text","descriptive","note","verdict","metric","at","of","sense","bound":{…},"reason",
+ *     "cases":[{"case","back_end","value","other","bound","ratio","ratio_q1","ratio_q3","note"}]}].
+ * Times are those on the last back-end of the case. `value`, `other` and `bound` are medians. The ratios are median and
+ * quartiles of value / bound over the pairs of samples that were timed in turn; a case is true or false if both
+ * quartiles say so. The verdict is "holds" if every case is true, "fails" if some case is false, and else "undecided",
+ * also if a time is missing; SG_NOT_JUDGED if there is no case. NULL = no memory. */
+cJSON *sg_bench_claims(const struct sg_recipe *recipe, const cJSON *results);
+
 /* The results about operations, or about compressors, as a table with one row each, which the caller frees. Returns how
  * many there are. sg_bench_note says what those of compressors mean. */
 size_t sg_bench_rows(sg_table **out, const cJSON *results, bool of_compressors);

@@ -27,7 +27,8 @@ enum sg_rng_purpose {
     SG_RNG_DROPOUT = 9,   /* dropout masks */
     SG_RNG_NEGATIVE = 10, /* items that a user did not rate, used as negative examples */
     SG_RNG_CODE = 11,     /* random rounding in a code of numbers */
-    SG_RNG_START = 12     /* start values of a compressor's own iteration */
+    SG_RNG_START = 12,    /* start values of a compressor's own iteration */
+    SG_RNG_REFRESH = 13   /* whether a worker moves its reference point at a step (variance reduction) */
 };
 
 /* The worker of streams that all workers share. */

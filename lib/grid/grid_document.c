@@ -62,8 +62,10 @@ void sg_grid_unjudge(cJSON *document, const char *why) {
         replace(claim, "verdict", SG_NOT_JUDGED);
         replace(claim, "reason", why);
     }
-    replace(summary, "text", NULL);
-    replace(summary, "reason", why);
+    if (summary) { /* of training */
+        replace(summary, "text", NULL);
+        replace(summary, "reason", why);
+    }
 }
 
 cJSON *sg_grid_plan(cJSON *take_program, const struct sg_recipe *recipe, const struct sg_cell *cells,

@@ -16,6 +16,7 @@
 #include "sg_frame.h"
 #include "sg_options.h"
 #include "sg_recipe.h"
+#include "sg_recipe_claim.h"
 #include "sg_result.h"
 #include "sg_status.h"
 
@@ -176,9 +177,6 @@ SG_CHECKED sg_status sg_grid_network(struct sg_cell_outcome *outcomes, const str
 /* sg_frame_value of a cell: the series or constant `metric` of one that ended well, reduced as `at` says. */
 double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, const struct sg_node *at,
                      char why[SG_WHY_CHARS]);
-
-/* The verdict on a claim if one of its methods is not among the cells. */
-#define SG_NOT_JUDGED "not judged"
 
 /* The whole result, of schema sparsebench/1. Takes over `program` and `run`. "status" is the worst of its cells': ok,
  * diverged, failed, interrupted (also for cells not run). NULL = no memory.

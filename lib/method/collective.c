@@ -31,6 +31,12 @@ size_t method_code_bytes(const struct sg_shared *s, const struct sg_code *code) 
         &(struct sg_numbers){.count = method_elements(s), .parts = s->layout.n_layers, .param = s->param});
 }
 
+void method_add_mean(const struct sg_shared *s, float *x, const float *sum, size_t n) {
+    if (s->rate_ratio != 1)
+        s->kernels->mix(&s->exec, x, (float)s->rate_ratio, x, 0, x, n);
+    s->kernels->add_quotient(&s->exec, x, sum, (float)s->workers, n);
+}
+
 void method_send_floats(const struct sg_worker *w, size_t n, size_t count, const uint32_t *index, const float *value,
                         double bits, struct sg_message *out) {
     *out = (struct sg_message){.code = &sg_code_fp32,

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "method_private.h"
+#include "sg_codes.h"
 #include "sg_device_codes.h"
 
 /* With the mean magnitude |x - C(x)|^2 = |x|^2 - |x|_1^2 / n, and |x|_1 >= |x|. The means of both sides lose no
@@ -30,27 +31,53 @@ const struct sg_compressor_ops sg_compress_sign_l2 = {
     .code = &sg_code_signs_rms,
 };
 
+/* ---- the mean over workers is compressed again ---- */
+
+static double sum_magnitudes(const struct sg_shared *s, const float *x, size_t n) {
+    double all = 0;
+    for (size_t at = 0; at < n; at += SG_KERNEL_BLOCK) {
+        double sum[2] = {0};
+        s->kernels->loops->sum_block(sum, x + at, n - at < SG_KERNEL_BLOCK ? n - at : SG_KERNEL_BLOCK,
+                                     SG_TERM_MAGNITUDES);
+        all += sum[0];
+    }
+    return all;
+}
+
 /* The memory is the receivers' residual, the same on every rank. x <- x + sum / workers, of which the signs with the
- * root of the mean square of a layer become the sum, as often as there are workers; the rest stays in x. */
-static void send_again(const struct sg_shared *s, unsigned round, float *sum) {
+ * mean magnitude of a layer, or with the root of its mean square, become the sum, as often as there are workers; the
+ * rest stays in x. */
+static void send_again(const struct sg_shared *s, float *sum, bool magnitudes) {
     const float workers = (float)s->workers;
     const int threads = s->exec.threads;
     for (size_t l = 0; l < s->layout.n_layers; l++) {
-        const size_t begin = s->layout.offset[l], end = s->layout.offset[l + 1];
+        const size_t begin = s->layout.offset[l], end = s->layout.offset[l + 1], n = end - begin;
         float *x = s->memory;
-        s->kernels->add_quotient(&s->exec, x + begin, sum + begin, workers, end - begin);
-        const double squares = s->kernels->sum_squares(&s->exec, x + begin, end - begin);
-        const float rms = end > begin ? (float)sqrt(squares / (double)(end - begin)) : 0;
-#pragma omp parallel for schedule(static) num_threads(threads) if (end - begin >= METHOD_WORTH_THREADS)
+        method_add_mean(s, x + begin, sum + begin, n);
+        const double total =
+            magnitudes ? sum_magnitudes(s, x + begin, n) : s->kernels->sum_squares(&s->exec, x + begin, n);
+        const double mean = n > 0 ? total / (double)n : 0;
+        const float size = (float)(magnitudes ? mean : sqrt(mean));
+#pragma omp parallel for schedule(static) num_threads(threads) if (n >= METHOD_WORTH_THREADS)
         for (size_t i = begin; i < end; i++) {
-            const float sent = x[i] < 0 ? -rms : rms;
+            const float sent = x[i] < 0 ? -size : size;
             x[i] -= sent;
             sum[i] = workers * sent;
         }
     }
-    (void)round;
 }
 
+static void send_magnitudes_again(const struct sg_shared *s, unsigned round, float *sum) {
+    (void)round;
+    send_again(s, sum, true);
+}
+
+static void send_rms_again(const struct sg_shared *s, unsigned round, float *sum) {
+    (void)round;
+    send_again(s, sum, false);
+}
+
+/* The message of the second compression; both codes have the same bytes and bits. */
 static void again(const struct sg_shared *s, const float *sum, struct sg_message *out) {
     const size_t layers = s->layout.n_layers, d = s->layout.offset[layers];
     (void)sum;
@@ -60,8 +87,10 @@ static void again(const struct sg_shared *s, const float *sum, struct sg_message
     out->bytes = sg_code_signs_rms.most_bytes(&(struct sg_numbers){.count = d, .parts = layers});
 }
 
-static const struct sg_rounds twice = {
-    .count = 1, .floats = method_float_an_element, .combine = send_again, .again = again};
+static const struct sg_rounds rms_twice = {
+    .count = 1, .floats = method_float_an_element, .combine = send_rms_again, .again = again};
+static const struct sg_rounds magnitudes_twice = {
+    .count = 1, .floats = method_float_an_element, .combine = send_magnitudes_again, .again = again};
 
 const struct sg_compressor_ops sg_compress_sign_l2_twice = {
     .name = "sign-l2-twice",
@@ -69,7 +98,20 @@ const struct sg_compressor_ops sg_compress_sign_l2_twice = {
     .source = "Tang et al. (1-bit Adam), ICML 2021",
     .traits = SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_DENSE,
     .code = &sg_code_signs_rms,
-    .rounds = &twice,
+    .rounds = &rms_twice,
+    .collective = "two-round",
+};
+
+/* The exchange of dist-EF-blockSGDM (Zheng, Huang, Kwok, NeurIPS 2019, arXiv 1905.10936, algorithms 2 and 3), with
+ * layers as blocks; the formulas are those that BytePS quotes of it. Its momentum and the correction of both residuals
+ * for the learning rate are the feedback rule dist-ef-sgdm. */
+const struct sg_compressor_ops sg_compress_ef_signsgd_twice = {
+    .name = "ef-signsgd-twice",
+    .summary = "ef-signsgd by each worker, and once more of the mean over workers with a residual of its own",
+    .source = "Zheng et al. (dist-EF-blockSGDM), NeurIPS 2019",
+    .traits = SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_DENSE,
+    .code = &sg_code_signs,
+    .rounds = &magnitudes_twice,
     .collective = "two-round",
 };
 

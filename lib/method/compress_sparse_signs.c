@@ -3,7 +3,8 @@
  * al.).
  *
  * A message costs what these publications count: for an entry its sign and ceil(log2 n) bits of its position in a layer
- * of n elements, and 32 bits for a mean. */
+ * of n elements, and 32 bits for a mean. Top-k both ways stands here because STC is built in the same way; it sends
+ * numbers as they are and counts like Top-k. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -89,7 +90,7 @@ const struct sg_compressor_ops sg_compress_strom = {
     .encode = encode_strom,
 };
 
-/* ---- sign-Top-k, and STC, which compresses the sum again ---- */
+/* ---- sign-Top-k, and STC and Top-k both ways, which compress the sum again ---- */
 
 static void encode_topk(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
     struct sg_select s = method_selection(w, p);
@@ -106,12 +107,12 @@ static double bound_topk(const double *param, size_t n) {
     return n > 0 ? fmin(1 / (double)k, (double)k / (double)n) : 1;
 }
 
-/* x <- what is left of x + sum / workers when the k largest of it are sent as their mean magnitude; sum <- that, as
- * often as there are workers. */
-static void send_again(const struct sg_shared *s, float *x, float *sum, size_t n, size_t k) {
+/* x <- what is left of x + sum / workers when the k largest of it are sent, as they are or as their mean magnitude; sum
+ * <- what was sent, as often as there are workers. */
+static void send_again(const struct sg_shared *s, float *x, float *sum, size_t n, size_t k, bool as_signs) {
     const float workers = (float)s->workers;
     double total = 0;
-    s->kernels->add_quotient(&s->exec, x, sum, workers, n);
+    method_add_mean(s, x, sum, n);
     const struct sg_largest of = sg_largest_of(x, n, k);
     struct sg_largest still = of;
     for (size_t i = 0; i < n; i++)
@@ -119,19 +120,29 @@ static void send_again(const struct sg_shared *s, float *x, float *sum, size_t n
     const float mean = (float)(total / (double)k);
     still = of;
     for (size_t i = 0; i < n; i++) {
-        const float sent = !sg_is_largest(&still, x[i]) ? 0 : x[i] < 0 ? -mean : mean;
+        const float size = !as_signs ? x[i] : x[i] < 0 ? -mean : mean;
+        const float sent = sg_is_largest(&still, x[i]) ? size : 0;
         x[i] -= sent;
         sum[i] = workers * sent;
     }
 }
 
 /* The memory is the receivers' residual, the same on every rank. */
-static void combine_stc(const struct sg_shared *s, unsigned round, float *sum) {
+static void combine_largest(const struct sg_shared *s, float *sum, bool as_signs) {
     for (size_t l = 0; l < s->layout.n_layers; l++) {
         const size_t begin = s->layout.offset[l], n = s->layout.offset[l + 1] - begin;
         if (n > 0)
-            send_again(s, s->memory + begin, sum + begin, n, sg_share_in(s, l, n));
+            send_again(s, s->memory + begin, sum + begin, n, sg_share_in(s, l, n), as_signs);
     }
+}
+
+static void combine_stc(const struct sg_shared *s, unsigned round, float *sum) {
+    combine_largest(s, sum, true);
+    (void)round;
+}
+
+static void combine_values(const struct sg_shared *s, unsigned round, float *sum) {
+    combine_largest(s, sum, false);
     (void)round;
 }
 
@@ -152,6 +163,22 @@ static void again_stc(const struct sg_shared *s, const float *sum, struct sg_mes
     }
     out->bytes = sg_code_signs.most_bytes(&(struct sg_numbers){.count = out->count, .parts = s->layout.n_layers});
 }
+
+/* The same positions as floats. */
+static void again_values(const struct sg_shared *s, const float *sum, struct sg_message *out) {
+    again_stc(s, sum, out);
+    out->code = &sg_code_fp32;
+    out->bytes = out->count * sg_code_fp32.width;
+    out->bits = 64 * (double)out->count;
+}
+
+static void encode_values(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
+    method_topk_message(w, p, out);
+    (void)round;
+}
+
+static const struct sg_rounds values_rounds = {
+    .count = 1, .floats = method_float_an_element, .room = room_stc, .combine = combine_values, .again = again_values};
 
 static const struct sg_rounds stc_rounds = {
     .count = 1, .floats = method_float_an_element, .room = room_stc, .combine = combine_stc, .again = again_stc};
@@ -189,6 +216,23 @@ const struct sg_compressor_ops sg_compress_stc = {
     .encode = encode_topk,
     .rounds = &stc_rounds,
     .bound = bound_topk,
+};
+
+/* Both publications compress what workers send and their mean, with feedback on both sides. In the second an adaptive
+ * optimizer follows (FORMULAS.md). */
+const struct sg_compressor_ops sg_compress_topk_twice = {
+    .name = "topk-twice",
+    .summary = "topk by each worker, and once more of the mean over workers with a residual of its own",
+    .source = "Tang et al. (DoubleSqueeze), ICML 2019; Zhong et al. (BytePS-Compress), 2021",
+    .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK,
+    .params = topk_params,
+    .n_params = SG_SHARE_PARAMS,
+    .check = sg_share_check,
+    .knob = sg_share_knob,
+    .open = sg_topk_open,
+    .encode = encode_values,
+    .rounds = &values_rounds,
+    .bound = sg_share_delta,
 };
 
 /* ---- dryden: a share of both sides ---- */

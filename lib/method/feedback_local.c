@@ -15,7 +15,14 @@
  * the last message.
  *
  *     l <- l + gamma g                  the gradient g is taken at x - l
- *     every H-th step: p = e + l        e <- p - C(p)        x <- x - mean C(p)        l <- 0 */
+ *     every H-th step: p = e + l        e <- p - C(p)        x <- x - mean C(p)        l <- 0
+ *
+ * Dynamic averaging: the same, but all workers send when they have come far enough. After every step they add up
+ * |l|^2, one float each, and send if its mean exceeds threshold^2. This is Federated Dynamic Averaging (Theologitis,
+ * Frangias, Anestis, Samoladas, Deligiannakis, arXiv 2405.20988, after Kamp et al., ECML PKDD 2018) in its variant
+ * NaiveFDA, as the authors' code has it (github.com/miketheologitis/TFD-FedL-Sync-FDA, fdavg/strategies/naive.py).
+ * The publication decides by the variance of the workers' parameters, which that mean bounds from above. To compress
+ * what is sent is our addition: the publication sends all of l. */
 #include <math.h>
 #include <string.h>
 
@@ -79,6 +86,7 @@ const struct sg_feedback_rule sg_feedback_cser = {
 /* ---- local steps ---- */
 
 enum { STEPS, LOCAL_PARAMS };
+enum { THRESHOLD, DYNAMIC_PARAMS };
 
 static const float *step_alone(const struct sg_feedback_state *s, const float *g) {
     add(s, s->vector[0], (float)s->unit, g);
@@ -96,6 +104,14 @@ static const float *way(const struct sg_feedback_state *s) {
 
 static bool sends(const double *param, uint64_t step) {
     return (step + 1) % (uint64_t)param[STEPS] == 0;
+}
+
+static double squared_way(const struct sg_feedback_state *s) {
+    return s->kernels->sum_squares(s->exec, s->vector[0], s->d);
+}
+
+static bool is_far(const double *param, double mean) {
+    return mean > param[THRESHOLD] * param[THRESHOLD];
 }
 
 static const struct sg_parameter local_params[LOCAL_PARAMS] = {
@@ -116,4 +132,26 @@ const struct sg_feedback_rule sg_feedback_local_steps = {
     .after = start_again,
     .offset = way,
     .sends = sends,
+};
+
+static const struct sg_parameter dynamic_params[DYNAMIC_PARAMS] = {
+    [THRESHOLD] = {"threshold", 0, 1e18, 0, false,
+                   "workers send when the root mean square of how far they came exceeds it, in the units of x"},
+};
+
+const struct sg_feedback_rule sg_feedback_dynamic_averaging = {
+    .name = "dynamic-averaging",
+    .summary = "local-steps whose messages are sent when the workers have come further than a threshold",
+    .source = "Theologitis et al. (NaiveFDA), arXiv 2405.20988; Kamp et al., ECML PKDD 2018",
+    .params = dynamic_params,
+    .n_params = DYNAMIC_PARAMS,
+    .keeps = true,
+    .in_updates = true,
+    .scaled = true,
+    .worker_vectors = 1,
+    .before = step_alone,
+    .after = start_again,
+    .offset = way,
+    .measure = squared_way,
+    .decides = is_far,
 };

@@ -1,5 +1,6 @@
 /* feedback_momentum.c: a momentum of each worker, before it is compressed: momentum correction with factor masking (Lin
- * et al., Deep Gradient Compression, ICLR 2018), and a running mean of the gradients without a residual (Signum).
+ * et al., Deep Gradient Compression, ICLR 2018), the Nesterov momentum of dist-EF-SGDM (Zheng, Huang, Kwok, NeurIPS
+ * 2019, arXiv 1905.10936, algorithm 3), and a running mean of the gradients without a residual (Signum).
  *
  * Momentum correction: every worker has a momentum u <- m u + g, which replaces g, so an element in the residual
  * collects the momentum that it would have had. When an element is sent, its u becomes 0, because the momentum of a
@@ -7,7 +8,10 @@
  *
  * The rule `dgc` adds two options of the authors' code. Nesterov's momentum is u <- m (u + g), and u + g replaces g. A
  * gradient may first be clipped to the norm clip / sqrt(P), so that the sum of P independent ones has about the norm
- * clip. */
+ * clip.
+ *
+ * The rule `dist-ef-sgdm` has u <- m u + g, and m u + g replaces g. The residuals of the workers, and that of the
+ * receivers if the compressor has one (ef-signsgd-twice), are multiplied by (gamma of the last step) / gamma. */
 #include <math.h>
 
 #include "method_private.h"
@@ -84,6 +88,29 @@ const struct sg_feedback_rule sg_feedback_dgc = {
     .worker_vectors = 1,
     .before = before_dgc,
     .after = after_dgc,
+};
+
+/* ---- Nesterov's momentum under a residual that follows the learning rate ---- */
+
+static const float *look_ahead(const struct sg_feedback_state *s, const float *g) {
+    const float m = (float)s->param[MOMENTUM];
+    method_combine(s, s->vector[0], m, g);
+    s->kernels->mix(s->exec, s->vector[1], m, s->vector[0], 1, g, s->d);
+    return s->vector[1];
+}
+
+const struct sg_feedback_rule sg_feedback_dist_ef_sgdm = {
+    .name = "dist-ef-sgdm",
+    .summary = "lr-correction of m u + g in the place of g, with the worker's own momentum u = m u + g (Nesterov's)",
+    .source = "Zheng et al., NeurIPS 2019",
+    .params = params,
+    .n_params = PARAMS,
+    .keeps = true,
+    .follows_rate = true,
+    .on_gpu = true,
+    .worker_vectors = 1,
+    .worker_room = 1,
+    .before = look_ahead,
 };
 
 /* ---- a running mean of the gradients, and no residual ---- */

@@ -46,7 +46,7 @@ const char *method_message_fault(const sg_method *m, unsigned round, const struc
     const double numbers = (double)x->n + (double)layout->n_layers;
     if (!is_known(x->code))
         return "its code is none of the table, nor one that a plug-in added to it";
-    if (x->n != sg_method_length(m, round))
+    if (x->n != method_length(m, round))
         return "it does not stand for the numbers of its round";
     if (x->count > x->n)
         return "it has more numbers than its vector";

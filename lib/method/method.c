@@ -266,6 +266,7 @@ sg_status sg_method_open(sg_method **out, const struct sg_method_config *config,
         const struct sg_code *code = m->compressor->code != NULL ? m->compressor->code : m->shared.code;
         m->added = method_is_added(m->compressor) || code->number >= SG_CODE_ADDED_FIRST;
         status = copy_layout(&m->shared.layout, layout, err);
+        m->facts.offset = m->shared.layout.offset;
     }
     SG_DO(status, ask_for_room(m, err));
     SG_DO(status, choose_kernels(m, config, err));

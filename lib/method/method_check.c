@@ -59,6 +59,9 @@ static sg_status check_match(const struct sg_controller_ops *ops, const struct s
     if (ops->finds_threshold && !(compressor->traits & SG_TRAIT_ABSOLUTE))
         return sg_fail(err, SG_ERR_ARGUMENT, "controller: '%s' finds a threshold, and %s has none", ops->name,
                        compressor->name);
+    if (ops->needs_threshold && !(compressor->traits & SG_TRAIT_ABSOLUTE))
+        return sg_fail(err, SG_ERR_ARGUMENT, "controller: '%s' scales a threshold, and %s has none", ops->name,
+                       compressor->name);
     if (ops->choose != NULL &&
         (compressor->rounds != NULL || compressor->worker_doubles != NULL || compressor->traits & SG_TRAIT_ABSOLUTE))
         return sg_fail(err, SG_ERR_ARGUMENT,

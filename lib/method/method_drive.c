@@ -24,12 +24,12 @@ static sg_status begin(const struct sg_drive *d, uint64_t step, double gamma, st
 }
 
 static sg_status play_round(const struct sg_drive *d, unsigned round, struct sg_error *err) {
-    const bool sends = sg_method_sends(d->part[0]);
+    const bool sends = sg_method_sends(d->part[0]), exchanges = sg_method_exchanges(d->part[0], round);
     const struct sg_message *all = NULL;
-    const size_t length = sends ? sg_method_length(d->part[0], round) : 0;
+    const size_t length = exchanges ? sg_method_length(d->part[0], round) : 0;
     const sg_status status = d->hooks->exchange(d->of, round, length, &all, err);
-    for (size_t p = 0; status == SG_OK && sends && d->sum != NULL && p < d->parts; p++) {
-        if (sg_method_hears(d->part[p]))
+    for (size_t p = 0; status == SG_OK && exchanges && d->sum != NULL && p < d->parts; p++) {
+        if (sends && sg_method_hears(d->part[p]))
             sg_method_hear(d->part[p], all);
         sg_method_receive(d->part[p], round, d->sum[p]);
     }
@@ -41,11 +41,10 @@ sg_status sg_method_drive(const struct sg_drive *d, uint64_t step, double gamma,
     sg_status status = begin(d, step, gamma, err);
     if (status != SG_OK)
         return status;
-    const bool sends = sg_method_sends(d->part[0]);
-    const unsigned rounds = sg_method_rounds(d->part[0]);
-    for (unsigned round = 0; round < rounds; round++)
+    for (unsigned round = 0; round < sg_method_rounds(d->part[0]); round++)
         if ((status = play_round(d, round, err)) != SG_OK)
             return status;
+    const bool sends = sg_method_sends(d->part[0]);
     if (d->hooks->arrived != NULL)
         d->hooks->arrived(d->of);
     if (sends && d->sum != NULL && d->hooks->keep != NULL && (status = d->hooks->keep(d->of, err)) != SG_OK)
@@ -139,7 +138,7 @@ static sg_status exchange_play(void *of, unsigned round, size_t length, const st
     for (size_t w = 0; w < workers; w++)
         if (send_one(play, w, round, length, err) != SG_OK)
             return err->status;
-    if (sg_method_hears(play->part[0]) && workers < needed)
+    if (sg_method_sends(play->part[0]) && sg_method_hears(play->part[0]) && workers < needed)
         return sg_fail(err, SG_ERR_UNSUPPORTED, "the messages of %zu other workers are needed", needed - workers);
     *all = play->message;
     play->exchanged_s = now(play);

@@ -133,7 +133,7 @@ static int select_message(sg_method *m, struct method_worker *w, const struct sg
 
 /* ---- coders ---- */
 
-static int check_finite(const sg_method *m, const struct method_worker *w, const float *p) {
+int method_check_finite(const sg_method *m, const struct method_worker *w, const float *p) {
     const size_t *offset = m->shared.layout.offset;
     for (size_t l = 0; l < m->shared.layout.n_layers; l++)
         if (!isfinite(m->shared.kernels->sum_squares(&m->shared.exec, p + offset[l], offset[l + 1] - offset[l]))) {
@@ -145,7 +145,8 @@ static int check_finite(const sg_method *m, const struct method_worker *w, const
 
 /* Computes p in the residual, if there is one, by a selection whose threshold no finite number reaches. */
 static int form_p(const sg_method *m, const struct method_worker *w, const struct sg_select *s) {
-    const int status = s->e != NULL ? m->shared.kernels->select_threshold(s, m->unreached) : check_finite(m, w, s->g);
+    const int status =
+        s->e != NULL ? m->shared.kernels->select_threshold(s, m->unreached) : method_check_finite(m, w, s->g);
     const float *p = s->e != NULL ? s->e : s->g;
     if (status == SG_KERNEL_OK && w->p != NULL)
         m->shared.kernels->copy(&m->shared.exec, w->p, p, m->d);

@@ -25,6 +25,7 @@ struct method_worker {
     size_t *count;     /* [n_layers] */
     double *state;     /* what the compressor keeps from step to step */
     const char *fault; /* what was wrong with a message, if its status is METHOD_MALFORMED */
+    const float *g;    /* [d] the gradient of this step, or what the rule's `before` made of it */
     double note;
     struct sg_feedback_state feedback;
     /* [d] what is compressed, in the kernels' memory, if later rounds need it and no residual holds it; else NULL */
@@ -62,6 +63,7 @@ struct sg_method {
     float *zeros, *first_sum;
     struct sg_message again;    /* the second message, made by the last sg_method_receive */
     bool stepped;               /* true after the first sg_method_begin */
+    bool decided_to_send;       /* in this step, for rules whose workers decide together */
     struct method_bytes *bytes; /* buffers for messages as bytes */
 };
 
@@ -79,17 +81,18 @@ struct sg_method {
         row(sg_compress_grid), row(sg_compress_switchml), row(sg_compress_intsgd), row(sg_compress_global_qsgd),       \
         row(sg_compress_quantile), row(sg_compress_sign_l2_twice), row(sg_compress_terngrad_shared),                   \
         row(sg_compress_topk_block), row(sg_compress_block_threshold), row(sg_compress_mstopk),                        \
-        row(sg_compress_wangni), row(sg_compress_induced), row(sg_compress_svd_threshold), row(sg_compress_atomo),     \
-        row(sg_compress_clt_k), row(sg_compress_gtopk), row(sg_compress_ok_topk), row(sg_compress_demo),               \
-        row(sg_compress_sparseloco), row(sg_compress_inceptionn), row(sg_compress_global_qsgd_exp)
+        row(sg_compress_wangni), row(sg_compress_vqsgd), row(sg_compress_topk_twice), row(sg_compress_induced),        \
+        row(sg_compress_svd_threshold), row(sg_compress_atomo), row(sg_compress_clt_k), row(sg_compress_gtopk),        \
+        row(sg_compress_ok_topk), row(sg_compress_demo), row(sg_compress_sparseloco), row(sg_compress_inceptionn),     \
+        row(sg_compress_global_qsgd_exp), row(sg_compress_ef_signsgd_twice)
 #define METHOD_CONTROLLERS(row)                                                                                        \
     row(sg_control_accordion), row(sg_control_budget), row(sg_control_warm_up), row(sg_control_doubling),              \
-        row(sg_control_error_reset), row(sg_control_l_greco)
+        row(sg_control_error_reset), row(sg_control_l_greco), row(sg_control_noise)
 #define METHOD_FEEDBACK_RULES(row)                                                                                     \
     row(sg_feedback_update), row(sg_feedback_gradient), row(sg_feedback_none), row(sg_feedback_momentum),              \
         row(sg_feedback_ef21), row(sg_feedback_ef21_sgdm), row(sg_feedback_econtrol), row(sg_feedback_low_pass),       \
         row(sg_feedback_lr_correction), row(sg_feedback_dgc), row(sg_feedback_mean), row(sg_feedback_cser),            \
-        row(sg_feedback_local_steps)
+        row(sg_feedback_local_steps), row(sg_feedback_dist_ef_sgdm), row(sg_feedback_dynamic_averaging)
 
 #define METHOD_NAME(name) name
 extern const struct sg_compressor_ops METHOD_COMPRESSORS(METHOD_NAME);
@@ -114,6 +117,9 @@ size_t method_worker_doubles(const sg_method *m);
 
 /* Returns whether the current step also sends the residual, in a second message. */
 bool method_resets(const sg_method *m);
+
+/* The length of the vectors of a round of the compressor. */
+size_t method_length(const sg_method *m, unsigned round);
 
 /* The length of shared.memory, which keeps floats between the compressor's rounds and steps. */
 size_t method_floats(const sg_method *m);
@@ -144,6 +150,9 @@ const char *method_message_fault(const sg_method *m, unsigned round, const struc
 enum { METHOD_MALFORMED = 64 };
 int method_message(sg_method *m, struct method_worker *w, unsigned round, const struct sg_select *s,
                    struct sg_message *out);
+
+/* Returns SG_KERNEL_OK, or SG_KERNEL_NONFINITE if a number of x [d] is not finite; w->count[0] is then its layer. */
+int method_check_finite(const sg_method *m, const struct method_worker *w, const float *x);
 
 /* s->count [n_layers] <- how many of the first `found` positions of the selection are in each layer. Returns enum
  * sg_kernel_status, on a CPU always SG_KERNEL_OK. */
@@ -331,6 +340,9 @@ size_t method_elements(const struct sg_shared *s);
 size_t method_count_all(const struct sg_worker *w);
 /* For `data_bytes`: upper bound of the bytes of all elements in this code; its parameters are the compressor's. */
 size_t method_code_bytes(const struct sg_shared *s, const struct sg_code *code);
+/* For a compressor that compresses the mean over workers again: x [n] <- rate_ratio x + sum / workers, where x is what
+ * the receivers kept of earlier steps. */
+void method_add_mean(const struct sg_shared *s, float *x, const float *sum, size_t n);
 /* out <- a message of floats value [count], w->count in each layer, for a vector of n numbers. */
 void method_send_floats(const struct sg_worker *w, size_t n, size_t count, const uint32_t *index, const float *value,
                         double bits, struct sg_message *out);

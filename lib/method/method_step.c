@@ -41,9 +41,8 @@ void sg_method_lead(sg_method *m, const float *g, double *square) {
 void sg_method_begin(sg_method *m, uint64_t step, double gamma, const double *square) {
     SG_ASSERT(square == NULL || sg_method_leads(m, step, gamma));
     m->asked = asks(m, step, gamma);
-    m->decay = m->shared.feedback.decay;
-    if (m->shared.feedback.rule->follows_rate && m->facts.gamma > 0)
-        m->decay *= m->facts.gamma / gamma;
+    m->shared.rate_ratio = m->shared.feedback.rule->follows_rate && m->facts.gamma > 0 ? m->facts.gamma / gamma : 1;
+    m->decay = m->shared.feedback.decay * m->shared.rate_ratio;
     m->facts.step = step;
     m->facts.gamma = gamma;
     m->facts.unit = unit_of(m, gamma);
@@ -58,6 +57,7 @@ void sg_method_begin(sg_method *m, uint64_t step, double gamma, const double *sq
     m->shared.step = step;
     m->shared.knob = m->decided;
     m->stepped = true;
+    m->decided_to_send = false;
 }
 
 /* ---- workers with parameters of their own ---- */
@@ -76,7 +76,18 @@ const float *sg_method_offset(const sg_method *m, size_t worker, float *e) {
 
 bool sg_method_sends(const sg_method *m) {
     const struct sg_feedback *f = &m->shared.feedback;
+    if (f->rule->measure != NULL)
+        return m->decided_to_send;
     return f->rule->sends == NULL || f->rule->sends(f->param, m->facts.step);
+}
+
+/* How many rounds come before those of the compressor: one if the workers decide together when to send. */
+static unsigned rounds_before(const sg_method *m) {
+    return m->shared.feedback.rule->measure != NULL && m->d > 0;
+}
+
+bool sg_method_exchanges(const sg_method *m, unsigned round) {
+    return sg_method_sends(m) || round < rounds_before(m);
 }
 
 bool method_resets(const sg_method *m) {
@@ -135,15 +146,23 @@ static void answer(sg_method *m, struct method_worker *w, const float *g) {
         m->shared.kernels->scatter_add(&m->shared.exec, m->lead_sum, NULL, g, m->d);
 }
 
-/* A step at which nobody sends: the worker steps by itself, and its message is empty. */
-static sg_status send_nothing(sg_method *m, struct method_worker *w, const float *g, struct sg_message *out) {
-    m->shared.feedback.rule->before(&w->feedback, g);
+/* A step at which nobody sends, or a round in which nobody sends yet: the worker steps by itself. Its message is empty,
+ * or has the number by which the workers decide. Returns enum sg_kernel_status. */
+static int send_nothing(const sg_method *m, struct method_worker *w, struct sg_message *out) {
+    const struct sg_feedback_rule *rule = m->shared.feedback.rule;
+    const int status = rounds_before(m) > 0 ? method_check_finite(m, w, w->g) : SG_KERNEL_OK;
+    if (status != SG_KERNEL_OK)
+        return status;
     memset(w->count, 0, m->shared.layout.n_layers * sizeof *w->count);
     if (w->input != NULL)
         memset(w->input, 0, m->d * sizeof *w->input);
     *out = (struct sg_message){
         .code = &sg_code_fp32, .n = m->d, .index = w->room->index, .data = w->room->value, .layer_count = w->count};
-    return SG_OK;
+    if (rounds_before(m) > 0) {
+        w->room->value[0] = (float)rule->measure(&w->feedback);
+        method_send_floats(&w->seen, 1, 1, NULL, w->room->value, 32, out);
+    }
+    return SG_KERNEL_OK;
 }
 
 /* The second message of a step: what is sent of the residual e leaves it. */
@@ -175,15 +194,20 @@ sg_status sg_method_send(sg_method *m, size_t worker, unsigned round, const floa
     w->seen.touched = rule->before != NULL ? NULL : touched;
     w->feedback.e = e;
     w->feedback.unit = m->facts.unit;
-    if (round == 0)
+    if (round == 0) {
         answer(m, w, g);
-    if (!sg_method_sends(m))
-        return send_nothing(m, w, g, out);
+        w->g = rule->before != NULL ? rule->before(&w->feedback, g) : g;
+    }
+    if (!sg_method_sends(m)) {
+        const int status = send_nothing(m, w, out);
+        return status == SG_KERNEL_OK ? SG_OK : fail_kernel(m, w, status, err);
+    }
+    const unsigned own = round - rounds_before(m); /* the compressor's round */
     const struct sg_select s = {
         .exec = &m->shared.exec,
         .n_layers = m->shared.layout.n_layers,
         .offset = m->shared.layout.offset,
-        .g = round == 0 && rule->before != NULL ? rule->before(&w->feedback, g) : g,
+        .g = own == 0 ? w->g : NULL,
         .e = e,
         .scale = rule->scaled ? 1 : scale,
         .decay = rule->keeps ? (float)m->decay : 1,
@@ -191,15 +215,14 @@ sg_status sg_method_send(sg_method *m, size_t worker, unsigned round, const floa
         .value = w->room->value,
         .count = w->count,
     };
-    const int status =
-        round > 0 && method_resets(m) ? send_residual(m, w, &s, out) : method_message(m, w, round, &s, out);
+    const int status = own > 0 && method_resets(m) ? send_residual(m, w, &s, out) : method_message(m, w, own, &s, out);
     SG_ASSERT(status != SG_KERNEL_OK || (out->n == sg_method_length(m, round) && out->count <= out->n));
     SG_TRACE(3, "worker %u, step %llu, round %u: %zu of %zu numbers as %s, %g bits", w->seen.number,
              (unsigned long long)m->facts.step, round, status == SG_KERNEL_OK ? out->count : 0, m->d,
              status == SG_KERNEL_OK ? out->code->name : "nothing", status == SG_KERNEL_OK ? out->bits : 0);
-    if (status == SG_KERNEL_OK && round == 0 && rule->after != NULL)
+    if (status == SG_KERNEL_OK && own == 0 && rule->after != NULL)
         rule->after(&w->feedback, g, out);
-    if (status == SG_KERNEL_OK && round == 0 && rule->keep != NULL && !sg_method_keeps_late(m))
+    if (status == SG_KERNEL_OK && own == 0 && rule->keep != NULL && !sg_method_keeps_late(m))
         rule->keep(&w->feedback);
     return status == SG_KERNEL_OK ? SG_OK : fail_kernel(m, w, status, err);
 }
@@ -220,12 +243,16 @@ double sg_method_note(const sg_method *m, size_t worker) {
 
 unsigned sg_method_rounds(const sg_method *m) {
     const unsigned count = m->compressor->rounds != NULL ? m->compressor->rounds->count : 1;
-    return m->stepped && !sg_method_sends(m) ? 1 : count + (method_resets(m) ? 1 : 0);
+    return m->stepped && !sg_method_sends(m) ? 1 : rounds_before(m) + count + (method_resets(m) ? 1 : 0);
+}
+
+size_t method_length(const sg_method *m, unsigned round) {
+    const struct sg_rounds *rounds = m->compressor->rounds;
+    return rounds != NULL && rounds->length != NULL ? rounds->length(&m->shared, round) : m->d;
 }
 
 size_t sg_method_length(const sg_method *m, unsigned round) {
-    const struct sg_rounds *rounds = m->compressor->rounds;
-    return rounds != NULL && rounds->length != NULL ? rounds->length(&m->shared, round) : m->d;
+    return round < rounds_before(m) ? 1 : method_length(m, round - rounds_before(m));
 }
 
 bool sg_method_hears(const sg_method *m) {
@@ -250,7 +277,14 @@ static void add_messages(sg_method *m, unsigned round, float *sum) {
 }
 
 void sg_method_receive(sg_method *m, unsigned round, float *sum) {
-    SG_ASSERT(round < sg_method_rounds(m) && sum != NULL && (m->shared.heard != NULL) == sg_method_hears(m));
+    SG_ASSERT(round < sg_method_rounds(m) && sum != NULL);
+    if (round < rounds_before(m)) {
+        const struct sg_feedback *f = &m->shared.feedback;
+        m->decided_to_send = f->rule->decides(f->param, (double)sum[0] / (double)m->shared.workers);
+        return;
+    }
+    SG_ASSERT((m->shared.heard != NULL) == sg_method_hears(m));
+    round -= rounds_before(m);
     if (m->compressor->rounds != NULL)
         m->compressor->rounds->combine(&m->shared, round, sum);
     m->again = (struct sg_message){0};

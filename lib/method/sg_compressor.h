@@ -57,6 +57,9 @@ struct sg_shared {
     const double *knob;  /* [n_layers] the parameter `knob` in each layer at this step, as the controller set it */
     bool controlled;     /* the knob may change from step to step */
     uint64_t seed, step;
+    /* (gamma of the last step) / gamma if the feedback rule follows the rate, else 1: the factor on a residual that the
+     * compressor itself keeps in `memory`. */
+    double rate_ratio;
     size_t workers; /* of all ranks */
     struct sg_layout layout;
     struct sg_feedback feedback;

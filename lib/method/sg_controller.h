@@ -26,6 +26,7 @@ struct sg_facts {
     uint64_t step, steps;
     uint64_t steps_per_epoch; /* >= 1; UINT64_MAX = one epoch without end */
     size_t layers, d;         /* of the model */
+    const size_t *offset;     /* [layers + 1] the layers' borders; borrowed */
     double gamma;             /* the learning rate of the step to come */
     double unit;              /* the factor from the knob to p's units: gamma in the `update` form, else 1 */
     /* [layers] |g_l|^2 of worker 0's gradient, or of the sum of its gradients, as `ask` requested. If the controller
@@ -75,6 +76,7 @@ struct sg_controller_ops {
     /* true: it computes a threshold. It then requires a compressor whose knob is a threshold (SG_TRAIT_ABSOLUTE), and
      * the recipe need not set that knob. */
     bool finds_threshold;
+    bool needs_threshold; /* true: the knob must be a threshold, which the recipe sets */
     /* Checks param [n_params] against the run (of facts: layers, d, steps, steps_per_epoch; d = 0: nothing is known
      * yet). NULL = there is nothing to check. */
     sg_status (*check)(const double *param, const struct sg_facts *run, struct sg_error *err);

@@ -75,6 +75,11 @@ struct sg_feedback_rule {
     const float *(*offset)(const struct sg_feedback_state *worker);
     /* Returns whether workers send at this step. If not, only `before` is called for a worker. NULL = always true. */
     bool (*sends)(const double *param, uint64_t step);
+    /* For workers that decide together when to send; both hooks or neither, and `sends` is NULL. In a round before
+     * all others, after `before`, every worker sends the number that `measure` returns, as one float. `decides` is
+     * given the mean over all workers and returns whether the step goes on to send messages. */
+    double (*measure)(const struct sg_feedback_state *worker);
+    bool (*decides)(const double *param, double mean);
     /* Returns whether the residual is sent too at this step: as a second message, after `keep`, which is then
      * subtracted from e. The compressor must have one round. NULL = never. */
     bool (*resets)(const double *param, uint64_t step);

@@ -14,7 +14,7 @@
  *     if (sg_method_leads(m, step, gamma))     worker 0's rank: sg_method_lead(m, g of worker 0, square);
  *                                              square [n_layers] goes to all ranks
  *     sg_method_begin(m, step, gamma, square);
- *     for each round r < sg_method_rounds(m):  (without an exchange if sg_method_sends is false)
+ *     for each round r < sg_method_rounds(m):  (without an exchange if sg_method_exchanges is false)
  *         for each worker w of this rank:      sg_method_send(m, w, r, g, e, touched, &message, &err);
  *         exchange:                            sum [sg_method_length(m, r)] of all workers' messages
  *         if (sg_method_hears(m))              sg_method_hear(m, the messages of all workers);
@@ -88,13 +88,16 @@ SG_UNSTABLE void sg_method_lead(sg_method *m, const float *g, double *square);
 SG_UNSTABLE void sg_method_begin(sg_method *m, uint64_t step, double gamma, const double *square);
 
 /* How many messages a worker sends in the current step, and the length of the vectors of a round. Both are the same on
- * every rank; the lengths change only with the knob. */
+ * every rank; the lengths change only with the knob. The number of rounds may grow when round 0 was received. */
 SG_UNSTABLE unsigned sg_method_rounds(const sg_method *m);
 SG_UNSTABLE size_t sg_method_length(const sg_method *m, unsigned round);
 /* true: the current step sends messages. false: it has one round without an exchange. Then sg_method_send is called for
  * every worker and makes an empty message, sg_method_receive and sg_method_keep are not called, sg_method_end gets NULL
- * as sum, and x does not change. The value is the same on every rank. */
+ * as sum, and x does not change. The value is the same on every rank. If the workers decide together when to send, it
+ * is false until round 0 was received, in which every worker sends one number. */
 SG_UNSTABLE bool sg_method_sends(const sg_method *m);
+/* true: the messages of this round are exchanged. It is false only if the step sends nothing at all. */
+SG_UNSTABLE bool sg_method_exchanges(const sg_method *m, unsigned round);
 /* true: the last message of this step is made of p. false: the step sends nothing, or it sends the residual after p. */
 SG_UNSTABLE bool sg_method_sends_input(const sg_method *m);
 

@@ -10,8 +10,9 @@ decoded and added in the order of the ranks. So every process has the same mean,
 are those that the trainer of sparsegrad makes of the same gradients.
 
 The optimizer is PyTorch's; to the method the learning rate is always 1. Gradients of a GPU go through host memory.
-Error feedback whose workers have parameters of their own (cser, local-steps) is refused. A checkpoint of a run needs
-state.residual and state.step of every process, and the method's own state (sg_method_common_save) if it has some."""
+Error feedback whose workers have parameters of their own (cser, local-steps, dynamic-averaging) is refused. A checkpoint
+of a run needs state.residual and state.step of every process, and the method's own state (sg_method_common_save) if it
+has some."""
 import numpy as np
 import torch
 import torch.distributed as dist

@@ -124,7 +124,7 @@ static sg_status put_section(FILE *out, struct html_section *s, const struct sg_
     size_t size;
     s->out = open_memstream(&parts, &size);
     sg_status status = title && source && s->out ? SG_OK : sg_fail_memory(err, "the page");
-    if (status == SG_OK && !kernels)
+    if (status == SG_OK)
         status = sg_summary_read(&summary, s->document, select, err);
     s->notes = summary.notes;
     SG_DO(status, html_put_figures(s, select, err));

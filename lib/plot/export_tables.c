@@ -107,7 +107,7 @@ const char *sg_verdict_color(const char *verdict) {
     return strcmp(verdict, "holds") == 0 ? "\033[32m" : strcmp(verdict, "fails") == 0 ? "\033[31m" : "\033[33m";
 }
 
-static void put_claims_plain(FILE *out, const struct sg_summary *s) {
+void sg_plot_put_claims(FILE *out, const struct sg_summary *s) {
     enum { VERDICT = 11 };
     static const char inset[VERDICT + 1] = "           ";
     const char *heading = "\nclaims (ratio = value / bound)\n";
@@ -158,7 +158,7 @@ sg_status sg_export_table(FILE *out, const struct sg_summary *s, struct sg_error
     const sg_status status = sg_table_write_lines(out, t, &how, err);
     sg_table_free(t);
     put_formulas(out, s);
-    put_claims_plain(out, s);
+    sg_plot_put_claims(out, s);
     fputs(s->finding ? "\n" : "", out);
     sg_put_wrapped(out, s->finding ? s->finding : "", s->columns, "", "");
     return status;

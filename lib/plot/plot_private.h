@@ -85,6 +85,8 @@ sg_table *sg_plot_values_table(const struct sg_summary *summary, bool lines);
 /* The table of the claims that are shown, and their number; `seeds`: with every seed of each. */
 sg_table *sg_plot_claims_table(const struct sg_summary *summary, bool seeds);
 size_t sg_plot_claims_shown(const struct sg_summary *summary);
+/* Writes the claims that are shown as lines of text. */
+void sg_plot_put_claims(FILE *out, const struct sg_summary *summary);
 /* "suboptimality: f(x) − f*; error norm: ‖e‖²" behind `before`; false = no metric has a formula, and nothing is
  * written. */
 bool sg_plot_put_formulas(FILE *out, const struct sg_summary *summary, const char *before,

@@ -77,6 +77,7 @@ static sg_status export_figure(FILE *out, const struct sg_exporter *exporter, co
 
 sg_status sg_export(FILE *out, const struct sg_exporter *exporter, const cJSON *document,
                     const struct sg_plot_select *select, struct sg_plot_notes *notes, struct sg_error *err) {
+    sg_status status;
     if (notes)
         notes->n = 0;
     if (select->sort && ((!exporter->page && !exporter->tables) || sg_plot_is_kernels(document)))
@@ -86,9 +87,16 @@ sg_status sg_export(FILE *out, const struct sg_exporter *exporter, const cJSON *
     if (sg_plot_is_kernels(document)) {
         if (exporter->tables != sg_export_table)
             return sg_fail(err, SG_ERR_ARGUMENT, "times of kernels are tables only: --format=table or html");
-        return sg_bench_table(out, sg_json_get(document, "results"), select->columns ? select->columns : SG_PLOT_WIDTH,
-                              err);
+        struct sg_summary summary;
+        const size_t width = select->columns ? select->columns : SG_PLOT_WIDTH;
+        status = sg_summary_read(&summary, document, select, err);
+        if (status != SG_OK)
+            return status;
+        status = sg_bench_table(out, sg_json_get(document, "results"), width, err);
+        sg_plot_put_claims(out, &summary);
+        sg_summary_free(&summary);
+        return status;
     }
-    sg_status status = (exporter->tables ? export_tables : export_figure)(out, exporter, document, select, notes, err);
+    status = (exporter->tables ? export_tables : export_figure)(out, exporter, document, select, notes, err);
     return status == SG_OK && sg_json_is_lost() ? sg_fail_memory(err, "the export") : status;
 }

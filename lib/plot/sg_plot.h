@@ -150,13 +150,15 @@ struct sg_summary_row {
     double *mean, *std; /* [n_metrics]; NaN = none */
 };
 struct sg_claim_seed {
-    const char *seed;
+    const char *seed;           /* or the name of a case */
     double value, bound, ratio; /* NaN = none */
+    double q1, q3;              /* of a case: the quartiles of the ratio */
 };
 struct sg_claim {
     const char *text, *verdict, *reason, *note; /* reason and note may be NULL */
     bool descriptive;                           /* written after its result */
     bool at_least, judged;
+    bool cases;                  /* judged in cases in place of seeds: times of kernels */
     double ratio_min, ratio_max; /* of the ratios of all seeds; NaN = none */
     size_t n_seeds;
     struct sg_claim_seed *seed;
@@ -175,8 +177,8 @@ struct sg_summary {
     struct sg_plot_notes notes;
 };
 
-/* Reads the metrics of the selected plots; of a document without plots, every column. SG_ERR_ARGUMENT: there is no such
- * column or panel, or none to sort by. */
+/* Reads the metrics of the selected plots; of a document without plots, every column; of times of kernels, the claims
+ * alone. SG_ERR_ARGUMENT: there is no such column or panel, or none to sort by. */
 SG_CHECKED sg_status sg_summary_read(struct sg_summary *out, const cJSON *document, const struct sg_plot_select *select,
                                      struct sg_error *err);
 void sg_summary_free(struct sg_summary *summary); /* zeroes it */

@@ -254,7 +254,8 @@ static sg_status read_claims(struct sg_summary *s, const cJSON *document, struct
         return sg_fail_memory(err, "the claims");
     cJSON_ArrayForEach(claim, claims) {
         struct sg_claim *c = &s->claim[s->n_claims++];
-        const cJSON *seeds = sg_json_get(claim, "seeds");
+        c->cases = sg_json_get(claim, "cases") != NULL;
+        const cJSON *seeds = sg_json_get(claim, c->cases ? "cases" : "seeds");
         c->text = sg_json_string(claim, "text", "");
         c->verdict = sg_json_string(claim, "verdict", "undecided");
         c->reason = sg_json_string(claim, "reason", NULL);
@@ -268,9 +269,12 @@ static sg_status read_claims(struct sg_summary *s, const cJSON *document, struct
         c->ratio_min = c->ratio_max = NAN;
         cJSON_ArrayForEach(seed, seeds) {
             const double ratio = sg_json_number(seed, "ratio", NAN);
-            c->seed[c->n_seeds++] =
-                (struct sg_claim_seed){sg_json_string(seed, "seed", "?"), sg_json_number(seed, "value", NAN),
-                                       sg_json_number(seed, "bound", NAN), ratio};
+            c->seed[c->n_seeds++] = (struct sg_claim_seed){sg_json_string(seed, c->cases ? "case" : "seed", "?"),
+                                                           sg_json_number(seed, "value", NAN),
+                                                           sg_json_number(seed, "bound", NAN),
+                                                           ratio,
+                                                           sg_json_number(seed, "ratio_q1", NAN),
+                                                           sg_json_number(seed, "ratio_q3", NAN)};
             c->ratio_min = fmin(c->ratio_min, ratio); /* fmin ignores a NaN */
             c->ratio_max = fmax(c->ratio_max, ratio);
         }
@@ -369,21 +373,27 @@ static sg_status read_metrics(struct sg_summary *s, const struct choice *choice,
     return status == SG_OK && traffic ? read_traffic(s, choice->document, err) : status;
 }
 
+/* Reads all but the claims. */
+static sg_status read_methods(struct sg_summary *s, struct choice *choice, const struct sg_plot_select *select,
+                              struct sg_error *err) {
+    sg_plot_note_status(&s->notes, choice->document);
+    sg_status status = sg_frame_read(&choice->frame, sg_json_get(choice->document, "results"), "the table", err);
+    SG_DO(status, choose_metrics(choice, select, &s->notes, err));
+    SG_DO(status, read_texts(s, choice, select, err));
+    SG_DO(status, read_metrics(s, choice, !select->y, err));
+    SG_DO(status, read_rows(s, choice, err));
+    if (status != SG_OK)
+        return status;
+    choose_quality(s, choice);
+    return sort_rows(s, select->sort, err);
+}
+
 sg_status sg_summary_read(struct sg_summary *out, const cJSON *document, const struct sg_plot_select *select,
                           struct sg_error *err) {
     struct sg_summary s = {.seeds = select->seeds, .color = select->color, .columns = select->columns};
     struct choice choice = {.document = document};
-    sg_plot_note_status(&s.notes, document);
-    sg_status status = sg_frame_read(&choice.frame, sg_json_get(document, "results"), "the table", err);
-    SG_DO(status, choose_metrics(&choice, select, &s.notes, err));
-    SG_DO(status, read_texts(&s, &choice, select, err));
-    SG_DO(status, read_metrics(&s, &choice, !select->y, err));
-    SG_DO(status, read_rows(&s, &choice, err));
+    sg_status status = sg_plot_is_kernels(document) ? SG_OK : read_methods(&s, &choice, select, err);
     SG_DO(status, read_claims(&s, document, err));
-    if (status == SG_OK) {
-        choose_quality(&s, &choice);
-        status = sort_rows(&s, select->sort, err);
-    }
     sg_frame_free(&choice.frame);
     if (status == SG_OK)
         *out = s;

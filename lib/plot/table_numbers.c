@@ -135,9 +135,9 @@ void sg_plot_claim_numbers(char out[SG_NUMBERS_CHARS], const struct sg_claim *cl
     if (claim->n_seeds == 0)
         snprintf(out, SG_NUMBERS_CHARS, "%.400s", reason);
     else
-        snprintf(out, SG_NUMBERS_CHARS, "%s%zu seed%s%s%s%.360s%s%.1200s", ratio, claim->n_seeds,
-                 claim->n_seeds == 1 ? "" : "s", claim->descriptive ? "; descriptive" : "", *reason ? "; " : "", reason,
-                 *note ? "; " : "", note);
+        snprintf(out, SG_NUMBERS_CHARS, "%s%zu %s%s%s%s%.360s%s%.1200s", ratio, claim->n_seeds,
+                 claim->cases ? "case" : "seed", claim->n_seeds == 1 ? "" : "s",
+                 claim->descriptive ? "; descriptive" : "", *reason ? "; " : "", reason, *note ? "; " : "", note);
 }
 
 void sg_plot_claim_seed(char out[SG_NUMBERS_CHARS], const struct sg_claim *claim, const struct sg_claim_seed *seed) {
@@ -148,6 +148,14 @@ void sg_plot_claim_seed(char out[SG_NUMBERS_CHARS], const struct sg_claim *claim
     const bool known = isfinite(seed->value) && isfinite(seed->bound);
     const bool within = claim->at_least ? seed->value >= seed->bound : seed->value <= seed->bound;
     const char *sign = claim->at_least ? (within ? "≥" : "<") : within ? "≤" : ">";
-    snprintf(out, SG_NUMBERS_CHARS, "seed %.24s: %s %s %s (ratio %s)", seed->seed, value, known ? sign : "?", bound,
-             ratio);
+    if (claim->cases) {
+        char q1[SG_CELL_CHARS], q3[SG_CELL_CHARS];
+        lone_number(q1, seed->q1);
+        lone_number(q3, seed->q3);
+        snprintf(out, SG_NUMBERS_CHARS, "%.160s: %s %s %s s (ratio %s, quartiles %s … %s)", seed->seed, value,
+                 known ? sign : "?", bound, ratio, q1, q3);
+    } else {
+        snprintf(out, SG_NUMBERS_CHARS, "seed %.24s: %s %s %s (ratio %s)", seed->seed, value, known ? sign : "?", bound,
+                 ratio);
+    }
 }

@@ -44,9 +44,11 @@ static bool keep_dangling(struct sg_recipe *recipe, const struct sg_problems *da
     if (dangling->count == 0)
         return true;
     sg_problems_report(dangling, SG_ERR_ARGUMENT, &text);
-    recipe->dangling = sg_format("%s: its claims and plots do not fit what --set made of it (leave them out with --set "
-                                 "claims=[] --set plots=[], or change them too)\n%s",
-                                 recipe->path, text.msg);
+    const bool plots = sg_node_get(&recipe->root, "plots") != NULL; /* recipes of kernels have none */
+    recipe->dangling =
+        sg_format("%s: its claims%s do not fit what --set made of it (leave them out with --set claims=[]"
+                  "%s, or change them too)\n%s",
+                  recipe->path, plots ? " and plots" : "", plots ? " --set plots=[]" : "", text.msg);
     return recipe->dangling != NULL;
 }
 

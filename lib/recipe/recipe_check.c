@@ -47,7 +47,7 @@ static void describe_place(const struct sg_schema_row *row, const char *section,
             snprintf(out, 120, "it is a key of %s '%s'", sg_owners[i].what, row->owner);
             return;
         }
-    if (length == 0 && *section == '\0' && (row->owner != NULL || row->training))
+    if (sg_row_in(row, section) && (row->training || (length == 0 && row->owner != NULL)))
         snprintf(out, 120, "it is a key of recipes of kind '%s'", row->training ? "training" : row->owner);
     else if (length > 0 && row->owner != NULL)
         snprintf(out, 120, "it is a key of '%.*s' of kind '%s'", length, row->path, row->owner);

@@ -102,7 +102,7 @@ struct sg_schema_row {
     const char *like;           /* MAP: its keys are those of the section with this path */
     unsigned short least, most; /* minimum and maximum number of entries; most > 0: a list */
     const char *owner; /* the task kind, compressor … that contributes the key, or the kind of recipe that has it */
-    bool training;     /* top level: only in recipes of kind `training` */
+    bool training;     /* only in recipes of kind `training` */
 };
 
 struct sg_schema {
@@ -136,6 +136,12 @@ extern const struct sg_owners sg_owners[SG_OWNERS];
 /* "at least 1", "between 0 and 1", "greater than 0"; "" if every number is valid. */
 enum { SG_RANGE = 96 };
 char *sg_range_text(const struct sg_schema_row *row, char out[SG_RANGE]);
+
+/* What a recipe of kind kernels can time. */
+#define SG_BENCH_OPERATIONS                                                                                            \
+    "ef-threshold|ef-topk-warm|ef-topk-cold|randomk|scatter-add|sum-squares|quickselect|"                              \
+    "nth-element|torch-topk|torch-threshold|encode|decode|cub-select|cub-sort|ef-qsgd|lowrank-products|"               \
+    "torch-products|ef-powersgd"
 
 /* ---- checks ---- */
 

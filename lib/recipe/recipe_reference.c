@@ -268,8 +268,8 @@ void sg_recipe_reference(FILE *out) {
     print_rows(out, &schema, "", NULL);
     print_sub_sections(out, &schema, NULL);
     print_owner(out, &schema, "recipe kind", "", "kernels",
-                "Times the kernels of the compressors in one process; beside these keys only schema, name, title and "
-                "kind.");
+                "Times the kernels of the compressors in one process; beside these keys only schema, name, title, kind "
+                "and claims.");
     print_common_names(out);
     print_owners(out, &schema);
     fputs("\n## Deviations from the paper\n\n", out);

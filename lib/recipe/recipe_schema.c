@@ -26,11 +26,7 @@
     { .path = p, .type = SG_VALUE_SERIES, __VA_ARGS__ }
 #define METHOD(p, ...)                                                                                                 \
     { .path = p, .type = SG_VALUE_METHOD, __VA_ARGS__ }
-#define KERNELS .owner = "kernels"
-#define SG_BENCH_OPERATIONS                                                                                            \
-    "ef-threshold|ef-topk-warm|ef-topk-cold|randomk|scatter-add|sum-squares|quickselect|"                              \
-    "nth-element|torch-topk|torch-threshold|encode|decode|cub-select|cub-sort|ef-qsgd|lowrank-products|"               \
-    "torch-products|ef-powersgd"
+#define KERNELS                .owner = "kernels"
 #define SG_BENCH_DISTRIBUTIONS "gaussian|laplace|heavy-tailed|one-hot-layer|all-equal"
 #define ABOVE(p, lo, hi, ...)  NUMBER(p, lo, hi, .above = true, __VA_ARGS__)
 
@@ -105,9 +101,9 @@ static const struct sg_schema_row static_row[] = {
     MAP("error-feedback", .training = true, .preset = "update", .shorthand = "form",
         .help = "what happens to what was not sent"),
     {"error-feedback.form", SG_VALUE_FEEDBACK, .preset = "update",
-     .help =
-         "the rule, whose own keys stand beside it: update is Algorithm 1; update, cser and local-steps send updates, "
-         "which have the learning rate; with every other form it comes after aggregation"},
+     .help = "the rule, whose own keys stand beside it: update is Algorithm 1; update, cser, local-steps and "
+             "dynamic-averaging send updates, which have the learning rate; with every other form it comes after "
+             "aggregation"},
     NUMBER("error-feedback.decay", 0, 1, .preset = "1", .grid = true,
            .help = "factor on the old residual; 1 = the paper's"),
     CHOICE("scope", "layer|model", .training = true, .preset = "layer", .grid = true,
@@ -138,7 +134,7 @@ static const struct sg_schema_row static_row[] = {
              "shorter vectors (powersgd, integers)"},
     {"network.gather", SG_VALUE_EXCHANGE,
      .help = "how all other messages travel; absent: as the method's publication has it (gtopk, ok-topk, two-round for "
-             "sign-l2-twice), else all-gather"},
+             "sign-l2-twice and ef-signsgd-twice), else all-gather"},
     {"network.overlap", SG_VALUE_OVERLAP, .preset = "none",
      .help = "how exchanges hide behind the backward pass; all but none need record.layers"},
     INTEGER("network.nodes", 1, 65536,
@@ -204,16 +200,21 @@ static const struct sg_schema_row static_row[] = {
     {"methods[].baseline", SG_VALUE_BOOLEAN, .preset = "false",
      .help = "drawn dashed, as the paper's no-compression line"},
 
-    MAP("claims", .training = true, .preset = "[]", .least = 0, .most = 256,
-        .help = "the paper's sentences as checks; a list"),
+    /* both kinds */
+    MAP("claims", .preset = "[]", .least = 0, .most = 256,
+        .help =
+            "the paper's sentences as checks; a list. Of training each is judged at every seed, of kernels in every "
+            "case (results/DEFINITIONS.md)"),
     TEXT("claims[].text", 300, .required = true, .help = "the sentence"),
     {"claims[].descriptive", SG_VALUE_BOOLEAN, .preset = "false",
      .help = "written after its result: it keeps what was found and tests no expectation; tables and pages say so"},
     TEXT("claims[].note", 300, .help = "shown behind the numbers, as where a bound comes from"),
     SERIES("claims[].metric", .required = true, .constant = true,
-           .help = "series or constant of a run that is looked at"),
-    METHOD("claims[].of", .required = true, .help = "method, or label of its cell when it has lists"),
-    MAP("claims[].at", .preset = "{final: true}",
+           .help = "series or constant of a run that is looked at; of kernels `time`, the seconds of a call"),
+    METHOD("claims[].of", .required = true,
+           .help = "method, or label of its cell when it has lists; of kernels an operation, on the last back-end that "
+                   "the machine has"),
+    MAP("claims[].at", .training = true, .preset = "{final: true}",
         .help = "how a series becomes one number: one of the keys below (when and below go together)"),
     TRUE_ONLY("claims[].at.final", .help = "the last record"),
     ABOVE("claims[].at.tail-median", 0, 1, .help = "median of this last fraction of the records"),
@@ -232,7 +233,8 @@ static const struct sg_schema_row static_row[] = {
     NUMBER("claims[].at-most.plus", -INFINITY, INFINITY, .preset = "0", .help = "added to it"),
     METHOD("claims[].at-most.of", .help = "method of the other value; absent: the claim's"),
     SERIES("claims[].at-most.metric", .constant = true, .help = "its series or constant; absent: the claim's"),
-    MAP("claims[].at-most.at", .like = "claims[].at", .help = "its place in the series; absent: the claim's"),
+    MAP("claims[].at-most.at", .training = true, .like = "claims[].at",
+        .help = "its place in the series; absent: the claim's"),
     MAP("claims[].at-least", .or_number = true, .like = "claims[].at-most", .help = "lower bound, in the same forms"),
 
     MAP("plots", .training = true, .preset = "[]", .least = 0, .most = 64, .help = "panels of the figure; a list"),

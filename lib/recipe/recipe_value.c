@@ -23,6 +23,10 @@ static bool kebab(const char *s) {
     return !start;
 }
 
+static bool times_kernels(const struct sg_check *c) {
+    return c->root != NULL && strcmp(sg_node_string(c->root, "kind", ""), "kernels") == 0;
+}
+
 /* The value must be one of the names at(0), at(1) …; the problem lists them or suggests one. */
 static void note_wrong_name(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw,
                             const char *const *candidate, size_t n) {
@@ -32,8 +36,10 @@ static void note_wrong_name(struct sg_check *c, const struct sg_schema_row *row,
     if (near != NULL) {
         char got[SG_EXCERPT], name[SG_EXCERPT];
         sg_problem_at(c->problems, raw->line, raw->column, "unknown %s '%s' (did you mean '%s'?)",
-                      row->type == SG_VALUE_METHOD ? "method" : sg_row_key(row), sg_excerpt(got, raw->string),
-                      sg_excerpt(name, near));
+                      row->type != SG_VALUE_METHOD ? sg_row_key(row)
+                      : times_kernels(c)           ? "operation"
+                                                   : "method",
+                      sg_excerpt(got, raw->string), sg_excerpt(name, near));
         return;
     }
     snprintf(wanted, sizeof wanted, "one of %s", sg_list_text(list, candidate, n));
@@ -72,7 +78,34 @@ static void check_choice(struct sg_check *c, const struct sg_schema_row *row, co
     note_wrong_name(c, row, raw, candidate, n);
 }
 
+/* The operation of a claim must be timed, and have one time in a case. */
+static void check_operation(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw) {
+    const struct sg_node *operations = sg_node_get(c->root, "operations");
+    const char *candidate[SG_MAP_KEYS];
+    size_t n = 0;
+    for (size_t i = 0; operations != NULL && i < operations->count && n < SG_MAP_KEYS; i++)
+        if (operations->child[i].kind == SG_NODE_STRING)
+            candidate[n++] = operations->child[i].string;
+    for (size_t i = 0; i < n && raw->kind == SG_NODE_STRING; i++)
+        if (strcmp(candidate[i], raw->string) == 0) {
+            if (strcmp(raw->string, "encode") == 0 || strcmp(raw->string, "decode") == 0)
+                sg_problem_at(c->problems, raw->line, raw->column,
+                              "%s: '%s' has a time for each encoding (name another operation)", sg_row_key(row),
+                              raw->string);
+            return;
+        }
+    if (raw->kind == SG_NODE_STRING && sg_is_choice(SG_BENCH_OPERATIONS, raw->string))
+        sg_problem_at(c->problems, raw->line, raw->column, "%s: '%s' is not timed (add it to operations)",
+                      sg_row_key(row), raw->string);
+    else
+        note_wrong_name(c, row, raw, candidate, n);
+}
+
 static void check_method(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw) {
+    if (times_kernels(c)) {
+        check_operation(c, row, raw);
+        return;
+    }
     if (raw->kind != SG_NODE_STRING) {
         sg_note_wrong(c, row, raw, "the name of a method");
         return;
@@ -137,7 +170,10 @@ void sg_check_scalar(struct sg_check *c, const struct sg_schema_row *row, const 
         check_text(c, row, raw);
         break;
     case SG_VALUE_SERIES:
-        sg_check_series(c, row, raw);
+        if (times_kernels(c))
+            check_choice(c, &(struct sg_schema_row){.path = "metric", .choices = "time"}, raw);
+        else
+            sg_check_series(c, row, raw);
         if (out->kind == SG_NODE_STRING)
             sg_snake(out->string, strlen(out->string) + 1, out->string);
         break;

@@ -168,6 +168,8 @@ void sg_logreg_gradient(double *g, const struct sg_matrix *a, const uint32_t *ro
 void sg_logreg_shifted_gradient(float *g, const struct sg_matrix *a, const uint32_t *rows, size_t count,
                                 const double *x, double l2, const struct sg_logreg_origin *origin, double *scratch) {
     add_losses(scratch, a, rows, count, x, origin ? origin->slope : NULL, scratch + wide_stride(a->d));
+    if (origin && origin->gradient)
+        vector_axpy(scratch, 1, origin->gradient, a->d);
     sg_logreg_kernels()->ridge_gradient(g, scratch, l2, x, origin ? origin->x : NULL, a->d);
 }
 

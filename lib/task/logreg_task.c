@@ -1,7 +1,15 @@
 /* logreg_task.c: the task `logreg` (Figure 1): the hooks through which the trainer uses logistic regression.
  *
  * x is double, because gamma is as small as 3e-8 and suboptimalities down to 1e-12 of f are recorded. Gradients,
- * residuals and messages are float as in every other task, because they scale with the distance from the optimum. */
+ * residuals and messages are float as in every other task, because they scale with the distance from the optimum.
+ *
+ * The oracle `lsvrg` is loopless SVRG on every worker (Kovalev, Horvath, Richtarik, "Don't Jump Through Hoops and
+ * Remove Those Loops", ALT 2020), which with error feedback is EC-LSVRG of Gorbunov, Kovalev, Makarenko, Richtarik,
+ * "Linearly Converging Error Compensated SGD", NeurIPS 2020, arXiv 2010.12292. The order of a step and one coin for
+ * each worker are as in the code that its authors released: the gradient first, then the reference point may move to
+ * the x of that gradient. `lsvrg-shifted` subtracts grad f_i(x*), as their EC-GD* does; we know the name EC-LSVRGstar
+ * from memory, and that code lacks it. EC-LSVRG-DIANA learns the shifts by a second, unbiased message, and is not here.
+ * */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +25,6 @@
 #include "task_data.h"
 
 enum { QUEUE = 64, METRICS = 5, GRADIENT_METRIC = 4 };
-enum oracle { ORACLE_STOCHASTIC, ORACLE_FULL, ORACLE_FULL_SHIFTED };
 
 struct sg_task {
     struct sg_task_base base;
@@ -27,11 +34,13 @@ struct sg_task {
     struct sg_optimum best;
     bool solved;
 
-    enum oracle oracle;
+    bool full, lsvrg, shifted; /* the oracle: whole shards; reference points; less grad f_i(x*) */
     double l2, f_start, start_offset;
 
     uint32_t *row;   /* [m] the shards: worker i owns row[shard_begin(i)] .. row[shard_begin(i + 1) - 1] */
-    double *slope;   /* [m] at x*, full-shifted only */
+    double *slope;   /* [m] full-shifted: at x*; lsvrg: at w_i of the worker whose row it is; else NULL */
+    double refresh;  /* lsvrg: the probability that w_i moves */
+    double *anchor;  /* [count][2][d] lsvrg: w_i; grad f_i(w_i), less grad f_i(x*) if it is shifted; else NULL */
     double *scratch; /* [threads][scratch_each] */
     size_t scratch_each;
     uint32_t *drawn; /* [count][batch] */
@@ -75,8 +84,9 @@ static struct sg_optimum_options optimum_options(const struct sg_task *t) {
 /* Finds the optimum, which suboptimalities, a start next to it and the shifted oracle need. */
 static sg_status find_optimum(struct sg_task *t, struct sg_error *err) {
     bool wanted = sg_node_bool(t->base.task, "solve-optimum", true);
-    if (!wanted && t->oracle == ORACLE_FULL_SHIFTED)
-        return sg_fail(err, SG_ERR_ARGUMENT, "task.oracle: full-shifted needs x*: set task.solve-optimum to true");
+    if (!wanted && t->shifted)
+        return sg_fail(err, SG_ERR_ARGUMENT, "task.oracle: %s needs x*: set task.solve-optimum to true",
+                       sg_node_string(t->base.task, "oracle", ""));
     if (!wanted && sg_node_get(t->base.task, "start.offset-from-optimum")->kind != SG_NODE_NULL)
         return sg_fail(err, SG_ERR_ARGUMENT, "task.start.offset-from-optimum needs x*: set task.solve-optimum to true");
     if (!wanted)
@@ -105,7 +115,13 @@ static sg_status measure(struct sg_task *t, struct sg_error *err) {
     if (!(t->l2 >= 0 && isfinite(t->l2)))
         return sg_fail(err, SG_ERR_ARGUMENT, "task.l2: must not be negative, is %g", t->l2);
     sg_task_add_constant(t, "l2", t->l2);
-    return SG_OK;
+    const double n = (double)t->base.workers, m = (double)t->data.m;
+    if (sg_node_get(t->base.task, "refresh") && !t->lsvrg)
+        return sg_fail(err, SG_ERR_ARGUMENT, "task.refresh: only oracle lsvrg and lsvrg-shifted have reference points");
+    status = evaluate_key(&t->refresh, t, "refresh", n / m, err);
+    if (status == SG_OK && !(t->refresh > 0 && t->refresh <= 1))
+        return sg_fail(err, SG_ERR_ARGUMENT, "task.refresh: must be above 0 and at most 1, is %g", t->refresh);
+    return status;
 }
 
 /* Memory that starts a cache line, for what every step reads and writes. */
@@ -121,12 +137,15 @@ static sg_status allocate(struct sg_task *t, struct sg_error *err) {
     t->scratch = doubles((size_t)t->base.threads * t->scratch_each);
     t->drawn = malloc(t->base.count * t->base.batch * sizeof *t->drawn);
     t->waiting = malloc(QUEUE * d * sizeof *t->waiting);
-    if (t->oracle == ORACLE_FULL_SHIFTED)
+    const bool slopes = t->lsvrg || t->shifted;
+    if (slopes)
         t->slope = malloc(t->data.m * sizeof *t->slope);
-    if (!t->row || !t->base.x || !t->scratch || !t->drawn || !t->waiting ||
-        (t->oracle == ORACLE_FULL_SHIFTED && !t->slope))
+    if (t->lsvrg)
+        t->anchor = doubles(2 * t->base.count * d);
+    if (!t->row || !t->base.x || !t->scratch || !t->drawn || !t->waiting || (slopes && !t->slope) ||
+        (t->lsvrg && !t->anchor))
         return sg_fail_memory(err, "logistic regression");
-    for (size_t i = 0; t->slope && i < t->data.m; i++)
+    for (size_t i = 0; !t->lsvrg && t->shifted && i < t->data.m; i++)
         t->slope[i] = sg_logreg_slope(&t->data, i, t->best.x);
     return SG_OK;
 }
@@ -155,9 +174,31 @@ static sg_status deal_rows(struct sg_task *t, struct sg_error *err) {
     return status;
 }
 
+/* w_i of a local worker. grad f_i(w_i) follows it. */
+static double *anchor_of(const struct sg_task *t, size_t worker) {
+    return t->anchor + (worker - t->base.first) * 2 * t->data.d;
+}
+
+/* Moves w_i of a local worker to x, d doubles at any address. scratch [scratch_each]. */
+static void move_anchor(struct sg_task *t, size_t worker, const void *x, double *scratch) {
+    const size_t d = t->data.d, begin = shard_begin(t, worker), end = shard_begin(t, worker + 1);
+    double *w = anchor_of(t, worker), *gradient = w + d;
+    memcpy(w, x, d * sizeof *w);
+    for (size_t i = begin; i < end; i++)
+        t->slope[t->row[i]] = sg_logreg_slope(&t->data, t->row[i], w);
+    sg_logreg_gradient(gradient, &t->data, t->row + begin, end - begin, w, t->l2, scratch);
+    if (!t->shifted)
+        return;
+    sg_logreg_gradient(scratch, &t->data, t->row + begin, end - begin, t->best.x, t->l2, scratch + d);
+    for (size_t j = 0; j < d; j++)
+        gradient[j] -= scratch[j];
+}
+
 static void logreg_start(struct sg_task *t, void *x) {
     for (size_t j = 0; j < t->data.d; j++)
         ((double *)x)[j] = t->solved && !isnan(t->start_offset) ? t->best.x[j] + t->start_offset : 0;
+    for (size_t w = 0; t->lsvrg && w < t->base.count; w++)
+        move_anchor(t, t->base.first + w, x, t->scratch);
 }
 
 static void logreg_close(struct sg_task *t) {
@@ -166,6 +207,7 @@ static void logreg_close(struct sg_task *t) {
     sg_optimum_free(&t->best);
     free(t->row);
     free(t->slope);
+    free(t->anchor);
     free(t->scratch);
     free(t->drawn);
     free(t->waiting);
@@ -173,9 +215,9 @@ static void logreg_close(struct sg_task *t) {
 
 static sg_status logreg_open(struct sg_task *t, struct sg_error *err) {
     const char *oracle = sg_node_string(t->base.task, "oracle", "stochastic");
-    t->oracle = strcmp(oracle, "full") == 0           ? ORACLE_FULL
-                : strcmp(oracle, "full-shifted") == 0 ? ORACLE_FULL_SHIFTED
-                                                      : ORACLE_STOCHASTIC;
+    t->full = strncmp(oracle, "full", strlen("full")) == 0;
+    t->lsvrg = strncmp(oracle, "lsvrg", strlen("lsvrg")) == 0;
+    t->shifted = strstr(oracle, "-shifted") != NULL;
     sg_status status = load_data(t, err);
     SG_DO(status, measure(t, err));
     SG_DO(status, find_optimum(t, err));
@@ -189,8 +231,9 @@ static sg_status logreg_open(struct sg_task *t, struct sg_error *err) {
     sg_task_add_constant(t, "f_star", t->solved ? t->best.value : NAN);
     sg_task_add_constant(t, "f_start", t->f_start);
     const size_t m = t->data.m, workers = t->base.workers, batch = t->base.batch;
-    double rows = t->oracle == ORACLE_STOCHASTIC ? (double)batch : (double)m / (double)workers;
-    size_t epoch = t->oracle == ORACLE_STOCHASTIC ? m / (workers * batch) : 1;
+    const double shard = (double)m / (double)workers;
+    const double rows = t->full ? shard : (double)batch + (t->lsvrg ? t->refresh * shard : 0);
+    const size_t epoch = t->full ? 1 : m / (workers * batch);
     t->offset[1] = t->data.d;
     t->base.info.d = t->data.d;
     t->base.info.dtype = SG_FLOAT64;
@@ -214,26 +257,30 @@ static sg_status logreg_gradient(struct sg_task *t, size_t worker, uint64_t step
     size_t begin = shard_begin(t, worker), size = shard_begin(t, worker + 1) - begin;
     const uint32_t *rows = t->row + begin;
     SG_TRACE(2, "step %llu: gradient of worker %zu, %zu rows of its own", (unsigned long long)step, worker, size);
-    if (t->oracle == ORACLE_STOCHASTIC) {
+    if (!t->full) {
         uint32_t *drawn = t->drawn + local * t->base.batch;
         sg_rng rng = sg_rng_open(t->base.seed, SG_RNG_SAMPLE, (uint32_t)worker, step);
         for (size_t b = 0; b < t->base.batch; b++)
             drawn[b] = rows[sg_rng_below(&rng, size)];
-        if (t->base.batch == 1) {
+        if (t->base.batch == 1 && !t->lsvrg) {
             sg_logreg_row_gradient(g, &t->data, drawn[0], t->base.x, t->l2);
             return SG_OK;
         }
         rows = drawn;
         size = t->base.batch;
     }
-    const struct sg_logreg_origin origin = {t->best.x, t->slope};
-    sg_logreg_shifted_gradient(g, &t->data, rows, size, t->base.x, t->l2, t->slope ? &origin : NULL,
-                               t->scratch + (size_t)omp_get_thread_num() * t->scratch_each);
+    double *scratch = t->scratch + (size_t)omp_get_thread_num() * t->scratch_each;
+    const double *w = t->lsvrg ? anchor_of(t, worker) : NULL;
+    const struct sg_logreg_origin origin = {w ? w : t->best.x, t->slope, w ? w + t->data.d : NULL};
+    sg_logreg_shifted_gradient(g, &t->data, rows, size, t->base.x, t->l2, t->slope ? &origin : NULL, scratch);
+    sg_rng coin = sg_rng_open(t->base.seed, SG_RNG_REFRESH, (uint32_t)worker, step);
+    if (t->lsvrg && sg_rng_uniform(&coin) < t->refresh)
+        move_anchor(t, worker, t->base.x, scratch);
     return SG_OK;
 }
 
-/* The draw is one of the worker's rows j, uniformly, and g = slope_j a_j + l2 x. The noise is the variance over the
- * rows, divided by the batch. */
+/* The draw is one of the worker's rows j, uniformly, and g = (slope_j - less_j) a_j + a vector that is not drawn, with
+ * less_j the slope at w_i for lsvrg and else 0. The noise is the variance over the rows, divided by the batch. */
 static sg_status logreg_expect(struct sg_task *t, size_t worker, double *mean, double *noise, struct sg_error *err) {
     SG_ASSERT(worker >= t->base.first && worker - t->base.first < t->base.count);
     const size_t d = t->data.d, begin = shard_begin(t, worker), size = shard_begin(t, worker + 1) - begin;
@@ -243,16 +290,19 @@ static sg_status logreg_expect(struct sg_task *t, size_t worker, double *mean, d
     if (!scratch)
         return sg_fail_memory(err, "logistic regression");
     sg_logreg_gradient(mean, &t->data, rows, size, t->base.x, 0, scratch);
+    memset(scratch, 0, d * sizeof *scratch);
+    if (t->lsvrg)
+        sg_logreg_gradient(scratch, &t->data, rows, size, anchor_of(t, worker), 0, scratch + d);
     for (size_t i = 0; i < size; i++) {
-        const double slope = sg_logreg_slope(&t->data, rows[i], x);
+        const double slope = sg_logreg_slope(&t->data, rows[i], x) - (t->lsvrg ? t->slope[rows[i]] : 0);
         second += slope * slope * sg_logreg_row_square(&t->data, rows[i]) / (double)size;
     }
     for (size_t j = 0; j < d; j++) {
-        first += mean[j] * mean[j];
+        first += (mean[j] - scratch[j]) * (mean[j] - scratch[j]);
         mean[j] += t->l2 * x[j];
     }
-    *noise = t->oracle == ORACLE_STOCHASTIC ? (second - first) / (double)t->base.batch : 0;
-    if (t->slope) { /* less the gradient at x*, which `mean` at x* is */
+    *noise = t->full ? 0 : (second - first) / (double)t->base.batch;
+    if (t->shifted) { /* less the gradient at x*, which `mean` at x* is */
         sg_logreg_gradient(scratch, &t->data, rows, size, t->best.x, t->l2, scratch + d);
         for (size_t j = 0; j < d; j++)
             mean[j] -= scratch[j];
@@ -308,6 +358,19 @@ static sg_status logreg_evaluate(struct sg_task *t, double *value, struct sg_err
     return status;
 }
 
+/* The slopes and the gradient at w_i are computed again. */
+static size_t logreg_state_bytes(const struct sg_task *t) {
+    return t->lsvrg ? t->data.d * sizeof(double) : 0;
+}
+
+static void logreg_state_save(const struct sg_task *t, size_t worker, void *out) {
+    memcpy(out, anchor_of(t, worker), logreg_state_bytes(t));
+}
+
+static void logreg_state_load(struct sg_task *t, size_t worker, const void *in) {
+    move_anchor(t, worker, in, t->scratch);
+}
+
 extern const struct sg_task_ops sg_logreg_ops;
 const struct sg_task_ops sg_logreg_ops = {
     .name = "logreg",
@@ -320,5 +383,8 @@ const struct sg_task_ops sg_logreg_ops = {
     .queue_capacity = QUEUE,
     .queue = logreg_queue,
     .evaluate = logreg_evaluate,
+    .state_bytes = logreg_state_bytes,
+    .state_save = logreg_state_save,
+    .state_load = logreg_state_load,
     .close = logreg_close,
 };

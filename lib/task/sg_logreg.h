@@ -55,14 +55,16 @@ void sg_logreg_gradient(double *g, const struct sg_matrix *a, const uint32_t *ro
 /* The derivative of row i's loss by its margin a_i^T x: the gradient is this times a_i. */
 double sg_logreg_slope(const struct sg_matrix *a, size_t i, const double *x);
 
-/* The point at which a shifted gradient is zero: x [d], and slope [m], which is sg_logreg_slope of every row there. */
+/* The point whose gradient is subtracted: x [d], slope [m], which is sg_logreg_slope there of every row that is used,
+ * and a vector gradient [d] that is added; gradient NULL = zeros. */
 struct sg_logreg_origin {
-    const double *x, *slope;
+    const double *x, *slope, *gradient;
 };
 
-/* g [d] <- the gradient at x less the gradient at the origin ("GD*", Appendix C.5), rounded to float. origin NULL = the
- * plain gradient. The differences are taken row by row and coordinate by coordinate, so nothing cancels: the result is
- * exactly zero at the origin and relatively accurate next to it. */
+/* g [d] <- the gradient at x less the gradient at the origin ("GD*", Appendix C.5), plus origin->gradient (SVRG),
+ * rounded to float. origin NULL = the plain gradient. The differences are taken row by row and coordinate by
+ * coordinate, so nothing cancels: the result is exactly zero, or the rounded origin->gradient, at the origin and
+ * relatively accurate next to it. */
 void sg_logreg_shifted_gradient(float *g, const struct sg_matrix *a, const uint32_t *rows, size_t count,
                                 const double *x, double l2, const struct sg_logreg_origin *origin, double *scratch);
 

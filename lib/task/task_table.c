@@ -49,9 +49,15 @@ static const struct sg_key logreg_key[] = {
      .help = "generator to use where the data set is missing: gisette-like, two-clouds; results say so"},
     {"l2", SG_KEY_EXPRESSION, .preset = "L/10000", .constants = LOGREG_L2_MAY_USE,
      .help = "weight of (l2/2)|x|^2; may use L, row_mean, row_max, m, d, n"},
-    {"oracle", SG_KEY_CHOICE, .choices = "stochastic|full|full-shifted", .preset = "stochastic",
+    {"oracle", SG_KEY_CHOICE, .choices = "stochastic|full|full-shifted|lsvrg|lsvrg-shifted", .preset = "stochastic",
      .help = "stochastic: `batch` rows of the worker's shard drawn uniformly with replacement; full: the gradient of "
-             "the whole shard; full-shifted: grad f_i(x) - grad f_i(x*), written GD*"},
+             "the whole shard; full-shifted: grad f_i(x) - grad f_i(x*), written GD*; lsvrg: rows j drawn as for "
+             "stochastic, grad f_ij(x) - grad f_ij(w_i) + grad f_i(w_i) with a reference point w_i that moves to x at "
+             "random (loopless SVRG; EC-LSVRG with error feedback); lsvrg-shifted: that less grad f_i(x*) "
+             "(EC-LSVRGstar)"},
+    {"refresh", SG_KEY_EXPRESSION, .when_given = true, .constants = LOGREG_L2_MAY_USE, .preset = "n/m",
+     .help = "probability, above 0 and at most 1, that a worker's reference point moves to x at a step; only for "
+             "oracle lsvrg and lsvrg-shifted; may use L, row_mean, row_max, m, d, n"},
     {"start.offset-from-optimum", SG_KEY_EXPRESSION, .constants = LOGREG_START_MAY_USE,
      .help = "c: start at x0 = x* + c in every coordinate; absent: at zeros"},
     {"solve-optimum", SG_KEY_BOOLEAN, .preset = "true",

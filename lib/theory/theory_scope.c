@@ -10,6 +10,8 @@ sg_status theory_recipe_check(const struct sg_cell *cell, struct sg_error *err) 
     const char *const kind = sg_node_string(resolved, "task.kind", "");
     if (strcmp(kind, "logreg") != 0 && strcmp(kind, "cnn") != 0)
         return sg_fail(err, SG_ERR_ARGUMENT, "task.kind: the constants are known for logreg, and measured for cnn");
+    if (strncmp(sg_node_string(resolved, "task.oracle", ""), "lsvrg", strlen("lsvrg")) == 0)
+        return sg_fail(err, SG_ERR_ARGUMENT, "task.oracle: the theorems are about noise that depends on x alone");
     if (strcmp(optimizer, "sgd") != 0)
         return sg_fail(err, SG_ERR_ARGUMENT, "optimizer.kind: the theorems are about sgd, not %s", optimizer);
     if (sg_node_number(resolved, "optimizer.warm-up-epochs", 0) > 0 || (decays && decays->count > 0))

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sg_message.h"
 #include "sg_threads.h"
 #include "train_state.h"
 

@@ -103,15 +103,17 @@ sg_status train_measure_message(struct train *t, size_t w, unsigned round, struc
     if (round == 0) {
         worker->sent = 0;
         worker->note[NOTE_METHOD] = sg_method_note(t->method, t->first + w);
-        if (sg_method_keeps_late(t->method)) /* the residual still holds what is compressed */
-            worker->input_square = records(t, SG_COLUMN_COMPRESSION_ERROR)
-                                       ? t->kernels->sum_squares(&t->worker_exec, worker->residual, t->d)
-                                       : 0;
         for (size_t l = 0; layers && l < n; l++)
             worker->layers[LAYER_ENTRIES * n + l] = 0;
     }
+    if (sg_method_keeps_late(t->method)) /* the residual still holds what is compressed */
+        worker->input_square = records(t, SG_COLUMN_COMPRESSION_ERROR)
+                                   ? t->kernels->sum_squares(&t->worker_exec, worker->residual, t->d)
+                                   : 0;
     worker->sent += worker->message.count;
-    return layers ? count_entries(t, &worker->message, worker->layers + LAYER_ENTRIES * n, err) : SG_OK;
+    return layers && sg_method_sends(t->method)
+               ? count_entries(t, &worker->message, worker->layers + LAYER_ENTRIES * n, err)
+               : SG_OK;
 }
 
 /* ---- the step's ------------------------------------------------------------------------------------------------- */

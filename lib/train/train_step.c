@@ -67,9 +67,9 @@ static void read_batch_losses(struct train *t) {
 }
 
 /* Puts a worker's message into the exchange if it was made without error, and stores the error of either. */
-static sg_status put_message(struct train *t, size_t w, sg_status status) {
+static sg_status put_message(struct train *t, size_t w, unsigned round, sg_status status) {
     struct worker *worker = &t->worker[w];
-    if (status == SG_OK && sg_method_sends(t->method))
+    if (status == SG_OK && sg_method_exchanges(t->method, round))
         status = sg_comm_put(t->comm, t->first + w, &worker->message, &worker->error);
     if (status == SG_ERR_UNSUPPORTED)
         status = train_fail_device(t, &worker->error);
@@ -91,7 +91,7 @@ static sg_status worker_message(struct train *t, size_t w, float *g) {
     for (size_t i = 0; touched && i < touched->count; i++)
         t->kernels->zero(&t->worker_exec, g + touched->range[i].begin,
                          (touched->range[i].end - touched->range[i].begin) * sizeof *g);
-    return put_message(t, w, status);
+    return put_message(t, w, 0, status);
 }
 
 static void worker_step(struct train *t, size_t w, float *g) {
@@ -166,9 +166,9 @@ static sg_status later_messages(struct train *t, unsigned round, struct sg_error
         sg_status status = sg_method_send(t->method, t->first + w, round, NULL, worker->residual, NULL,
                                           &worker->message, &worker->error);
         SG_DO(status, train_measure_message(t, w, round, &worker->error));
-        if (status == SG_OK && worker->residual && !sg_method_keeps_late(t->method))
+        if (status == SG_OK && (worker->residual || sg_method_is_exact(t->method)) && !sg_method_keeps_late(t->method))
             train_measure_residual(t, w, NULL);
-        put_message(t, w, status);
+        put_message(t, w, round, status);
         charge_time(worker, PHASE_COMPRESSION, start_s);
     }
     return workers_status(t, err);

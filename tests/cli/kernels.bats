@@ -133,6 +133,39 @@ YAML
     [[ $output == *"back-end cuda: "*"needs an NVIDIA GPU"* || $output == *"back-end cuda: "*"rebuild with WITH_CUDA=1"* ]]
 }
 
+@test "claims about times are judged in every case, in the result, the table and the page" {
+    cat >>r.yaml <<'YAML'
+claims:
+  - {text: Hard-threshold takes up to a million times as long as quickselect, metric: time, of: ef-threshold, at-most: {times: 1e6, of: quickselect}}
+  - {text: A threshold takes an hour, metric: time, of: ef-threshold, at-least: 3600, note: "no, it does not"}
+  - {text: Top-k is as fast as Top-k, metric: time, of: ef-topk-warm, at-most: {times: 1}}
+YAML
+    run -0 --separate-stderr sparsebench r.yaml --set 'sizes=[100000, 300000]' --set 'back-ends=[c, avx2]' -o r.json --table
+    jq -e '[.claims[].verdict] == ["holds", "fails", "holds"] and all(.claims[]; .cases | length == 2)
+        and all(.claims[].cases[]; .ratio_q1 <= .ratio and .ratio <= .ratio_q3)' r.json
+    [[ $output == *"claims (ratio = value / bound)"*"holds      Hard-threshold takes up to a million times as long as quickselect (ratio "*", 2 cases)"* ]]
+    [[ $output == *"fails      A threshold takes an hour (ratio "*"2 cases; false in 2 of 2 cases, first flat of 100000, gaussian, density 0.01, 1 thread; no, it does not)"* ]]
+    run -0 sparseplot-export r.json --format=table -v
+    [[ $output == *"flat of 300000, gaussian, density 0.01, 1 thread: "*" < 3600 s (ratio "*", quartiles "* ]]
+    sparseplot-export -q r.json -o r.html
+    grep -q 'id="r1-claims">' r.html
+    run -3 --separate-stderr sparsebench r.yaml -q --json --strict
+    run -0 --separate-stderr sparsebench r.yaml -q --json --strict --no-judge
+    jq -e 'all(.claims[]; .verdict == "not judged" and .reason == "--no-judge was given")' <<<"$output"
+}
+
+@test "a claim about an operation that is not timed is refused before the first case" {
+    printf 'claims: [{text: t, metric: time, of: ef-threshold, at-most: {of: torch-topk}}]\n' >>r.yaml
+    run -2 sparsebench r.yaml
+    [[ $output == *"r.yaml:9:"*"of: 'torch-topk' is not timed (add it to operations)"* ]]
+    [[ $output != *"1 of 1"* ]]
+    run -2 sparsebench r.yaml --set 'operations=[randomk, torch-topk]'
+    [[ $output == *"leave them out with --set claims=[], or change them too"*"'ef-threshold' is not timed"* ]]
+    run -0 sparsebench r.yaml --dry-run --set 'operations=[ef-threshold, torch-topk]'
+    run -0 --separate-stderr sparsebench r.yaml -q --json --set 'operations=[ef-threshold, torch-topk]' --set 'back-ends=[avx2]'
+    jq -e '.claims[0] | .verdict == "undecided" and (.reason | endswith("torch-topk was not timed: the back-ends leave it out"))' <<<"$output"
+}
+
 @test "a dry run prints the resolved recipe" {
     run -0 sparsebench r.yaml --dry-run
     grep -Eq '"distributions":\s*\["gaussian"\]' <<<"$output"

@@ -46,6 +46,17 @@ setup() {
     same_series "$OUT/one" "$OUT/three"
 }
 
+@test "reference points of lsvrg: the same bytes for threads and R = 1, 2, 3, and after a kill" {
+    cd "$OUT" || exit 1
+    run=("$ROOT/recipes/smoke.yaml" --set workers=7 --set batch=300 --set steps=2000 --set epochs=null --set task.refresh=0.02)
+    for method in SGD "Top-k k=4"; do
+        for oracle in lsvrg lsvrg-shifted; do
+            same_for_threads_and_ranks one "2 3" "${run[@]}" --method "$method" --set task.oracle=$oracle
+            same_after_kill 50 "${run[@]}" --method "$method" --set task.oracle=$oracle
+        done
+    done
+}
+
 @test "--record-inputs: the same bytes for R = 1, 2, 3" {
     run=(-q recipes/smoke.yaml --method "Top-k k=4" --set epochs=3)
     sparsetrain "${run[@]}" --record-inputs "$OUT/one" >/dev/null
@@ -120,12 +131,15 @@ same_over_ranks() { # METHOD...
     done
     [ "${#forms[@]}" -gt 9 ]
     same_over_ranks "${forms[@]}" "topk, k: 2, controller: {kind: accordion, high: 6, interval: 2}" \
+        "hard-threshold, lambda: 0.5, controller: {kind: noise, every: 3}" \
         "randomk, density: 0.2, controller: {kind: l-greco, least: 0.1, most: 1, values: 5, every: 7}" \
         "topk, k: 3, error-feedback: {form: dgc, nesterov: 1, clip: 0.5}" \
         "topk, k: 3, error-feedback: {form: cser, interval: 3, momentum: 0.5}" \
         "randomk, k: 3, error-feedback: {form: cser, interval: 4, reset: 20}" \
         "topk, k: 3, values: levels, error-feedback: {form: local-steps, steps: 3}" \
         "gtopk, k: 3, error-feedback: {form: local-steps, steps: 2}" "none, error-feedback: local-steps" \
+        "gtopk, k: 3, message: auto, error-feedback: {form: dynamic-averaging, threshold: 0.1}" \
+        "none, error-feedback: {form: dynamic-averaging, threshold: 0.1}" \
         "topk, k: 3, values: fp16, error-feedback: {form: ef21, decay: 0.5}"
 }
 
@@ -136,6 +150,8 @@ same_over_ranks() { # METHOD...
 
 @test "sums that are not just added up: same bytes for R = 1, 2, 3, and with encoded messages" {
     same_over_ranks "clt-k, k: 3" "clt-k, k: 2, error-feedback: scalecom-lpf" "gtopk, k: 3" "gtopk, density: 1" \
+        "topk-twice, k: 3" "topk-twice, density: 0.1, error-feedback: gradient, message: auto" \
+        "vqsgd, k: 6, least-error: 1" \
         "gtopk, k: 2, conserve: 1, message: auto" "ok-topk, k: 3" "ok-topk, density: 0.1, refresh: 3, message: rice" \
         "global-qsgd-exp" "global-qsgd-exp, bits: 4, error-feedback: none" \
         "sparseloco, k: 2, chunk: 5" "demo, k: 2, chunk: 5, error-feedback: {form: gradient, decay: 0.9}"
@@ -143,7 +159,7 @@ same_over_ranks() { # METHOD...
 
 @test "signs, and sums that are compressed again: same bytes for R = 1, 2, 3" {
     same_over_ranks "onebit" "signsgd, error-feedback: momentum" "terngrad-shared" "dryden, density: 0.2" "stc, k: 3" \
-        "sign-l2-twice, error-feedback: gradient"
+        "sign-l2-twice, error-feedback: gradient" "ef-signsgd-twice, error-feedback: dist-ef-sgdm"
 }
 
 @test "an evaluation that workers share has the same bytes for R = 1, 2, 3, 4" {

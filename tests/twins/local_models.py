@@ -8,6 +8,9 @@ x_i - e_i is the same for all i: x. The library keeps -e_i, which is x - x_i.
 Qsparse-local-SGD (Basu et al., NeurIPS 2019):
 
     x_i <- x_i - gamma g      every H-th step: delta = m + x - x_i, c = C(delta), m <- delta - c, x <- x - mean c, x_i <- x
+
+NaiveFDA (Theologitis et al., arXiv 2405.20988): the same, not at every H-th step, but where the mean of |x - x_i|^2 over workers
+exceeds the square of a threshold. Each worker sends that number of its own at every step, in 32 bits.
 """
 
 import copy
@@ -16,6 +19,7 @@ import importlib
 import numpy as np
 
 import play
+from common import sum_squares
 
 SETTINGS = [
     "topk k=40 feedback=cser feedback.interval=3 steps=7",
@@ -26,6 +30,10 @@ SETTINGS = [
     "topk k=20 feedback=local-steps feedback.steps=3 gamma=0.3 steps=7",
     "none feedback=local-steps feedback.steps=2 steps=4",
     "hard-threshold lambda=1 feedback=local-steps feedback.steps=2 gamma=0.3 workers=3 steps=5",
+    "none feedback=dynamic-averaging feedback.threshold=60 steps=6",
+    "topk k=20 feedback=dynamic-averaging feedback.threshold=20 gamma=0.3 workers=3 steps=9",
+    "hard-threshold lambda=1 feedback=dynamic-averaging feedback.threshold=5 gamma=0.3 steps=7",
+    "none feedback=dynamic-averaging steps=2",
 ]
 
 
@@ -42,13 +50,22 @@ def compress(case, p, worker, step, **param):
 def local_steps(case, ps, t):
     zero, gamma = np.zeros(case.offset[-1], np.float32), np.float32(case.number("gamma", 1))
     ways, ms = case.memory.setdefault("way", [zero] * case.workers), case.memory.setdefault("e", [zero] * case.workers)
-    sends, bits, total = (t + 1) % case.number("feedback.steps") == 0, [0] * case.workers, zero.copy()
+    bits, total = [0] * case.workers, zero.copy()
     for i, g in enumerate(case.g):
         ways[i] = ways[i] + gamma * g  # x - x_i
+    if case.param["feedback"] == "local-steps":
+        sends = (t + 1) % case.number("feedback.steps") == 0
+    else:
+        bits = [32] * case.workers
+        total[0] = sum((np.float32(sum_squares(way)) for way in ways), np.float32(0))  # all that is sent so far
+        sends = total[0] / np.float64(case.workers) > case.number("feedback.threshold", 0) ** 2
+        total = zero.copy() if sends else total
+    for i in range(case.workers):
         if sends:
             delta = ms[i] + ways[i]
             assert play.same(delta, ps[i]), "what is compressed"
-            c, bits[i] = (delta, 32 * len(delta)) if case.compressor == "none" else compress(case, delta, i, t)
+            c, cost = (delta, 32 * len(delta)) if case.compressor == "none" else compress(case, delta, i, t)
+            bits[i] += cost
             ms[i], ways[i] = delta - c, zero
             total += c
     case.own = ways
@@ -56,7 +73,7 @@ def local_steps(case, ps, t):
 
 
 def step(case, ps, t):
-    if case.param["feedback"] == "local-steps":
+    if case.param["feedback"] != "cser":
         return local_steps(case, ps, t)
     one, zero = np.float32, np.zeros(case.offset[-1], np.float32)
     gamma, m, every = one(case.number("gamma", 1)), one(case.number("feedback.momentum", 0)), case.number("feedback.interval", 8)

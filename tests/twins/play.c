@@ -1,10 +1,10 @@
 /* play.c: what a method of the library does with vectors over some steps, as text for the independent twins (play.py).
  *
  *     play COMPRESSOR [KEY=VALUE]... [values=CODE] [values.KEY=VALUE]... [feedback=RULE] [feedback.KEY=VALUE]...
- *          [gamma=RATE] [workers=N] [steps=N] [file=FILE]
+ *          [gamma=RATE] [gamma-factor=F] [workers=N] [steps=N] [file=FILE]
  *
- * KEY is a parameter. FILE holds gradients as floats of 32 bits; without it there are no cases of real gradients. One
- * case is a layout and a kind of vectors:
+ * KEY is a parameter. The learning rate is multiplied by F after every step. FILE holds gradients as floats of 32 bits;
+ * without it there are no cases of real gradients. One case is a layout and a kind of vectors:
  *
  *     case KIND SEED STEP SIZE:ROWS...     the first step's number, and the layers
  *     step T                               then for each worker, from 0 on:
@@ -74,7 +74,7 @@ static void read_file(const char *path) {
 
 struct setting {
     struct sg_method_config config;
-    double param[PARAMS], code_param[PARAMS], gamma;
+    double param[PARAMS], code_param[PARAMS], gamma, gamma_factor;
     size_t workers, steps;
 };
 
@@ -84,7 +84,7 @@ static void read_setting(struct setting *s, int argc, char **argv) {
         die("no such compressor");
     s->workers = 2;
     s->steps = 2;
-    s->gamma = 1;
+    s->gamma = s->gamma_factor = 1;
     s->config = (struct sg_method_config){.size = sizeof(struct sg_method_config),
                                           .compressor = ops,
                                           .feedback = {.rule = &sg_feedback_gradient, .decay = 1},
@@ -113,6 +113,8 @@ static void read_setting(struct setting *s, int argc, char **argv) {
             s->steps = (size_t)atoi(value);
         else if (strcmp(argv[i], "gamma") == 0)
             s->gamma = strtod(value, NULL);
+        else if (strcmp(argv[i], "gamma-factor") == 0)
+            s->gamma_factor = strtod(value, NULL);
         else if (strcmp(argv[i], "file") == 0)
             read_file(value);
         else if (!set(s->param, ops->params, ops->n_params, argv[i], value) &&
@@ -174,10 +176,11 @@ static void print_step(const struct seen *seen) {
 }
 
 /* One step; false = refused. */
-static bool play_step(sg_method *m, const struct setting *s, uint64_t step, size_t d, bool keeps) {
+static bool play_step(sg_method *m, const struct setting *s, uint64_t step, double gamma, size_t d, bool keeps) {
     struct sg_message message[WORKERS];
     struct seen seen = {.m = m, .s = s, .d = d, .keeps = keeps};
     float *to = sum;
+    memset(sum, 0, sizeof sum); /* a round may be shorter than d */
     struct sg_play play = {.part = &m,
                            .parts = 1,
                            .d = MOST,
@@ -189,7 +192,7 @@ static bool play_step(sg_method *m, const struct setting *s, uint64_t step, size
                            .sent = see,
                            .arrived = see_sum,
                            .of = &seen};
-    if (sg_method_play(&play, step, s->gamma, &err) != SG_OK) {
+    if (sg_method_play(&play, step, gamma, &err) != SG_OK) {
         if (err.status != SG_ERR_NONFINITE)
             die(err.msg);
         return false;
@@ -215,7 +218,8 @@ static void play_case(struct setting *s, int layout, int kind) {
         printf(" %zu:%zu", layout_of[layout][l + 1] - layout_of[layout][l], rows_of[layout][l]);
     printf("\n");
     bool going = true;
-    for (uint64_t t = first; going && t < first + s->steps; t++) {
+    double gamma = s->gamma;
+    for (uint64_t t = first; going && t < first + s->steps; t++, gamma *= s->gamma_factor) {
         printf("step %llu\n", (unsigned long long)t);
         for (size_t w = 0; w < s->workers; w++) {
             sg_rng r = sg_rng_open(1, SG_RNG_TEST, (uint32_t)w, t);
@@ -223,7 +227,7 @@ static void play_case(struct setting *s, int layout, int kind) {
                 g[w][i] = kind == REAL ? real[(i + MOST * w) % n_real] : draw(kind, i, d, w, &r);
             print_floats("g", g[w], d);
         }
-        going = play_step(m, s, t, d, keeps);
+        going = play_step(m, s, t, gamma, d, keeps);
     }
     if (!going)
         printf("refused\n");

@@ -1,5 +1,6 @@
 """What becomes of the sum of signs: the majority vote of signSGD (Bernstein et al., ICLR 2019), and the second compression
-of STC (Sattler et al., TNNLS 2020) and of 1-bit Adam (Tang et al., ICML 2021), with a residual of the receivers."""
+of STC (Sattler et al., TNNLS 2020), of 1-bit Adam (Tang et al., ICML 2021) and of dist-EF-SGD (Zheng et al., NeurIPS
+2019), with a residual of the receivers."""
 
 import numpy as np
 
@@ -9,7 +10,8 @@ from topk import share
 
 SETTINGS = ["signsgd", "signsgd tie=1 workers=4 feedback=none", "signsgd workers=3 feedback=momentum steps=4"]
 SETTINGS += ["stc k=10 steps=4", "stc density=0.1 workers=3 steps=3", "stc k=3 feedback=none workers=1 steps=3"]
-SETTINGS += ["sign-l2-twice steps=4", "sign-l2-twice feedback=none workers=3"]
+SETTINGS += ["%s %s" % (name, rest) for name in ("sign-l2-twice", "ef-signsgd-twice") for rest in ("steps=4", "feedback=none workers=3")]
+CODE = {"sign-l2-twice": "signs-rms", "ef-signsgd-twice": "signs"}
 
 
 def vote(case, ps):
@@ -30,8 +32,8 @@ def sparse_again(case, x):
 
 
 def of_worker(case, p):
-    if case.compressor == "sign-l2-twice":
-        return read_back("signs-rms", p)
+    if case.compressor in CODE:
+        return read_back(CODE[case.compressor], p)
     return sparse_signs.top_signs(case, p)
 
 
@@ -45,8 +47,9 @@ def step(case, ps, step):
         bits.append(sum(part[1] for part in parts))
         total += sent
         residuals.append(p - sent)
-    x = case.memory.get("e", np.zeros_like(total)) + total / np.float32(len(ps))
-    again = sparse_again if case.compressor == "stc" else lambda case, part: read_back("signs-rms", part)[0]
+    ratio = case.memory.get("ratio", np.float32(1))  # of learning rates, where the feedback rule corrects residuals for it
+    x = ratio * case.memory.get("e", np.zeros_like(total)) + total / np.float32(len(ps))
+    again = sparse_again if case.compressor == "stc" else lambda case, part: read_back(CODE[case.compressor], part)[0]
     sent = np.concatenate([again(case, part) for part in case.cut(x)])
     case.memory["e"] = x - sent
     return bits, np.float32(len(ps)) * sent, residuals

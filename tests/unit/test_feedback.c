@@ -289,6 +289,22 @@ static void test_low_pass_of_one(void) {
     sg_method_close(m[1]);
 }
 
+/* Workers that decide by how far they came do not decide by a number that is none. */
+static void test_nothing_to_decide_by(void) {
+    static float g[D], e[D];
+    const struct sg_feedback rule = {sg_feedback_find("dynamic-averaging"), 1, {0}};
+    struct sg_error err = {.msg = ""};
+    struct sg_message message;
+    sg_method *m = opened(&rule, NULL, &err);
+    g[offset[1] + 7] = NAN;
+    if (m)
+        sg_method_begin(m, 3, 1, NULL);
+    ok(m && !sg_method_sends(m) && sg_method_send(m, 1, 0, g, e, NULL, &message, &err) == SG_ERR_NONFINITE &&
+           strstr(err.msg, "worker 1, step 3, layer 1"),
+       "dynamic-averaging: %s", err.msg);
+    sg_method_close(m);
+}
+
 int main(void) {
     struct sg_error err = {.msg = ""};
     for (size_t i = 0; sg_feedback_at(i); i++)
@@ -302,6 +318,7 @@ int main(void) {
     test_golden();
     test_rate();
     test_low_pass_of_one();
+    test_nothing_to_decide_by();
     const struct sg_feedback wrong = {sg_feedback_find("dgc-momentum"), 1, {1.5, NAN, NAN, NAN}};
     ok(!opened(&wrong, NULL, &err) && strstr(err.msg, "'momentum' = 1.5"), "refused: %s", err.msg);
     return tap_done();

@@ -132,6 +132,70 @@ static void test_schedules(void) {
     ok(!m && strstr(err.msg, "above 0"), "%s", err.msg);
 }
 
+/* Noise of deviation 1, 2 and 4 in the layers: the error of the residuals times the volume, means over steps. */
+static double error_times_volume(sg_method *m, size_t *first_entries) {
+    enum { LONG = 6000, WARM = 2000 };
+    static float e[WORKERS][D], sum[D];
+    double error = 0, volume = 0;
+    memset(e, 0, sizeof e);
+    bool fine = m != NULL;
+    for (uint64_t t = 0; fine && t < LONG; t++) {
+        float g[WORKERS][D], *to_sum = sum;
+        struct sg_message message[WORKERS];
+        struct sg_play play = {.part = &m, .parts = 1, .d = D, .g = *g, .e = *e, .sum = &to_sum, .message = message};
+        for (size_t w = 0; w < WORKERS; w++) {
+            sg_rng r = sg_rng_open(11, SG_RNG_TEST, (uint32_t)w, t);
+            for (size_t l = 0; l < 3; l++)
+                for (size_t i = offset[l]; i < offset[l + 1]; i++)
+                    g[w][i] = (float)(sg_rng_normal(&r) * (double)(1 << l));
+        }
+        fine = sg_method_play(&play, t, 1, &err) == SG_OK;
+        if (t == 0)
+            *first_entries = (size_t)(play.entries + 0.5);
+        for (size_t i = 0; i < D && t >= WARM; i++)
+            error += (double)e[0][i] * (double)e[0][i] / (LONG - WARM);
+        volume += t >= WARM ? play.entries / WORKERS / (LONG - WARM) : 0;
+    }
+    sg_method_close(m);
+    return fine ? error * volume : NAN;
+}
+
+/* With lambda^2 in proportion to sigma the product is (sum n sigma)^2 / 6, with one lambda (sum n sigma^2) d / 6, up to
+ * what a step overshoots the threshold. */
+static void test_noise(void) {
+    const double by_noise = pow(100 * 1 + 300 * 2 + 200 * 4, 2) / 6,
+                 constant = (100 * 1 + 300 * 4 + 200 * 16) * 600.0 / 6;
+    size_t first = 0, by_hand = 0;
+    sg_method *m = opened("hard-threshold", (const double[]){30, NAN}, NULL, NULL);
+    const double one = error_times_volume(m, &first);
+    m = opened("hard-threshold", (const double[]){15, NAN}, "noise", (const double[]){10, 5});
+    const double follows = error_times_volume(m, &first);
+    ok(fabs(one / constant - 1) < 0.1 && fabs(follows / by_noise - 1) < 0.1,
+       "error times volume: %.4g with one threshold (law %.4g), %.4g by noise (law %.4g)", one, constant, follows,
+       by_noise);
+    m = opened("hard-threshold", (const double[]){1, NAN}, "noise", (const double[]){10, 5});
+    error_times_volume(m, &first);
+    for (size_t l = 0; l < 3; l++) {
+        double square = 0, lambda;
+        for (size_t w = 0; w < WORKERS; w++) {
+            sg_rng r = sg_rng_open(11, SG_RNG_TEST, (uint32_t)w, 0);
+            for (size_t i = 0; i < offset[l + 1]; i++) {
+                const double x = (double)(float)(sg_rng_normal(&r) * (double)(1 << l));
+                square += w == 0 && i >= offset[l] ? x * x : 0;
+            }
+        }
+        lambda = sqrt(sqrt(square / (double)(offset[l + 1] - offset[l])));
+        for (size_t w = 0; w < WORKERS; w++) {
+            sg_rng r = sg_rng_open(11, SG_RNG_TEST, (uint32_t)w, 0);
+            for (size_t i = 0; i < offset[l + 1]; i++)
+                by_hand += fabs(sg_rng_normal(&r) * (double)(1 << l)) >= lambda && i >= offset[l];
+        }
+    }
+    ok(first == by_hand && first > 0, "the first step sends %zu entries, by hand %zu", first, by_hand);
+    m = opened("topk", (const double[]){2, NAN}, "noise", (const double[]){10, 5});
+    ok(!m && strstr(err.msg, "'noise' scales a threshold, and topk has none"), "%s", err.msg);
+}
+
 /* A controller that finds the threshold makes lambda superfluous. */
 static void test_budget(void) {
     alike("a budget by either name", opened("hard-threshold", (const double[]){NAN, 0.1, NAN}, NULL, NULL),
@@ -204,6 +268,7 @@ static void test_resume(const char *what, const char *compressor, const double *
 int main(void) {
     test_accordion();
     test_schedules();
+    test_noise();
     test_budget();
     test_refused();
     test_resume("ACCORDION", "accordion", (const double[]){2, NAN, 20, NAN, 0.5, 1, 0});

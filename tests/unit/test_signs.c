@@ -280,8 +280,10 @@ int main(void) {
     test_strom();
     test_ties();
     test_signum();
+    test_twice("topk-twice", (const double[]){3, NAN}, 3, 3 * 64);
     test_twice("stc", (const double[]){3, NAN}, 3, 3 * (1 + 3) + 32);
     test_twice("sign-l2-twice", (const double[]){NAN}, N, N + 32);
+    test_twice("ef-signsgd-twice", (const double[]){NAN}, N, N + 32);
     test_no_memory();
     test_damage();
     return tap_done();

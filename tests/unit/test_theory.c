@@ -145,6 +145,7 @@ static void test_setting(void) {
         {"optimizer.decay-at=[3]", "a constant learning rate"},
         {"optimizer.warm-up-epochs=1", "a constant learning rate"},
         {"optimizer.momentum=0.9", "optimizer.momentum"},
+        {"task.oracle=lsvrg", "task.oracle"},
         {"optimizer.weight-decay=1e-3", "optimizer.weight-decay"},
         {"optimizer={kind: adam, learning-rate: 0.1}", "optimizer.kind: the theorems are about sgd, not adam"},
         {"task={kind: logreg, dataset: no-such-set, stand-in: two-clouds, solve-optimum: false}", "about f - f*"},

@@ -61,8 +61,9 @@ static void cser_by_hand(struct by_hand *r, uint64_t interval, bool all, double 
     }
 }
 
-/* Local steps: all of Top-1 of each layer goes at every `steps`-th step. */
-static void local_by_hand(struct by_hand *r, uint64_t steps) {
+/* Local steps: Top-1 of each layer goes at every `steps`-th step, or, if steps = 0, where the workers' ways are longer
+ * than the threshold, which costs 32 bits at every step. */
+static void local_by_hand(struct by_hand *r, uint64_t steps, double threshold) {
     static double e[WORKERS][D], way[WORKERS][D];
     memset(e, 0, sizeof e);
     memset(way, 0, sizeof way);
@@ -70,8 +71,7 @@ static void local_by_hand(struct by_hand *r, uint64_t steps) {
     for (int j = 0; j < D; j++)
         r->x[0][j] = j - 5;
     for (uint32_t t = 0; t < 40; t++) {
-        const bool sends = (t + 1) % steps == 0;
-        double sent[D] = {0};
+        double sent[D] = {0}, square = 0;
         for (size_t w = 0; w < WORKERS; w++) {
             double own[D];
             float g[D];
@@ -82,6 +82,12 @@ static void local_by_hand(struct by_hand *r, uint64_t steps) {
             valley(g, w, t, own);
             for (int j = 0; j < D; j++) {
                 way[w][j] += GAMMA * (double)g[j];
+                square += way[w][j] * way[w][j] / WORKERS;
+            }
+        }
+        const bool sends = steps > 0 ? (t + 1) % steps == 0 : square > threshold * threshold;
+        for (size_t w = 0; w < WORKERS; w++) {
+            for (int j = 0; j < D; j++) {
                 e[w][j] += sends ? way[w][j] : 0;
                 way[w][j] = sends ? 0 : way[w][j];
             }
@@ -90,7 +96,7 @@ static void local_by_hand(struct by_hand *r, uint64_t steps) {
             for (int j = 0; j < D; j++)
                 r->error[t + 1] += e[w][j] * e[w][j] / WORKERS;
         }
-        r->bits[t + 1] = r->bits[t] + (sends ? 64 * 3 : 0);
+        r->bits[t + 1] = r->bits[t] + (sends ? 64 * 3 : 0) + (steps > 0 ? 0 : 32);
         for (int j = 0; j < D; j++)
             r->x[t + 1][j] = r->x[t][j] - sent[j] / WORKERS;
     }
@@ -149,6 +155,15 @@ static void test_special_cases(void) {
     in_valley();
     struct sg_run local = whole("Top-k", SET("error-feedback={form: local-steps, steps: 1}"));
     ok(same_points(&update, &local), "local-steps with steps 1 is update");
+    sg_run_free(&local);
+    in_valley();
+    local = whole("Top-k", SET("error-feedback=dynamic-averaging"));
+    const double *own = sg_run_series(&local, "bits"), *plain = sg_run_series(&update, "bits");
+    bool more = local.n_points == update.n_points;
+    for (size_t t = 0; more && t < local.n_points; t++)
+        more = own[t] == plain[t] + 32 * (double)t &&
+               sg_run_series(&local, "suboptimality")[t] == sg_run_series(&update, "suboptimality")[t];
+    ok(more, "dynamic-averaging with a threshold of 0 is update, and a float a step");
     sg_run_free(&update);
     sg_run_free(&local);
     in_valley();
@@ -169,11 +184,16 @@ int main(void) {
     test_run("cser, interval: 4, reset: 12", &r);
     cser_by_hand(&r, 3, false, 0.5);
     test_run("cser, interval: 3, momentum: 0.5", &r);
-    local_by_hand(&r, 3);
+    local_by_hand(&r, 3, 0);
     test_run("local-steps, steps: 3", &r);
+    local_by_hand(&r, 0, 3);
+    const double sent = (r.bits[40] - 40 * 32) / (64 * 3);
+    ok(sent >= 4 && sent <= 30, "a threshold that is exceeded at %g of 40 steps", sent);
+    test_run("dynamic-averaging, threshold: 3", &r);
     test_one_worker("cser, interval: 5, reset: 2");
     test_special_cases();
     test_resume("Top-k", SET("error-feedback={form: local-steps, steps: 3}"), in_valley);
+    test_resume("Top-k", SET("error-feedback={form: dynamic-averaging, threshold: 3}"), in_valley);
     test_resume("Top-k", SET("error-feedback={form: cser, interval: 4, reset: 2, momentum: 0.5}"), in_valley);
     return tap_done();
 }
