@@ -56,8 +56,9 @@ static const struct sg_option options[] = {
          "of a run recorded with sparsetrain --record-inputs: the lambda of Lemma 3 for what it sent, the least total "
          "error, and the regret of every method of the recipe"},
     {SG_OPTION_FLAG, "theory", 0, &opt.theory,
-     .help = "of logistic regression: the right-hand sides of the paper's convergence results beside what the recipe's "
-             "methods do"},
+     .help =
+         "of logistic regression or a convolutional network: the right-hand sides of the paper's convergence results "
+         "beside what the recipe's methods do"},
     {SG_OPTION_FLAG, "when", 0, &opt.when,
      .help =
          "when compression is worth it: over bandwidths and numbers of workers of a modelled network, the method that "

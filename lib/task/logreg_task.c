@@ -24,7 +24,7 @@
 #include "sg_threads.h"
 #include "task_data.h"
 
-enum { QUEUE = 64, METRICS = 4 };
+enum { QUEUE = 64, METRICS = 5, GRADIENT_METRIC = 4 };
 
 struct sg_task {
     struct sg_task_base base;
@@ -326,6 +326,19 @@ static double distance_squared(const struct sg_task *t, const double *x) {
     return sum;
 }
 
+/* out [n_waiting][METRICS]: |grad f|^2 over all rows, at each waiting point by one thread. */
+static void gradient_norms(struct sg_task *t, double *out) {
+    const size_t d = t->data.d;
+#pragma omp parallel for schedule(dynamic) num_threads(t->base.threads)
+    for (size_t i = 0; i < t->n_waiting; i++) {
+        double *g = t->scratch + (size_t)omp_get_thread_num() * t->scratch_each, sum = 0;
+        sg_logreg_gradient(g, &t->data, NULL, t->data.m, t->waiting + i * d, t->l2, g + (d + 7) / 8 * 8);
+        for (size_t j = 0; j < d; j++)
+            sum += g[j] * g[j];
+        out[i * METRICS + GRADIENT_METRIC] = sum;
+    }
+}
+
 static sg_status logreg_evaluate(struct sg_task *t, double *value, struct sg_error *err) {
     SG_ASSERT(t->n_waiting <= QUEUE);
     double f[QUEUE];
@@ -337,7 +350,10 @@ static sg_status logreg_evaluate(struct sg_task *t, double *value, struct sg_err
         out[1] = gap;
         out[2] = gap / (t->f_start - t->best.value);
         out[3] = t->solved ? distance_squared(t, t->waiting + i * t->data.d) : NAN;
+        out[GRADIENT_METRIC] = NAN;
     }
+    if (status == SG_OK && t->base.records >> GRADIENT_METRIC & 1)
+        gradient_norms(t, value);
     t->n_waiting = 0;
     return status;
 }

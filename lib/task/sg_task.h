@@ -133,6 +133,7 @@ struct sg_task_base {
     const char *device;               /* "cpu" or "cuda:1", for sg_scope_open and messages */
     const struct sg_kernels *kernels; /* x, g and all else that every step uses lie in their memory; NULL = none */
     struct sg_exec exec;              /* for calls of the kernels, on all threads; exec.device is NULL on the CPU */
+    uint32_t records;                 /* bit i: metric i of its kind is recorded. Else the task may leave it NaN */
     void (*progress)(const char *what, double done, double total); /* may be NULL */
     void (*notice)(const char *message);                           /* called with a message for the user; may be NULL */
     /* Set by the task's `open`. */

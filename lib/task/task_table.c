@@ -71,6 +71,8 @@ static const struct sg_metric logreg_metric[] = {
     {"relative_suboptimality", "", "(f(x) - f(x*)) / (f(x0) - f(x*))", .axis = "suboptimality",
      .symbol = "(f(x) − f*) / (f(x⁰) − f*)"},
     {"distance_squared", "", "|x - x*|^2", .title = "squared distance", .axis = "distance", .symbol = "‖x − x*‖²"},
+    {"full_gradient_norm", "", "|grad f(x)|^2 over all rows; costs a pass over the data where it is recorded",
+     .title = "squared norm of the full gradient", .axis = "full gradient", .symbol = "‖∇f(x)‖²"},
 };
 
 static const struct sg_constant_kind cnn_constant[] = {

@@ -118,8 +118,8 @@ sg_status sg_rules_measure(struct sg_rules *out, const struct sg_cell *cells, si
     struct sg_rules rules = {
         .pilot = options->pilot, .repeats = options->repeats, .rule = calloc(count + 1, sizeof *rules.rule)};
     struct pilot p = {.out = &rules, .options = options, .cells = cells, .count = count};
-    sg_status status =
-        rules.rule ? theory_train(&options->how, options->pilot, visit, &p, err) : sg_fail_memory(err, "the rules");
+    sg_status status = rules.rule ? theory_train(NULL, &options->how, options->pilot, visit, &p, err)
+                                  : sg_fail_memory(err, "the rules");
     if (status != SG_OK) {
         sg_rules_free(&rules);
         return sg_prefix(err, "pilot of '%s': ", options->pilot->label);

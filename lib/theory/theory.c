@@ -1,4 +1,5 @@
-/* theory.c: runs the methods of a recipe for logistic regression, and measures what Theorems 4 to 7 speak of. */
+/* theory.c: runs the methods of a recipe for logistic regression or a network, and measures what Theorems 1 and 4 to 7
+ * speak of. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,8 @@
 #include "sg_theory.h"
 #include "theory_private.h"
 
+enum { NETWORK_REPEATS = 16 }; /* draws of a worker's gradient at each point, where the task has no expectations */
+
 /* One cell being trained. `observer` is a second copy of its task: evaluating a point does not disturb the run. */
 struct theory_run {
     const struct sg_theory_options *options;
@@ -16,9 +19,11 @@ struct theory_run {
     sg_task *observer;
     size_t workers, d;
     uint64_t every;
+    bool convex;      /* logreg, with x* and exact constants */
     double mu, gamma; /* gamma: the step size */
     struct sg_noise_points points;
-    double *average, weight; /* [d] sum of weighted x_t; sum of the weights */
+    struct theory_smoothness smooth; /* of a network */
+    double *average, weight;         /* [d] sum of weighted x_t; sum of the weights */
     struct sg_theory_method *out;
 };
 
@@ -31,19 +36,17 @@ static double constant(const struct theory_run *v, const char *name) {
     return NAN;
 }
 
-/* value <- loss, suboptimality, relative suboptimality and |x - x*|^2 at x. */
-static sg_status look(double value[4], const struct theory_run *v, const double *x, struct sg_error *err) {
+/* value <- the columns of the task at x: loss, suboptimality, relative suboptimality, |x - x*|^2; no gradient. */
+static sg_status look(double value[5], const struct theory_run *v, const double *x, struct sg_error *err) {
     memcpy(sg_task_x(v->observer), x, v->d * sizeof *x);
     sg_status status = v->ops->queue(v->observer, err);
     return status == SG_OK ? v->ops->evaluate(v->observer, value, err) : status;
 }
 
-static sg_status visit(void *arg, const struct sg_task_ops *ops, sg_task *task, uint64_t step, uint64_t steps,
-                       struct sg_error *err) {
-    struct theory_run *v = arg;
-    const double *x = sg_task_x(task);
-    (void)ops;
-    double value[4];
+/* f(x_0) - f* and P_T. */
+static sg_status look_at_mean(struct theory_run *v, const double *x, uint64_t step, uint64_t steps,
+                              struct sg_error *err) {
+    double value[5];
     sg_status status = SG_OK;
     if (step == 0) {
         status = look(value, v, x, err);
@@ -55,17 +58,27 @@ static sg_status visit(void *arg, const struct sg_task_ops *ops, sg_task *task, 
     for (size_t j = 0; j < v->d; j++)
         v->average[j] = older * v->average[j] + x[j];
     v->weight = older * v->weight + 1;
-    if (status == SG_OK && step % v->every == 0 && step < steps) {
-        memcpy(sg_task_x(v->observer), x, v->d * sizeof *x);
-        status = sg_noise_measure(&v->points, v->ops, v->observer, v->workers, step, 0, err);
-    }
     if (status == SG_OK && step == steps) {
         for (size_t j = 0; j < v->d; j++)
             v->average[j] /= v->weight;
         status = look(value, v, v->average, err);
         v->out->average += value[1];
-        v->out->constants.T = (double)steps;
     }
+    return status;
+}
+
+static sg_status visit(void *arg, const struct sg_task_ops *ops, sg_task *task, uint64_t step, uint64_t steps,
+                       struct sg_error *err) {
+    struct theory_run *v = arg;
+    (void)ops;
+    sg_status status = v->convex ? look_at_mean(v, sg_task_x(task), step, steps, err) : SG_OK;
+    v->out->constants.T = (double)steps;
+    if (status != SG_OK || step % v->every != 0 || step == steps)
+        return status;
+    memcpy(sg_task_x(v->observer), sg_task_x(task), sg_task_x_bytes(task));
+    status = sg_noise_measure(&v->points, v->ops, v->observer, v->workers, step, v->convex ? 0 : NETWORK_REPEATS, err);
+    if (status == SG_OK && !v->convex)
+        status = theory_smoothness_add(&v->smooth, v->ops, v->observer, v->workers, err);
     return status;
 }
 
@@ -83,16 +96,33 @@ static sg_status open_observer(struct theory_run *v, struct sg_error *err) {
                                         .progress = v->options->progress,
                                         .notice = v->options->notice};
     sg_status status = theory_recipe_check(v->cell, err);
-    SG_DO(status, sg_task_load(&v->ops, "logreg", err));
+    SG_DO(status, sg_task_load(&v->ops, sg_node_string(cell, "task.kind", ""), err));
     SG_DO(status, sg_task_open(&v->observer, v->ops, &config, err));
+    SG_DO(status, sg_task_start(v->observer, err));
     if (status != SG_OK)
         return status;
     v->d = sg_task_info(v->observer)->d;
+    v->convex = v->ops->expect != NULL;
+    if (!v->convex)
+        return SG_OK;
     v->mu = constant(v, "l2");
     if (isnan(constant(v, "f_star")))
         return sg_fail(err, SG_ERR_ARGUMENT, "task.solve-optimum: the theorems are about f - f*: set it to true");
     v->average = calloc(v->d, sizeof *v->average);
     return v->average ? SG_OK : sg_fail_memory(err, "the mean of the iterates");
+}
+
+/* Layer by layer, the nu^2 of all layers together is the sum of theirs, and delta the least one. */
+static double bound_of_layers(const struct theory_run *v, const struct sg_compressor_ops *ops, const double *param) {
+    const struct sg_layout *layout = &sg_task_info(v->observer)->layout;
+    double all = v->out->absolute ? 0 : 1;
+    if (layout->n_layers == 1 || strcmp(sg_node_string(&v->cell->resolved, "scope", "layer"), "model") == 0)
+        return ops->bound(param, v->d);
+    for (size_t l = 0; l < layout->n_layers; l++) {
+        const double one = ops->bound(param, layout->offset[l + 1] - layout->offset[l]);
+        all = isnan(one) ? NAN : v->out->absolute ? all + one : one < all ? one : all;
+    }
+    return all;
 }
 
 /* Finds the step size and the bound of the compressor. *why is set if there is none. */
@@ -107,7 +137,7 @@ static sg_status bound_of(const char **why, struct theory_run *v, struct sg_erro
         return status;
     v->gamma *= sg_node_number(&v->cell->resolved, "optimizer.scale", 1);
     v->out->absolute = ops->traits & SG_TRAIT_ABSOLUTE;
-    v->out->compressor = ops->bound(param, v->d);
+    v->out->compressor = bound_of_layers(v, ops, param);
     if (isnan(v->out->compressor))
         *why = "what a budget's thresholds lose is not bounded beforehand";
     else if (!v->out->absolute && !(v->out->compressor > 0))
@@ -123,16 +153,26 @@ static double dissimilarity_at_optimum(const struct theory_run *v) {
 
 static sg_status run_cell(struct theory_run *v, const char **why, struct sg_error *err) {
     struct sg_theory_constants *c = &v->out->constants;
+    const struct sg_feedback_rule *rule =
+        sg_feedback_find(sg_node_string(&v->cell->resolved, "error-feedback.form", "update"));
+    double error = NAN;
     sg_status status = open_observer(v, err);
     SG_DO(status, bound_of(why, v, err));
     if (status == SG_OK && !*why)
-        status = theory_train(v->options, v->cell, visit, v, err);
+        status = theory_train(&error, v->options, v->cell, visit, v, err);
     if (status == SG_OK && !*why) {
-        c->L = constant(v, "row_max") + v->mu;
-        c->mu = v->mu;
+        const double unit = rule->in_updates ? 1 : v->gamma * v->gamma;
+        v->out->error += isnan(error) ? 0 : unit * error / c->T; /* an exact compressor needs no residual */
         c->gamma = v->gamma;
         c->n = (double)v->workers;
-        c->D += dissimilarity_at_optimum(v);
+        c->L = v->convex ? constant(v, "row_max") + v->mu : fmax(c->L, v->smooth.largest);
+        c->mu = v->convex ? v->mu : NAN;
+        if (v->convex)
+            c->D += dissimilarity_at_optimum(v);
+        else {
+            c->gap += v->smooth.first_loss; /* f* is at least 0 */
+            c->D = c->R_0 = v->out->average = NAN;
+        }
     }
     return status == SG_OK ? SG_OK : sg_prefix(err, "method '%s': ", v->cell->label);
 }
@@ -140,13 +180,14 @@ static sg_status run_cell(struct theory_run *v, const char **why, struct sg_erro
 static void theory_run_close(struct theory_run *v) {
     sg_task_close(v->observer);
     sg_noise_free(&v->points);
+    theory_smoothness_free(&v->smooth);
     free(v->average);
 }
 
 /* Sums over the seeds become means. */
 static void conclude(struct sg_theory_method *m, size_t seeds) {
     struct sg_theory_constants *c = &m->constants;
-    double *const mean[] = {&m->average, &c->D, &c->gap, &c->R_0};
+    double *const mean[] = {&m->average, &m->error, &c->D, &c->gap, &c->R_0};
     for (size_t k = 0; k < sizeof mean / sizeof *mean; k++)
         *mean[k] /= (double)seeds;
 }
@@ -214,15 +255,18 @@ sg_status sg_theory_run(struct sg_theory *out, const struct sg_cell *cells, size
     return status;
 }
 
-bool sg_theory_statement(const struct sg_theory_method *m, size_t i, enum sg_statement *what, double *measured,
-                         double *bound, double *largest_gamma) {
-    static const enum sg_statement absolute[] = {SG_THEOREM_4, SG_THEOREM_5, SG_THEOREM_6},
-                                   relative[] = {SG_REMARK_6, SG_REMARK_8, SG_THEOREM_7};
-    if (i >= 3)
+bool sg_theory_statement(struct sg_theory_row *row, const struct sg_theory_method *m, size_t i) {
+    static const enum sg_statement absolute[] = {SG_THEOREM_4, SG_THEOREM_5, SG_THEOREM_6, SG_THEOREM_1},
+                                   relative[] = {SG_REMARK_6, SG_REMARK_8, SG_THEOREM_7, SG_THEOREM_1};
+    if (isnan(m->constants.mu)) /* a network: what is not about convex functions */
+        i += 2;
+    if (i >= 4)
         return false;
-    *what = (m->absolute ? absolute : relative)[i];
-    *measured = i == 2 ? m->gradients : m->average;
-    *bound = sg_theory_bound(*what, &m->constants, m->compressor, largest_gamma);
+    const double compressor = i == 3 ? m->error : m->compressor;
+    row->what = (m->absolute ? absolute : relative)[i];
+    row->measured = i >= 2 ? m->gradients : m->average;
+    row->bound = sg_theory_bound(row->what, &m->constants, compressor, &row->largest_gamma);
+    sg_theory_terms(row->term, row->what, &m->constants, compressor);
     return true;
 }
 
@@ -236,25 +280,35 @@ static cJSON *constants_json(const struct sg_theory_constants *c) {
 
 static cJSON *statements_json(const struct sg_theory_method *m) {
     cJSON *out = cJSON_CreateArray();
-    enum sg_statement what;
-    double measured, bound, largest;
-    for (size_t k = 0; sg_theory_statement(m, k, &what, &measured, &bound, &largest); k++)
-        sg_json_push(out, SG_OBJECT(SG_TEXT("statement", sg_statement_name(what)), SG_NUMBER("measured", measured),
-                                    SG_NUMBER("bound", bound), SG_NUMBER("ratio", measured / bound),
-                                    SG_NUMBER("largest_gamma", largest),
-                                    SG_BOOL("applies", !isnan(bound) && m->constants.gamma <= largest)));
+    struct sg_theory_row r;
+    for (size_t k = 0; sg_theory_statement(&r, m, k); k++)
+        sg_json_push(out,
+                     SG_OBJECT(SG_TEXT("statement", sg_statement_name(r.what)), SG_NUMBER("measured", r.measured),
+                               SG_NUMBER("bound", r.bound), SG_NUMBER("ratio", r.measured / r.bound),
+                               SG_NUMBER("start", r.term[SG_TERM_START]), SG_NUMBER("noise", r.term[SG_TERM_NOISE]),
+                               SG_NUMBER("compression", r.term[SG_TERM_COMPRESSION]),
+                               SG_NUMBER("largest_gamma", r.largest_gamma),
+                               SG_BOOL("applies", !isnan(r.bound) && m->constants.gamma <= r.largest_gamma)));
     return out;
+}
+
+static cJSON *rate_json(const struct sg_theory_method *m) {
+    const struct sg_theory_rate r =
+        sg_theory_rate(m->absolute ? SG_THEOREM_6 : SG_THEOREM_7, &m->constants, m->compressor);
+    return SG_OBJECT(SG_NUMBER("gamma", r.gamma), SG_NUMBER("rate", r.rate), SG_NUMBER("compression", r.compression),
+                     SG_NUMBER("steps", r.steps));
 }
 
 cJSON *sg_theory_json(const struct sg_theory *theory) {
     cJSON *methods = cJSON_CreateArray(), *left_out = cJSON_CreateArray();
     for (size_t i = 0; i < theory->count; i++) {
         const struct sg_theory_method *m = &theory->method[i];
-        sg_json_push(methods, SG_OBJECT(SG_TEXT("label", m->cell->label),
-                                        SG_NUMBER("nu_squared", m->absolute ? m->compressor : NAN),
-                                        SG_NUMBER("delta", m->absolute ? NAN : m->compressor),
-                                        SG_VALUE("constants", constants_json(&m->constants)),
-                                        SG_VALUE("statements", statements_json(m))));
+        sg_json_push(methods,
+                     SG_OBJECT(SG_TEXT("label", m->cell->label),
+                               SG_NUMBER("nu_squared", m->absolute ? m->compressor : NAN),
+                               SG_NUMBER("delta", m->absolute ? NAN : m->compressor), SG_NUMBER("mean_error", m->error),
+                               SG_VALUE("constants", constants_json(&m->constants)),
+                               SG_VALUE("statements", statements_json(m)), SG_VALUE("corollary_1", rate_json(m))));
     }
     for (size_t i = 0; i < theory->n_left_out; i++)
         sg_json_push(left_out, SG_OBJECT(SG_TEXT("label", theory->left_out[i].cell->label),

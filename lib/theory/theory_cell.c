@@ -9,7 +9,7 @@
 #include "sg_train.h"
 #include "theory_private.h"
 
-sg_status theory_train(const struct sg_theory_options *how, const struct sg_cell *cell,
+sg_status theory_train(double *total_error, const struct sg_theory_options *how, const struct sg_cell *cell,
                        sg_status (*visit)(void *arg, const struct sg_task_ops *ops, sg_task *task, uint64_t step,
                                           uint64_t steps, struct sg_error *err),
                        void *arg, struct sg_error *err) {
@@ -22,6 +22,7 @@ sg_status theory_train(const struct sg_theory_options *how, const struct sg_cell
                                              .series = fopen("/dev/null", "w"),
                                              .visit = visit,
                                              .visit_arg = arg,
+                                             .total_error = total_error != NULL,
                                              .stop = how->stop,
                                              .progress = how->progress,
                                              .notice = how->notice};
@@ -31,6 +32,8 @@ sg_status theory_train(const struct sg_theory_options *how, const struct sg_cell
     if (status == SG_OK && sg_comm_size(comm) > 1)
         status = sg_fail(err, SG_ERR_UNSUPPORTED, "it is watched in one process: start it without mpirun");
     SG_DO(status, sg_train_run(&report, comm, &options, err));
+    if (status == SG_OK && total_error)
+        *total_error = report.total_error;
     sg_comm_close(comm);
     if (options.series)
         fclose(options.series);

@@ -7,8 +7,9 @@
 sg_status theory_recipe_check(const struct sg_cell *cell, struct sg_error *err) {
     const struct sg_node *resolved = &cell->resolved, *decays = sg_node_get(resolved, "optimizer.decay-at");
     const char *const optimizer = sg_node_string(resolved, "optimizer.kind", "sgd");
-    if (strcmp(sg_node_string(resolved, "task.kind", ""), "logreg") != 0)
-        return sg_fail(err, SG_ERR_ARGUMENT, "task.kind: the constants are known for logreg only");
+    const char *const kind = sg_node_string(resolved, "task.kind", "");
+    if (strcmp(kind, "logreg") != 0 && strcmp(kind, "cnn") != 0)
+        return sg_fail(err, SG_ERR_ARGUMENT, "task.kind: the constants are known for logreg, and measured for cnn");
     if (strncmp(sg_node_string(resolved, "task.oracle", ""), "lsvrg", strlen("lsvrg")) == 0)
         return sg_fail(err, SG_ERR_ARGUMENT, "task.oracle: the theorems are about noise that depends on x alone");
     if (strcmp(optimizer, "sgd") != 0)

@@ -56,6 +56,7 @@ struct sg_train_options {
     sg_status (*visit)(void *arg, const struct sg_task_ops *ops, sg_task *task, uint64_t step, uint64_t steps,
                        struct sg_error *err);
     void *visit_arg;
+    bool total_error;  /* the report has it even if the recipe does not record it */
     int (*stop)(void); /* called at each step; returns the number of a caught signal, or 0 */
     /* The time limit on the clock of sg_clock_s; 0 = none. The run stops before a step that would end, with its
      * checkpoint, after the limit, but not before its first step. */
@@ -76,6 +77,7 @@ struct sg_train_report {
     double setup_s;
     /* Entries of a worker. budget: of the whole run; NaN = there is no budget. sent: in all steps so far. */
     double budget, sent;
+    double total_error; /* the column of this name after the last step; NaN = not measured, or there is no residual */
 };
 
 /* Runs the cell; collective over comm. With SG_ERR_NONFINITE (the run diverged) and SG_ERR_INTERRUPTED (a signal or the

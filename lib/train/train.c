@@ -136,6 +136,7 @@ sg_status sg_train_run(struct sg_train_report *report, sg_comm *comm, const stru
     report->signal = t.stop == TRAIN_TIME_UP ? 0 : t.stop;
     report->budget = header ? sg_method_budget(t.method) : NAN;
     report->sent = t.totals.values;
+    report->total_error = header && t.series.wants[SG_COLUMN_TOTAL_ERROR] ? train_total_error(&t) : NAN;
     train_teardown(&t);
     return status;
 }

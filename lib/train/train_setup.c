@@ -22,6 +22,10 @@ sg_status train_find_task(struct train *t, struct sg_error *err) {
 
 sg_status train_open_task(struct train *t, struct sg_error *err) {
     const struct sg_node *cell = &t->options->cell->resolved;
+    uint32_t records = 0;
+    for (size_t i = 0; i < t->series.n_columns; i++)
+        if (t->series.column[i].from_task)
+            records |= UINT32_C(1) << t->series.column[i].index;
     const struct sg_task_base config = {.task = sg_node_get(cell, "task"),
                                         .workers = t->workers,
                                         .first = t->first,
@@ -32,6 +36,7 @@ sg_status train_open_task(struct train *t, struct sg_error *err) {
                                         .device = t->device.name,
                                         .kernels = t->kernels,
                                         .exec = t->exec,
+                                        .records = records,
                                         .progress = t->options->progress,
                                         .notice = t->lead ? t->options->notice : NULL};
     return sg_task_open(&t->task, t->task_ops, &config, err);
@@ -209,6 +214,7 @@ sg_status train_setup(struct train *t, struct sg_error *err) {
             return status;
     sg_comm_set_encoding(t->comm, t->encoding);
     announce_data(t);
+    t->series.wants[SG_COLUMN_TOTAL_ERROR] |= t->options->total_error;
     return SG_OK;
 }
 

@@ -378,3 +378,40 @@ stop_at_checkpoint() { # ARGUMENTS...: of a run to $OUT/cut
         grep -q "^$row" <(tr -s ' ' <<<"$output") || { echo "$row"; false; }
     done
 }
+
+@test "full-gradient-norm: as Python has it along gradient descent, whatever the threads; no other task has it" {
+    awk 'BEGIN { for (i = 0; i < 37; i++) { printf i % 3 ? "-1" : "+1"; for (j = 1; j < 6; j++) printf " %d:%g", j, sin(7 * i + j * j); print "" } }' >"$OUT/own.libsvm"
+    cat >"$OUT/r.yaml" <<END
+schema: 1
+name: descent
+task: {kind: logreg, dataset: $OUT/own.libsvm, l2: 0.25, oracle: full, solve-optimum: false}
+workers: 1
+steps: 30
+optimizer: {learning-rate: 0.5}
+record: {every: 3, series: [full-gradient-norm, loss]}
+methods:
+  - {name: SGD, compressor: none}
+END
+    sparsetrain -q "$OUT/r.yaml" --threads 1 --set workers=3 >"$OUT/one.ndjson"
+    sparsetrain -q "$OUT/r.yaml" --threads 2 --set workers=3 >"$OUT/two.ndjson"
+    cmp <(grep '"step"' "$OUT/one.ndjson") <(grep '"step"' "$OUT/two.ndjson")
+    sparsetrain -q "$OUT/r.yaml" | python3 -c '
+import json, math, sys
+rows = [line.split() for line in open(sys.argv[1])]
+rows = [(float(row[0]), [float(v.split(":")[1]) for v in row[1:]]) for row in rows]
+seen = {r["step"]: r["full_gradient_norm"] for r in map(json.loads, sys.stdin) if r["record"] == "step"}
+assert sorted(seen) == list(range(0, 31, 3))
+x = [0] * 5
+for t in range(31):
+    g = [0.25 * u for u in x]
+    for y, a in rows:
+        slope = -y / (1 + math.exp(y * sum(u * v for u, v in zip(a, x)))) / len(rows)
+        g = [u + slope * v for u, v in zip(g, a)]
+    square = sum(u * u for u in g)
+    assert t not in seen or abs(seen[t] / square - 1) < 1e-5, (t, seen[t], square) # a step rounds g to floats
+    x = [u - 0.5 * v for u, v in zip(x, g)]
+' "$OUT/own.libsvm"
+    run -2 --separate-stderr sparsetrain "$OUT/r.yaml" --dry-run \
+        --set 'task={kind: cnn, model: resnet8, dataset: cifar-10, stand-in: cifar-like}'
+    [[ $stderr == *"record.series: task 'cnn' cannot record 'full-gradient-norm'"* ]]
+}

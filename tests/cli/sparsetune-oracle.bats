@@ -144,9 +144,13 @@ END
     local set=(--set steps=300 --set 'optimizer.learning-rate=1/(200*row_max)' --set 'seeds=[1]')
     sparsetune -q "$SMOKE" --theory "${set[@]}" >theory.json
     jq -e '.tune.methods | map(.label) == ["SGD", "Top-k k=1", "Top-k k=4", "Hard-threshold"]' theory.json
-    jq -e '.tune.methods[] | .statements | length == 3 and all(.measured <= .bound and .measured > 0)' theory.json
-    jq -e '.tune.methods[-1].statements | map(.statement) == ["theorem 4", "theorem 5", "theorem 6"]' theory.json
+    jq -e '.tune.methods[] | .statements | length == 4 and all(.measured <= .bound and .measured > 0)' theory.json
+    jq -e '.tune.methods[-1].statements | map(.statement) == ["theorem 4", "theorem 5", "theorem 6", "theorem 1"]' theory.json
     jq -e '.tune.methods[1] | .delta == 0.025 and .nu_squared == null and .constants.T == 300' theory.json
+    jq -e '.tune.methods | all(.corollary_1.rate > 0) and .[0].mean_error == 0 and all(.[1:][]; .mean_error > 0)' theory.json
+    total=$(sparsetrain -q "$SMOKE" --method Hard-threshold --seed 1 "${set[@]}" --set 'record.series=[total-error]' --set 'claims=[]' \
+        --set 'plots=[]' | tail -n 3 | jq -s '.[0].total_error')
+    jq -e --argjson total "$total" '.tune.methods[-1].mean_error / ($total / 300) - 1 | fabs < 1e-12' theory.json
     run -0 sparsetune -q "$SMOKE" --theory "${set[@]}" --table
     [[ $output == *"# method "*"statement "*"measured"*"theorem 7"* ]]
 }
@@ -160,6 +164,34 @@ END
     says 1 "SG_CPU=mmx: this machine has no such kernels" -- env SG_CPU=mmx sparsetune -q "$SMOKE" --theory
 }
 
-@test "theory: logistic regression only" {
-    says 2 "the constants are known for logreg only" -- sparsetune -q "$ROOT/recipes/mini/fig3.yaml" --theory
+@test "theory: of a network the three results that need no convexity, L and f(x0) measured, whatever the threads" {
+    need_torch
+    cat >network.yaml <<'END'
+schema: 1
+name: network
+task: {kind: cnn, model: resnet8, width: 0.1, dataset: cifar-10, stand-in: cifar-like, train-images: 16, test-images: 4, augment: none}
+workers: 2
+batch: 4
+steps: 6
+optimizer: {learning-rate: 0.0005}
+record: {every: 3, evaluate: 0, series: [train-loss]}
+methods:
+  - {name: Top-k, compressor: topk, k: 1}
+  - {name: Whole, compressor: topk, k: 1, scope: model}
+  - {name: Hard-threshold, compressor: hard-threshold, lambda: 0.5}
+END
+    for threads in 1 2; do sparsetune -q network.yaml --theory --threads $threads | jq -S .tune >$threads.json; done
+    cmp 1.json 2.json
+    d=$(sparsetrain -q network.yaml --method Whole --json | jq .constants.d)
+    jq -e '.methods | map(.statements | map(.statement)) ==
+        [["theorem 7", "theorem 1"], ["theorem 7", "theorem 1"], ["theorem 6", "theorem 1"]]' 1.json
+    jq -e --argjson d "$d" '.methods | (1 / .[1].delta - $d | fabs) < 1e-6 and .[0].delta > 2 * .[1].delta and
+        (.[2].nu_squared / (0.25 * $d) - 1 | fabs) < 1e-9' 1.json
+    jq -e '.methods[] | all(.statements[]; .measured > 0 and .measured < .bound) and .mean_error > 0 and
+        (.constants | .mu == null and .L > 0 and .gap > 1.5 and .gap < 4)' 1.json
+}
+
+@test "theory: logistic regression and convolutional networks only" {
+    says 2 "the constants are known for logreg, and measured for cnn" -- sparsetune -q "$ROOT/recipes/mini/fig2b.yaml" --theory
+    says 2 "a constant learning rate" -- sparsetune -q "$ROOT/recipes/mini/fig3.yaml" --theory
 }

@@ -91,7 +91,7 @@ static sg_status spy_queue(sg_task *t, struct sg_error *e) {
 static sg_status spy_evaluate(sg_task *t, double *value, struct sg_error *e) {
     (void)e;
     for (size_t i = 0; i < t->n_waiting; i++)
-        memcpy(value + 4 * i, (double[4]){t->waiting[i][0], t->waiting[i][1]}, 4 * sizeof *value);
+        memcpy(value + 5 * i, (double[5]){t->waiting[i][0], t->waiting[i][1]}, 5 * sizeof *value);
     t->n_waiting = 0;
     return SG_OK;
 }
@@ -111,7 +111,7 @@ static sg_status spy_evaluate_shares(sg_task *t, double *share, struct sg_error 
 
 /* loss: x[0]; suboptimality: the sum of x[0] over the evaluations; relative_suboptimality: the workers in order. */
 static void spy_conclude(const sg_task *t, const double *share, double *value) {
-    memcpy(value, (double[4]){0, t->sum_of_x}, 4 * sizeof *value);
+    memcpy(value, (double[5]){0, t->sum_of_x}, 5 * sizeof *value);
     for (size_t w = 0; w < WORKERS; w++) {
         value[0] += share[2 * w];
         value[2] = 10 * value[2] + share[2 * w + 1];

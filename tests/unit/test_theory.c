@@ -33,6 +33,7 @@ static void test_bounds(void) {
         {SG_REMARK_6, 0.5, 64.89088972120376, 0.05},
         {SG_REMARK_8, 0.5, 5.217708256504212, 0.05},
         {SG_THEOREM_7, 0.5, 136.8656, 0.025253813613805267},
+        {SG_THEOREM_1, 0.0009, 68.2672, 0.1}, /* as theorem 6 with gamma^2 nu^2 */
     };
     double largest;
     for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
@@ -40,6 +41,11 @@ static void test_bounds(void) {
         ok(fabs(bound - want[i].bound) <= 1e-14 * bound && fabs(largest - want[i].largest) <= 1e-15, "%s: %.17g",
            sg_statement_name(want[i].what), bound);
     }
+    /* gamma = sqrt(2 * 4 * 17 / (2 * 26 * 100)), 4 * 17 / (100 gamma) + 2 * 2 * 26 gamma / 4, 2 * 4 * 9 gamma^2 */
+    const struct sg_theory_rate rate = sg_theory_rate(SG_THEOREM_6, &c, 9);
+    ok(fabs(rate.gamma - 0.161721508012528) <= 1e-15 && fabs(rate.rate - 8.409518416651455) <= 1e-13 &&
+           fabs(rate.compression - 1.8830769230769233) <= 1e-14 && fabs(rate.steps - 5.014110150204827) <= 1e-12,
+       "corollary 1: %.17g %.17g %.17g %.17g", rate.gamma, rate.rate, rate.compression, rate.steps);
     c.D = c.sigma_squared = 0;
     ok(fabs(sg_theory_bound(SG_THEOREM_5, &c, 9, &largest) - 1.3023504578604057) <= 1e-15,
        "remark 7: neither noise nor D");
@@ -96,11 +102,15 @@ static void test_run(void) {
         const struct sg_theory_constants *c = &t.method[i].constants;
         ok(c->T == 400 && c->n == 4 && fabs(c->R_0 - 40 * 0.25) < 1e-12 && c->gap > 0 && c->L > c->mu,
            "%s: steps, workers, |x0 - x*|^2 = d c^2", t.method[i].cell->label);
-        enum sg_statement what;
-        double measured, bound, largest;
-        for (size_t k = 0; sg_theory_statement(&t.method[i], k, &what, &measured, &bound, &largest); k++)
-            ok(measured > 0 && measured <= bound && !(c->gamma > largest), "%s: %s, %.3g <= %.3g",
-               t.method[i].cell->label, sg_statement_name(what), measured, bound);
+        struct sg_theory_row r, before = {0};
+        for (size_t k = 0; sg_theory_statement(&r, &t.method[i], k); k++) {
+            ok(r.measured > 0 && r.measured <= r.bound && !(c->gamma > r.largest_gamma), "%s: %s, %.3g <= %.3g",
+               t.method[i].cell->label, sg_statement_name(r.what), r.measured, r.bound);
+            if (r.what == SG_THEOREM_1)
+                ok(r.bound < before.bound && (r.term[SG_TERM_COMPRESSION] > 0) == (i > 0),
+                   "%s: the error that there was is less than the one that is allowed", t.method[i].cell->label);
+            before = r;
+        }
     }
     cJSON *json = sg_theory_json(&t);
     ok(sg_json_number(cJSON_GetArrayItem(sg_json_get(json, "methods"), 1), "constants.R_0", 0) ==
