@@ -456,7 +456,7 @@ mini-table1-senet: ## the same for SENet-18 with a tenth of the channels, an hou
 mini-table1-googlenet: ## and for GoogLeNet, on half of the images, two hours
 federated: ## client sampling: 20, 10 and 4 of 20 workers take part in a step, madelon, seconds
 linear-speedup: ## steps to a target with 1 to 64 workers on madelon, three minutes
-speedup-rate: ## the rate of the mean squared gradient norm in workers and steps on madelon, two minutes
+speedup-rate: ## the rate of the mean squared gradient norm in workers and steps on madelon, five minutes
 mini-linear-speedup: ## the same for ResNet-8 with 2 to 32 workers, half an hour
 dryden: ## does a fixed threshold degenerate as feedback builds up? madelon, seconds
 adaptive-methods: ## Adam with compression in both directions, as the paper's reference 65 has it: madelon, seconds
