@@ -465,7 +465,7 @@ variance-reduction: ## the outlook of the conclusion: LSVRG under Top-k and hard
 when-to-communicate: ## local SGD on madelon: fixed intervals, and thresholds on how far the workers came, a minute
 blockwise-momentum: ## dist-EF-SGDM on madelon: signs both ways with momentum, a minute
 dynamic-quantization: ## levels that change as training goes on (DQ-SGD, AdaQS) against fixed QSGD, madelon, half a minute
-mini-feedback-approaches: ## the 13 forms of error feedback with Top-k and hard-threshold, ResNet-8, two hours
+mini-feedback-approaches: ## 13 forms of error feedback with Top-k and hard-threshold, ResNet-8, two hours
 mini-entire-model: ## the same for entire-model
 mini-no-error-feedback: ## and for no-error-feedback
 mini-compressors: ## beyond the paper: 59 methods at equal bytes, ResNet-8, four hours on two cores, resumable
