@@ -456,7 +456,7 @@ mini-table1-senet: ## the same for SENet-18 with a tenth of the channels, an hou
 mini-table1-googlenet: ## and for GoogLeNet, on half of the images, two hours
 federated: ## client sampling: 20, 10 and 4 of 20 workers take part in a step, madelon, seconds
 linear-speedup: ## steps to a target with 1 to 64 workers on madelon, three minutes
-speedup-rate: ## the rate of the mean squared gradient norm in workers and steps on madelon, two minutes
+speedup-rate: ## the rate of the mean squared gradient norm in workers and steps on madelon, five minutes
 mini-linear-speedup: ## the same for ResNet-8 with 2 to 32 workers, half an hour
 dryden: ## does a fixed threshold degenerate as feedback builds up? madelon, seconds
 adaptive-methods: ## Adam with compression in both directions, as the paper's reference 65 has it: madelon, seconds
@@ -465,7 +465,7 @@ variance-reduction: ## the outlook of the conclusion: LSVRG under Top-k and hard
 when-to-communicate: ## local SGD on madelon: fixed intervals, and thresholds on how far the workers came, a minute
 blockwise-momentum: ## dist-EF-SGDM on madelon: signs both ways with momentum, a minute
 dynamic-quantization: ## levels that change as training goes on (DQ-SGD, AdaQS) against fixed QSGD, madelon, half a minute
-mini-feedback-approaches: ## the 13 forms of error feedback with Top-k and hard-threshold, ResNet-8, two hours
+mini-feedback-approaches: ## 13 forms of error feedback with Top-k and hard-threshold, ResNet-8, two hours
 mini-entire-model: ## the same for entire-model
 mini-no-error-feedback: ## and for no-error-feedback
 mini-compressors: ## beyond the paper: 59 methods at equal bytes, ResNet-8, four hours on two cores, resumable

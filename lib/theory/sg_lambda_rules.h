@@ -25,12 +25,13 @@
 #include "sg_theory.h"
 
 double sg_rule_simple(double k);
+/* gradient: mean |g_i|^2. */
+double sg_rule_noise(double k, double gradient);
 /* *error <- the standard error of the result, by the delta method, with the errors of the constants taken as
  * independent; error may be NULL. At lambda = 0 the delta method gives none; then *error is how far one standard error
  * of the expression under the root moves lambda. Errors of zeta^2 and sigma^2 count even if these are held at 0. The
  * error of M does not count if zeta^2 is 0, because M is multiplied by it. *error is NaN if an error that counts is
  * NaN. */
-double sg_rule_noise(double k, double gradient);
 double sg_rule_estimated(double k, double d, const struct sg_noise_constants *constants, double *error);
 
 /* The first Top-k of the recipe that sends k elements, and the thresholds that may replace it. */

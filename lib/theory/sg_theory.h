@@ -99,7 +99,8 @@ struct sg_theory_options {
 
 /* Runs all cells in this process. SG_ERR_ARGUMENT: the task is neither logreg nor cnn or has no optimum, the optimizer
  * is not SGD with a constant learning rate, or all methods are left out. A method is left out if the error of its
- * compressor has no bound, if it has no error feedback or a decayed one, or if its messages round. */
+ * compressor has no bound or compresses the mean once more, if it has no error feedback or a decayed one, or if its
+ * messages round. */
 SG_CHECKED sg_status sg_theory_run(struct sg_theory *out, const struct sg_cell *cells, size_t count,
                                    const struct sg_theory_options *options, struct sg_error *err);
 /* {"methods":[{"label","nu_squared" or "delta","mean_error","constants":{…},"statements":[{"statement","measured",

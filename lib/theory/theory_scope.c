@@ -31,6 +31,8 @@ const char *theory_method_misfit(const struct sg_cell *cell) {
     const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(cell->method, "compressor", ""));
     if (!ops->bound)
         return "no bound on what its compressor loses is known";
+    if (ops->rounds && ops->rounds->again)
+        return "its compressor compresses the mean once more, with a residual that Algorithm 1 does not have";
     if (sg_node_get(cell->method, "controller"))
         return "controller: what a knob that changes loses is not bounded beforehand";
     if (sg_node_get(cell->method, "values"))

@@ -165,6 +165,8 @@ static void test_setting(void) {
         {"methods.Top-k.controller={kind: accordion, high: 5}", 2, "controller: "},
         {"methods.Top-k.error-feedback=ef21", 2, "error-feedback.form"},
         {"methods.Top-k={name: Q, compressor: qsgd, levels: 1}", 2, "more is lost than there was"},
+        {"methods.Top-k.compressor=topk-twice", 2, "the mean once more"},
+        {"methods.Top-k.compressor=stc", 2, "the mean once more"},
     };
     struct sg_theory t = {0};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
