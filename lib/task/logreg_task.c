@@ -8,8 +8,8 @@
  * "Linearly Converging Error Compensated SGD", NeurIPS 2020, arXiv 2010.12292. The order of a step and one coin for
  * each worker are as in the code that its authors released: the gradient first, then the reference point may move to
  * the x of that gradient. `lsvrg-shifted` subtracts grad f_i(x*), as their EC-GD* does; we know the name EC-LSVRGstar
- * from memory, and that code lacks it. EC-LSVRG-DIANA learns the shifts by a second, unbiased message, and is not here.
- * */
+ * from memory, and that code lacks it. EC-LSVRG-DIANA, which is not here, learns the shifts by a second, unbiased
+ * message. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
