@@ -85,7 +85,8 @@ sg_status sg_comm_put(sg_comm *c, size_t worker, const struct sg_message *messag
 void sg_comm_skip(sg_comm *c, size_t worker) {
     SG_ASSERT(worker >= c->first && worker < c->first + c->count && c->put[worker - c->first].code == NULL);
     c->note[worker].kind = COMM_SKIPPED;
-    c->added += c->exec.device != NULL;
+    if (c->exec.device) /* on a CPU threads of several workers are here */
+        c->added++;
 }
 
 /* ---- the end ---- */

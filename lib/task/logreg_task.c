@@ -8,8 +8,8 @@
  * "Linearly Converging Error Compensated SGD", NeurIPS 2020, arXiv 2010.12292. The order of a step and one coin for
  * each worker are as in the code that its authors released: the gradient first, then the reference point may move to
  * the x of that gradient. `lsvrg-shifted` subtracts grad f_i(x*), as their EC-GD* does; we know the name EC-LSVRGstar
- * from memory, and that code lacks it. EC-LSVRG-DIANA learns the shifts by a second, unbiased message, and is not here.
- * */
+ * from memory, and that code lacks it. EC-LSVRG-DIANA, which is not here, learns the shifts by a second, unbiased
+ * message. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,15 +174,20 @@ static sg_status deal_rows(struct sg_task *t, struct sg_error *err) {
     return status;
 }
 
+/* The scratch of the calling thread. */
+static double *own_scratch(const struct sg_task *t) {
+    return t->scratch + (size_t)omp_get_thread_num() * t->scratch_each;
+}
+
 /* w_i of a local worker. grad f_i(w_i) follows it. */
 static double *anchor_of(const struct sg_task *t, size_t worker) {
     return t->anchor + (worker - t->base.first) * 2 * t->data.d;
 }
 
-/* Moves w_i of a local worker to x, d doubles at any address. scratch [scratch_each]. */
-static void move_anchor(struct sg_task *t, size_t worker, const void *x, double *scratch) {
+/* Moves w_i of a local worker to x, d doubles at any address. Threads may move those of distinct workers. */
+static void move_anchor(struct sg_task *t, size_t worker, const void *x) {
     const size_t d = t->data.d, begin = shard_begin(t, worker), end = shard_begin(t, worker + 1);
-    double *w = anchor_of(t, worker), *gradient = w + d;
+    double *w = anchor_of(t, worker), *gradient = w + d, *scratch = own_scratch(t);
     memcpy(w, x, d * sizeof *w);
     for (size_t i = begin; i < end; i++)
         t->slope[t->row[i]] = sg_logreg_slope(&t->data, t->row[i], w);
@@ -198,7 +203,7 @@ static void logreg_start(struct sg_task *t, void *x) {
     for (size_t j = 0; j < t->data.d; j++)
         ((double *)x)[j] = t->solved && !isnan(t->start_offset) ? t->best.x[j] + t->start_offset : 0;
     for (size_t w = 0; t->lsvrg && w < t->base.count; w++)
-        move_anchor(t, t->base.first + w, x, t->scratch);
+        move_anchor(t, t->base.first + w, x);
 }
 
 static void logreg_close(struct sg_task *t) {
@@ -269,13 +274,12 @@ static sg_status logreg_gradient(struct sg_task *t, size_t worker, uint64_t step
         rows = drawn;
         size = t->base.batch;
     }
-    double *scratch = t->scratch + (size_t)omp_get_thread_num() * t->scratch_each;
     const double *w = t->lsvrg ? anchor_of(t, worker) : NULL;
     const struct sg_logreg_origin origin = {w ? w : t->best.x, t->slope, w ? w + t->data.d : NULL};
-    sg_logreg_shifted_gradient(g, &t->data, rows, size, t->base.x, t->l2, t->slope ? &origin : NULL, scratch);
+    sg_logreg_shifted_gradient(g, &t->data, rows, size, t->base.x, t->l2, t->slope ? &origin : NULL, own_scratch(t));
     sg_rng coin = sg_rng_open(t->base.seed, SG_RNG_REFRESH, (uint32_t)worker, step);
     if (t->lsvrg && sg_rng_uniform(&coin) < t->refresh)
-        move_anchor(t, worker, t->base.x, scratch);
+        move_anchor(t, worker, t->base.x);
     return SG_OK;
 }
 
@@ -331,7 +335,7 @@ static void gradient_norms(struct sg_task *t, double *out) {
     const size_t d = t->data.d;
 #pragma omp parallel for schedule(dynamic) num_threads(t->base.threads)
     for (size_t i = 0; i < t->n_waiting; i++) {
-        double *g = t->scratch + (size_t)omp_get_thread_num() * t->scratch_each, sum = 0;
+        double *g = own_scratch(t), sum = 0;
         sg_logreg_gradient(g, &t->data, NULL, t->data.m, t->waiting + i * d, t->l2, g + (d + 7) / 8 * 8);
         for (size_t j = 0; j < d; j++)
             sum += g[j] * g[j];
@@ -368,7 +372,7 @@ static void logreg_state_save(const struct sg_task *t, size_t worker, void *out)
 }
 
 static void logreg_state_load(struct sg_task *t, size_t worker, const void *in) {
-    move_anchor(t, worker, in, t->scratch);
+    move_anchor(t, worker, in);
 }
 
 extern const struct sg_task_ops sg_logreg_ops;

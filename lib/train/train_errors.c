@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sg_threads.h"
 #include "train_state.h"
 
 struct errors {
@@ -20,11 +19,6 @@ struct errors {
     char *state;                /* [workers of this rank] of the task, while gradients are computed at the shifted x */
     size_t state_bytes;         /* of each */
 };
-
-/* The factor from gradients to the residual. */
-static double scale(const struct train *t) {
-    return t->config.feedback.rule->in_updates ? t->gamma : 1;
-}
 
 static bool has_residual(const struct train *t) {
     return t->worker[0].residual != NULL;
@@ -226,7 +220,7 @@ static sg_status measure_lag(struct train *t, double *lag, struct sg_error *err)
         along += (double)e->before[j] * (double)e->sum[j];
         square += (double)e->sum[j] * (double)e->sum[j];
     }
-    *lag = square > 0 ? along / square / scale(t) : 0;
+    *lag = square > 0 ? along / square / sg_method_unit(t->method) : 0;
     return SG_OK;
 }
 
@@ -251,14 +245,15 @@ static sg_status measure_curvature(struct train *t, double *curvature, struct sg
 sg_status train_errors_record(struct train *t, const struct sg_outcome *outcome, double value[SG_COLUMNS],
                               struct sg_error *err) {
     struct errors *e = t->errors;
-    const double n = (double)t->workers, present = (double)t->present, *norm = &value[SG_COLUMN_ERROR_MEAN_NORM];
+    const double n = (double)t->workers, present = (double)t->present, unit = sg_method_unit(t->method),
+                 *norm = &value[SG_COLUMN_ERROR_MEAN_NORM];
     sg_status status = SG_OK;
     double gradient = 0;
     if (!e)
         return SG_OK;
     for (size_t w = 0; w < t->workers; w++)
         gradient += outcome->note[w][NOTE_GRADIENT_NORM] / present;
-    e->gradients += scale(t) * scale(t) * gradient;
+    e->gradients += unit * unit * gradient;
     value[SG_COLUMN_GRADIENT_NORM] = gradient;
     value[SG_COLUMN_ERROR_RELATIVE] = e->gradients > 0 ? train_total_error(t) / e->gradients : NAN;
     if (!train_records(t, t->step))

@@ -69,7 +69,8 @@ static bool records(const struct train *t, enum sg_column column) {
 static void measure_residual(struct train *t, size_t w) {
     struct worker *worker = &t->worker[w];
     const float *e = worker->residual;
-    const bool squares = t->series.wants[SG_COLUMN_TOTAL_ERROR] || records(t, SG_COLUMN_ERROR_NORM) ||
+    const bool squares = t->series.wants[SG_COLUMN_TOTAL_ERROR] || t->series.wants[SG_COLUMN_ERROR_RELATIVE] ||
+                         records(t, SG_COLUMN_ERROR_NORM) || records(t, SG_COLUMN_ERROR_COMMON) ||
                          records(t, SG_COLUMN_COMPRESSION_ERROR);
     double *note = worker->note;
     note[NOTE_ERROR_NORM] = 0;

@@ -48,7 +48,8 @@ setup() {
 
 @test "reference points of lsvrg: the same bytes for threads and R = 1, 2, 3, and after a kill" {
     cd "$OUT" || exit 1
-    run=("$ROOT/recipes/smoke.yaml" --set workers=7 --set batch=300 --set steps=2000 --set epochs=null --set task.refresh=0.02)
+    run=("$ROOT/recipes/smoke.yaml" --set workers=7 --set batch=300 --set steps=2000 --set epochs=null --set task.refresh=0.02
+        --set "record={every: 1, series: [suboptimality, error-norm, error-curvature, bits, density]}")
     for method in SGD "Top-k k=4"; do
         for oracle in lsvrg lsvrg-shifted; do
             same_for_threads_and_ranks one "2 3" "${run[@]}" --method "$method" --set task.oracle=$oracle

@@ -92,6 +92,29 @@ static void test_virtual_iterate(const struct sg_compressor_ops *ops, const char
     recipe_text = text;
 }
 
+/* No column of these depends on which others are recorded, nor on how often. */
+static void test_alone(const char *form) {
+    struct sg_run all;
+    in_valley();
+    all = whole("Top-k", SET(form, COLUMNS));
+    for (size_t c = 2; c < all.n_series; c++) { /* behind step and epoch */
+        char set[64];
+        size_t wrong = 0;
+        snprintf(set, sizeof set, "record.series=[%s]", all.series[c].name);
+        for (char *at = set; (at = strchr(at, '_')) != NULL;) /* recipes say error-norm */
+            *at = '-';
+        in_valley();
+        struct sg_run alone = whole("Top-k", SET(form, set, "record.every=8"));
+        const double *want = all.series[c].value, *got = alone.series[2].value;
+        for (size_t k = 0; k < alone.n_points; k++)
+            wrong += got[k] != want[8 * k] && !(isnan(got[k]) && isnan(want[8 * k]));
+        ok(wrong == 0 && alone.n_points == STEPS / 8 + 1, "%s, %s: the same values by itself", form,
+           all.series[c].name);
+        sg_run_free(&alone);
+    }
+    sg_run_free(&all);
+}
+
 int main(void) {
     static const struct {
         const char *form;
@@ -108,5 +131,7 @@ int main(void) {
                 *unbiased = '\0';
             test_virtual_iterate(ops, param, rule[r].form, rule[r].unit);
         }
+    for (size_t r = 0; r < sizeof rule / sizeof *rule; r++)
+        test_alone(rule[r].form);
     return tap_done();
 }
