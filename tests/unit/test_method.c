@@ -132,6 +132,21 @@ static void test_schedules(void) {
     ok(!m && strstr(err.msg, "above 0"), "%s", err.msg);
 }
 
+/* After so many epochs a knob that doubles is more than any integer. Then everything is sent. */
+static void test_long_doubling(void) {
+    static const double share[][2] = {{3, NAN}, {NAN, 0.01}};
+    for (int i = 0; i < 2; i++) {
+        static float g[WORKERS][D], e[WORKERS][D], sum[D];
+        float *to_sum = sum;
+        struct sg_message message[WORKERS];
+        sg_method *m = opened("topk", share[i], "doubling", (const double[]){NAN, 1});
+        struct sg_play play = {.part = &m, .parts = 1, .d = D, .g = *g, .e = *e, .sum = &to_sum, .message = message};
+        ok(m && sg_method_play(&play, 100 * PER_EPOCH, 1, &err) == SG_OK && play.entries == WORKERS * D,
+           "a %s that doubled 100 times", i ? "density" : "k");
+        sg_method_close(m);
+    }
+}
+
 /* The knob of layer 0 at the step of f, after which the controller learns square. */
 static double knob_of(const struct sg_controller_ops *ops, const double *param, double *state, const struct sg_facts *f,
                       double own, double square) {
@@ -331,6 +346,7 @@ static void test_resume(const char *what, const char *compressor, const double *
 int main(void) {
     test_accordion();
     test_schedules();
+    test_long_doubling();
     test_dqsgd();
     test_adaqs();
     test_noise();
