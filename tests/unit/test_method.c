@@ -132,7 +132,7 @@ static void test_schedules(void) {
     ok(!m && strstr(err.msg, "above 0"), "%s", err.msg);
 }
 
-/* After so many epochs a knob that doubles is more than any integer. Then everything is sent. */
+/* After so many epochs a knob that doubles is more than any integer, and acts as the largest that there is. */
 static void test_long_doubling(void) {
     static const double share[][2] = {{3, NAN}, {NAN, 0.01}};
     for (int i = 0; i < 2; i++) {
@@ -145,6 +145,12 @@ static void test_long_doubling(void) {
            "a %s that doubled 100 times", i ? "density" : "k");
         sg_method_close(m);
     }
+    sg_method *m = opened("qsgd", (const double[]){3, 64, 0}, "doubling", (const double[]){NAN, 1});
+    if (m)
+        sg_method_begin(m, 100 * PER_EPOCH, 1, NULL);
+    ok(m && fabs(sg_method_allowed(m, 0, 1) / (64 / (32767.0 * 32767)) - 1) < 1e-6,
+       "levels that doubled 100 times: the class is that of the most levels");
+    sg_method_close(m);
 }
 
 /* The knob of layer 0 at the step of f, after which the controller learns square. */
