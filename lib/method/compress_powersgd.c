@@ -33,8 +33,7 @@ static struct matrix matrix_at(const struct sg_shared *s, size_t l) {
     const size_t begin = s->layout.offset[l], n = s->layout.offset[l + 1] - begin;
     const size_t rows = s->layout.rows != NULL && n > 0 ? s->layout.rows[l] : 1, columns = n / rows;
     const double knob = floor(s->knob[l]), least = s->param[LEAST];
-    size_t rank = knob < 1 ? 1 : (size_t)knob;
-    rank = rank < rows ? rank : rows;
+    size_t rank = knob < 1 ? 1 : knob < (double)rows ? (size_t)knob : rows;
     rank = rank < columns ? rank : columns;
     const bool worth = rows > 1 && columns > 1 && least * (double)(rank * (rows + columns)) < (double)n;
     return (struct matrix){.begin = begin,

@@ -1,5 +1,6 @@
 /* compress_topk_reuse.c: Top-k with a threshold that is computed only every `refresh` steps. At such a step a layer
- * sends its k largest magnitudes; at the other steps all magnitudes that reach the smallest of these.
+ * sends its k largest magnitudes; at the other steps all magnitudes that reach the smallest of these. A worker that
+ * sends nothing at such a step computes it for its next message.
  *
  * Dynamic communication thresholding (DCT) keeps it for 1000 iterations, Ok-Topk's local selection for 32. In the
  * update form of error feedback the threshold follows the learning rate, as lambda gamma does. It is a selector and not
@@ -11,26 +12,36 @@
 
 enum { REFRESH = SG_SHARE_PARAMS, PARAMS };
 
-/* A worker keeps the scale of p at its last refresh, 0 before the first, and then the thresholds of that step. */
+/* A worker keeps the scale of p at its last refresh, 0 before the first, that step's number divided by `refresh` and
+ * rounded down, and then the thresholds of that step. */
+enum { SCALE, PERIOD, THRESHOLDS };
+
 static size_t worker_doubles(const struct sg_layout *layout) {
-    return 1 + layout->n_layers;
+    return THRESHOLDS + layout->n_layers;
+}
+
+/* The second message of a step, whose number is larger by 2^40 (method_step.c), is of the step's period. */
+static double period(const struct sg_worker *w) {
+    const uint64_t step = w->shared->step % ((uint64_t)1 << 40);
+    return (double)(step / (uint64_t)w->shared->param[REFRESH]);
 }
 
 static int refresh(struct sg_worker *w, struct sg_select *s) {
     struct sg_topk *t = w->scratch;
     const int status = sg_topk_select(w, s, sg_share_knob(w->shared->param) == SG_SHARE_DENSITY);
-    w->state[0] = w->unit;
+    w->state[SCALE] = w->unit;
+    w->state[PERIOD] = period(w);
     for (size_t l = 0; l < s->n_layers && status == SG_KERNEL_OK; l++)
-        w->state[1 + l] = (double)fmaxf(t->guess[l], FLT_TRUE_MIN); /* zeros are not worth sending */
+        w->state[THRESHOLDS + l] = (double)fmaxf(t->guess[l], FLT_TRUE_MIN); /* zeros are not worth sending */
     return status;
 }
 
 static int select_reuse(struct sg_worker *w, struct sg_select *s) {
     struct sg_topk *t = w->scratch;
-    if (w->state[0] == 0 || fmod((double)w->shared->step, w->shared->param[REFRESH]) == 0)
+    if (w->state[SCALE] == 0 || w->state[PERIOD] != period(w))
         return refresh(w, s);
     for (size_t l = 0; l < s->n_layers; l++)
-        t->guess[l] = fmaxf((float)(w->state[1 + l] * (w->unit / w->state[0])), FLT_TRUE_MIN);
+        t->guess[l] = fmaxf((float)(w->state[THRESHOLDS + l] * (w->unit / w->state[SCALE])), FLT_TRUE_MIN);
     return w->shared->kernels->select_threshold(s, t->guess);
 }
 

@@ -39,7 +39,10 @@ double sg_method_allowed(const sg_method *m, size_t layer, double square) {
     memcpy(param, m->param, sizeof param);
     if (m->controller != NULL && ops->knob != NULL) {
         const size_t knob = ops->knob(m->param);
-        param[knob] = ops->params[knob].integer ? floor(m->settings.knob[layer]) : m->settings.knob[layer];
+        const struct sg_parameter *of = &ops->params[knob];
+        const bool ends = !(ops->traits & SG_TRAIT_ABSOLUTE); /* above its range a share or a count is its maximum */
+        const double value = ends ? fmin(of->max, m->settings.knob[layer]) : m->settings.knob[layer];
+        param[knob] = of->integer ? floor(value) : value;
     }
     const double bound = ops->bound(param, n), unit = m->facts.unit;
     return ops->traits & SG_TRAIT_ABSOLUTE ? bound * unit * unit : (1 - bound) * square;

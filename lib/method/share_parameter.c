@@ -20,10 +20,8 @@ size_t sg_share_knob(const double *param) {
 }
 
 size_t sg_share_of(double value, bool is_density, size_t n) {
-    size_t share = is_density ? (size_t)floor(value * (double)n) : (size_t)value;
-    if (share < 1)
-        share = 1;
-    return share < n ? share : n;
+    const double share = fmax(1, is_density ? floor(value * (double)n) : value);
+    return share < (double)n ? (size_t)share : n; /* a knob that doubles leaves the range of size_t */
 }
 
 size_t sg_share_in(const struct sg_shared *s, size_t l, size_t n) {

@@ -14,9 +14,10 @@ enum { D = 600, WORKERS = 3, STEPS = 60, PER_EPOCH = 5 };
 static const size_t offset[] = {0, 100, 400, D};
 static struct sg_error err;
 
-static sg_method *opened(const char *compressor, const double *param, const char *controller,
-                         const double *controller_param) {
+static sg_method *opened_by(struct sg_feedback rule, const char *compressor, const double *param,
+                            const char *controller, const double *controller_param) {
     return open_method((struct sg_method_config){.compressor = sg_compressor_find(compressor),
+                                                 .feedback = rule,
                                                  .param = param,
                                                  .controller = controller ? sg_controller_find(controller) : NULL,
                                                  .controller_param = controller_param,
@@ -26,6 +27,11 @@ static sg_method *opened(const char *compressor, const double *param, const char
                                                  .steps_per_epoch = PER_EPOCH,
                                                  .steps = STEPS},
                        &err);
+}
+
+static sg_method *opened(const char *compressor, const double *param, const char *controller,
+                         const double *controller_param) {
+    return opened_by((struct sg_feedback){0}, compressor, param, controller, controller_param);
 }
 
 /* A layer's gradients change their size at steps of its own; the learning rate falls at step 40. */
@@ -130,6 +136,42 @@ static void test_schedules(void) {
     sg_method_close(m);
     m = opened("topk", k2, "warm-up", (const double[]){0, 3});
     ok(!m && strstr(err.msg, "above 0"), "%s", err.msg);
+}
+
+/* After so many epochs a knob that doubles is more than any integer, and acts as the largest that there is. */
+static void test_long_doubling(void) {
+    static const double share[][2] = {{3, NAN}, {NAN, 0.01}};
+    for (int i = 0; i < 2; i++) {
+        static float g[WORKERS][D], e[WORKERS][D], sum[D];
+        float *to_sum = sum;
+        struct sg_message message[WORKERS];
+        sg_method *m = opened("topk", share[i], "doubling", (const double[]){NAN, 1});
+        struct sg_play play = {.part = &m, .parts = 1, .d = D, .g = *g, .e = *e, .sum = &to_sum, .message = message};
+        ok(m && sg_method_play(&play, 100 * PER_EPOCH, 1, &err) == SG_OK && play.entries == WORKERS * D,
+           "a %s that doubled 100 times", i ? "density" : "k");
+        sg_method_close(m);
+    }
+    sg_method *m = opened("qsgd", (const double[]){3, 64, 0}, "doubling", (const double[]){NAN, 1});
+    if (m)
+        sg_method_begin(m, 100 * PER_EPOCH, 1, NULL);
+    ok(m && fabs(sg_method_allowed(m, 0, 1) / (64 / (32767.0 * 32767)) - 1) < 1e-6,
+       "levels that doubled 100 times: the class is that of the most levels");
+    sg_method_close(m);
+}
+
+/* Steps at which nothing is sent, as all those that `refresh` divides, leave no threshold old: every message is the
+ * first one after such a step, and has the k largest. */
+static void test_refresh_between_messages(void) {
+    static float e[WORKERS][D], sum[D];
+    const double param[] = {5, NAN, 4};
+    const struct sg_feedback rule = {sg_feedback_find("local-steps"), 1, {4}};
+    double entries[STEPS];
+    sg_method *m = opened_by(rule, "topk-reuse", param, NULL, NULL);
+    bool fine = run(m, e, 0, STEPS, sum, entries);
+    for (size_t t = 0; t < STEPS; t++)
+        fine &= entries[t] == (t % 4 == 3 ? 15 : 0);
+    ok(fine, "topk-reuse takes the k largest of a step after the one at which nothing was sent");
+    sg_method_close(m);
 }
 
 /* The knob of layer 0 at the step of f, after which the controller learns square. */
@@ -331,6 +373,8 @@ static void test_resume(const char *what, const char *compressor, const double *
 int main(void) {
     test_accordion();
     test_schedules();
+    test_long_doubling();
+    test_refresh_between_messages();
     test_dqsgd();
     test_adaqs();
     test_noise();
