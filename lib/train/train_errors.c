@@ -258,8 +258,10 @@ sg_status train_errors_record(struct train *t, const struct sg_outcome *outcome,
     value[SG_COLUMN_ERROR_RELATIVE] = e->gradients > 0 ? train_total_error(t) / e->gradients : NAN;
     if (!train_records(t, t->step))
         return SG_OK;
-    if (!has_residual(t) && t->config.feedback.rule->keeps) /* it is always zero */
-        value[SG_COLUMN_ERROR_LAG] = value[SG_COLUMN_ERROR_CURVATURE] = 0;
+    if (!has_residual(t) && t->config.feedback.rule->keeps) { /* it is always zero */
+        value[SG_COLUMN_ERROR_LAG] = 0;
+        value[SG_COLUMN_ERROR_CURVATURE] = sg_method_is_local(t->method) ? (double)NAN : 0;
+    }
     if (e->means)
         status = measure_mean(t, &value[SG_COLUMN_ERROR_MEAN_NORM], err);
     value[SG_COLUMN_ERROR_COMMON] = n > 1 ? (n * *norm - value[SG_COLUMN_ERROR_NORM]) / (n - 1) : NAN;
