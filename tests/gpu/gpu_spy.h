@@ -94,8 +94,10 @@ static sg_status spy_queue(sg_task *t, struct sg_error *e) {
 
 static sg_status spy_evaluate(sg_task *t, double *value, struct sg_error *e) {
     (void)e;
+    const size_t n = sg_task_kind_find("logreg")->n_metrics;
+    memset(value, 0, n * t->n_waiting * sizeof *value);
     for (size_t i = 0; i < t->n_waiting; i++)
-        memcpy(value + 4 * i, (double[4]){t->waiting[i]}, 4 * sizeof *value);
+        value[n * i] = t->waiting[i];
     t->n_waiting = 0;
     return SG_OK;
 }

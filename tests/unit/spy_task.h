@@ -90,8 +90,10 @@ static sg_status spy_queue(sg_task *t, struct sg_error *e) {
 /* loss: how often worker 0 drew, that is the step; suboptimality: x[0]. */
 static sg_status spy_evaluate(sg_task *t, double *value, struct sg_error *e) {
     (void)e;
+    const size_t n = sg_task_kind_find("logreg")->n_metrics;
+    memset(value, 0, n * t->n_waiting * sizeof *value);
     for (size_t i = 0; i < t->n_waiting; i++)
-        memcpy(value + 5 * i, (double[5]){t->waiting[i][0], t->waiting[i][1]}, 5 * sizeof *value);
+        memcpy(value + n * i, t->waiting[i], sizeof t->waiting[i]);
     t->n_waiting = 0;
     return SG_OK;
 }
@@ -111,7 +113,8 @@ static sg_status spy_evaluate_shares(sg_task *t, double *share, struct sg_error 
 
 /* loss: x[0]; suboptimality: the sum of x[0] over the evaluations; relative_suboptimality: the workers in order. */
 static void spy_conclude(const sg_task *t, const double *share, double *value) {
-    memcpy(value, (double[5]){0, t->sum_of_x}, 5 * sizeof *value);
+    memset(value, 0, sg_task_kind_find("logreg")->n_metrics * sizeof *value);
+    value[1] = t->sum_of_x;
     for (size_t w = 0; w < WORKERS; w++) {
         value[0] += share[2 * w];
         value[2] = 10 * value[2] + share[2 * w + 1];
