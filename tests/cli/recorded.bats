@@ -187,7 +187,7 @@ PY
     sed -i 's/^methods:/network: {link: 10gbe-tcp, workers: 16}\nmethods:/' replay.yaml
     sparsebench -q replay.yaml --table | grep -q 'modelled network: 16 workers, 10gbe-tcp'
     run ! --separate-stderr sparsetune -q replay.yaml --theory
-    [[ $stderr == *"logreg only"* ]]
+    [[ $stderr == *"known for logreg, and measured for cnn"* ]]
     # Kernel and coding times.
     cat >kernels.yaml <<YAML
 schema: 1
