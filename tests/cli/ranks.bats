@@ -85,20 +85,15 @@ setup() {
 }
 
 @test "a budget: same bytes for R = 1, 2, 3, after an interruption too, and met within 2 %" {
-    args=(-q recipes/smoke.yaml --set workers=7 --set epochs=200 --set 'record={every: 1, series: [average-density, lambda]}'
+    args=(-q "$ROOT/recipes/smoke.yaml" --set workers=7 --set epochs=200 --set 'record={every: 1, series: [average-density, lambda]}'
         --set "methods=[{name: B, compressor: hard-threshold, budget: 0.05}]" --force)
     sparsetrain "${args[@]}" -o "$OUT/one"
     for ranks in 2 3; do
         $MPI -n $ranks "$BIN/sparsetrain" "${args[@]}" -o "$OUT/many" 3>&-
         same_series "$OUT/one" "$OUT/many" || { echo "differs for $ranks ranks"; false; }
     done
-    sparsetrain "${args[@]}" --checkpoint-every 100 -o "$OUT/cut" &
-    pid=$!
-    patiently [ -e "$OUT/cut.ckpt" ]
-    kill -9 $pid 2>/dev/null || true
-    wait $pid 2>/dev/null || true
-    sparsetrain "${args[@]}" --resume -o "$OUT/cut"
-    same_series "$OUT/one" "$OUT/cut"
+    cd "$OUT" || exit 1
+    same_after_kill 100 "${args[@]}"
     grep '"record":"step"' "$OUT/one" | tail -n 1 | jq -e '(.average_density / 0.05 - 1) | fabs <= 0.02'
     [ "$(grep -o '"lambda":[0-9.e+-]*' "$OUT/one" | sort -u | wc -l)" -gt 10 ]
 }
@@ -158,16 +153,9 @@ same_over_ranks() { # METHOD...
             same_series "$OUT/one" "$OUT/many" || { echo "$how differs for $ranks ranks"; false; }
         done
     done
-    args=(-q recipes/smoke.yaml --set workers=5 --set participation=0.4 --set epochs=400 --method "Top-k k=4" --force)
-    sparsetrain "${args[@]}" -o "$OUT/one"
-    sparsetrain "${args[@]}" --checkpoint-every 100 -o "$OUT/cut" &
-    pid=$!
-    patiently [ -e "$OUT/cut.ckpt" ]
-    kill -9 $pid 2>/dev/null || true
-    wait $pid 2>/dev/null || true
-    sparsetrain "${args[@]}" --resume -o "$OUT/cut"
-    same_series "$OUT/one" "$OUT/cut"
-    [ "$(grep -o '"segments":.*' "$OUT/cut" | grep -o started_at | wc -l)" -gt 1 ]
+    cd "$OUT" || exit 1
+    same_after_kill 100 "$ROOT/recipes/smoke.yaml" --set workers=5 --set participation=0.4 --set epochs=400 --method "Top-k k=4"
+    [ "$(grep -o '"segments":.*' cut | grep -o started_at | wc -l)" -gt 1 ]
 }
 
 @test "values in levels and qsgd: same bytes for R = 1, 2, 3" {
