@@ -57,12 +57,9 @@ static sg_status check_match(const struct sg_controller_ops *ops, const struct s
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "controller: %s has the controller '%s' already (leave one of the two out)", compressor->name,
                        own->name);
-    if (ops->finds_threshold && !(compressor->traits & SG_TRAIT_ABSOLUTE))
-        return sg_fail(err, SG_ERR_ARGUMENT, "controller: '%s' finds a threshold, and %s has none", ops->name,
-                       compressor->name);
-    if (ops->needs_threshold && !(compressor->traits & SG_TRAIT_ABSOLUTE))
-        return sg_fail(err, SG_ERR_ARGUMENT, "controller: '%s' scales a threshold, and %s has none", ops->name,
-                       compressor->name);
+    if ((ops->finds_threshold || ops->needs_threshold) && !(compressor->traits & SG_TRAIT_ABSOLUTE))
+        return sg_fail(err, SG_ERR_ARGUMENT, "controller: '%s' %s a threshold, and %s has none", ops->name,
+                       ops->finds_threshold ? "finds" : "scales", compressor->name);
     if (ops->sets_levels && strcmp(compressor->params[compressor->knob(param)].name, "levels") != 0)
         return sg_fail(err, SG_ERR_ARGUMENT, "controller: '%s' sets levels, and %s has none", ops->name,
                        compressor->name);
