@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "sg_compressor.h"
+#include "sg_debug.h"
 #include "sg_json.h"
 #include "sg_theory.h"
 #include "theory_private.h"
 
+enum { METRICS = 5 };          /* what logreg evaluates */
 enum { NETWORK_REPEATS = 16 }; /* draws of a worker's gradient at each point, where the task has no expectations */
 
 /* One cell being trained. `observer` is a second copy of its task: evaluating a point does not disturb the run. */
@@ -37,7 +39,8 @@ static double constant(const struct theory_run *v, const char *name) {
 }
 
 /* value <- the columns of the task at x: loss, suboptimality, relative suboptimality, |x - x*|^2; no gradient. */
-static sg_status look(double value[5], const struct theory_run *v, const double *x, struct sg_error *err) {
+static sg_status look(double value[METRICS], const struct theory_run *v, const double *x, struct sg_error *err) {
+    SG_ASSERT(sg_task_kind_find(v->ops->name)->n_metrics == METRICS);
     memcpy(sg_task_x(v->observer), x, v->d * sizeof *x);
     sg_status status = v->ops->queue(v->observer, err);
     return status == SG_OK ? v->ops->evaluate(v->observer, value, err) : status;
@@ -46,7 +49,7 @@ static sg_status look(double value[5], const struct theory_run *v, const double 
 /* f(x_0) - f* and P_T. */
 static sg_status look_at_mean(struct theory_run *v, const double *x, uint64_t step, uint64_t steps,
                               struct sg_error *err) {
-    double value[5];
+    double value[METRICS];
     sg_status status = SG_OK;
     if (step == 0) {
         status = look(value, v, x, err);

@@ -36,10 +36,11 @@ sg_status theory_smoothness_add(struct theory_smoothness *s, const struct sg_tas
     const size_t d = sg_task_info(task)->d;
     float *g = malloc(d * sizeof *g);
     char *state = malloc(ops->state_bytes(task) + 1);
-    double *x = malloc(2 * d * sizeof *x), *mean = x + d, loss = 0;
+    double *x = malloc(d * sizeof *x), *mean = malloc(d * sizeof *mean), loss = 0;
     if (!s->last)
         s->last = malloc((workers + 1) * d * sizeof *s->last);
-    sg_status status = g && state && x && s->last ? SG_OK : sg_fail_memory(err, "the smoothness of the objective");
+    sg_status status =
+        g && state && x && mean && s->last ? SG_OK : sg_fail_memory(err, "the smoothness of the objective");
     for (size_t j = 0; status == SG_OK && j < d; j++)
         x[j] = (double)((const float *)sg_task_x(task))[j];
     const double moved = status == SG_OK && s->points > 0 ? distance(x, s->last + workers * d, d) : 0;
@@ -56,6 +57,7 @@ sg_status theory_smoothness_add(struct theory_smoothness *s, const struct sg_tas
     free(g);
     free(state);
     free(x);
+    free(mean);
     return status;
 }
 
