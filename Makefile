@@ -451,9 +451,9 @@ mini-fig3: ## Figure 3 at laptop scale, a quarter of an hour
 mini-table1: ## Table 1 at laptop scale, a quarter of an hour
 mini-table1-cifar100: ## the CIFAR-100 comparison at laptop scale: 10,000 images, a quarter of an hour on two cores
 mini-table1-batch256: ## the same with the paper's local batch, which decides the threshold's volume, all of CIFAR-10, 70 minutes
-mini-table1-cifar100-batch256: ## and on CIFAR-100, an hour
-mini-table1-senet: ## the same for SENet-18 with a tenth of the channels, an hour and a half
-mini-table1-googlenet: ## and for GoogLeNet, on half of the images, two hours
+mini-table1-cifar100-batch256: ## and on CIFAR-100, half an hour
+mini-table1-senet: ## the same for SENet-18 with an eighth of the channels, on half of the images, 20 minutes
+mini-table1-googlenet: ## and for GoogLeNet, on a quarter of the images, an hour
 federated: ## client sampling: 20, 10 and 4 of 20 workers take part in a step, madelon, seconds
 linear-speedup: ## steps to a target with 1 to 64 workers on madelon, three minutes
 speedup-rate: ## the rate of the mean squared gradient norm in workers and steps on madelon, five minutes
@@ -465,7 +465,7 @@ variance-reduction: ## the outlook of the conclusion: LSVRG under Top-k and hard
 when-to-communicate: ## local SGD on madelon: fixed intervals, and thresholds on how far the workers came, a minute
 blockwise-momentum: ## dist-EF-SGDM on madelon: signs both ways with momentum, a minute
 dynamic-quantization: ## levels that change as training goes on (DQ-SGD, AdaQS) against fixed QSGD, madelon, half a minute
-mini-feedback-approaches: ## 13 forms of error feedback with Top-k and hard-threshold, ResNet-8, two hours
+mini-feedback-approaches: ## 13 forms of error feedback with Top-k and hard-threshold, ResNet-8, an hour
 mini-entire-model: ## the same for entire-model
 mini-no-error-feedback: ## and for no-error-feedback
 mini-compressors: ## beyond the paper: 59 methods at equal bytes, ResNet-8, four hours on two cores, resumable
