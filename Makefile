@@ -452,8 +452,8 @@ mini-table1: ## Table 1 at laptop scale, a quarter of an hour
 mini-table1-cifar100: ## the CIFAR-100 comparison at laptop scale: 10,000 images, a quarter of an hour on two cores
 mini-table1-batch256: ## the same with the paper's local batch, which decides the threshold's volume, all of CIFAR-10, 70 minutes
 mini-table1-cifar100-batch256: ## and on CIFAR-100, half an hour
-mini-table1-senet: ## the same for SENet-18 with an eighth of the channels, on half of the images, 20 minutes
-mini-table1-googlenet: ## and for GoogLeNet, on a quarter of the images, an hour
+mini-table1-senet: ## the same for SENet-18 with an eighth of the channels, 2 workers on half of the images, 25 minutes
+mini-table1-googlenet: ## and for GoogLeNet, 2 workers on a quarter of the images, an hour
 federated: ## client sampling: 20, 10 and 4 of 20 workers take part in a step, madelon, seconds
 linear-speedup: ## steps to a target with 1 to 64 workers on madelon, three minutes
 speedup-rate: ## the rate of the mean squared gradient norm in workers and steps on madelon, five minutes
