@@ -473,6 +473,7 @@ mini-why-errors: ## beyond the paper: which error counts, ResNet-8, half an hour
 mini-why-threshold: ## beyond the paper: a threshold that follows the noise, ResNet-8, half an hour
 mini-why-curvature: ## beyond the paper: does curvature order it, too? ten minutes
 mini-why-workers: ## beyond the paper: does a lead need many workers, ResNet-8, an hour
+mini-why-rates: ## beyond the paper: each at its own learning rate, ResNet-8, an hour
 why-rules: ## beyond the paper: one-class shards under four rules of error feedback, each at three learning rates, madelon, a minute
 mini-absolute: ## beyond the paper: thresholds, steps and singular values against relative compressors at equal bytes, an hour
 mini-powersgd: ## beyond the paper: PowerSGD, ACCORDION on its rank, QSGD with 4 bits, ResNet-8, ten minutes
