@@ -474,6 +474,8 @@ mini-why-threshold: ## beyond the paper: a threshold that follows the noise, Res
 mini-why-curvature: ## beyond the paper: does curvature order it, too? ten minutes
 why-early: ## beyond the paper: early steps against late ones, and clipped numbers, madelon, a minute
 mini-why-early: ## the same for ResNet-8, an hour
+why-freedom: ## beyond the paper: Top-k with the k of hard-threshold over steps and workers, madelon, a minute
+mini-why-freedom: ## the same over layers, steps and workers for ResNet-8, an hour
 mini-absolute: ## beyond the paper: thresholds, steps and singular values against relative compressors at equal bytes, an hour
 mini-powersgd: ## beyond the paper: PowerSGD, ACCORDION on its rank, QSGD with 4 bits, ResNet-8, ten minutes
 night: $(filter night-%,$(figures)) ## Figures 2a and 3 and Table 1 with ResNet-8 on all of CIFAR-10: five hours on two cores, resumable
