@@ -58,6 +58,29 @@ print(checked, "checked")
 PY
 }
 
+# The effects of the eight cells, against least squares on their signs.
+check_effects() {
+    sparseplot-export copied.json --format=effects --y=error-norm >effects
+    "$PYTHON" - <<'PY'
+import itertools, json
+import numpy as np
+
+finals = {x["label"]: x["final"]["error_norm"]["values"] for x in json.load(open("copied.json"))["results"]}
+names = ["layers", "steps", "workers"]
+told = [line.rsplit(None, 3) for line in open("effects") if not line.startswith("#")]
+told = {name.split(":")[0].strip(): float(mean) for name, mean, low, high in told}
+cells = list(itertools.product([1, -1], repeat=3))  # true is what the recipe has first
+word = {1: "true", -1: "false"}
+y = np.array([np.mean(finals["Copied layers=%s steps=%s workers=%s" % tuple(word[s] for s in c)]) for c in cells])
+sets = [s for n in (1, 2, 3) for s in itertools.combinations(range(3), n)]
+signs = np.array([[1] + [np.prod([-c[f] for f in s]) for s in sets] for c in cells])
+effects = 2 * np.linalg.solve(signs, y)[1:]
+assert len(told) == 7, told
+for s, effect in zip(sets, effects):
+    assert abs(told[" × ".join(names[f] for f in s)] - effect) <= 2e-3 * abs(effects).max(), (s, told, effect)
+PY
+}
+
 @test "k along layers, steps and workers, and means along the others; along all of them it is the other run" {
     need_numpy
     sparsebench -q copied.yaml --folder cells --jobs 2 -o copied.json
@@ -67,6 +90,8 @@ PY
         one=$(cell Hard-threshold $seed) other=$(cell "Copied layers=true steps=true workers=true" $seed)
         cmp <(grep '"record":"step"' $one) <(grep '"record":"step"' $other)
     done
+    run -0 check_effects
+    run -2 sparseplot-export --format=effects --y=error-norm "$ROOT/tests/golden/plot/fig1.json"
 }
 
 @test "layers of a network" {
