@@ -6,9 +6,9 @@
  * of error accumulation). Clipping bounds that number and changes nothing else of what is sent. The rule is the
  * project's own. The threshold of Top-k is the least magnitude other than 0 that it sends of a layer.
  *
- * Of p with |p| > c the number fl(p - r) is sent and r = fl(p - c sign p) stays. Both are exact, so that p = sent + kept
- * holds bit for bit: r is exact where |p| <= 2 c, and where it is not, r >= |p| / 2, so that p - r is (Sterbenz). What
- * is sent is then c up to the rounding of r. */
+ * Of p with |p| > c the number fl(p - r) is sent and r = fl(p - c sign p) stays. The sum of both is p, bit for bit: r
+ * is exact where |p| <= 2 c, and where it is not, |r| >= |p| / 2, so that p - r is (Sterbenz's lemma). What is sent is
+ * c up to the rounding of r. */
 #include "method_private.h"
 
 #include <float.h>

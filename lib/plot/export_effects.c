@@ -2,8 +2,8 @@
  *
  * A method with m such lists has 2^m cells, and a cell has the sign -1 or +1 in each list, +1 for the second value. The
  * effect of a set of lists is 2^(1-m) times the sum over cells of the product of their signs and the cell's value: of
- * one list, what the second value gains over the first, mean over the other lists; of several, half of what each adds to
- * the effect of the others (Box, Hunter and Hunter, Statistics for Experimenters). It is found at every seed. The
+ * one list, what the second value gains over the first, mean over the other lists; of several, half of what each adds
+ * to the effect of the others (Box, Hunter and Hunter, Statistics for Experimenters). It is found at every seed. The
  * interval is that of its mean by Student's distribution, with a probability of 0.95 for normal numbers. */
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* recipe_copied.c: methods whose k is copied from the run of another method (`k-from`): what their recipe must have, and
- * which cell each of their cells copies from. */
+/* recipe_copied.c: methods whose k is copied from the run of another method (`k-from`): what their recipe must have,
+ * and which cell each of their cells copies from. */
 #include <stdlib.h>
 #include <string.h>
 

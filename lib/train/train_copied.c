@@ -2,8 +2,8 @@
  *
  * The other run recorded what each worker sent (record.workers). Along the axes that are not copied (layers, steps,
  * workers) its numbers are replaced by their mean; over layers every element has the same share. Means are no whole
- * numbers, so each layer of each worker sends floor(C + 1/2) entries up to a step, where C is the sum of the means up to
- * there. So the volume of a run is that of the other one, but for half an entry a layer and worker. */
+ * numbers, so each layer of each worker sends floor(C + 1/2) entries up to a step, where C is the sum of the means so
+ * far. So the volume of a run is that of the other one, but for half an entry a layer and worker. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
