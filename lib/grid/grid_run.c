@@ -164,7 +164,7 @@ static bool finished_elsewhere(struct pool *p, size_t cell) {
     return finished;
 }
 
-/* True if the cell from which this one copies k is finished, or if it copies none. Fails a cell that waits for nothing. */
+/* True if the cell from which this one copies k is finished, or if it copies none. A cell that waits in vain fails. */
 static bool has_source(struct pool *p, size_t cell) {
     if (!p->cells[cell].source)
         return true;
