@@ -12,6 +12,35 @@ static double dense_bytes(const struct advise *a) {
     return 4 * (double)a->d;
 }
 
+/* ---- errors ---- */
+
+static const struct {
+    const char *word, *unit, *text;
+} errors[ADVISE_ERRORS] = {
+    [ADVISE_RELATIVE] = {"relative", "|g|^2",
+                         "The error is the sum over steps of |p - C(p)|^2, what is late or lost, "
+                         "over that of |g|^2"},
+    [ADVISE_MEAN] = {"mean", "|mean g|^2",
+                     "The error is the sum over steps of |mean of p - C(p)|^2, what is late or "
+                     "lost of all workers together, over that of |mean g|^2"},
+    [ADVISE_LAG] = {"lag", "|mean g|^2",
+                    "The error is how much of what is late or lost lies along the next step's "
+                    "gradient: the sum over steps of <mean of p - C(p), mean g of the next "
+                    "step>, over that of |mean g|^2"},
+};
+
+const char *advise_error_word(enum advise_error which) {
+    return which < ADVISE_ERRORS ? errors[which].word : NULL;
+}
+
+const char *advise_error_unit(const struct advise *a) {
+    return errors[a->by].unit;
+}
+
+double advise_error_of(const struct advise *a, const struct advise_candidate *c) {
+    return c->error[a->by];
+}
+
 /* ---- sentences ---- */
 
 static const struct {
@@ -52,7 +81,8 @@ static void put_place(FILE *out, const struct advise *a) {
 static const struct advise_candidate *nearest(const struct advise *a) {
     const struct advise_candidate *near = NULL;
     for (size_t i = 0; i < a->n; i++)
-        if (!a->candidate[i].why[0] && i != a->baseline && (!near || a->candidate[i].error < near->error))
+        if (!a->candidate[i].why[0] && i != a->baseline &&
+            (!near || advise_error_of(a, &a->candidate[i]) < advise_error_of(a, near)))
             near = &a->candidate[i];
     return near;
 }
@@ -64,7 +94,8 @@ static const struct advise_candidate *fastest(const struct advise *a, bool withi
     for (size_t i = 0; i < a->n; i++) {
         const struct advise_candidate *c = &a->candidate[i];
         if (advise_is_open(c) && c->within == within &&
-            (!best || c->step_s < best->step_s || (c->step_s == best->step_s && c->error < best->error)))
+            (!best || c->step_s < best->step_s ||
+             (c->step_s == best->step_s && advise_error_of(a, c) < advise_error_of(a, best))))
             best = c;
     }
     return best;
@@ -72,11 +103,12 @@ static const struct advise_candidate *fastest(const struct advise *a, bool withi
 
 /* Explains an error above 1, which is not a share of a gradient. */
 static void put_large_error(FILE *out, const struct advise_candidate *c) {
+    const double error = c->error[ADVISE_RELATIVE];
     const bool feedback = !c->caution[ADVISE_BIASED] && !c->caution[ADVISE_NOISE];
     fprintf(out,
             feedback ? " An error of %.2g |g|^2 means that the gradients of about %.2g steps are late at any time."
                      : " An error of %.2g |g|^2 without feedback is noise of %.2g times the gradient's square.",
-            c->error, c->error);
+            error, error);
     fputs(" What that costs differs from task to task: train it before you rely on it.", out);
 }
 
@@ -92,8 +124,8 @@ char *advise_answer(const struct advise *a) {
         fprintf(out, "Use %s: its steps are %.4g times faster than without compression ", best->cell->label,
                 best->speedup);
         put_place(out, a);
-        fprintf(out, ", it sends %.3g %% of the bytes, and its error is %.2g of |g|^2",
-                100 * best->bytes / dense_bytes(a), best->error);
+        fprintf(out, ", it sends %.3g %% of the bytes, and its error is %.2g of %s", 100 * best->bytes / dense_bytes(a),
+                advise_error_of(a, best), advise_error_unit(a));
         if (isfinite(best->error_over_least))
             fprintf(out, ", %.2g times the least for its bits", best->error_over_least);
     } else if (best) {
@@ -108,14 +140,14 @@ char *advise_answer(const struct advise *a) {
     } else if (near) {
         fprintf(
             out,
-            "Compression does not pay here: no method has an error within the tolerance, %.3g of |g|^2; the nearest is "
+            "Compression does not pay here: no method has an error within the tolerance, %.3g of %s; the nearest is "
             "%s with %.3g",
-            a->tolerance, near->cell->label, near->error);
+            a->tolerance, advise_error_unit(a), near->cell->label, advise_error_of(a, near));
     } else {
         fputs("Compression does not pay here: there is no method that could be tried", out);
     }
     fputs(".", out);
-    if (advise_pays(a) && best->error > 1)
+    if (advise_pays(a) && best->error[ADVISE_RELATIVE] > 1)
         put_large_error(out, best);
     return sg_stream_text(out, &text);
 }
@@ -139,7 +171,7 @@ static void add_outside(cJSON *out, const struct advise *a) {
             out,
             "%zu of %zu methods and settings are outside the tolerance; the fastest of them, %s, is %.4g times "
             "as fast as no compression, at an error of %.3g (--tolerance=%g takes it in).",
-            outside, all, fast->cell->label, fast->speedup, fast->error, above(fast->error));
+            outside, all, fast->cell->label, fast->speedup, advise_error_of(a, fast), above(advise_error_of(a, fast)));
 }
 
 cJSON *advise_assumptions(const struct advise *a) {
@@ -152,11 +184,7 @@ cJSON *advise_assumptions(const struct advise *a) {
                       a->steps, 100 * a->share);
     else
         tune_sentence(out, "The gradients are those of %zu recorded steps of %zu workers.", a->steps, a->workers);
-    tune_sentence(
-        out,
-        "The error is the sum over steps of |p - C(p)|^2, what is late or lost, over that of |g|^2; the tolerance is "
-        "%g.",
-        a->tolerance);
+    tune_sentence(out, "%s; the tolerance is %g.", errors[a->by].text, a->tolerance);
     add_outside(out, a);
     tune_sentence(out, "The least is what the largest entries of p would leave that cost as many bits, 64 each.");
     char *model = tune_model_text(n);
@@ -204,7 +232,7 @@ static void add_row(sg_table *t, const struct advise *a, const struct advise_can
     sg_table_cell(t, c->cell->label, NULL);
     sg_table_number(t, "%.5g", c->bytes);
     sg_table_number(t, "%.4g", 100 * c->bytes / dense_bytes(a));
-    sg_table_number(t, "%.3g", c->error);
+    sg_table_number(t, "%.3g", advise_error_of(a, c));
     sg_table_number(t, "%.3g", isfinite(c->error_over_least) ? c->error_over_least : NAN);
     sg_table_number(t, "%.4g", 1e3 * c->coding_s);
     sg_table_number(t, "%.4g", 1e3 * c->step_s);
