@@ -95,7 +95,7 @@ static const struct sg_option options[] = {
     {SG_OPTION_STRING, "error", 0, &opt.tune.error, .value = "NAME",
      .help =
          "--advise: the error that ranks, of what is late or lost: relative, of every worker (default); mean, of all "
-         "workers together; or lag, the part of that along the next gradient"},
+         "workers together; lag, the part of that along the next gradient; or drift, of all steps so far together"},
     {SG_OPTION_INT, "points", 0, &opt.points, .value = "N", .min = 3, .max = 100000,
      .help = "--rule: points along the pilot, which is a tenth of a run"},
     {SG_OPTION_INT, "repeats", 0, &opt.repeats, .value = "N", .min = 0, .max = 1000000,

@@ -21,7 +21,7 @@ static sg_status read_options(struct advise *a, struct sg_error *err) {
     while (a->by < ADVISE_ERRORS && strcmp(by, advise_error_word(a->by)) != 0)
         a->by++;
     if (a->by == ADVISE_ERRORS)
-        return sg_fail(err, SG_ERR_ARGUMENT, "--error=%s: must be relative, mean or lag", by);
+        return sg_fail(err, SG_ERR_ARGUMENT, "--error=%s: must be relative, mean, lag or drift", by);
     return tune_network_read(&a->network, &a->assumed, a->t, err);
 }
 
@@ -57,7 +57,7 @@ static void change_replay(struct advise *a) {
 }
 
 static const struct advise_candidate unknown = {.bytes = NAN,
-                                                .error = {NAN, NAN, NAN},
+                                                .error = {NAN, NAN, NAN, NAN},
                                                 .error_over_least = NAN,
                                                 .encode_s = NAN,
                                                 .add_s = NAN,

@@ -31,6 +31,7 @@ enum advise_error {
     ADVISE_RELATIVE, /* mean |l_i|^2 / mean |g_i|^2 */
     ADVISE_MEAN,     /* |mean l|^2 / |mean g|^2: only the mean moves the parameters */
     ADVISE_LAG,      /* <mean l, mean g of the next step> / |mean g|^2, without its sign */
+    ADVISE_DRIFT,    /* |sum so far of mean g less what the optimizer was given|^2 / |mean g|^2 */
     ADVISE_ERRORS
 };
 

@@ -25,9 +25,10 @@ static cJSON *candidate_json(const struct advise *a, const struct advise_candida
         SG_NUMBER("rank", c->rank > 0 ? (double)c->rank : NAN), SG_NUMBER("bytes", c->bytes),
         SG_NUMBER("share", c->bytes / (4 * (double)a->d)), SG_NUMBER("error", c->error[ADVISE_RELATIVE]),
         SG_NUMBER("error_mean", c->error[ADVISE_MEAN]), SG_NUMBER("error_lag", c->error[ADVISE_LAG]),
-        SG_NUMBER("error_over_least", c->error_over_least), SG_NUMBER("encode_s", c->encode_s),
-        SG_NUMBER("add_s", c->add_s), SG_NUMBER("coding_s", c->coding_s), SG_NUMBER("exposed_s", c->exposed_s),
-        SG_NUMBER("step_s", c->step_s), SG_NUMBER("speedup", c->speedup), SG_VALUE("cautions", cautions_json(c)));
+        SG_NUMBER("error_drift", c->error[ADVISE_DRIFT]), SG_NUMBER("error_over_least", c->error_over_least),
+        SG_NUMBER("encode_s", c->encode_s), SG_NUMBER("add_s", c->add_s), SG_NUMBER("coding_s", c->coding_s),
+        SG_NUMBER("exposed_s", c->exposed_s), SG_NUMBER("step_s", c->step_s), SG_NUMBER("speedup", c->speedup),
+        SG_VALUE("cautions", cautions_json(c)));
     free(text);
     return out;
 }

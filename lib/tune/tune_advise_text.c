@@ -27,6 +27,9 @@ static const struct {
                     "The error is how much of what is late or lost lies along the next step's "
                     "gradient: the sum over steps of <mean of p - C(p), mean g of the next "
                     "step>, over that of |mean g|^2"},
+    [ADVISE_DRIFT] = {"drift", "|mean g|^2",
+                      "The error is how far x is from where the same gradients would have moved it: the sum over steps "
+                      "of |sum so far of mean g less what the optimizer was given|^2, over that of |mean g|^2"},
 };
 
 const char *advise_error_word(enum advise_error which) {

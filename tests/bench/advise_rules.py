@@ -9,7 +9,8 @@ LEAST, MOST = 0.7, 1.45  # methods of one volume send so many times what the fir
 TAIL = 0.2  # the metric is the median of so much of a run's end
 # Few bits count, and nothing depends on this machine: 1 Gbit/s, and 10 ns a number for compression.
 NETWORK = ["--set", "network.link=1gbe", "--set", "network.coding=10"]
-REPLAYED = {"relative": "error", "mean": "error_mean", "lag": "error_lag"}  # rules and members of a candidate
+# Rules and members of a candidate.
+REPLAYED = {"relative": "error", "mean": "error_mean", "lag": "error_lag", "drift": "error_drift"}
 SHORT = ("short relative", "short lag", "short curvature", "short metric")  # rules by a run of a tenth of the length
 
 
@@ -25,6 +26,13 @@ def at_rate(result, volume, hard, rate):
                      f"optimizer.learning-rate={rate}")
 
 
+# The methods of dynamic-quantization but DQ-SGD by equation (18), whose parameter needs l2 and L, which gradients lack.
+LEVELS = ("methods=[{name: SGD, compressor: none, baseline: true}, "
+          "{name: QSGD, compressor: qsgd, levels: [3, 7, 15, 31, 63]}, "
+          "{name: Doubling, compressor: qsgd, levels: 3, controller: {kind: doubling, interval: 40}}, "
+          "{name: AdaQS, compressor: qsgd, levels: 3, controller: {kind: adaqs, interval: 5}}, "
+          "{name: DQ-SGD by norm alone, compressor: qsgd, levels: [31, 63, 127], controller: dqsgd}, "
+          "{name: Hard-threshold, compressor: hard-threshold, error-feedback: update, budget: [0.05, 0.09]}]")
 SETTINGS = {
     **{f"madelon, {share} of the bytes": published("compressors", "relative_suboptimality", "bytes_sent",
                                                    f"Hard-threshold lambda={value}")
@@ -37,7 +45,7 @@ SETTINGS = {
     **{f"madelon, Adam, rate {rate}": at_rate("adaptive-methods", "bytes_sent", "Hard-threshold", rate)
        for rate in ("1e-7", "3e-7", "1e-6")},
     **{f"madelon, batches of 10, {budget}": published("dynamic-quantization", "relative_suboptimality", "bits",
-                                                      f"Hard-threshold budget={budget}")
+                                                      f"Hard-threshold budget={budget}", "(.*)", LEVELS)
        for budget in ("0.05", "0.09")},
     "ResNet-8, 0.13 of the bytes": published("mini-compressors", "test_accuracy", "bytes_sent",
                                              "Hard-threshold lambda=0.0101"),
