@@ -150,7 +150,7 @@ char *advise_answer(const struct advise *a) {
         fputs("Compression does not pay here: there is no method that could be tried", out);
     }
     fputs(".", out);
-    if (advise_pays(a) && best->error[ADVISE_RELATIVE] > 1)
+    if (advise_pays(a) && a->by == ADVISE_RELATIVE && best->error[ADVISE_RELATIVE] > 1)
         put_large_error(out, best);
     return sg_stream_text(out, &text);
 }

@@ -126,9 +126,9 @@ PY
     need_numpy
     recorded
     for error in mean lag drift; do
-        run -0 advise replay.yaml --error "$error" --tolerance 0.05 --table --emit-recipe best.yaml --force
+        run -0 advise replay.yaml --error "$error" --tolerance 9 --table --emit-recipe best.yaml
         jq -e --arg by "$error" '.tune | .ranked_by == $by and (.list | length) > 3
-            and all(.candidates[]; .within == (.["error_" + $by] <= 0.05))' advice.json
+            and all(.candidates[]; .within == (.["error_" + $by] <= 9))' advice.json
         jq -e "$(sed "s/\.error\b/.error_$error/g" <<<"$ranked")" advice.json
         first=$(jq -r '.tune.list[0] as $l | .tune.candidates[] | select(.label == $l) | .error_'"$error" advice.json)
         [[ ${lines[0]} == *" and its error is $(printf %.2g "$first") of |mean g|^2, "* ]]
