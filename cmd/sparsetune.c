@@ -71,7 +71,7 @@ static const struct sg_option options[] = {
     {SG_OPTION_NUMBER, "tolerance", 0, &opt.tune.tolerance, .value = "X", .min = 0, .max = 1e9,
      .help = "how near is near enough, relative: densities of --match-density, bytes of --match-bytes, the metric of "
              "--reach-baseline and --when (default 0.05). --advise: the error, what is late or lost, that a method may "
-             "have (default 0.5)"},
+             "have, sum of |p - C(p)|^2 / sum of |g|^2 (default 0.5)"},
     {SG_OPTION_FLAG, "padded", 0, &opt.tune.padded,
      .help = "--match-density: a step counts as its largest message, which is what an all-gather of equal sizes moves, "
              "not as the mean over workers"},
@@ -94,8 +94,9 @@ static const struct sg_option options[] = {
          "recipe"},
     {SG_OPTION_STRING, "error", 0, &opt.tune.error, .value = "NAME",
      .help =
-         "--advise: the error that ranks, of what is late or lost: relative, of every worker (default); mean, of all "
-         "workers together; lag, the part of that along the next gradient; or drift, of all steps so far together"},
+         "--advise: what ranks methods with equally fast steps: drift, how far the parameters are from where the same "
+         "gradients would have moved them (default); relative, the error that the tolerance is for; mean, that of all "
+         "workers together; or lag, the part of that along the next gradient"},
     {SG_OPTION_INT, "points", 0, &opt.points, .value = "N", .min = 3, .max = 100000,
      .help = "--rule: points along the pilot, which is a tenth of a run"},
     {SG_OPTION_INT, "repeats", 0, &opt.repeats, .value = "N", .min = 0, .max = 1000000,

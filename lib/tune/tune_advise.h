@@ -53,7 +53,7 @@ struct advise_candidate {
     size_t starved, layers; /* layers that sent nothing; number of layers, 0 = not known */
     double uneven;          /* standard deviation over mean of the number of entries per step */
     double longest;         /* the longest message of a step over its mean message, mean over steps */
-    bool within;            /* the error that ranks is within the tolerance */
+    bool within;            /* the relative error is within the tolerance */
     size_t rank;            /* position in the ranked list, from 1; 0 = not in the list */
 };
 
@@ -62,8 +62,8 @@ struct advise {
     struct sg_grid_network network;
     bool assumed;         /* the recipe has no network, so the network is assumed */
     bool own;             /* the candidates are the recipe's methods */
-    enum advise_error by; /* the error that ranks */
-    double tolerance;     /* upper bound on it */
+    double tolerance;     /* upper bound on the relative error */
+    enum advise_error by; /* the error that decides among methods with equally fast steps */
 
     /* Where the gradients come from. */
     char *files;             /* as task.files */
@@ -112,10 +112,6 @@ bool advise_sums(const struct sg_cell *cell);
 
 /* The name of an error as an option; NULL for ADVISE_ERRORS. */
 const char *advise_error_word(enum advise_error which);
-/* The error that ranks, of this candidate. */
-double advise_error_of(const struct advise *a, const struct advise_candidate *c);
-/* What that error is a share of, for readers. */
-const char *advise_error_unit(const struct advise *a);
 const char *advise_caution_word(enum advise_caution which);
 /* Writes a caution about a method as text into out [ADVISE_REASON]; returns out. */
 char *advise_caution_text(char out[ADVISE_REASON], const struct advise_candidate *c, enum advise_caution which);

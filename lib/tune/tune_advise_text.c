@@ -12,39 +12,20 @@ static double dense_bytes(const struct advise *a) {
     return 4 * (double)a->d;
 }
 
-/* ---- errors ---- */
+/* ---- sentences ---- */
 
 static const struct {
-    const char *word, *unit, *text;
+    const char *word, *text;
 } errors[ADVISE_ERRORS] = {
-    [ADVISE_RELATIVE] = {"relative", "|g|^2",
-                         "The error is the sum over steps of |p - C(p)|^2, what is late or lost, "
-                         "over that of |g|^2"},
-    [ADVISE_MEAN] = {"mean", "|mean g|^2",
-                     "The error is the sum over steps of |mean of p - C(p)|^2, what is late or "
-                     "lost of all workers together, over that of |mean g|^2"},
-    [ADVISE_LAG] = {"lag", "|mean g|^2",
-                    "The error is how much of what is late or lost lies along the next step's "
-                    "gradient: the sum over steps of <mean of p - C(p), mean g of the next "
-                    "step>, over that of |mean g|^2"},
-    [ADVISE_DRIFT] = {"drift", "|mean g|^2",
-                      "The error is how far x is from where the same gradients would have moved it: the sum over steps "
-                      "of |sum so far of mean g less what the optimizer was given|^2, over that of |mean g|^2"},
+    [ADVISE_RELATIVE] = {"relative", "error"},
+    [ADVISE_MEAN] = {"mean", "error in the mean over workers"},
+    [ADVISE_LAG] = {"lag", "error along the next step's gradient"},
+    [ADVISE_DRIFT] = {"drift", "distance from where the same gradients would have moved the parameters"},
 };
 
 const char *advise_error_word(enum advise_error which) {
     return which < ADVISE_ERRORS ? errors[which].word : NULL;
 }
-
-const char *advise_error_unit(const struct advise *a) {
-    return errors[a->by].unit;
-}
-
-double advise_error_of(const struct advise *a, const struct advise_candidate *c) {
-    return c->error[a->by];
-}
-
-/* ---- sentences ---- */
 
 static const struct {
     const char *word, *text; /* NULL = it has numbers */
@@ -85,7 +66,7 @@ static const struct advise_candidate *nearest(const struct advise *a) {
     const struct advise_candidate *near = NULL;
     for (size_t i = 0; i < a->n; i++)
         if (!a->candidate[i].why[0] && i != a->baseline &&
-            (!near || advise_error_of(a, &a->candidate[i]) < advise_error_of(a, near)))
+            (!near || a->candidate[i].error[ADVISE_RELATIVE] < near->error[ADVISE_RELATIVE]))
             near = &a->candidate[i];
     return near;
 }
@@ -98,7 +79,7 @@ static const struct advise_candidate *fastest(const struct advise *a, bool withi
         const struct advise_candidate *c = &a->candidate[i];
         if (advise_is_open(c) && c->within == within &&
             (!best || c->step_s < best->step_s ||
-             (c->step_s == best->step_s && advise_error_of(a, c) < advise_error_of(a, best))))
+             (c->step_s == best->step_s && c->error[ADVISE_RELATIVE] < best->error[ADVISE_RELATIVE])))
             best = c;
     }
     return best;
@@ -106,12 +87,11 @@ static const struct advise_candidate *fastest(const struct advise *a, bool withi
 
 /* Explains an error above 1, which is not a share of a gradient. */
 static void put_large_error(FILE *out, const struct advise_candidate *c) {
-    const double error = c->error[ADVISE_RELATIVE];
     const bool feedback = !c->caution[ADVISE_BIASED] && !c->caution[ADVISE_NOISE];
     fprintf(out,
             feedback ? " An error of %.2g |g|^2 means that the gradients of about %.2g steps are late at any time."
                      : " An error of %.2g |g|^2 without feedback is noise of %.2g times the gradient's square.",
-            error, error);
+            c->error[ADVISE_RELATIVE], c->error[ADVISE_RELATIVE]);
     fputs(" What that costs differs from task to task: train it before you rely on it.", out);
 }
 
@@ -127,8 +107,8 @@ char *advise_answer(const struct advise *a) {
         fprintf(out, "Use %s: its steps are %.4g times faster than without compression ", best->cell->label,
                 best->speedup);
         put_place(out, a);
-        fprintf(out, ", it sends %.3g %% of the bytes, and its error is %.2g of %s", 100 * best->bytes / dense_bytes(a),
-                advise_error_of(a, best), advise_error_unit(a));
+        fprintf(out, ", it sends %.3g %% of the bytes, and its error is %.2g of |g|^2",
+                100 * best->bytes / dense_bytes(a), best->error[ADVISE_RELATIVE]);
         if (isfinite(best->error_over_least))
             fprintf(out, ", %.2g times the least for its bits", best->error_over_least);
     } else if (best) {
@@ -143,14 +123,14 @@ char *advise_answer(const struct advise *a) {
     } else if (near) {
         fprintf(
             out,
-            "Compression does not pay here: no method has an error within the tolerance, %.3g of %s; the nearest is "
+            "Compression does not pay here: no method has an error within the tolerance, %.3g of |g|^2; the nearest is "
             "%s with %.3g",
-            a->tolerance, advise_error_unit(a), near->cell->label, advise_error_of(a, near));
+            a->tolerance, near->cell->label, near->error[ADVISE_RELATIVE]);
     } else {
         fputs("Compression does not pay here: there is no method that could be tried", out);
     }
     fputs(".", out);
-    if (advise_pays(a) && a->by == ADVISE_RELATIVE && best->error[ADVISE_RELATIVE] > 1)
+    if (advise_pays(a) && best->error[ADVISE_RELATIVE] > 1)
         put_large_error(out, best);
     return sg_stream_text(out, &text);
 }
@@ -174,7 +154,8 @@ static void add_outside(cJSON *out, const struct advise *a) {
             out,
             "%zu of %zu methods and settings are outside the tolerance; the fastest of them, %s, is %.4g times "
             "as fast as no compression, at an error of %.3g (--tolerance=%g takes it in).",
-            outside, all, fast->cell->label, fast->speedup, advise_error_of(a, fast), above(advise_error_of(a, fast)));
+            outside, all, fast->cell->label, fast->speedup, fast->error[ADVISE_RELATIVE],
+            above(fast->error[ADVISE_RELATIVE]));
 }
 
 cJSON *advise_assumptions(const struct advise *a) {
@@ -187,7 +168,13 @@ cJSON *advise_assumptions(const struct advise *a) {
                       a->steps, 100 * a->share);
     else
         tune_sentence(out, "The gradients are those of %zu recorded steps of %zu workers.", a->steps, a->workers);
-    tune_sentence(out, "%s; the tolerance is %g.", errors[a->by].text, a->tolerance);
+    tune_sentence(
+        out,
+        "The error is the sum over steps of |p - C(p)|^2, what is late or lost, over that of |g|^2; the tolerance is "
+        "%g.",
+        a->tolerance);
+    tune_sentence(out, "Of methods with equally fast steps the one with the smallest %s goes first.",
+                  errors[a->by].text);
     add_outside(out, a);
     tune_sentence(out, "The least is what the largest entries of p would leave that cost as many bits, 64 each.");
     char *model = tune_model_text(n);
@@ -235,7 +222,7 @@ static void add_row(sg_table *t, const struct advise *a, const struct advise_can
     sg_table_cell(t, c->cell->label, NULL);
     sg_table_number(t, "%.5g", c->bytes);
     sg_table_number(t, "%.4g", 100 * c->bytes / dense_bytes(a));
-    sg_table_number(t, "%.3g", advise_error_of(a, c));
+    sg_table_number(t, "%.3g", c->error[ADVISE_RELATIVE]);
     sg_table_number(t, "%.3g", isfinite(c->error_over_least) ? c->error_over_least : NAN);
     sg_table_number(t, "%.4g", 1e3 * c->coding_s);
     sg_table_number(t, "%.4g", 1e3 * c->step_s);
