@@ -94,9 +94,10 @@ static const struct sg_option options[] = {
          "recipe"},
     {SG_OPTION_STRING, "error", 0, &opt.tune.error, .value = "NAME",
      .help =
-         "--advise: what ranks methods with equally fast steps: drift, how far the parameters are from where the same "
-         "gradients would have moved them (default); relative, the error that the tolerance is for; mean, that of all "
-         "workers together; or lag, the part of that along the next gradient"},
+         "--advise: the error by which methods with equally fast steps are ranked: relative, that of --tolerance "
+         "(default); "
+         "mean, of all workers together; lag, the part of that along the next gradient; or drift, of all steps so far "
+         "together"},
     {SG_OPTION_INT, "points", 0, &opt.points, .value = "N", .min = 3, .max = 100000,
      .help = "--rule: points along the pilot, which is a tenth of a run"},
     {SG_OPTION_INT, "repeats", 0, &opt.repeats, .value = "N", .min = 0, .max = 1000000,

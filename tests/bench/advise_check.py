@@ -44,8 +44,8 @@ class Check:
 
     def advise(self, name, *arguments):
         """The advice; the recipe that comes with it is at path(name + ".yaml")."""
-        run(self.tune, self.recipe, *self.cells, *self.sets, *NETWORK, *arguments, "--advise", "--error", "relative",
-            "--emit-recipe", self.path(name + ".yaml"), "-o", self.path(name + ".json"))
+        run(self.tune, self.recipe, *self.cells, *self.sets, *NETWORK, *arguments, "--advise", "--emit-recipe",
+            self.path(name + ".yaml"), "-o", self.path(name + ".json"))
         return read(self.path(name + ".json"))["tune"]
 
     def train(self, name, advice, *labels):

@@ -73,7 +73,7 @@ ranked='[.tune.candidates[] | select(.rank)] | sort_by(.rank) | length > 3 and .
     # In a pipe the JSON comes out, which is also in the file.
     cmp <(echo "$output") advice.json
     jq -e "$shape" advice.json
-    jq -e "$(ranked_by drift)" advice.json
+    jq -e "$(ranked_by relative)" advice.json
     jq -e '.tune | .gradients == (.gradients + {files: "g.npy", recorded_here: false, share_of_run: null, steps: 30, workers: 4, d: 2000})
         and .candidates_from == "built-in" and (.network_assumed | not) and (.coding_measured | not) and .tolerance == 0.5' advice.json
     # Within means within; the list has these, each method once, with their ranks.
@@ -252,7 +252,7 @@ PY
     run -2 advise r.yaml --candidates mine
     [[ $output == *"--candidates=mine: must be built-in or recipe"* ]]
     run -2 advise r.yaml --error total
-    [[ $output == *"--error=total: must be drift, relative, mean or lag"* ]]
+    [[ $output == *"--error=total: must be relative, mean, lag or drift"* ]]
     run -2 sparsetune r.yaml --when --candidates recipe
     [[ $output == *"--candidates is an option of --advise; --when has no use for it"* ]]
     run -2 sparsetune r.yaml --theory --emit-recipe x.yaml
