@@ -472,6 +472,7 @@ mini-compressors: ## beyond the paper: 59 methods at equal bytes, ResNet-8, four
 mini-why-errors: ## beyond the paper: which error counts, ResNet-8, half an hour
 mini-why-threshold: ## beyond the paper: a threshold that follows the noise, ResNet-8, half an hour
 mini-why-curvature: ## beyond the paper: does curvature order it, too? ten minutes
+why-errors-madelon: ## and on madelon? sparsetune --explain says which error orders methods; half a minute
 mini-absolute: ## beyond the paper: thresholds, steps and singular values against relative compressors at equal bytes, an hour
 mini-powersgd: ## beyond the paper: PowerSGD, ACCORDION on its rank, QSGD with 4 bits, ResNet-8, ten minutes
 night: $(filter night-%,$(figures)) ## Figures 2a and 3 and Table 1 with ResNet-8 on all of CIFAR-10: five hours on two cores, resumable
