@@ -207,30 +207,37 @@ static void put_interval(sg_table *table, const struct explain_number *number) {
 }
 
 /* Writes the pairs of methods that an error gets wrong, each with how many seeds. Where they are many it names some,
- * first those whose qualities do not overlap. */
+ * first those whose qualities do not overlap, and of these the ones of most seeds. */
 static void put_wrong(FILE *out, const struct explain *e, const struct explain_error *error, const struct sg_tune *t) {
     enum { MOST = 6 };
     size_t *seeds = calloc(e->n_methods * e->n_methods, sizeof *seeds), size, pairs = 0;
     char *text = NULL, name[64];
-    FILE *line = seeds ? open_memstream(&text, &size) : NULL;
+    FILE *line = seeds && error->n_wrong > 0 ? open_memstream(&text, &size) : NULL;
     for (size_t i = 0; line && i < error->n_wrong; i++)
-        seeds[error->wrong[i].better * e->n_methods + error->wrong[i].worse]++;
-    if (line)
-        fprintf(line, "%s gets wrong: ", words(name, error->column));
-    for (size_t i = 0; line && i < 2 * error->n_wrong; i++) {
-        const struct explain_wrong *w = &error->wrong[i % error->n_wrong];
-        size_t *n = &seeds[w->better * e->n_methods + w->worse];
-        if (*n == 0 || w->overlap != (i >= error->n_wrong))
-            continue;
-        if (pairs++ < MOST)
-            fprintf(line, "%s%s before %s (%zu seed%s%s)", pairs > 1 ? "; " : "", e->method[w->better].name,
-                    e->method[w->worse].name, *n, *n == 1 ? "" : "s", w->overlap ? ", they overlap" : "");
-        *n = 0;
+        pairs += seeds[error->wrong[i].better * e->n_methods + error->wrong[i].worse]++ == 0;
+    for (size_t k = 0; line && k < pairs && k < MOST; k++) {
+        const struct explain_wrong *next = NULL;
+        size_t most = 0;
+        for (size_t i = 0; i < error->n_wrong; i++) {
+            const struct explain_wrong *w = &error->wrong[i];
+            const size_t n = seeds[w->better * e->n_methods + w->worse];
+            if (n > 0 && (!next || (next->overlap && !w->overlap) || (next->overlap == w->overlap && n > most))) {
+                next = w;
+                most = n;
+            }
+        }
+        fprintf(line, "%s%s before %s (%zu seed%s%s)", k > 0 ? "; " : "", e->method[next->better].name,
+                e->method[next->worse].name, most, most == 1 ? "" : "s", next->overlap ? ", they overlap" : "");
+        seeds[next->better * e->n_methods + next->worse] = 0;
     }
     if (line && pairs > MOST)
         fprintf(line, "; and %zu more", pairs - MOST);
-    if (sg_stream_text(line, &text) && pairs > 0)
-        tune_put_comment(out, text, t);
+    if (sg_stream_text(line, &text)) {
+        char *whole = sg_format("%s gets wrong: %s", words(name, error->column), text);
+        if (whole)
+            tune_put_comment(out, whole, t);
+        free(whole);
+    }
     free(text);
     free(seeds);
 }
