@@ -69,14 +69,15 @@ static bool read_numbers(double *out, const struct sg_frame_label *label, const 
  * is 0 at every seed is none: the method keeps no residual. */
 static bool read_error(double *out, const struct explain *e, const struct explain_source *source,
                        const struct sg_frame_label *label, size_t column) {
-    const cJSON *plot = columns[column].mean ? find_plot(source, columns[column].column, e->metric) : NULL;
+    const bool mean = columns[column].mean;
+    const cJSON *plot = mean ? find_plot(source, columns[column].column, e->metric) : NULL;
     bool any = false;
     if (!read_numbers(out, label, plot, "x", columns[column].column))
         return false;
     for (size_t s = 0; s < label->n_seeds; s++)
         any = any || (isfinite(out[s]) && out[s] != 0);
     for (size_t s = 0; s < label->n_seeds; s++)
-        out[s] = any && isfinite(out[s]) && (plot || !columns[column].mean) ? out[s] : NAN;
+        out[s] = any && isfinite(out[s]) && (plot || !mean) ? out[s] : NAN;
     return true;
 }
 
@@ -132,6 +133,8 @@ static size_t add_method(struct explain *e, const struct explain_source *source,
 }
 
 static void leave_out(struct explain *e, const char *name, const char *reason) {
+    const cJSON *item;
+    cJSON_ArrayForEach(item, e->left_out) if (strcmp(sg_json_string(item, "name", ""), name) == 0) return;
     sg_json_push(e->left_out, SG_OBJECT(SG_TEXT("name", name), SG_TEXT("reason", reason)));
 }
 
@@ -239,6 +242,8 @@ static sg_status read_source(struct explain_source *source, const char *path, st
     const char *schema = sg_json_string(source->document, "schema", "");
     if (strncmp(schema, SG_SCHEMA_BENCH, strcspn(SG_SCHEMA_BENCH, "/") + 1) != 0)
         return sg_fail(err, SG_ERR_FORMAT, "%s: no result of sparsebench", path);
+    if (strcmp(sg_json_string(source->document, "status", ""), "interrupted") == 0)
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s: not all of its runs are finished", path);
     status = sg_schema_check(schema, SG_SCHEMA_BENCH, path, err);
     source->name = sg_json_string(source->document, "recipe.name", path);
     SG_DO(status, sg_frame_read(&source->frame, sg_json_get(source->document, "results"), path, err));

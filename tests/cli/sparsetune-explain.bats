@@ -48,6 +48,7 @@ write("head.json", lambda d: part(d, names[:8], "error_relative"))
 write("tail.json", lambda d: part(d, names[6:]))
 write("workers.json", lambda d: d["recipe"]["resolved"].update(workers=8))
 write("unmeasured.json", lambda d: [r["final"].pop("test_accuracy") for r in d["results"]])
+write("unfinished.json", lambda d: d.update(status="interrupted"))
 write("no-plot.json", lambda d: d.update(plots=[]))
 
 def better(d):
@@ -99,6 +100,7 @@ holds() { # FILTER of the evidence; e(COLUMN) is what was found of an error
     holds '[.results[].label] | length == 13 and index("Method 0 (part)") == 12'
     run -2 sparsetune --explain all.json workers.json
     run -2 sparsetune --explain all.json unmeasured.json
+    run -2 sparsetune --explain unfinished.json
     run -2 sparsetune --explain all.json --metric train-loss
     run -2 sparsetune --explain all.json --set workers=4
     run -2 sparsetune --explain
