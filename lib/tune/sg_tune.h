@@ -1,8 +1,8 @@
 /* sg_tune.h: the actions of sparsetune, which choose thresholds of a recipe, or compare its methods, and give evidence.
  *
  * An action runs cells of the recipe through lib/grid in the folder that sparsebench uses. So cells are reused: after
- * an interruption, and by the sparsebench that follows. Nothing here prints. Adding an action takes one file, its name
- * below, and its option in the program with a row of what it runs. */
+ * an interruption, and by the sparsebench that follows. --explain reads finished results instead. Nothing here prints.
+ * Adding an action takes one file, its name below, and its option in the program with a row of what it runs. */
 #ifndef SG_TUNE_H
 #define SG_TUNE_H
 
@@ -22,7 +22,8 @@ struct sg_tune {
     struct sg_grid_options grid; /* recipe_path is a file; `set` has the user's --set; `changed` serves every trial */
     const char *result[SG_TUNE_RESULTS]; /* explain, which has no recipe and no cells: paths of results, - = stdin */
     size_t n_results;
-    const char *metric;     /* --metric; NULL = the first series of the recipe that its task measures */
+    const char *metric;     /* --metric; NULL = the first series of the recipe that its task measures, or for explain
+                               the metric of the first result's finding */
     double tolerance;       /* --tolerance; NaN = the action's own */
     bool padded;            /* match-density: a step counts as its largest message, not as the mean over workers */
     const char *budgets;    /* match-bytes: shares of the bytes sent without compression, separated by commas */
