@@ -22,7 +22,7 @@ static bool overlaps(const struct explain *e, size_t better, size_t worse) {
     return most >= least;
 }
 
-/* Counts a pair of methods of a seed. Equal qualities are no pair, and equal errors of different qualities are wrong. */
+/* Counts a pair of methods of a seed. Equal qualities are no pair; equal errors of different qualities are wrong. */
 static void judge_pair(const struct explain *e, struct explain_error *of, size_t seed, size_t a, size_t b) {
     const double sign = e->higher ? 1 : -1, *value = of->value + seed;
     const double gain = sign * (e->method[a].quality[seed] - e->method[b].quality[seed]);

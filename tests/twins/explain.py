@@ -87,7 +87,8 @@ def main():
                     misses.add((rows[0]["seeds"][s], name[a], name[b], bool(np.nanmin(bad[b]) <= np.nanmax(bad[a]))))
         said = {(w["seed"], w["better"], w["worse"], w["overlap"]) for w in e["pairs_wrong"]}
         if (pairs, pairs - len(misses), misses) != (e["pairs"], e["pairs_right"], said):
-            print(f"wrong: {column}: pairs {e['pairs']}, {e['pairs_right']} where NumPy has {pairs}, {pairs - len(misses)}")
+            right = pairs - len(misses)
+            print(f"wrong: {column}: pairs {e['pairs']}, {e['pairs_right']} where NumPy has {pairs}, {right}")
             wrong += 1
     print(f"{len(errors)} errors, {tune['draws']} draws, {wrong} wrong")
     return wrong > 0
