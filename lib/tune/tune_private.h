@@ -186,6 +186,9 @@ const struct sg_parameter *tune_wordy_knob(const struct sg_node *method);
 SG_CHECKED sg_status tune_emit_check(const struct sg_tune *t, tune_key_fn *key_of, size_t n, const char *what,
                                      struct sg_error *err);
 
+/* --oracle=feedback. */
+SG_CHECKED sg_status tune_oracle_feedback(struct sg_tune *t, struct sg_error *err);
+
 /* How theory trains the cells of a recipe for an action. */
 struct sg_theory_options tune_trained_here(const struct sg_tune *t, const struct sg_recipe *recipe);
 
