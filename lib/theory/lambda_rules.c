@@ -64,8 +64,8 @@ static double solve_rising(double (*f)(const void *of, double x), const void *of
 void sg_walk_fit(struct sg_walk_law *law, double lambda, double sent) {
     SG_ASSERT(lambda > 0 && sent > 0 && law->gradient > 0);
     law->drift = 0;
-    const double wanted = solve_rising(messages_of, NULL, sent * law->steps / law->d),
-                 more = wanted / walks(law, lambda);
+    const double wanted = fmin(law->steps, solve_rising(messages_of, NULL, sent * law->steps / law->d));
+    const double more = wanted / walks(law, lambda);
     const double sigma = sqrt(law->gradient / law->d);
     if (more > 1) {
         law->drift = solve_rising(factor_of, NULL, more) / (lambda + OVERSHOOT * sigma);
