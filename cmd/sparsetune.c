@@ -56,7 +56,8 @@ static const struct sg_option options[] = {
     {SG_OPTION_STRING, "oracle", 0, &opt.tune.recording, .value = "RECORDING",
      .help =
          "of a run recorded with sparsetrain --record-inputs: the lambda of Lemma 3 for what it sent, the least total "
-         "error, and the regret of every method of the recipe"},
+         "error, and the regret of every method of the recipe. With feedback for RECORDING, of a recipe of task "
+         "recorded: each method's error beside the least that error feedback can leave for as many entries"},
     {SG_OPTION_FLAG, "theory", 0, &opt.theory,
      .help =
          "of logistic regression or a convolutional network: the right-hand sides of the paper's convergence results "

@@ -27,8 +27,8 @@ struct sg_tune {
     double tolerance;       /* --tolerance; NaN = the action's own */
     bool padded;            /* match-density: a step counts as its largest message, not as the mean over workers */
     const char *budgets;    /* match-bytes: shares of the bytes sent without compression, separated by commas */
-    const char *recording;  /* oracle: the path of the recording */
-    const char *rule;       /* rule: "simple" or "estimated" */
+    const char *recording;  /* oracle: the path of the recording, or "feedback" */
+    const char *rule;       /* rule: "simple", "estimated" or "noise" */
     size_t points, repeats; /* rule: at how many points the pilot is measured, and how often each worker draws there */
     const char *bandwidths; /* when: of the networks, Gbit/s, ascending, with commas between; NULL = 0.1 to 100 */
     const char *clusters;   /* when: numbers of workers, ascending, with commas between; NULL = 4 to 256 */
