@@ -28,7 +28,7 @@ struct sg_key {
     const char *name; /* kebab-case; a dot makes a sub-map: "start.offset-from-optimum" */
     enum sg_key_type type;
     const char *choices; /* "a|b", CHOICE only */
-    double min, max;     /* NUMBER, INTEGER */
+    double min, max;     /* NUMBER, INTEGER; max of a STRING: bytes, 0 = 400 */
     const char *preset;  /* the default as text; NULL = there is none, and the value is null if absent */
     size_t constants;    /* EXPRESSION: how many of the kind's constants, from the first on, it may use */
     bool required;
