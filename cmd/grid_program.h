@@ -14,7 +14,7 @@
 /* The values of the options about cells. */
 extern struct cell_opt {
     const char *launcher, *folder, *data, *device, *program;
-    bool fresh, any_version, help_recipe;
+    bool fresh, any_version, help_recipe, memory_check;
     int64_t jobs, threads;
     struct sg_option_list set; /* each program defines its own option for it */
     struct sg_option_list plugins;

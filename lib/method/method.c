@@ -87,8 +87,7 @@ static sg_status choose_kernels(sg_method *m, const struct sg_method_config *con
     return SG_OK;
 }
 
-/* Bytes of room for the data of a message; 0 = the values are the data. */
-static size_t data_bytes(const sg_method *m) {
+size_t method_data_bytes(const sg_method *m) {
     const struct sg_code *code = m->compressor->code != NULL ? m->compressor->code : m->shared.code;
     if (m->compressor->data_bytes != NULL)
         return m->compressor->data_bytes(&m->shared);
@@ -105,7 +104,7 @@ static bool allocate_room(const sg_method *m, struct message_room *room) {
     const struct sg_kernels *k = m->shared.kernels;
     const struct sg_exec *exec = &m->shared.exec;
     const bool indexed = m->compressor->select == NULL || !(m->compressor->traits & SG_TRAIT_DENSE);
-    const size_t bytes = data_bytes(m);
+    const size_t bytes = method_data_bytes(m);
     room->index = indexed ? k->allocate(exec, m->d * sizeof *room->index) : NULL;
     room->value = k->allocate(exec, m->d * sizeof *room->value);
     room->data = bytes > 0 ? k->allocate(exec, bytes) : NULL;

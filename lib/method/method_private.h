@@ -110,6 +110,9 @@ SG_CHECKED sg_status method_resolve(sg_method *m, const struct sg_method_config 
 SG_CHECKED sg_status method_bytes_open(sg_method *m, struct sg_error *err);
 void method_bytes_close(sg_method *m);
 
+/* Bytes of room for the data of a message; 0 = the values are the data. */
+size_t method_data_bytes(const sg_method *m);
+
 /* How many numbers the method's controller keeps between steps; 0 without a controller. */
 size_t method_doubles(const sg_method *m);
 

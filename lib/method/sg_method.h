@@ -182,6 +182,16 @@ SG_UNSTABLE double sg_method_allowed(const sg_method *m, size_t layer, double sq
 /* true: the residuals are always zero, so the caller need not allocate them. */
 SG_UNSTABLE bool sg_method_is_exact(const sg_method *m);
 
+/* How much memory a method takes, in bytes: an estimate for a host, before a run. A selector by `k` or `density` sends so
+ * many entries; where a threshold or a controller decides, a tenth of the elements is assumed. */
+struct sg_method_memory {
+    double worker;  /* kept of a worker from step to step, beside its residual */
+    double message; /* of a worker's message */
+    double room;    /* what the making of a message writes of its room */
+    double common;  /* of all workers together */
+};
+SG_UNSTABLE void sg_method_memory(const sg_method *m, struct sg_method_memory *out);
+
 #ifdef __cplusplus
 }
 #endif

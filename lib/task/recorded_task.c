@@ -42,6 +42,8 @@ static sg_status open_files(struct sg_task *t, struct sg_error *err) {
     if (t->base.workers > f->workers)
         return sg_fail(err, SG_ERR_ARGUMENT, "%zu workers, and task.files hold the gradients of %zu", t->base.workers,
                        f->workers);
+    if (t->base.facts_only)
+        return SG_OK;
     if (t->base.progress)
         t->base.progress("checking the files", 0, 1);
     return task_identify_recorded(&t->from, task, t->base.data_dir, err);
