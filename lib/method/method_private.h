@@ -43,8 +43,9 @@ struct sg_method {
     size_t worker_doubles, floats; /* returned by the compressor's hooks when the method was opened */
     size_t d, first, count;
     struct method_worker *worker; /* [count] */
-    struct message_room *room;    /* [rooms] one for each worker, or one for all */
+    struct message_room *room;    /* [rooms] one for each worker, or shared by neighbours */
     size_t rooms;
+    bool may_share, shares_rooms; /* workers could share rooms; they do, as sg_method_shares_rooms says */
 
     struct sg_facts facts; /* of the present step */
     struct sg_settings settings;

@@ -35,10 +35,12 @@ static void add_vectors(struct sg_train_memory *m, const struct train *t, const 
     const double vector = (double)t->d * sizeof(float);
     const bool *wants = t->series.wants, keeps = t->config.feedback.rule->keeps && !sg_method_is_exact(t->probe);
     const bool curvature = keeps && wants[SG_COLUMN_ERROR_CURVATURE];
+    const bool shares = method->may_share && train_parts(t) < t->count;
     const bool copies = keeps && (wants[SG_COLUMN_ERROR_LAG] || curvature);
     add(m, "residual", keeps ? vector : 0, t->count, true);
     add(m, "vectors of feedback and compressor", method->worker, t->count, true);
-    add(m, "message", method->room, t->count, true);
+    add(m, "message", shares ? method->message : method->room, t->count, true);
+    add(m, "room to make messages in", shares ? method->room : 0, train_parts(t), false);
     add(m, "copies of the gradient", vector * (double)((t->options->record_gradients || copies) + curvature), t->count,
         true);
     add(m, "state of the task", t->info->worker_bytes, t->count, true);
@@ -48,7 +50,7 @@ static void add_vectors(struct sg_train_memory *m, const struct train *t, const 
 sg_status train_memory_estimate(struct train *t, struct sg_error *err) {
     struct sg_train_memory *m = &t->memory;
     struct sg_method_memory method;
-    const size_t threads = t->info->parallel_workers ? (size_t)t->threads : 1;
+    const size_t threads = train_parts(t);
     const double vector = (double)t->d * sizeof(float);
     *m = (struct sg_train_memory){.present = sg_memory_resident(), .d = t->d, .workers = t->count, .ranks = 1};
     if (isnan(m->present))

@@ -99,6 +99,7 @@ sg_status train_open_method(sg_method **out, const struct train *t, size_t count
     config.kernels = t->kernels;
     config.exec = t->worker_exec;
     config.turns = t->device.gpu != NULL;
+    config.rooms = t->n_gradients;
     return sg_method_open(out, &config, err);
 }
 
@@ -152,9 +153,15 @@ static bool allocate_buffers(struct train *t) {
     return whole;
 }
 
+/* Workers that run at once need a gradient and a room for messages each. */
+size_t train_parts(const struct train *t) {
+    const size_t threads = (size_t)t->threads;
+    return !t->info->parallel_workers ? 1 : threads < t->count ? threads : t->count;
+}
+
 /* Workers that run one after another compress with all threads. */
 static sg_status allocate(struct train *t, struct sg_error *err) {
-    t->n_gradients = t->info->parallel_workers ? (size_t)t->threads : 1;
+    t->n_gradients = train_parts(t);
     t->worker_exec = t->exec;
     t->worker_exec.threads = t->info->parallel_workers ? 1 : t->threads;
     t->worker = calloc(t->count, sizeof *t->worker);

@@ -143,7 +143,8 @@ struct train {
     bool facts_only;               /* the task is opened for its facts alone */
     struct sg_train_memory memory; /* the estimate of this rank, on a CPU */
     struct worker *worker;         /* [count] */
-    float **gradient;              /* [n_gradients] one for each thread if workers run in parallel, else one */
+    /* [n_gradients] one for each part of the workers that runs on a thread of its own; one if all take turns. */
+    float **gradient;
     size_t n_gradients;
     float *sum;     /* [d] */
     void *shared_x; /* a copy of x while the task's x holds one worker's parameters; NULL = all workers share x */
@@ -197,6 +198,7 @@ sg_status train_find_task(struct train *t, struct sg_error *err);
 sg_status train_open_task(struct train *t, struct sg_error *err);
 void train_read_task_facts(struct train *t);
 sg_status train_choose(struct train *t, struct sg_error *err);
+size_t train_parts(const struct train *t); /* of this rank's workers; the parts run in parallel */
 sg_status train_open_method(sg_method **out, const struct train *t, size_t count, struct sg_error *err);
 /* Estimates the memory of this rank, and refuses a run that this host cannot hold; on a GPU they do nothing. The second
  * only sets t->memory, once the method's config is chosen (train_memory.c). */

@@ -10,7 +10,7 @@ setup() {
 METHODS='methods:
   - {name: SGD, compressor: none}
   - {name: Top-k, compressor: topk, density: 0.01}
-  - {name: Hard-threshold, compressor: hard-threshold, lambda: 0.1}
+  - {name: Hard-threshold, compressor: hard-threshold, lambda: 10}
   - {name: Random-k, compressor: randomk, density: 0.01, values: fp16}
   - {name: QSGD, compressor: qsgd, levels: 4, error-feedback: none}
   - {name: Signs, compressor: ef-signsgd}
