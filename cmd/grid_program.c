@@ -52,7 +52,7 @@ int begin_program(const struct sg_program *program, int argc, char **argv, const
     if (code != SG_PARSE_RUN)
         return code;
     const sg_status alone = sg_grid_refuse_launcher(&reports, &err);
-    const bool runs = alone == SG_OK || cell_opt.help_recipe;
+    const bool runs = alone == SG_OK || cell_opt.help_recipe || cell_opt.under_launcher;
     sg_app_expect_finish();
     if (runs &&
         sg_plugins_load(cell_opt.plugins.item, cell_opt.plugins.count, getenv(SG_PLUGINS_VARIABLE), &err) != SG_OK) {

@@ -7,6 +7,7 @@
 
 #include "bench_options.h"
 #include "bench_output.h"
+#include "bench_link.h"
 #include "grid_program.h"
 #include "sg_bench.h"
 #include "sg_clock.h"
@@ -358,6 +359,8 @@ int main(int argc, char **argv) {
         opt.output = NULL;
     if (opt.network && !set_network(opt.network))
         return sg_app_finish(SG_EXIT_USAGE);
+    if (cell_opt.under_launcher)
+        return sg_app_finish(measure_link());
     if (opt.verify) {
         sg_signals_catch();
         return sg_app_finish(verify(operand, n_operands, argc, argv));
