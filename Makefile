@@ -248,7 +248,7 @@ $(bin)/%: $(B)/cmd/%.o $(B)/libengine.a $(B)/libsparsegrad.a $(B)/api.list
 	@mkdir -p $(@D)
 	$(call run,LD)$(CC) $(ldflags) $(beside) -Wl,--dynamic-list=$(B)/api.list -o $@ $(filter %.o,$^) $(B)/libengine.a \
 	  -Wl,--whole-archive $(B)/libsparsegrad.a -Wl,--no-whole-archive $(libs) $(mpi_libs)
-$(bin)/sparsebench: $(B)/cmd/bench_options.o $(B)/cmd/bench_output.o
+$(bin)/sparsebench: $(B)/cmd/bench_link.o $(B)/cmd/bench_options.o $(B)/cmd/bench_output.o
 $(bin)/sparsebench $(bin)/sparsetune: $(B)/cmd/grid_program.o
 $(B)/cmd/%.o: cmd/%.c $(B)/flags
 	@mkdir -p $(@D)
@@ -282,7 +282,6 @@ $(B)/deviations: $(patsubst %.c,$(B)/%.o,$(wildcard tests/deviations/*.c)) $(B)/
 	$(call run,LD)$(CC) $(ldflags) -o $@ $^ $(libs) $(mpi_libs)
 released_obj := $(patsubst %.c,$(B)/%.o,$(wildcard tests/deviations/released*.c))
 $(B)/tests/test_deviations: $(B)/tests/deviations/deviation_measure.o $(B)/tests/deviations/deviation_table.o $(released_obj)
-$(B)/tests/test_net $(B)/tests/test_net_published $(B)/links/report: $(B)/tests/links/net_fit.o
 $(torch_tests:tests/unit/%.c=$(B)/tests/%): $(B)/tests/%: tests/unit/%.c $(torch_obj) $(B)/libengine.a $(B)/libsparsegrad.a $(B)/flags
 	@mkdir -p $(@D)
 	$(call run,LD)$(CC) $(cflags) $(ldflags) -Itests/unit -MMD -MP -MF $@.d -o $@ $< $(torch_obj) $(B)/libengine.a $(B)/libsparsegrad.a \

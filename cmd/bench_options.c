@@ -33,6 +33,9 @@ static const struct sg_option options[] = {
      .help =
          "try what compressors promise, those of plug-ins too: nothing is lost, the declared class, exact bits, the "
          "same bits for any kernels, threads and ranks, resuming, damaged bytes; no recipe is read"},
+    {SG_OPTION_FLAG, "measure-link", 0, &cell_opt.under_launcher,
+     .help = "started by a launcher as two ranks or more: time messages between the first two, and print a recipe's "
+             "section network that has their bandwidth and latency"},
     {SG_OPTION_GROUP, .name = "Output"},
     {SG_OPTION_STRING, "output", 'o', &opt.output, .value = "FILE", .help = "write JSON there, whole or not at all"},
     {SG_OPTION_STRING, "html", 0, &opt.html, .value = "FILE",
@@ -57,7 +60,8 @@ const struct sg_program program = {
     .name = "sparsebench",
     .usage = "[options] RECIPE\n"
              "       sparsebench --compare [options] RESULT RESULT\n"
-             "       sparsebench --verify-compressors [options] [COMPRESSOR...]",
+             "       sparsebench --verify-compressors [options] [COMPRESSOR...]\n"
+             "       mpirun -n 2 --host a,b sparsebench --measure-link [--json]",
     .operand = "yaml|json",
     .summary = "Run a recipe's methods at its seeds and judge its claims, or time the kernels of the compressors.",
     .details =

@@ -10,7 +10,7 @@
 #include "sg_terminal.h"
 #include "sg_version.h"
 
-struct cell_opt cell_opt;
+struct cell_opt cell_opt = {.memory_check = true};
 
 static const struct sg_option options[] = {
     {SG_OPTION_GROUP, .name = "Cells and how to run them"},
@@ -26,6 +26,8 @@ static const struct sg_option options[] = {
      .help = "cells at once, 0 = cores / threads, or 1 under a launcher or on a GPU"},
     {SG_OPTION_INT, "threads", 0, &cell_opt.threads, .value = "N", .min = 0, .max = 1024,
      .help = "threads of each cell, 0 = cores / jobs; results do not depend on it"},
+    {SG_OPTION_FLAG, "memory-check", 0, &cell_opt.memory_check,
+     .help = "refuse cells that need more memory at once than this host, or its control group, has left (default)"},
     {SG_OPTION_STRING, "launcher", 0, &cell_opt.launcher, .value = "COMMAND",
      .help = "put before each cell's command: \"mpirun -n 4\""},
     {SG_OPTION_STRING, "folder", 0, &cell_opt.folder, .value = "DIR",
@@ -50,7 +52,7 @@ int begin_program(const struct sg_program *program, int argc, char **argv, const
     if (code != SG_PARSE_RUN)
         return code;
     const sg_status alone = sg_grid_refuse_launcher(&reports, &err);
-    const bool runs = alone == SG_OK || cell_opt.help_recipe;
+    const bool runs = alone == SG_OK || cell_opt.help_recipe || cell_opt.under_launcher;
     sg_app_expect_finish();
     if (runs &&
         sg_plugins_load(cell_opt.plugins.item, cell_opt.plugins.count, getenv(SG_PLUGINS_VARIABLE), &err) != SG_OK) {
@@ -103,6 +105,7 @@ void fill_options(struct grid *g, const struct sg_recipe *recipe, const char *pa
                                           .device = cell_opt.device,
                                           .jobs = (int)cell_opt.jobs,
                                           .threads = (int)cell_opt.threads,
+                                          .any_memory = !cell_opt.memory_check,
                                           .fresh = cell_opt.fresh,
                                           .any_version = cell_opt.any_version,
                                           .stop = sg_signal_pending,

@@ -7,6 +7,7 @@
 
 #include "bench_options.h"
 #include "bench_output.h"
+#include "bench_link.h"
 #include "grid_program.h"
 #include "sg_bench.h"
 #include "sg_clock.h"
@@ -15,6 +16,7 @@
 #include "sg_result.h"
 #include "sg_task.h"
 #include "sg_terminal.h"
+#include "sg_train.h"
 #include "sg_verify_report.h"
 
 enum { MOST_RECIPES = 64 };
@@ -48,6 +50,44 @@ static cJSON *document_of(const struct bench *b) {
                             b->cells, b->outcomes, b->count, (size_t)opt.points);
 }
 
+/* The cell that takes most memory. */
+struct largest {
+    struct sg_train_memory memory;
+    const char *label;
+};
+
+static void keep_largest(void *arg, const struct sg_cell *cell, const struct sg_train_memory *m) {
+    struct largest *l = arg;
+    if (!l->label || m->added > l->memory.added)
+        *l = (struct largest){*m, cell->label};
+}
+
+static void keep_nothing(void *arg, const char *problem) {
+    (void)arg, (void)problem;
+}
+
+/* What --dry-run says of memory: that of the largest cell. Mistakes and missing data are left to the run. */
+static void look_at_memory(const struct bench *b) {
+    struct largest most = {.label = NULL};
+    const struct sg_train_check_options how = {.recipe = &b->recipe,
+                                               .data_dir = cell_opt.data,
+                                               .threads = (int)cell_opt.threads,
+                                               .facts_only = true,
+                                               .memory = keep_largest,
+                                               .problem = keep_nothing,
+                                               .arg = &most};
+    struct sg_error err;
+    if (sg_app_verbosity() == SG_QUIET || (cell_opt.device && strcmp(cell_opt.device, "cpu") != 0))
+        return;
+    (void)!sg_train_check(b->cells, b->count, &how, &err);
+    char *line = most.label ? sg_train_memory_line(&most.memory) : NULL;
+    if (line)
+        sg_log_note("%s takes most, by %s", line, most.label);
+    else
+        sg_log_note("memory: not known, see sparsetrain --check");
+    free(line);
+}
+
 /* --dry-run. */
 static sg_status list_cells(struct bench *b, struct sg_error *err) {
     sg_status status = sg_grid_look(b->outcomes, b->cells, b->count, &b->grid.options, err);
@@ -70,6 +110,7 @@ static sg_status list_cells(struct bench *b, struct sg_error *err) {
         }
         return sg_app_print_json(plan, "the plan", err);
     }
+    look_at_memory(b);
     printf("# action  seed  label  file\n");
     for (size_t i = 0; i < b->count; i++)
         printf("%-8s  %4" PRIu64 "  %s  %s\n", sg_grid_action(&b->outcomes[i]), b->cells[i].seed, b->cells[i].label,
@@ -318,6 +359,8 @@ int main(int argc, char **argv) {
         opt.output = NULL;
     if (opt.network && !set_network(opt.network))
         return sg_app_finish(SG_EXIT_USAGE);
+    if (cell_opt.under_launcher)
+        return sg_app_finish(measure_link());
     if (opt.verify) {
         sg_signals_catch();
         return sg_app_finish(verify(operand, n_operands, argc, argv));

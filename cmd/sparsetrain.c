@@ -8,6 +8,7 @@
 #include "sg_clock.h"
 #include "sg_dataset.h"
 #include "sg_grid.h"
+#include "sg_host_memory.h"
 #include "sg_options.h"
 #include "sg_output.h"
 #include "sg_plugins.h"
@@ -20,10 +21,10 @@
 static struct {
     const char *seed, *output, *data_dir, *device, *checkpoint, *record_inputs, *record_gradients, *k_from;
     struct sg_option_list methods, set, plugins;
-    int64_t threads, checkpoint_every, progress_fd;
+    int64_t threads, checkpoint_every, progress_fd, at_once;
     double time_limit;
-    bool json, ndjson, table, force, resume, dry_run, check, help_recipe, help_compressors;
-} opt = {.progress_fd = -1, .time_limit = NAN};
+    bool json, ndjson, table, force, resume, dry_run, check, help_recipe, help_compressors, memory_check;
+} opt = {.progress_fd = -1, .time_limit = NAN, .memory_check = true};
 static double start_s;
 
 static const struct sg_option options[] = {
@@ -44,7 +45,10 @@ static const struct sg_option options[] = {
      .help = "threads of this process, 0 = its share of the cores; results do not depend on it"},
     {SG_OPTION_STRING, "k-from", 0, &opt.k_from, .value = "FILE",
      .help = "the finished series of the method from which this one copies k; sparsebench runs that first"},
-    {SG_OPTION_FLAG, "dry-run", 0, &opt.dry_run, .help = "check the recipe, print it resolved as JSON, and stop"},
+    {SG_OPTION_FLAG, "memory-check", 0, &opt.memory_check,
+     .help = "refuse a run that needs more memory than this host, or its control group, has left (default)"},
+    {SG_OPTION_FLAG, "dry-run", 0, &opt.dry_run,
+     .help = "check the recipe, print it resolved as JSON, say what memory a rank takes unless --quiet, and stop"},
     {SG_OPTION_FLAG, "check", 0, &opt.check,
      .help = "check all cells of the recipe, or those of --method, against their data, and stop"},
     {SG_OPTION_FLAG, "help-recipe", 0, &opt.help_recipe, .help = "describe every recipe key"},
@@ -78,6 +82,8 @@ static const struct sg_option options[] = {
      .help = "stop within so many seconds, with a checkpoint; --resume goes on"},
     {SG_OPTION_INT, "progress-fd", 0, &opt.progress_fd, .value = "FD", .min = -1, .max = 1 << 20,
      .help = "write \"done total\" lines there", .hidden = true},
+    {SG_OPTION_INT, "at-once", 0, &opt.at_once, .value = "N", .min = 0, .max = 4096,
+     .help = "with --check: so many cells must fit into memory at once", .hidden = true},
 };
 
 static const struct sg_program program = {
@@ -117,6 +123,46 @@ static void on_progress(const char *what, double done, double total) {
 
 static void on_notice(const char *message) {
     sg_log_note("%s", message);
+}
+
+static const double MUCH_MEMORY = 1e9; /* bytes from which on a run says what it takes without being asked */
+static double expected_bytes;
+
+static void say_memory(enum sg_log_kind kind, const struct sg_train_memory *m) {
+    char *line = sg_train_memory_line(m), *rows = sg_train_memory_rows(m);
+    if (line && rows)
+        sg_log(kind, "%s\n%s", line, rows);
+    free(line);
+    free(rows);
+}
+
+static void on_memory(const struct sg_train_memory *m) {
+    expected_bytes = fmax(sg_memory_peak(), m->present + m->added); /* loading may have taken more */
+    say_memory(expected_bytes >= MUCH_MEMORY ? SG_LOG_NOTE : SG_LOG_DETAIL, m);
+}
+
+static void on_memory_of_cell(void *arg, const struct sg_cell *cell, const struct sg_train_memory *m) {
+    (void)arg, (void)cell;
+    say_memory(SG_LOG_NOTE, m);
+}
+
+static void on_unknown_memory(void *arg, const char *why) {
+    (void)arg;
+    sg_log_note("memory: not known: %s", why);
+}
+
+/* What --dry-run says of memory. Data that are missing only mean that it cannot be known. */
+static void look_at_memory(const struct sg_recipe *recipe, const struct sg_cell *cell) {
+    const struct sg_train_check_options how = {.recipe = recipe,
+                                               .data_dir = opt.data_dir,
+                                               .threads = (int)opt.threads,
+                                               .facts_only = true,
+                                               .memory = on_memory_of_cell,
+                                               .problem = on_unknown_memory};
+    struct sg_error err;
+    if (sg_app_verbosity() != SG_QUIET && !(opt.device && strcmp(opt.device, "cpu") != 0) &&
+        sg_train_check(cell, 1, &how, &err) == SG_ERR_MEMORY)
+        on_unknown_memory(NULL, err.msg);
 }
 
 static void on_warning(const char *message) {
@@ -190,6 +236,7 @@ static sg_status check_cells(const struct sg_recipe *recipe, struct sg_cell *cel
                                                .data_dir = opt.data_dir,
                                                .threads = (int)opt.threads,
                                                .progress = on_progress,
+                                               .at_once = (size_t)opt.at_once,
                                                .problem = on_problem,
                                                .arg = &problems};
     sg_status status = sg_grid_choose(&wanted, cells, n, &opt.methods, NULL, &err);
@@ -281,7 +328,9 @@ static sg_status run(const struct sg_recipe *recipe, const struct sg_cell *cell,
                                      .resume = opt.resume,
                                      .stop = sg_signal_pending,
                                      .stop_at_s = isnan(opt.time_limit) ? 0 : start_s + opt.time_limit,
+                                     .any_memory = !opt.memory_check,
                                      .progress = lead ? on_progress : NULL,
+                                     .memory = lead ? on_memory : NULL,
                                      .notice = lead ? on_notice : NULL,
                                      .warning = lead ? on_warning : NULL};
     struct sg_train_report report;
@@ -290,6 +339,8 @@ static sg_status run(const struct sg_recipe *recipe, const struct sg_cell *cell,
     sg_progress_end(&bar);
     sg_log_detail("%s: %llu steps in %.3f s after %.3f s of set-up", report.status, (unsigned long long)report.steps,
                   report.elapsed_s, report.setup_s);
+    if (expected_bytes > 0)
+        sg_log_detail("memory: %.1f MB at most, %.1f MB expected", sg_memory_peak() / 1e6, expected_bytes / 1e6);
     if (lead && status == SG_OK && fabs(report.sent / report.budget - 1) > BUDGET_MISS)
         sg_log_warning("the budget of %.0f entries a worker was missed: %.0f were sent, %+.1f %%", report.budget,
                        report.sent, 100 * (report.sent / report.budget - 1));
@@ -376,6 +427,8 @@ int main(int argc, char **argv) {
         status = sg_app_print_json(sg_node_json(&cell->resolved), "the recipe", &err);
         if (status != SG_OK)
             sg_log_error("%s", err.msg);
+        else
+            look_at_memory(&recipe, cell);
         goto out;
     }
     sg_signals_catch();

@@ -195,7 +195,7 @@ sg_status sg_comm_collect(sg_comm *c, size_t worker, const void *data, void *out
         return SG_OK;
     }
     if (c->world.rank == owner)
-        return c->transport->send_to_lead(data, bytes, err);
+        return c->transport->send(data, bytes, 0, err);
     return c->world.rank == 0 ? c->transport->receive(out, bytes, owner, err) : SG_OK;
 }
 

@@ -17,6 +17,7 @@ void sg_comm_begin(sg_comm *c, float *sum, size_t n, const struct sg_kernels *ke
     c->kernels = kernels;
     c->exec = *exec;
     c->added = 0;
+    c->copies = false;
     memset(c->put, 0, c->count * sizeof *c->put);
     memset(c->note + c->first, 0, c->count * sizeof *c->note);
     if (n && adds_at_once(c))
@@ -63,6 +64,28 @@ static sg_status copy_message(sg_comm *c, size_t local, struct sg_error *err) {
     return got == SG_KERNEL_OK ? SG_OK : sg_fail(err, SG_ERR_UNSUPPORTED, "the device failed");
 }
 
+/* Copies a message on a CPU to memory of its own. */
+static sg_status keep_message(sg_comm *c, size_t local, struct sg_error *err) {
+    struct sg_message *m = &c->put[local];
+    struct copy *copy = &c->copy[local];
+    const size_t index_bytes = m->index ? m->count * sizeof *m->index : 0;
+    sg_status status = comm_reserve(&copy->index, &copy->index_bytes, index_bytes, err);
+    SG_DO(status, comm_reserve(&copy->data, &copy->data_bytes, m->bytes, err));
+    if (status != SG_OK)
+        return status;
+    if (index_bytes)
+        memcpy(copy->index, m->index, index_bytes);
+    if (m->bytes)
+        memcpy(copy->data, m->data, m->bytes);
+    m->index = m->index ? copy->index : NULL;
+    m->data = copy->data;
+    return SG_OK;
+}
+
+void sg_comm_copy(sg_comm *c) {
+    c->copies = !c->exec.device;
+}
+
 sg_status sg_comm_put(sg_comm *c, size_t worker, const struct sg_message *message, struct sg_error *err) {
     SG_ASSERT(worker >= c->first && worker < c->first + c->count && message->code != NULL);
     const size_t local = worker - c->first;
@@ -71,7 +94,7 @@ sg_status sg_comm_put(sg_comm *c, size_t worker, const struct sg_message *messag
         return sg_fail(err, SG_ERR_ARGUMENT, "a message for %zu numbers in an exchange of %zu", message->n, c->n);
     c->put[local] = *message;
     if (!c->exec.device)
-        return SG_OK;
+        return c->copies ? keep_message(c, local, err) : SG_OK;
     if (local != c->added++)
         return sg_fail(err, SG_ERR_ARGUMENT, "on a GPU workers put their messages in order");
     if (adds_at_once(c))

@@ -27,7 +27,7 @@ struct note {
     unsigned code; /* the number of the message's code */
 };
 
-/* Where a GPU's message is copied to. */
+/* Where a message is copied to. */
 struct copy {
     void *index, *data;
     size_t index_bytes, data_bytes; /* reserved */
@@ -45,6 +45,7 @@ struct sg_comm {
     size_t n;
     const struct sg_kernels *kernels;
     struct sg_exec exec;
+    bool copies;             /* messages on a CPU are copied when they are put */
     struct sg_message *put;  /* [count] of this rank's workers; code NULL = not put (yet) */
     size_t added;            /* how many messages of a GPU were put, or skipped */
     const struct note *like; /* at its end: of the first message, whose kind and code all messages have */

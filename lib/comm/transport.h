@@ -26,7 +26,7 @@ struct sg_transport {
     /* Sends its part of `mine` to every rank, and puts what rank r sends into part r of `all`. */
     sg_status (*deal)(const void *mine, struct sg_parts sent, void *all, struct sg_parts received, size_t unit,
                       struct sg_error *err);
-    sg_status (*send_to_lead)(const void *data, size_t bytes, struct sg_error *err);
+    sg_status (*send)(const void *data, size_t bytes, int to, struct sg_error *err);
     sg_status (*receive)(void *data, size_t bytes, int from, struct sg_error *err);
     sg_status (*broadcast)(void *data, size_t bytes, int from, struct sg_error *err);
     void (*close)(void);

@@ -82,8 +82,8 @@ static int broadcast_part(char *data, int bytes, int root) {
     return MPI_Bcast(data, bytes, MPI_BYTE, root, MPI_COMM_WORLD);
 }
 
-static sg_status send_to_lead(const void *data, size_t bytes, struct sg_error *err) {
-    return in_chunks((char *)data, bytes, send_part, 0, "MPI_Send", err);
+static sg_status send_to(const void *data, size_t bytes, int to, struct sg_error *err) {
+    return in_chunks((char *)data, bytes, send_part, to, "MPI_Send", err);
 }
 
 static sg_status receive(void *data, size_t bytes, int from, struct sg_error *err) {
@@ -102,7 +102,7 @@ static void abort_all(int code) {
     MPI_Abort(MPI_COMM_WORLD, code);
 }
 
-static const struct sg_transport mpi = {gather, deal, send_to_lead, receive, broadcast, finalize, abort_all};
+static const struct sg_transport mpi = {gather, deal, send_to, receive, broadcast, finalize, abort_all};
 
 sg_status sg_transport_open(const struct sg_transport **out, struct sg_world *world, struct sg_error *err) {
     int provided, length = 0;

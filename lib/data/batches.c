@@ -129,6 +129,11 @@ static sg_status check(const struct sg_batches_config *c, struct sg_error *err) 
     return SG_OK;
 }
 
+size_t sg_batches_bytes(const struct sg_batches_config *config) {
+    const size_t image = SG_IMAGE_VALUES * (config->bytes ? sizeof(uint8_t) : sizeof(float)) + sizeof(int64_t);
+    return SLOTS * config->batch * image + config->images->count * sizeof(uint32_t);
+}
+
 sg_status sg_batches_open(sg_batches **out, const struct sg_batches_config *config, struct sg_error *err) {
     sg_status status = check(config, err);
     if (status)

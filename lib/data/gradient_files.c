@@ -100,8 +100,19 @@ static sg_status checksum_all(char sha256[65], const char *files, uint64_t steps
     return status;
 }
 
-sg_status sg_gradients_identify(struct sg_provenance *from, const char *files, const char *data_dir,
-                                struct sg_error *err) {
+/* Makes sha256, that of the gradients, one of the gradients and of the file of their layers. */
+static sg_status checksum_layers(char sha256[65], const char *layers_file, const char *data_dir, struct sg_error *err) {
+    char layers[65], lines[160];
+    sg_status status = dataset_checksum(layers, layers_file, data_dir, err);
+    if (status != SG_OK)
+        return status;
+    const int length = snprintf(lines, sizeof lines, "%s  gradients\n%s  layers\n", sha256, layers);
+    sg_sha256_of(lines, (size_t)length, sha256);
+    return SG_OK;
+}
+
+sg_status sg_gradients_identify(struct sg_provenance *from, const char *files, const char *layers_file,
+                                const char *data_dir, struct sg_error *err) {
     const char *slash = strrchr(files, '/');
     struct sg_provenance found = {.source = "file"};
     uint64_t steps = 1, workers = 1;
@@ -120,6 +131,8 @@ sg_status sg_gradients_identify(struct sg_provenance *from, const char *files, c
         status = checksum_all(found.sha256, files, steps, workers, data_dir, err);
     else if (status == SG_OK)
         status = dataset_checksum(found.sha256, path, data_dir, err);
+    if (layers_file)
+        SG_DO(status, checksum_layers(found.sha256, layers_file, data_dir, err));
     snprintf(found.name, sizeof found.name, "%.63s", slash ? slash + 1 : files);
     found.path = path;
     if (status == SG_OK)

@@ -23,8 +23,7 @@ struct sg_gradients {
     int fd;                    /* of a single file; -1 = there are many, or a recording */
     struct gradient_head head; /* of the first file */
     struct sg_recording recording;
-    size_t *offset, *rows;
-    const char **name;
+    struct gradient_layers layers;
     char about[64];
 };
 
@@ -49,42 +48,34 @@ void gradient_head_free(struct gradient_head *head) {
     *head = (struct gradient_head){0};
 }
 
-static void layers_close(struct sg_gradients *g) {
-    free(g->offset);
-    free(g->rows);
-    free(g->name);
-}
-
-/* Allocates the arrays of the layers, which the caller fills. */
-static sg_status layers_open(struct sg_gradients *g, size_t n, bool named, struct sg_error *err) {
-    g->offset = calloc(n + 1, sizeof *g->offset);
-    g->rows = calloc(n, sizeof *g->rows);
-    g->name = named ? calloc(n, sizeof *g->name) : NULL;
-    if (!g->offset || !g->rows || (named && !g->name))
-        return sg_fail_memory(err, "the layers of gradients");
-    g->facts.n_layers = n;
-    g->facts.offset = g->offset;
-    g->facts.rows = g->rows;
-    g->facts.name = g->name;
-    return SG_OK;
+/* The layers of the files are these from now on. */
+static void take_layers(struct sg_gradients *g, const struct gradient_layers *l) {
+    gradient_layers_free(&g->layers);
+    g->layers = *l;
+    g->facts.n_layers = l->n;
+    g->facts.offset = l->offset;
+    g->facts.rows = l->rows;
+    g->facts.name = l->name;
 }
 
 /* Fills in the facts from the head: each tensor is a layer, and an array has dimensions for steps and workers. */
 static sg_status take_facts(struct sg_gradients *g, struct sg_error *err) {
     const struct gradient_head *h = &g->head;
     const bool npy = g->format == FORMAT_NPY;
-    sg_status status = layers_open(g, h->count, !npy, err);
+    struct gradient_layers layers = {0};
+    sg_status status = gradient_layers_allocate(&layers, h->count, !npy, err);
+    take_layers(g, &layers);
     if (status != SG_OK)
         return status;
     bool mixed = false;
     for (size_t l = 0; l < h->count; l++) {
-        g->offset[l + 1] = g->offset[l] + h->tensor[l].elements;
-        g->rows[l] = h->tensor[l].rows;
+        layers.offset[l + 1] = layers.offset[l] + h->tensor[l].elements;
+        layers.rows[l] = h->tensor[l].rows;
         if (!npy)
-            g->name[l] = h->tensor[l].name;
+            layers.name[l] = h->tensor[l].name;
         mixed |= h->tensor[l].number != h->tensor[0].number;
     }
-    g->facts.d = g->offset[h->count];
+    g->facts.d = layers.offset[h->count];
     g->facts.steps = npy && !g->by_step ? h->shape[0] : 1;
     g->facts.workers = npy && !g->by_worker && h->rank == (g->by_step ? 2 : 3) ? (size_t)h->shape[h->rank - 2] : 1;
     snprintf(g->about, sizeof g->about, "%s %s", npy ? "npy" : "safetensors",
@@ -115,38 +106,19 @@ static sg_status open_recording(struct sg_gradients *g, struct sg_error *err) {
     return SG_OK;
 }
 
-/* "64x3x3x3,64,10x64": the shapes of the layers. */
-static sg_status read_layers(struct sg_gradients *g, const char *layers, struct sg_error *err) {
-    size_t n = 1, l = 0;
+static sg_status read_layers(struct sg_gradients *g, const char *shapes, const char *file, struct sg_error *err) {
+    struct gradient_layers layers = {0};
+    sg_status status = SG_OK;
     if (g->format != FORMAT_NPY)
-        return sg_fail(err, SG_ERR_ARGUMENT, "layers: %s has layers of its own (leave the key out)", g->files);
-    for (const char *at = layers; *at; at++)
-        n += *at == ',';
-    layers_close(g);
-    sg_status status = layers_open(g, n, false, err);
-    if (status != SG_OK)
-        return status;
-    uint64_t sum = 0, elements = 1;
-    bool good = true;
-    for (const char *at = layers; good && l < n; at++) {
-        const size_t digits = strspn(at, "0123456789");
-        const uint64_t size = digits > 0 && digits < 11 ? strtoull(at, NULL, 10) : 0;
-        good = size > 0 && elements <= UINT32_MAX / size;
-        elements *= good ? size : 1;
-        g->rows[l] = g->rows[l] ? g->rows[l] : at[digits] == 'x' ? (size_t)size : 1;
-        at += digits;
-        good = good && (*at == 'x' || *at == ',' || *at == '\0');
-        if (*at == 'x')
-            continue;
-        sum += elements;
-        elements = 1;
-        g->offset[++l] = (size_t)sum;
+        status = sg_fail(err, SG_ERR_ARGUMENT, "%s has layers of its own (leave the key out)", g->files);
+    SG_DO(status, gradient_layers_read(&layers, shapes, file, err));
+    if (status == SG_OK) {
+        take_layers(g, &layers);
+        if (layers.offset[layers.n] != g->facts.d)
+            status = sg_fail(err, SG_ERR_ARGUMENT, "they have %zu elements, and a gradient has %zu",
+                             layers.offset[layers.n], g->facts.d);
     }
-    if (!good)
-        return sg_fail(err, SG_ERR_ARGUMENT, "layers: '%.80s' is not a list of shapes as 64x3x3x3,64,10x64", layers);
-    return sum == g->facts.d ? SG_OK
-                             : sg_fail(err, SG_ERR_ARGUMENT, "layers: they have %llu elements, and a gradient has %zu",
-                                       (unsigned long long)sum, g->facts.d);
+    return status == SG_OK ? SG_OK : sg_prefix(err, shapes ? "layers: " : "layers-file: ");
 }
 
 static sg_status read_head(struct gradient_head *out, const struct sg_gradients *g, int fd, const char *path,
@@ -185,7 +157,8 @@ static sg_status open_files(struct sg_gradients *g, const char *first, struct sg
     return status;
 }
 
-sg_status sg_gradients_open(sg_gradients **out, const char *files, const char *layers, struct sg_error *err) {
+sg_status sg_gradients_open(sg_gradients **out, const char *files, const char *layers, const char *layers_file,
+                            struct sg_error *err) {
     char *first = NULL;
     struct sg_gradients *g = calloc(1, sizeof *g);
     if (!g || !(g->files = strdup(files))) {
@@ -201,8 +174,8 @@ sg_status sg_gradients_open(sg_gradients **out, const char *files, const char *l
         status = g->format == FORMAT_RECORDING ? open_recording(g, err) : open_files(g, first, err);
         free(first);
     }
-    if (layers)
-        SG_DO(status, read_layers(g, layers, err));
+    if (layers || layers_file)
+        SG_DO(status, read_layers(g, layers, layers_file, err));
     if (status == SG_OK)
         *out = g;
     else
@@ -221,7 +194,7 @@ void sg_gradients_close(sg_gradients *g) {
         close(g->fd);
     gradient_head_free(&g->head);
     sg_recording_free(&g->recording);
-    layers_close(g);
+    gradient_layers_free(&g->layers);
     free(g->files);
     free(g);
 }

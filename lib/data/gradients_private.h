@@ -16,6 +16,20 @@ SG_CHECKED sg_status gradient_file(char **out, const char *files, uint64_t step,
 /* How many files follow each other from number 0 on: by step, else by worker. */
 SG_CHECKED sg_status gradient_files_count(uint64_t *count, const char *files, bool by_step, struct sg_error *err);
 
+/* The layers of a gradient; all arrays are malloc'ed. */
+struct gradient_layers {
+    size_t n;
+    size_t *offset, *rows; /* [n + 1], [n] as in struct sg_gradients_facts */
+    const char **name;     /* [n]; NULL = they have no names */
+    char *text;            /* where the names are, if they are from a file */
+};
+/* Allocates the arrays for n layers, which the caller fills; `named`: also the one of names. */
+SG_CHECKED sg_status gradient_layers_allocate(struct gradient_layers *l, size_t n, bool named, struct sg_error *err);
+/* Reads a list of shapes, or a file of layers; sg_gradients_open says what they look like. One of both is not NULL. */
+SG_CHECKED sg_status gradient_layers_read(struct gradient_layers *out, const char *shapes, const char *file,
+                                          struct sg_error *err);
+void gradient_layers_free(struct gradient_layers *l); /* zeroes it */
+
 /* How a number is written. */
 enum gradient_number { GRADIENT_FLOAT32, GRADIENT_FLOAT16, GRADIENT_BFLOAT16 };
 enum { GRADIENT_NUMBERS = GRADIENT_BFLOAT16 + 1 };

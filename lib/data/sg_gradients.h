@@ -39,11 +39,16 @@ struct sg_gradients_facts {
     const char *format;      /* "npy float16", "recording of gradients" */
 };
 
-/* layers: the shapes of the layers in the order of the elements, "64x3x3x3,64,10x64", of .npy files; NULL = one layer.
+/* layers: the shapes of the layers in the order of the elements, "64x3x3x3,64,10x64", of .npy files. layers_file: a
+ * text file in its place, up to 1 MiB, with a line for each layer: its shape, or its name and its shape between blanks
+ * ("conv1.weight 64x3x7x7"), one kind in the whole file. Names are of printable ASCII characters. What follows a # is
+ * a comment, and empty lines are skipped. Both NULL = one layer. A message about them begins with "layers: " or
+ * "layers-file: ".
  * SG_ERR_MISSING: there is no such file. SG_ERR_FORMAT: a file is damaged, or contradicts its name. SG_ERR_ARGUMENT:
  * the name or the layers are malformed, or do not match the files. SG_ERR_UNSUPPORTED: the files have an unknown type
  * of numbers. */
-SG_CHECKED sg_status sg_gradients_open(sg_gradients **out, const char *files, const char *layers, struct sg_error *err);
+SG_CHECKED sg_status sg_gradients_open(sg_gradients **out, const char *files, const char *layers,
+                                       const char *layers_file, struct sg_error *err);
 const struct sg_gradients_facts *sg_gradients_look(const sg_gradients *g);
 /* out [d] <- the gradient of `worker` at `step`, both below the counts in the facts. NaN and infinity are copied like
  * other numbers. Several threads may read at once. */
@@ -53,8 +58,9 @@ void sg_gradients_close(sg_gradients *g); /* NULL is fine */
 
 /* Identifies what would be read, like sg_dataset_identify. For one file, `sha256` is that of the file. For several it
  * is that of a text with one line per file, step by step: the file's SHA-256, two blanks, STEP-WORKER. Each file is
- * read once for it, and its checksum is cached as for data sets. */
-SG_CHECKED sg_status sg_gradients_identify(struct sg_provenance *from, const char *files, const char *data_dir,
-                                           struct sg_error *err);
+ * read once for it, and its checksum is cached as for data sets. With a file of layers, it is that of two lines: the
+ * SHA-256 so far and "gradients", the SHA-256 of that file and "layers", with two blanks between them. */
+SG_CHECKED sg_status sg_gradients_identify(struct sg_provenance *from, const char *files, const char *layers_file,
+                                           const char *data_dir, struct sg_error *err);
 
 #endif

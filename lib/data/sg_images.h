@@ -102,6 +102,9 @@ struct sg_batches_config {
  * needs. */
 uint64_t sg_batches_steps(size_t images, size_t workers, size_t batch);
 
+/* The memory that batches of `config` take, in bytes. */
+size_t sg_batches_bytes(const struct sg_batches_config *config);
+
 /* Starts the thread. SG_ERR_ARGUMENT if sg_batches_steps is 0. */
 SG_CHECKED sg_status sg_batches_open(sg_batches **out, const struct sg_batches_config *config, struct sg_error *err);
 

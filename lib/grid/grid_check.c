@@ -8,18 +8,23 @@
 #include "grid_private.h"
 #include "grid_process.h"
 
-enum { CHECK_WORDS = 6, MOST_METHODS = 64 };
+enum { CHECK_WORDS = 8, MOST_METHODS = 64 };
 
 /* Makes the command line, to be freed, of the check of the cells' methods. If they are more than options can name, all
  * methods of the recipe are checked. */
-static char **command_line(const struct sg_cell *cells, size_t count, const struct sg_grid_options *o,
-                           char threads[24]) {
+static char **command_line(const struct sg_cell *cells, size_t count, const struct sg_grid_options *o, int jobs,
+                           char threads[24], char at_once[24]) {
     const char *word[CHECK_WORDS + 2 * MOST_METHODS] = {o->program, o->recipe_path, "--check", "--quiet"};
     size_t first = 4, n;
     if (o->threads > 0) {
         snprintf(threads, 24, "%d", o->threads);
         word[first++] = "--threads";
         word[first++] = threads;
+    }
+    if (jobs > 0) {
+        snprintf(at_once, 24, "%d", jobs);
+        word[first++] = "--at-once";
+        word[first++] = at_once;
     }
     n = first;
     for (size_t i = 0; i < count; i++) {
@@ -68,10 +73,10 @@ static int wait_for(struct sg_process *p, const struct sg_cell_outcome *outcomes
 }
 
 sg_status sg_grid_check(const struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
-                        const struct sg_grid_options *options, struct sg_error *err) {
+                        const struct sg_grid_options *options, int jobs, struct sg_error *err) {
     struct sg_process process = {.pid = 0};
-    char threads[24], messages[sizeof err->msg];
-    char **argv = command_line(cells, count, options, threads);
+    char threads[24], at_once[24], messages[sizeof err->msg];
+    char **argv = command_line(cells, count, options, jobs, threads, at_once);
     if (!argv)
         return sg_fail_memory(err, "the check of the recipe");
     sg_status status = sg_process_start(&process, argv, err);

@@ -36,6 +36,15 @@ static void share_cores(struct sg_grid_options *o, size_t count) {
     }
 }
 
+/* How many cells will run at once in this host's memory; 0 = that is not to be checked, or a launcher decides where
+ * they run. */
+static int at_once(const struct sg_grid_options *o, size_t count) {
+    struct sg_grid_options planned = *o;
+    share_cores(&planned, count);
+    const bool on_gpu = o->device && strcmp(o->device, "cpu") != 0;
+    return o->any_memory || o->launcher || on_gpu ? 0 : (size_t)planned.jobs < count ? planned.jobs : (int)count;
+}
+
 /* ---- the pool ---- */
 
 /* The cell on which a process works. */
@@ -114,6 +123,8 @@ static char **command_line(const struct pool *p, size_t cell, char seed[24], cha
             word[n++] = option[i][0];
             word[n++] = option[i][1];
         }
+    if (o->any_memory)
+        word[n++] = "--no-memory-check";
     SG_ASSERT(n <= sizeof word / sizeof *word);
     return grid_command_line(word, n, o);
 }
@@ -349,7 +360,9 @@ sg_status sg_grid_run(struct sg_cell_outcome *outcomes, const struct sg_cell *ce
         goto out;
     for (size_t i = 0; i < count; i++)
         missing += outcomes[i].state == SG_CELL_WAITING;
-    status = missing > 0 && !pool.time_up ? sg_grid_check(outcomes, cells, count, options, err) : SG_OK;
+    status = missing > 0 && !pool.time_up
+                 ? sg_grid_check(outcomes, cells, count, options, at_once(options, missing), err)
+                 : SG_OK;
     if (status != SG_OK)
         goto out;
     share_cores(options, missing);

@@ -56,8 +56,9 @@ struct sg_grid_options {
     const char *data_dir, *device; /* passed to sparsetrain; NULL = its default */
     bool any_version;              /* reuse finished cells of any version of the program */
     int jobs;                      /* processes at once; 0 = cores / threads, or 1 under a launcher or on a GPU */
-    int threads; /* threads of each process; 0 = cores / jobs, or under a launcher the default of sparsetrain */
-    bool fresh;  /* run every cell again from step 0 */
+    int threads;     /* threads of each process; 0 = cores / jobs, or under a launcher the default of sparsetrain */
+    bool any_memory; /* run cells even if this host seems to have too little memory for them */
+    bool fresh;      /* run every cell again from step 0 */
     const char *record_gradients; /* passed to sparsetrain, for a single cell only; NULL = not recorded */
     int (*stop)(void);            /* called 10 times a second; returns the number of a pending signal, 0 = none */
     /* The time limit, on the clock sg_clock_s; 0 = no limit. Each cell gets its remaining time as --time-limit. A cell
@@ -123,11 +124,12 @@ SG_CHECKED sg_status sg_grid_same_data(const struct sg_cell *cells, const struct
                                        size_t count, struct sg_error *err);
 
 /* Runs `program` once with --check and without the launcher, before cells run. It checks the methods of these cells
- * against their data, and so also fills the caches that cells share. `changed` is called as while cells run, with
+ * against their data, and so also fills the caches that cells share. SG_ERR_IO: among others, so many of them as
+ * `jobs` do not fit into memory at once; 0 = that is not checked. `changed` is called as while cells run, with
  * outcomes [count] as they are. SG_ERR_ARGUMENT says what is wrong, each mistake once; SG_ERR_INTERRUPTED follows a
  * signal. */
 SG_CHECKED sg_status sg_grid_check(const struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
-                                   const struct sg_grid_options *options, struct sg_error *err);
+                                   const struct sg_grid_options *options, int jobs, struct sg_error *err);
 
 /* Calls sg_grid_look, and if cells are missing sg_grid_check, and runs the missing cells. Fills in jobs and threads.
  * Several grids may work in one folder: it waits for a cell that another grid runs, and runs it if that grid did not

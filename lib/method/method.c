@@ -87,8 +87,7 @@ static sg_status choose_kernels(sg_method *m, const struct sg_method_config *con
     return SG_OK;
 }
 
-/* Bytes of room for the data of a message; 0 = the values are the data. */
-static size_t data_bytes(const sg_method *m) {
+size_t method_data_bytes(const sg_method *m) {
     const struct sg_code *code = m->compressor->code != NULL ? m->compressor->code : m->shared.code;
     if (m->compressor->data_bytes != NULL)
         return m->compressor->data_bytes(&m->shared);
@@ -105,7 +104,7 @@ static bool allocate_room(const sg_method *m, struct message_room *room) {
     const struct sg_kernels *k = m->shared.kernels;
     const struct sg_exec *exec = &m->shared.exec;
     const bool indexed = m->compressor->select == NULL || !(m->compressor->traits & SG_TRAIT_DENSE);
-    const size_t bytes = data_bytes(m);
+    const size_t bytes = method_data_bytes(m);
     room->index = indexed ? k->allocate(exec, m->d * sizeof *room->index) : NULL;
     room->value = k->allocate(exec, m->d * sizeof *room->value);
     room->data = bytes > 0 ? k->allocate(exec, bytes) : NULL;
@@ -170,10 +169,22 @@ static bool allocate_worker(sg_method *m, struct method_worker *w, const struct 
                             config->feedback.rule->worker_vectors + config->feedback.rule->worker_room);
 }
 
+/* Workers can share rooms if nothing of a message is needed once it was copied, and if copies are shorter than rooms. */
+static bool may_share(const sg_method *m, const struct sg_method_config *config) {
+    const bool floats = m->compressor->select != NULL && m->compressor->traits & SG_TRAIT_DENSE;
+    return !config->inputs && m->compressor->rounds == NULL && !(floats && m->shared.code == &sg_code_fp32);
+}
+
+bool sg_method_shares_rooms(const sg_method *m) {
+    return m->shares_rooms;
+}
+
 static sg_status allocate(sg_method *m, const struct sg_method_config *config, struct sg_error *err) {
     const size_t layers = m->shared.layout.n_layers;
     const struct sg_rounds *rounds = m->compressor->rounds;
-    m->rooms = config->turns ? 1 : m->count;
+    m->may_share = may_share(m, config);
+    m->shares_rooms = !config->turns && config->rooms > 0 && config->rooms < m->count && m->may_share;
+    m->rooms = config->turns ? 1 : m->shares_rooms ? config->rooms : m->count;
     m->worker = calloc(m->count, sizeof *m->worker);
     m->room = calloc(m->rooms, sizeof *m->room);
     m->decided = m->settings.knob = calloc(layers, sizeof *m->decided);
@@ -192,8 +203,10 @@ static sg_status allocate(sg_method *m, const struct sg_method_config *config, s
         whole = (m->shared.room = calloc(rounds->room(&m->shared) + 1, 1)) != NULL;
     for (size_t i = 0; whole && i < m->rooms; i++)
         whole = allocate_room(m, &m->room[i]);
-    for (size_t w = 0; whole && w < m->count; w++) {
-        m->worker[w].room = &m->room[config->turns ? 0 : w];
+    for (size_t w = 0, room = 0; whole && w < m->count; w++) {
+        while (w >= m->count * (room + 1) / m->rooms)
+            room++;
+        m->worker[w].room = &m->room[room];
         whole = allocate_worker(m, &m->worker[w], config);
     }
     if (whole && method_keeps_lead_sum(m, m->first))

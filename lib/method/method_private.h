@@ -43,8 +43,9 @@ struct sg_method {
     size_t worker_doubles, floats; /* returned by the compressor's hooks when the method was opened */
     size_t d, first, count;
     struct method_worker *worker; /* [count] */
-    struct message_room *room;    /* [rooms] one for each worker, or one for all */
+    struct message_room *room;    /* [rooms] one for each worker, or shared by neighbours */
     size_t rooms;
+    bool may_share, shares_rooms; /* workers could share rooms; they do, as sg_method_shares_rooms says */
 
     struct sg_facts facts; /* of the present step */
     struct sg_settings settings;
@@ -110,6 +111,9 @@ SG_CHECKED sg_status method_resolve(sg_method *m, const struct sg_method_config 
 /* Buffers for messages as bytes, m->bytes (method_bytes.c). They are allocated by the first step that needs them. */
 SG_CHECKED sg_status method_bytes_open(sg_method *m, struct sg_error *err);
 void method_bytes_close(sg_method *m);
+
+/* Bytes of room for the data of a message; 0 = the values are the data. */
+size_t method_data_bytes(const sg_method *m);
 
 /* How many numbers the method's controller keeps between steps; 0 without a controller. */
 size_t method_doubles(const sg_method *m);

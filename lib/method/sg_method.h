@@ -57,6 +57,10 @@ struct sg_method_config {
     /* true: all workers share one message buffer, so a message is valid only until the next send of any worker.
      * false: each worker has its own. */
     bool turns;
+    /* Without `turns`: how many message buffers there are, if sg_method_shares_rooms says that workers may share them;
+     * 0 = one for each worker. The first `count` / rooms workers share one, the next the next one: room r serves the
+     * workers first + count r / rooms to first + count (r + 1) / rooms - 1. */
+    size_t rooms;
     bool inputs; /* keep what is compressed, for sg_method_input; not on a GPU */
     /* true: at a step only some of the workers take part. The others do not send, and all that is kept of them stays as
      * it is. Refused for compressors with rounds, which go by all workers, for rules that say `every_step`, and for
@@ -187,6 +191,22 @@ SG_UNSTABLE unsigned sg_method_traits(const sg_method *m);
 SG_UNSTABLE double sg_method_allowed(const sg_method *m, size_t layer, double square);
 /* true: the residuals are always zero, so the caller need not allocate them. */
 SG_UNSTABLE bool sg_method_is_exact(const sg_method *m);
+
+/* true: workers share the config's `rooms`, so a message is valid only until the next send of any worker of its room.
+ * false: each worker has a buffer of its own. So it is with compressors of several rounds, with `inputs`, and where
+ * messages have all numbers as floats, which are as long as their buffers. */
+SG_UNSTABLE bool sg_method_shares_rooms(const sg_method *m);
+
+/* How much memory a method takes, in bytes: an estimate for a host, before a run. A selector by `k` or `density` sends so
+ * many entries; where a threshold or a controller decides, a tenth of the elements is assumed. */
+struct sg_method_memory {
+    double worker;  /* kept of a worker from step to step, beside its residual */
+    double message; /* of a worker's message */
+    double room;    /* what the making of a message writes of its room */
+    double common;  /* of all workers together */
+    bool may_share; /* if there are fewer rooms than workers, they share them, and else each worker has a room */
+};
+SG_UNSTABLE void sg_method_memory(const sg_method *m, struct sg_method_memory *out);
 
 #ifdef __cplusplus
 }

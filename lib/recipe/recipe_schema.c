@@ -355,7 +355,7 @@ static bool append_tasks(struct sg_schema *s) {
                 row.min = -INFINITY;
                 row.max = INFINITY;
             } else if (row.type == SG_VALUE_TEXT) {
-                row.max = 400;
+                row.max = key->max > 0 ? key->max : 400;
             }
             snprintf(row.path, sizeof row.path, "task.%s", key->name);
             snprintf(row.preset, sizeof row.preset, "%s", key->preset ? key->preset : "");

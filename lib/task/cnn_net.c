@@ -67,6 +67,15 @@ static void count_flops(struct cnn_pass *p, double multiplications) {
         p->net->image_flops += 2 * multiplications;
 }
 
+/* Counts the memory of a layer's output, `copies` times its numbers. */
+static void count_values(struct cnn_pass *p, cnn_value y, double copies) {
+    const double values = (double)(y.channels * y.size * y.size);
+    if (!declaring(p))
+        return;
+    p->net->image_values += copies * values;
+    p->net->most_values = fmax(p->net->most_values, values);
+}
+
 cnn_value cnn_conv(struct cnn_pass *p, const char *name, cnn_value x, struct cnn_conv c) {
     int64_t stride = c.stride ? c.stride : 1, padding = c.kernel / 2, fan_in = x.channels * c.kernel * c.kernel;
     struct cnn_layer weight =
@@ -76,6 +85,7 @@ cnn_value cnn_conv(struct cnn_pass *p, const char *name, cnn_value x, struct cnn
     sg_tensor *b = c.bias ? parameter(p, name, "bias", &bias) : NULL;
     cnn_value y = {NULL, c.channels, (x.size + 2 * padding - c.kernel) / stride + 1};
     count_flops(p, (double)(y.size * y.size * y.channels * fan_in));
+    count_values(p, y, 1);
     if (!declaring(p))
         y.tensor = sg_conv2d(p->scope, x.tensor, w, b, stride, padding);
     return y;
@@ -87,6 +97,7 @@ cnn_value cnn_norm(struct cnn_pass *p, const char *name, cnn_value x) {
     sg_tensor *w = parameter(p, name, "weight", &weight);
     sg_tensor *b = parameter(p, name, "bias", &bias);
     sg_tensor *mean = statistic(p, x.channels), *var = statistic(p, x.channels);
+    count_values(p, x, 1);
     if (!declaring(p))
         x.tensor = sg_batch_norm(p->scope, x.tensor, w, b, mean, var, p->training, NORM_MOMENTUM, NORM_EPSILON);
     return x;
@@ -122,6 +133,7 @@ cnn_value cnn_add(struct cnn_pass *p, cnn_value a, cnn_value b) {
 
 cnn_value cnn_gate(struct cnn_pass *p, cnn_value x, cnn_value w) {
     SG_ASSERT(w.channels == x.channels && w.size == 1);
+    count_values(p, x, 1);
     if (!declaring(p)) {
         sg_tensor *open = sg_sigmoid(p->scope, w.tensor);
         open = sg_reshape(p->scope, open, (const int64_t[]){p->count, w.channels, 1, 1}, 4);
@@ -139,6 +151,7 @@ cnn_value cnn_cat(struct cnn_pass *p, const cnn_value *part, size_t count) {
         tensor[i] = part[i].tensor;
         y.channels += part[i].channels;
     }
+    count_values(p, y, 1);
     if (!declaring(p))
         y.tensor = sg_cat(p->scope, tensor, count);
     return y;
@@ -146,6 +159,7 @@ cnn_value cnn_cat(struct cnn_pass *p, const cnn_value *part, size_t count) {
 
 cnn_value cnn_max_pool(struct cnn_pass *p, cnn_value x, int64_t stride) {
     cnn_value y = {NULL, x.channels, (x.size - 1) / stride + 1};
+    count_values(p, y, 3); /* it keeps 64-bit positions */
     if (!declaring(p))
         y.tensor = sg_max_pool(p->scope, x.tensor, 3, stride, 1);
     return y;

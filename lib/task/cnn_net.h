@@ -34,6 +34,8 @@ struct cnn_net {
     bool no_decay[TASK_LAYERS]; /* batch-norm: weight decay skips it */
     size_t d, n_statistics;     /* parameters; running means and variances of all batch-norms */
     double image_flops;         /* multiplications and additions of one image, forward */
+    double image_values;        /* numbers of one image that the backward pass needs */
+    double most_values;         /* of one image in the largest layer */
 };
 
 /* One run through a network. All arrays are the caller's. */

@@ -85,6 +85,8 @@ static sg_status open_batches(struct sg_task *t, struct sg_error *err) {
                                : strcmp(augment, "crop-flip") == 0 ? SG_AUGMENT_CROP_FLIP
                                                                    : SG_AUGMENT_CROP_FLIP_ROTATE;
     sg_status status = SG_OK;
+    t->base.info.worker_bytes =
+        (double)(sg_batches_bytes(&batches) + (t->averages ? 2 : 1) * t->net.n_statistics * sizeof *t->statistics);
     for (size_t w = 0; w < t->base.count && status == SG_OK; w++) {
         batches.first = t->base.first + w;
         status = sg_batches_open(&t->batches[w], &batches, err);
@@ -147,6 +149,12 @@ static sg_status cnn_open(struct sg_task *t, struct sg_error *err) {
     sg_task_add_constant(t, "label_skew", t->skew);
     info->steps_per_epoch = sg_batches_steps(images->count, t->base.workers, t->base.batch);
     info->gradient_flops = 3 * t->net.image_flops * (double)t->base.batch; /* backward is twice the work of forward */
+    /* Measured: activations and a tenth, and three copies of the weights in the order that convolutions take. An
+     * evaluation keeps a layer's input while it makes the output, but hardly ever on all threads at once. */
+    const double weights = sizeof(float) * (double)t->net.d;
+    const double images_each = ceil((double)t->data.test.count / (double)t->base.workers);
+    info->gradient_bytes = 1.1 * sizeof(float) * (double)t->base.batch * t->net.image_values + 3 * weights;
+    info->evaluation_bytes = 1.5 * sizeof(float) * fmin(TEST_BATCH, images_each) * t->net.most_values + weights;
     info->no_decay = t->net.no_decay;
     return SG_OK;
 }

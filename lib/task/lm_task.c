@@ -118,6 +118,13 @@ static sg_status lm_open(struct sg_task *t, struct sg_error *err) {
     sg_task_add_constant(t, "V", (double)t->data.vocabulary);
     sg_task_add_constant(t, "tokens", (double)text->count);
     info->steps_per_epoch = (column_length(t, text) - 1) / t->bptt;
+    /* Logits, their probabilities and their gradient; the gates and states of the layers. */
+    info->gradient_bytes = sizeof(float) * (double)(t->bptt * t->base.batch) *
+                           (3 * (double)t->data.vocabulary +
+                            12 * sg_node_number(t->base.task, "layers", 0) *
+                                sg_node_number(t->base.task, "hidden", sg_node_number(t->base.task, "embedding", 0)));
+    info->evaluation_bytes = info->gradient_bytes;
+    info->worker_bytes = (double)t->n_state * sizeof(float);
     info->gradient_flops = 3 * t->net.token_flops * (double)(t->bptt * t->base.batch); /* backward: twice forward's */
     return SG_OK;
 }

@@ -89,7 +89,7 @@ static sg_status find_optimum(struct sg_task *t, struct sg_error *err) {
                        sg_node_string(t->base.task, "oracle", ""));
     if (!wanted && sg_node_get(t->base.task, "start.offset-from-optimum")->kind != SG_NODE_NULL)
         return sg_fail(err, SG_ERR_ARGUMENT, "task.start.offset-from-optimum needs x*: set task.solve-optimum to true");
-    if (!wanted)
+    if (!wanted || t->base.facts_only)
         return SG_OK;
     const struct sg_optimum_options options = optimum_options(t);
     sg_status status = sg_optimum_solve(&t->best, &t->data, t->l2, &options, err);
@@ -145,7 +145,7 @@ static sg_status allocate(struct sg_task *t, struct sg_error *err) {
     if (!t->row || !t->base.x || !t->scratch || !t->drawn || !t->waiting || (slopes && !t->slope) ||
         (t->lsvrg && !t->anchor))
         return sg_fail_memory(err, "logistic regression");
-    for (size_t i = 0; !t->lsvrg && t->shifted && i < t->data.m; i++)
+    for (size_t i = 0; t->solved && !t->lsvrg && t->shifted && i < t->data.m; i++)
         t->slope[i] = sg_logreg_slope(&t->data, i, t->best.x);
     return SG_OK;
 }
@@ -231,8 +231,10 @@ static sg_status logreg_open(struct sg_task *t, struct sg_error *err) {
     SG_DO(status, deal_rows(t, err));
     if (status != SG_OK)
         return status;
-    logreg_start(t, t->base.x);
-    t->f_start = sg_logreg_value(&t->data, t->base.x, t->l2, t->base.threads);
+    if (!t->base.facts_only) {
+        logreg_start(t, t->base.x);
+        t->f_start = sg_logreg_value(&t->data, t->base.x, t->l2, t->base.threads);
+    }
     sg_task_add_constant(t, "f_star", t->solved ? t->best.value : NAN);
     sg_task_add_constant(t, "f_start", t->f_start);
     const size_t m = t->data.m, workers = t->base.workers, batch = t->base.batch;

@@ -17,7 +17,8 @@ struct sg_task {
 
 sg_status task_identify_recorded(struct sg_provenance *from, const struct sg_node *task, const char *data_dir,
                                  struct sg_error *err) {
-    sg_status status = sg_gradients_identify(from, sg_node_string(task, "files", ""), data_dir, err);
+    sg_status status = sg_gradients_identify(from, sg_node_string(task, "files", ""),
+                                             sg_node_string(task, "layers-file", NULL), data_dir, err);
     return status == SG_OK ? SG_OK : sg_prefix(err, "task.files: ");
 }
 
@@ -26,17 +27,23 @@ static void recorded_close(struct sg_task *t) {
     sg_provenance_free(&t->from);
 }
 
+static bool is_about_layers(const struct sg_error *err) {
+    return strncmp(err->msg, "layers: ", 8) == 0 || strncmp(err->msg, "layers-file: ", 13) == 0;
+}
+
 static sg_status open_files(struct sg_task *t, struct sg_error *err) {
     const struct sg_node *task = t->base.task;
-    const char *layers = sg_node_string(task, "layers", NULL);
-    sg_status status = sg_gradients_open(&t->gradients, sg_node_string(task, "files", ""), layers, err);
+    sg_status status =
+        sg_gradients_open(&t->gradients, sg_node_string(task, "files", ""), sg_node_string(task, "layers", NULL),
+                          sg_node_string(task, "layers-file", NULL), err);
     if (status != SG_OK)
-        return sg_prefix(err,
-                         status == SG_ERR_ARGUMENT && strncmp(err->msg, "layers: ", 8) == 0 ? "task." : "task.files: ");
+        return sg_prefix(err, "%s", is_about_layers(err) ? "task." : "task.files: ");
     const struct sg_gradients_facts *f = sg_gradients_look(t->gradients);
     if (t->base.workers > f->workers)
         return sg_fail(err, SG_ERR_ARGUMENT, "%zu workers, and task.files hold the gradients of %zu", t->base.workers,
                        f->workers);
+    if (t->base.facts_only)
+        return SG_OK;
     if (t->base.progress)
         t->base.progress("checking the files", 0, 1);
     return task_identify_recorded(&t->from, task, t->base.data_dir, err);

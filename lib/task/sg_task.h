@@ -28,7 +28,7 @@ struct sg_key {
     const char *name; /* kebab-case; a dot makes a sub-map: "start.offset-from-optimum" */
     enum sg_key_type type;
     const char *choices; /* "a|b", CHOICE only */
-    double min, max;     /* NUMBER, INTEGER */
+    double min, max;     /* NUMBER, INTEGER; max of a STRING: bytes, 0 = 400 */
     const char *preset;  /* the default as text; NULL = there is none, and the value is null if absent */
     size_t constants;    /* EXPRESSION: how many of the kind's constants, from the first on, it may use */
     bool required;
@@ -102,13 +102,16 @@ enum sg_evaluation { SG_EVALUATE_QUEUED = 0, SG_EVALUATE_SHARED = 1 };
 
 /* The properties of an open task that the trainer uses. */
 struct sg_task_info {
-    size_t d;                      /* parameters */
-    enum sg_dtype dtype;           /* of x */
-    struct sg_layout layout;       /* layers, borrowed */
-    uint64_t steps_per_epoch;      /* of steps at which each worker draws `batch` samples */
-    uint64_t most_steps;           /* how many steps the task has gradients for; 0 = any number */
-    bool parallel_workers;         /* `gradient` may run for several workers at once; false on a GPU */
-    double gradient_flops;         /* of one gradient; decides how many threads pay off; 0 = unknown */
+    size_t d;                 /* parameters */
+    enum sg_dtype dtype;      /* of x */
+    struct sg_layout layout;  /* layers, borrowed */
+    uint64_t steps_per_epoch; /* of steps at which each worker draws `batch` samples */
+    uint64_t most_steps;      /* how many steps the task has gradients for; 0 = any number */
+    bool parallel_workers;    /* `gradient` may run for several workers at once; false on a GPU */
+    double gradient_flops;    /* of one gradient; decides how many threads pay off; 0 = unknown */
+    /* Bytes on a host that a thread uses while it computes a gradient, and while it evaluates; 0 = about none. */
+    double gradient_bytes, evaluation_bytes;
+    double worker_bytes;           /* that the task keeps for each worker; 0 = about none */
     enum sg_evaluation evaluation; /* who evaluates */
     size_t n_shares;               /* SHARED: the sums and counts that one worker contributes */
     const bool *no_decay;          /* [n_layers] layers that weight decay skips (batch-norm); NULL = none */
@@ -134,6 +137,7 @@ struct sg_task_base {
     const struct sg_kernels *kernels; /* x, g and all else that every step uses lie in their memory; NULL = none */
     struct sg_exec exec;              /* for calls of the kernels, on all threads; exec.device is NULL on the CPU */
     uint32_t records;                 /* bit i: metric i of its kind is recorded. Else the task may leave it NaN */
+    bool facts_only; /* only `info` is asked for: no optimum is searched, no file read whole for its identity */
     void (*progress)(const char *what, double done, double total); /* may be NULL */
     void (*notice)(const char *message);                           /* called with a message for the user; may be NULL */
     /* Set by the task's `open`. */

@@ -209,8 +209,12 @@ static const struct sg_key recorded_key[] = {
          "path of gradients that a training wrote: a .npy file (steps, workers, d), a .safetensors file for each "
          "step and worker, or a file by `sparsetrain --record-gradients`; {step} and {worker} in the name stand for "
          "numbers from 0 on, and the arrays then lack that dimension; recipes/OWN-GRADIENTS.md has examples"},
-    {"layers", SG_KEY_STRING,
-     .help = "of .npy files, the shapes of the layers one after the other, as 64x3x3x3,64,10x64; absent: one layer"},
+    {"layers", SG_KEY_STRING, .max = 65536,
+     .help = "of .npy files, the shapes of the layers one after the other, as 64x3x3x3,64,10x64, up to 64 KiB; absent: "
+             "one layer"},
+    {"layers-file", SG_KEY_STRING, .when_given = true, .data = true,
+     .help = "in the place of `layers`, path of a text file with a line for each layer: its shape, or its name and its "
+             "shape, as conv1.weight 64x3x7x7"},
     {"steps-per-epoch", SG_KEY_INTEGER, .min = 1, .max = 1e15, .unit = "steps",
      .help = "what an epoch is for schedules; absent: that of the run if sparsetrain wrote the file, else all steps"},
 };

@@ -15,12 +15,18 @@
 #include "sg_recipe.h"
 #include "sg_status.h"
 #include "sg_task.h"
+#include "sg_train_memory.h"
 
 struct sg_train_check_options {
     const struct sg_recipe *recipe; /* of the cells; it gives the position of a mistake */
     const char *data_dir;
     int threads;                                                   /* 0 = the cores of this host */
     void (*progress)(const char *what, double done, double total); /* may be NULL */
+    bool facts_only; /* solve for nothing, and read no file whole for its identity */
+    /* How many cells are to run at once on this host; the check fails with SG_ERR_MEMORY if they do not fit. 0 = any. */
+    size_t at_once;
+    /* Called with the estimate of each cell that is checked; may be NULL. */
+    void (*memory)(void *arg, const struct sg_cell *cell, const struct sg_train_memory *memory);
     /* Called once per mistake with "path:line:column: what (which methods, unless all)". */
     void (*problem)(void *arg, const char *text);
     void *arg;
@@ -57,6 +63,7 @@ struct sg_train_options {
     sg_status (*visit)(void *arg, const struct sg_task_ops *ops, sg_task *task, uint64_t step, uint64_t steps,
                        struct sg_error *err);
     void *visit_arg;
+    bool any_memory;   /* run even if this host seems to have too little memory */
     bool total_error;  /* the report has it even if the recipe does not record it */
     int (*stop)(void); /* called at each step; returns the number of a caught signal, or 0 */
     /* The time limit on the clock of sg_clock_s; 0 = none. The run stops before a step that would end, with its
@@ -66,6 +73,8 @@ struct sg_train_options {
      * be NULL. */
 
     void (*progress)(const char *what, double done, double total);
+    /* Called on rank 0 of a run on a CPU, before its first step, with the estimate of its memory; may be NULL. */
+    void (*memory)(const struct sg_train_memory *memory);
     void (*notice)(const char *message);  /* called on rank 0 with a message for the user; may be NULL */
     void (*warning)(const char *message); /* called on rank 0 if the run finds a problem; may be NULL */
 };

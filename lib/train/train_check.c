@@ -80,8 +80,20 @@ static const struct sg_node *place_of_task(const struct sg_node *cell, const str
     return sg_node_get(cell, data ? "task.dataset" : why->status == SG_ERR_UNSUPPORTED ? "task.kind" : "task");
 }
 
+static sg_status judge_memory(const struct check *c, struct train *t, struct sg_error *why) {
+    const struct sg_train_check_options *o = c->options;
+    if (!o->memory && o->at_once == 0)
+        return SG_OK;
+    if (o->threads == 0 && o->at_once > 1) /* the cells share the cores */
+        t->threads = sg_cores((int)o->at_once);
+    sg_status status = train_memory_estimate(t, why);
+    if (status == SG_OK && o->memory)
+        o->memory(o->arg, t->options->cell, &t->memory);
+    return status == SG_OK && o->at_once > 0 ? sg_train_memory_fits(&t->memory, o->at_once, why) : status;
+}
+
 /* Checks a cell whose task is open, and writes the mistake into why. */
-static sg_status judge(struct train *t, struct sg_error *why) {
+static sg_status judge(const struct check *c, struct train *t, struct sg_error *why) {
     sg_method *method = NULL;
     sg_status status = train_choose(t, why);
     if (status == SG_OK) {
@@ -92,6 +104,7 @@ static sg_status judge(struct train *t, struct sg_error *why) {
             sg_prefix(why, "method '%s': ", t->options->cell->label);
     }
     sg_method_close(method);
+    SG_DO(status, judge_memory(c, t, why));
     return status;
 }
 
@@ -105,6 +118,7 @@ static sg_status check_task(struct check *c, size_t from, struct sg_error *err) 
     struct train t = {.options = &how,
                       .workers = (size_t)sg_node_number(&c->cells[from].resolved, "workers", 1),
                       .lead = true,
+                      .facts_only = c->options->facts_only,
                       .threads = c->options->threads > 0 ? c->options->threads : sg_cores(1)};
     t.count = t.workers;
     struct sg_error why;
@@ -125,7 +139,7 @@ static sg_status check_task(struct check *c, size_t from, struct sg_error *err) 
             train_read_task_facts(&t); /* removes the constants of the previous cell */
         if (opened != SG_OK)
             status = add_finding(c, i, place_of_task(&how.cell->resolved, &why), why.msg, err);
-        else if (judge(&t, &why) != SG_OK)
+        else if (judge(c, &t, &why) != SG_OK)
             status = why.status == SG_ERR_MEMORY ? sg_fail(err, SG_ERR_MEMORY, "%s", why.msg)
                                                  : add_finding(c, i, t.at, why.msg, err);
     }

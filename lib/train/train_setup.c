@@ -37,6 +37,7 @@ sg_status train_open_task(struct train *t, struct sg_error *err) {
                                         .kernels = t->kernels,
                                         .exec = t->exec,
                                         .records = records,
+                                        .facts_only = t->facts_only,
                                         .progress = t->options->progress,
                                         .notice = t->lead ? t->options->notice : NULL};
     return sg_task_open(&t->task, t->task_ops, &config, err);
@@ -98,6 +99,7 @@ sg_status train_open_method(sg_method **out, const struct train *t, size_t count
     config.kernels = t->kernels;
     config.exec = t->worker_exec;
     config.turns = t->device.gpu != NULL;
+    config.rooms = t->n_gradients;
     return sg_method_open(out, &config, err);
 }
 
@@ -151,9 +153,15 @@ static bool allocate_buffers(struct train *t) {
     return whole;
 }
 
+/* Workers that run at once need a gradient and a room for messages each. */
+size_t train_parts(const struct train *t) {
+    const size_t threads = (size_t)t->threads;
+    return !t->info->parallel_workers ? 1 : threads < t->count ? threads : t->count;
+}
+
 /* Workers that run one after another compress with all threads. */
 static sg_status allocate(struct train *t, struct sg_error *err) {
-    t->n_gradients = t->info->parallel_workers ? (size_t)t->threads : 1;
+    t->n_gradients = train_parts(t);
     t->worker_exec = t->exec;
     t->worker_exec.threads = t->info->parallel_workers ? 1 : t->threads;
     t->worker = calloc(t->count, sizeof *t->worker);
@@ -208,10 +216,13 @@ sg_status train_setup(struct train *t, struct sg_error *err) {
     t->count = sg_comm_count(t->comm);
     t->threads = t->options->threads > 0 ? t->options->threads : sg_cores(sg_comm_local_ranks(t->comm));
     sg_status (*const part[])(struct train *, struct sg_error *) = {
-        train_choose_kernels, train_find_task, open_task, train_ranks_agree, choose_and_place, train_copy_k, allocate};
+        train_choose_kernels, train_find_task, open_task,    train_ranks_agree,
+        choose_and_place,     train_copy_k,    train_memory, allocate};
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
         if ((status = sg_comm_agree(t->comm, part[i](t, err), err)) != SG_OK)
             return status;
+    if (t->lead && !t->device.gpu && t->options->memory)
+        t->options->memory(&t->memory);
     sg_comm_set_encoding(t->comm, t->encoding);
     announce_data(t);
     t->series.wants[SG_COLUMN_TOTAL_ERROR] |= t->options->total_error;
@@ -236,6 +247,7 @@ void train_teardown(struct train *t) {
         t->kernels->release(&t->exec, t->optimizer.piece);
     }
     sg_method_close(t->method);
+    sg_method_close(t->probe);
     sg_task_close(t->task);
     sg_cuda_device_close(t->device.gpu);
     cJSON_Delete(t->segments);

@@ -10,6 +10,7 @@
 #include "sg_row.h"
 #include "sg_stats.h"
 #include "sg_train.h"
+#include "sg_train_memory.h"
 
 /* The numbers of a worker that the exchange brings to all ranks. */
 enum note { NOTE_ERROR_NORM, NOTE_ERROR_MAX, NOTE_COMPRESSION_ERROR, NOTE_TRAIN_LOSS, NOTE_METHOD, NOTE_GRADIENT_NORM };
@@ -138,9 +139,13 @@ struct train {
     struct sg_exec exec;        /* with all threads of the rank */
     struct sg_exec worker_exec; /* for the compression of one worker */
 
-    sg_method *method;     /* of this rank's workers */
-    struct worker *worker; /* [count] */
-    float **gradient;      /* [n_gradients] one for each thread if workers run in parallel, else one */
+    sg_method *method;             /* of this rank's workers */
+    sg_method *probe;              /* of one worker, only while memory is estimated */
+    bool facts_only;               /* the task is opened for its facts alone */
+    struct sg_train_memory memory; /* the estimate of this rank, on a CPU */
+    struct worker *worker;         /* [count] */
+    /* [n_gradients] one for each part of the workers that runs on a thread of its own; one if all take turns. */
+    float **gradient;
     size_t n_gradients;
     float *sum;     /* [d] */
     void *shared_x; /* a copy of x while the task's x holds one worker's parameters; NULL = all workers share x */
@@ -203,7 +208,12 @@ struct train_axes {
 /* k [steps][n_layers][workers] <- the numbers that are copied from these. False: there was no memory. */
 SG_CHECKED bool train_spread(uint32_t *k, size_t steps, const struct sg_layout *layout, size_t workers,
                              const struct train_axes *axes);
+size_t train_parts(const struct train *t); /* of this rank's workers; the parts run in parallel */
 sg_status train_open_method(sg_method **out, const struct train *t, size_t count, struct sg_error *err);
+/* Estimates the memory of this rank, and refuses a run that this host cannot hold; on a GPU they do nothing. The second
+ * only sets t->memory, once the method's config is chosen (train_memory.c). */
+sg_status train_memory(struct train *t, struct sg_error *err);
+sg_status train_memory_estimate(struct train *t, struct sg_error *err);
 /* Copies out of the kernels' memory. Its error is that of a device that failed. */
 sg_status train_get(const struct train *t, void *host, const void *from, size_t bytes, struct sg_error *err);
 /* Waits for the results of the kernels' calls named `later`. */

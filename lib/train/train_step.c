@@ -136,6 +136,11 @@ static void workers_zigzag(struct train *t, size_t from, size_t to, float *g) {
         worker_step(t, t->step % 2 ? from + to - 1 - i : i, g);
 }
 
+/* Part i of this rank's workers: those that share gradient i, and room i of the method if workers share rooms. */
+static size_t part_begin(const struct train *t, size_t i) {
+    return t->count * i / t->n_gradients;
+}
+
 /* The first failure of this rank's workers. */
 static sg_status workers_status(const struct train *t, struct sg_error *err) {
     for (size_t w = 0; w < t->count; w++)
@@ -158,30 +163,31 @@ static sg_status first_messages(struct train *t, struct sg_error *err) {
     } else if (threads == 1) {
         workers_zigzag(t, begin, t->count, t->gradient[0]);
     } else {
-#pragma omp parallel num_threads(threads)
-        {
-            const size_t n = t->count - begin, part = (size_t)omp_get_thread_num(),
-                         parts = (size_t)omp_get_num_threads();
-            workers_zigzag(t, begin + n * part / parts, begin + n * (part + 1) / parts, t->gradient[part]);
-        }
+#pragma omp parallel for schedule(static) num_threads(threads)
+        for (size_t i = 0; i < t->n_gradients; i++)
+            workers_zigzag(t, i == 0 ? begin : part_begin(t, i), part_begin(t, i + 1), t->gradient[i]);
     }
     read_batch_losses(t);
     return workers_status(t, err);
 }
 
+static void later_message(struct train *t, size_t w, unsigned round) {
+    struct worker *worker = &t->worker[w];
+    const double start_s = sg_clock_s();
+    sg_status status =
+        sg_method_send(t->method, t->first + w, round, NULL, worker->residual, NULL, &worker->message, &worker->error);
+    SG_DO(status, train_measure_message(t, w, round, &worker->error));
+    if (status == SG_OK && (worker->residual || sg_method_is_exact(t->method)) && !sg_method_keeps_late(t->method))
+        train_measure_residual(t, w, NULL);
+    put_message(t, w, round, status);
+    charge_time(worker, PHASE_COMPRESSION, start_s);
+}
+
 static sg_status later_messages(struct train *t, unsigned round, struct sg_error *err) {
 #pragma omp parallel for schedule(static) num_threads(t->threads) if (t->info->parallel_workers)
-    for (size_t w = 0; w < t->count; w++) {
-        struct worker *worker = &t->worker[w];
-        const double start_s = sg_clock_s();
-        sg_status status = sg_method_send(t->method, t->first + w, round, NULL, worker->residual, NULL,
-                                          &worker->message, &worker->error);
-        SG_DO(status, train_measure_message(t, w, round, &worker->error));
-        if (status == SG_OK && (worker->residual || sg_method_is_exact(t->method)) && !sg_method_keeps_late(t->method))
-            train_measure_residual(t, w, NULL);
-        put_message(t, w, round, status);
-        charge_time(worker, PHASE_COMPRESSION, start_s);
-    }
+    for (size_t i = 0; i < t->n_gradients; i++)
+        for (size_t w = part_begin(t, i); w < part_begin(t, i + 1); w++)
+            later_message(t, w, round);
     return workers_status(t, err);
 }
 
@@ -235,6 +241,8 @@ static sg_status exchange(void *of, unsigned round, size_t length, const struct 
     struct train *t = of;
     const bool last = round + 1 == sg_method_rounds(t->method);
     sg_comm_begin(t->comm, t->sum, length, t->kernels, &t->exec);
+    if (sg_method_shares_rooms(t->method))
+        sg_comm_copy(t->comm);
     if (t->mine.status == SG_OK)
         t->mine.status = round == 0 ? first_messages(t, err) : later_messages(t, round, err);
     if (round == 0)

@@ -101,6 +101,7 @@ static sg_status add_squares(struct advise *a, struct sg_error *err) {
 sg_status advise_source(struct advise *a, struct sg_error *err) {
     const struct sg_node *root = &a->t->recipe->root;
     const char *layers = sg_node_string(root, "task.layers", NULL);
+    const char *layers_file = sg_node_string(root, "task.layers-file", NULL);
     sg_status status = SG_OK;
     if (a->recorded_here) {
         status = record_first(a, err);
@@ -108,7 +109,7 @@ sg_status advise_source(struct advise *a, struct sg_error *err) {
         a->files = strdup(sg_node_string(root, "task.files", ""));
         status = a->files ? SG_OK : sg_fail_memory(err, "the recording");
     }
-    if (status == SG_OK && (status = sg_gradients_open(&a->gradients, a->files, layers, err)) != SG_OK)
+    if (status == SG_OK && (status = sg_gradients_open(&a->gradients, a->files, layers, layers_file, err)) != SG_OK)
         return sg_prefix(err, "task.files: ");
     if (status != SG_OK)
         return status;

@@ -380,3 +380,20 @@ refused_mixture() { # CHANGE WHAT [ARGUMENTS...]
     [ "$status" -ne 0 ]
     [ "$(grep -c "another recipe, method or seed" <<<"$stderr")" = 1 ]
 }
+
+@test "sparsebench --measure-link prints a section that recipes take, and needs two ranks" {
+    have_mpi || skip "no MPI"
+    cd "$BATS_TEST_TMPDIR" || exit 1
+    # shellcheck disable=SC2086
+    $MPI -n 2 sparsebench --measure-link >section
+    grep -E '^network: \{bandwidth: [0-9.e+-]+, latency: [0-9.e+-]+\}$' section
+    # On one host messages go through memory: microseconds, and more than 0.1 Gbit/s.
+    sed -n 's/.*bandwidth: \([^,]*\), latency: \([^}]*\)}/\1 \2/p' section | awk '{ exit !($1 > 0.1 && $2 < 1e5) }'
+    cp "$ROOT/recipes/smoke.yaml" r.yaml
+    cat section >>r.yaml
+    sparsebench -q r.yaml --dry-run >/dev/null
+    # shellcheck disable=SC2086
+    $MPI -n 3 sparsebench --measure-link --json >link.json
+    jq -e '(.bytes | length) == 12 and .bandwidth_gbit_per_s > 0 and ([.seconds[] | select(. > 0)] | length) == 12' link.json
+    says 2 "start it by a launcher" -- sparsebench --measure-link
+}

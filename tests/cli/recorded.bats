@@ -124,6 +124,65 @@ PY
     steps_of replay.yaml --method QSGD --set workers=1 --set task.files=h.npy | sed 's/"layers".*//' | cmp - <(sed 's/"layers".*//' half)
 }
 
+resnet50_layers() { # torchvision's ResNet-50: the names and shapes of its 161 parameters, a line each
+    "$PYTHON" - <<'PY'
+def norm(name, n): print(f"{name}.weight {n}\n{name}.bias {n}")
+print("# ResNet-50\n\nconv1.weight 64x3x7x7")
+norm("bn1", 64)
+channels = 64
+for stage, blocks in enumerate((3, 4, 6, 3), 1):
+    width = 32 << stage
+    for block in range(blocks):
+        at = f"layer{stage}.{block}"
+        for i, (out, inputs, side) in enumerate(((width, channels, 1), (width, width, 3), (4 * width, width, 1)), 1):
+            print(f"{at}.conv{i}.weight {out}x{inputs}x{side}x{side}")
+            norm(f"{at}.bn{i}", out)
+        if block == 0:
+            print(f"{at}.downsample.0.weight {4 * width}x{channels}x1x1")
+            norm(f"{at}.downsample.1", 4 * width)
+        channels = 4 * width
+print("fc.weight 1000x2048\nfc.bias 1000  # the last")
+PY
+}
+
+@test "layers-file: ResNet-50's 161 layers by name, as the key layers has them by shape" {
+    need_numpy
+    resnet50_layers >resnet50.txt
+    write 'g = np.zeros((1, 25557032), "<f2"); g[0, ::99991] = 3; g[0, -1] = 5; np.save("r.npy", g)'
+    recipe 'files: r.npy' 1
+    sed -i '/Top-k\|Hard\|PowerSGD\|QSGD/d; s/, compression-error, compression-bias//' replay.yaml
+    sed -i 's/^methods:/&\n  - {name: Top-k, compressor: topk, k: 1}/' replay.yaml
+    steps_of replay.yaml --method Top-k --set task.layers-file=resnet50.txt >by-file
+    head -n 1 series.ndjson | jq -e '(.layers | length) == 161 and ([.layers[].elements] | add) == 25557032
+        and .layers[0] == {"name": "conv1.weight", "elements": 9408} and .layers[160].name == "fc.bias"'
+    head -n 1 series.ndjson | jq -r .dataset.sha256 >identity
+    printf '%s  gradients\n%s  layers\n' "$(sha256sum <r.npy | cut -c 1-64)" "$(sha256sum <resnet50.txt | cut -c 1-64)" |
+        sha256sum | cut -c 1-64 | cmp - identity
+    local shapes
+    shapes=$(sed 's/ *#.*//; s/.* //; /^$/d' resnet50.txt | paste -sd,)
+    [ ${#shapes} -gt 1000 ]
+    steps_of replay.yaml --method Top-k --set "task.layers=\"$shapes\"" >by-key
+    cmp <(sed 's/"layers".*//' by-file) <(sed 's/"layers".*//' by-key)
+    sed 's/ *#.*//; s/.* //' resnet50.txt >shapes.txt
+    steps_of replay.yaml --method Top-k --set task.layers-file=shapes.txt | cmp - by-key
+    refused() { # MESSAGE LINES ARGUMENTS...
+        printf '%b' "$2" >bad.txt
+        run --separate-stderr sparsetrain -q replay.yaml --method Top-k --set task.layers-file=bad.txt "${@:3}"
+        # shellcheck disable=SC2053
+        [[ $status != 0 && $stderr == *"$1"* ]] || { echo "$2: $stderr"; false; }
+    }
+    refused "task.layers-file: bad.txt:2: a line is the shape of a layer" 'a 10\n20\n'
+    refused "task.layers-file: bad.txt:1: a line is" 'a 10 b\n'
+    refused "task.layers-file: bad.txt:1: a line is" 'a\n'
+    refused "task.layers-file: bad.txt:3: a line is" '\n\na\x01 3\n'
+    refused "task.layers-file: bad.txt: it has no layers" '# none\n'
+    refused "task.layers-file: they have 12 elements, and a gradient has 25557032" '10\n2'
+    rm bad.txt
+    run --separate-stderr sparsetrain -q replay.yaml --method Top-k --set task.layers-file=bad.txt
+    [[ $stderr == *"cannot read bad.txt"* ]]
+    refused "task.layers: they are given twice" '10\n2' --set 'task.layers="12"'
+}
+
 @test "what cannot be replayed is refused before the run, with the place and the reason" {
     need_numpy
     write 'np.save("g.npy", g)' 'np.save("f8.npy", g.astype("<f8"))' 'np.save("fortran.npy", np.asfortranarray(g))' \
@@ -253,6 +312,7 @@ class Model:
     shapes = [(4, 1, 3, 3), (4,), (3, 16), (3,)]
     tensors = [torch.Tensor(numpy.zeros(s)) for s in shapes]
     def parameters(self): return self.tensors
+    def named_parameters(self): return zip(("0.weight", "0.bias", "2.weight", "2.bias"), self.tensors)
 model, draw = Model(), numpy.random.default_rng(1)
 for step in range(5):
     for worker in range(2):
@@ -261,7 +321,7 @@ for step in range(5):
         write_gradients(model, "grads", step, worker)
 PY
     fi
-    echo 'print(layers(model))' >>train.py
+    echo 'print(layers(model)); write_layers(model, "layers.txt")' >>train.py
     cat train.py >>lines.py
     layers=$("$PYTHON" lines.py)
     [ "$layers" = 4x1x3x3,4,3x16,3 ]
@@ -272,6 +332,9 @@ PY
         head -n 1 run.ndjson | jq -e '[.layers[].elements] == [36, 4, 48, 3] and .dataset.steps == 5'
         tail -n 1 run.ndjson | jq -e '.status == "ok" and .steps == 5'
     done
+    sparsetrain -q own.yaml --set task.layers=null --set task.layers-file=layers.txt --set workers=2 --set record.layers=true \
+        --method Top-k -f -o run.ndjson
+    head -n 1 run.ndjson | jq -e '[.layers[] | .name, .elements] == ["0.weight", 36, "0.bias", 4, "2.weight", 48, "2.bias", 3]'
     "$PYTHON" -c 'import numpy; g = [numpy.load("grads/0-%d.npy" % w).astype("f8") for w in range(2)]
 print(sum((x ** 2).sum() - sum(max(abs(x[a:b])) ** 2 for a, b in ((0, 36), (36, 40), (40, 88), (88, 91))) for x in g) / 2)' >wanted
     sparsetrain -q own.yaml --set "task.layers=\"$layers\"" --set workers=2 --method Top-k -f -o run.ndjson

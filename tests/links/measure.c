@@ -43,41 +43,28 @@ static int compare(const void *a, const void *b) {
 
 /* ---- one message ---- */
 
-static void go_and_return(char *data, char *room, int bytes) {
-    (void)room;
-    if (rank == 0) {
-        MPI_Send(data, bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
-        MPI_Recv(data, bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    } else if (rank == 1) {
-        MPI_Recv(data, bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        MPI_Send(data, bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
-    }
-}
-
 static void to_the_next(char *data, char *room, int bytes) {
     MPI_Sendrecv(data, bytes, MPI_BYTE, (rank + 1) % ranks, 0, room, bytes, MPI_BYTE, (rank + ranks - 1) % ranks, 0,
                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-static void measure_messages(cJSON *out, bool pair, double byte_s) {
+static void measure_shift(cJSON *out, double byte_s) {
     static const int size[] = {4, 256, 1024, 4096, 16384, 32768, 65536, 131072, 262144, 524288, 1048576, 2097152};
     enum { SIZES = sizeof size / sizeof *size };
     double bytes[SIZES], seconds[SIZES];
     char *data = reserve((size_t)size[SIZES - 1]), *room = reserve((size_t)size[SIZES - 1]);
-    void (*const move)(char *, char *, int) = pair ? go_and_return : to_the_next;
-    const double trips = pair ? 2 : 1;
     for (size_t s = 0; s < SIZES; s++) {
         double took_s[MOST];
-        const double wanted = BUDGET_S / (trips * (1e-4 + size[s] * byte_s));
+        const double wanted = BUDGET_S / (1e-4 + size[s] * byte_s);
         const size_t times = wanted < LEAST ? LEAST : wanted > MOST ? MOST : (size_t)wanted;
         for (size_t i = 0; i <= times; i++) { /* the first one is not counted */
             MPI_Barrier(MPI_COMM_WORLD);
             const double start_s = sg_clock_s();
-            move(data, room, size[s]);
-            double mine_s = (sg_clock_s() - start_s) / trips, most_s;
+            to_the_next(data, room, size[s]);
+            double mine_s = sg_clock_s() - start_s, most_s;
             MPI_Allreduce(&mine_s, &most_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
             if (i > 0)
-                took_s[i - 1] = pair ? mine_s : most_s;
+                took_s[i - 1] = most_s;
         }
         qsort(took_s, times, sizeof *took_s, compare);
         bytes[s] = size[s];
@@ -87,6 +74,15 @@ static void measure_messages(cJSON *out, bool pair, double byte_s) {
     free(room);
     sg_json_set(out, "bytes", sg_json_numbers(bytes, SIZES));
     sg_json_set(out, "seconds", sg_json_numbers(seconds, SIZES));
+}
+
+/* As sparsebench --measure-link does. */
+static void measure_pair(cJSON *out, sg_comm *comm) {
+    struct sg_error err;
+    struct sg_comm_times times;
+    need(sg_comm_time_messages(comm, &times, &err) == SG_OK, "sg_comm_time_messages");
+    sg_json_set(out, "bytes", sg_json_numbers(times.bytes, SG_COMM_SIZES));
+    sg_json_set(out, "seconds", sg_json_numbers(times.seconds, SG_COMM_SIZES));
 }
 
 /* ---- whole exchanges ---- */
@@ -236,8 +232,10 @@ int main(int argc, char **argv) {
     sg_json_set_string(out, "kind", argv[1]);
     sg_json_set_number(out, "ranks", ranks);
     sg_json_set_number(out, "bits_per_s", 8 / byte_s);
-    if (strcmp(argv[1], "pair") == 0 || strcmp(argv[1], "shift") == 0)
-        measure_messages(out, strcmp(argv[1], "pair") == 0, byte_s);
+    if (strcmp(argv[1], "pair") == 0)
+        measure_pair(out, comm);
+    else if (strcmp(argv[1], "shift") == 0)
+        measure_shift(out, byte_s);
     else
         measure_exchanges(out, comm, strcmp(argv[1], "exchange") == 0);
     char *text = sg_json_text(out, false);

@@ -11,7 +11,7 @@
 #include <sys/utsname.h>
 
 #include "sg_json.h"
-#include "net_fit.h"
+#include "sg_net_fit.h"
 #include "sg_net.h"
 #include "sg_text.h"
 #include "sg_version.h"

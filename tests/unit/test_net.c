@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "net_fit.h"
+#include "sg_net_fit.h"
 #include "sg_net.h"
 
 enum { MOST = 4096 };

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "net_fit.h"
+#include "sg_net_fit.h"
 #include "net_models.h"
 #include "sg_net.h"
 

@@ -1,7 +1,7 @@
-/* net_fit.h: alpha and beta of a link from measured times, for tests of the network model and for the report on real
- * links. */
-#ifndef NET_FIT_H
-#define NET_FIT_H
+/* sg_net_fit.h: alpha and beta of a link from measured times: those of `sparsebench --measure-link`, of tests of the
+ * network model, and of the report on real links. */
+#ifndef SG_NET_FIT_H
+#define SG_NET_FIT_H
 
 #include "sg_net.h"
 

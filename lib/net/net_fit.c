@@ -1,5 +1,5 @@
 /* net_fit.c: alpha and beta from measured times, in one line or in pieces. */
-#include "net_fit.h"
+#include "sg_net_fit.h"
 
 #include <math.h>
 

@@ -1,0 +1,150 @@
+/* train_memory.c: estimates the memory of a run before its first step, and refuses a run that the host cannot hold. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "sg_host_memory.h"
+#include "sg_train_memory.h"
+#include "train_state.h"
+
+/* What libtorch takes when it first computes: caches, plans and code. Measured, as tests/cli/memory.bats does. */
+static const double LIBRARY_BYTES = 17e6;
+
+static void add(struct sg_train_memory *m, const char *what, double bytes, size_t count, bool worker) {
+    if (!(bytes >= 1) || count == 0)
+        return;
+    m->row[m->rows++] = (struct sg_memory_row){what, bytes, count, worker};
+    m->added += bytes * (double)count;
+    m->each += worker ? bytes : 0;
+}
+
+/* What the exchange of several ranks holds: the messages of this rank's workers as they travel, those of all, and where
+ * they are encoded those of all again, decoded. Messages of all numbers travel in chunks. */
+static void add_exchange(struct sg_train_memory *m, const struct train *t, const struct sg_method_memory *method) {
+    enum { CHUNK = 1 << 18 };
+    const int ranks = sg_comm_size(t->comm);
+    const bool whole = sg_method_is_exact(t->probe);
+    const double chunk = fmin((double)t->d, (double)CHUNK * ranks) * sizeof(float) / ranks;
+    if (ranks < 2)
+        return;
+    add(m, "messages that travel", whole ? chunk * ranks : method->message, t->count, false);
+    add(m, "messages of all workers", whole ? chunk : method->message, t->workers, false);
+}
+
+/* What all workers' vectors of this kind take. */
+static void add_vectors(struct sg_train_memory *m, const struct train *t, const struct sg_method_memory *method) {
+    const double vector = (double)t->d * sizeof(float);
+    const bool *wants = t->series.wants, keeps = t->config.feedback.rule->keeps && !sg_method_is_exact(t->probe);
+    const bool curvature = keeps && wants[SG_COLUMN_ERROR_CURVATURE];
+    const bool shares = method->may_share && train_parts(t) < t->count;
+    const bool copies = keeps && (wants[SG_COLUMN_ERROR_LAG] || curvature);
+    add(m, "residual", keeps ? vector : 0, t->count, true);
+    add(m, "vectors of feedback and compressor", method->worker, t->count, true);
+    add(m, "message", shares ? method->message : method->room, t->count, true);
+    add(m, "room to make messages in", shares ? method->room : 0, train_parts(t), false);
+    add(m, "copies of the gradient", vector * (double)((t->options->record_gradients || copies) + curvature), t->count,
+        true);
+    add(m, "state of the task", t->info->worker_bytes, t->count, true);
+    add(m, "means of residuals", vector * (double)(copies + (keeps && wants[SG_COLUMN_ERROR_MEAN_NORM])), 1, false);
+}
+
+sg_status train_memory_estimate(struct train *t, struct sg_error *err) {
+    struct sg_train_memory *m = &t->memory;
+    struct sg_method_memory method;
+    const size_t threads = train_parts(t);
+    const double vector = (double)t->d * sizeof(float);
+    *m = (struct sg_train_memory){.present = sg_memory_resident(), .d = t->d, .workers = t->count, .ranks = 1};
+    if (isnan(m->present))
+        m->present = 0;
+    sg_status status = train_open_method(&t->probe, t, 1, err);
+    if (status != SG_OK)
+        return status;
+    sg_method_memory(t->probe, &method);
+    add_vectors(m, t, &method);
+    add(m, "gradient", vector, threads, false);
+    add(m, "sum of the messages", vector, 1, false);
+    add(m, "optimizer", (double)t->optimizer.floats * sizeof(float), 1, false);
+    add(m, "shared vectors of the method", method.common, 1, false);
+    add(m, "parameters of one worker", sg_method_is_local(t->probe) ? (double)sg_task_x_bytes(t->task) : 0, 1, false);
+    add(m, "network at work", fmax(t->info->gradient_bytes, t->info->evaluation_bytes), threads, false);
+    add(m, "library at work", t->task_ops->net ? LIBRARY_BYTES : 0, 1, false);
+    if (t->comm) {
+        m->ranks = (size_t)sg_comm_local_ranks(t->comm);
+        add_exchange(m, t, &method);
+    }
+    sg_method_close(t->probe);
+    t->probe = NULL;
+    m->left = sg_memory_available();
+    return SG_OK;
+}
+
+sg_status train_memory(struct train *t, struct sg_error *err) {
+    if (t->device.gpu) /* its memory is not this host's */
+        return SG_OK;
+    sg_status status = train_memory_estimate(t, err);
+    return status == SG_OK && !t->options->any_memory ? sg_train_memory_fits(&t->memory, 1, err) : status;
+}
+
+/* ---- words ---- */
+
+char *sg_train_memory_line(const struct sg_train_memory *m) {
+    char all[24], now[24], each[24], left[24], *out = NULL;
+    if (asprintf(&out,
+                 "memory: about %s a rank, of which %s are here already; %zu workers of %s each (%.2f vectors of %zu "
+                 "numbers); "
+                 "this host has %s left",
+                 sg_memory_text(all, m->present + m->added), sg_memory_text(now, m->present), m->workers,
+                 sg_memory_text(each, m->each), m->d > 0 ? m->each / sizeof(float) / (double)m->d : 0, m->d,
+                 isinf(m->left) ? "an unknown amount" : sg_memory_text(left, m->left)) < 0)
+        return NULL;
+    return out;
+}
+
+char *sg_train_memory_rows(const struct sg_train_memory *m) {
+    char *text = NULL, each[24], all[24];
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    for (size_t i = 0; i < m->rows; i++)
+        fprintf(out, "%s  %-36s %6zu x %-10s = %s", i ? "\n" : "", m->row[i].what, m->row[i].count,
+                sg_memory_text(each, m->row[i].bytes), sg_memory_text(all, m->row[i].bytes * (double)m->row[i].count));
+    return fclose(out) == 0 ? text : NULL;
+}
+
+/* What would fit instead. */
+static void advise(char out[256], const struct sg_train_memory *m, size_t copies) {
+    const double fixed = m->added - m->each * (double)m->workers;
+    const double share = m->left / (double)(m->ranks * copies) - (copies > 1 ? m->present : 0);
+    const double workers = m->each > 0 ? floor((share - fixed) / m->each) : 0;
+    const double hosts = ceil(m->each * (double)(m->workers * m->ranks) / fmax(1, m->left - fixed));
+    size_t used = 0;
+    if (workers >= 1)
+        used +=
+            (size_t)snprintf(out, 256, "with %.0f workers %s it fits, ", workers, m->ranks > 1 ? "a rank" : "in all");
+    if (hosts >= 2 && hosts < (double)(m->workers * m->ranks))
+        used +=
+            (size_t)snprintf(out + used, 256 - used, "or with one rank on each of %.0f such hosts (mpirun), ", hosts);
+    snprintf(out + used, 256 - used, "--no-memory-check runs it all the same");
+}
+
+sg_status sg_train_memory_fits(const struct sg_train_memory *m, size_t copies, struct sg_error *err) {
+    const double each = m->added + (copies > 1 ? m->present : 0), need = each * (double)(m->ranks * copies);
+    const double fit = floor(m->left / fmax(1, each * (double)m->ranks));
+    char needed[24], left[24], what[256], how[64] = "";
+    if (need <= m->left)
+        return SG_OK;
+    if (m->ranks > 1)
+        snprintf(how, sizeof how, " of %zu ranks on this host", m->ranks);
+    sg_memory_text(needed, need);
+    sg_memory_text(left, m->left);
+    if (copies > 1 && fit >= 1)
+        return sg_fail(err, SG_ERR_MEMORY,
+                       "%zu cells at once need about %s of memory, and this host has %s left: --jobs %.0f fits, "
+                       "--no-memory-check runs them all the same",
+                       copies, needed, left, fit);
+    advise(what, m, 1);
+    return sg_fail(
+        err, SG_ERR_MEMORY,
+        "the workers%s need about %s of memory more than is in use, and this host has %s left (see --dry-run): %s", how,
+        needed, left, what);
+}
