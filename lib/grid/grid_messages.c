@@ -3,15 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sg_compressor.h"
 #include "sg_debug.h"
 #include "sg_grid_network.h"
 #include "sg_stats.h"
 
 /* Layers stand in the order of the backward pass, the last one of the model first. */
 struct sg_grid_messages {
-    const struct sg_compressor_ops *ops; /* NULL = a compressor that this build does not know */
-    bool codes;                          /* the compressor is not `none`, so it encodes and decodes */
+    const struct sg_cell *cell;
+    bool codes; /* the compressor is not `none`, so it encodes and decodes */
     size_t records, layers, workers;
     double d;
     double *steps;      /* [records] since the record before */
@@ -95,7 +94,7 @@ sg_status sg_grid_messages_open(struct sg_grid_messages **out, const struct sg_c
     if (!m)
         return sg_fail_memory(err, "the messages of a run");
     *m = (struct sg_grid_messages){
-        .ops = sg_compressor_find(compressor),
+        .cell = cell,
         .codes = strcmp(compressor, "none") != 0,
         .records = run->n_points,
         .layers = cJSON_IsArray(layers) && run->layers ? (size_t)cJSON_GetArraySize(layers) : 1,
@@ -152,26 +151,12 @@ struct model {
     size_t *bucket;
 };
 
-/* The collective of the messages, and the number of exchanges that follow one another. */
-static const struct sg_collective *collective_of(const struct sg_grid_network *n, const struct sg_compressor_ops *ops,
-                                                 unsigned *exchanges) {
-    *exchanges = 1;
-    if (ops && ops->rounds && ops->rounds->length) { /* vectors that are added up on their way */
-        *exchanges = ops->rounds->count;
-        return n->sum;
-    }
-    if (ops && ops->traits & SG_TRAIT_EXACT)
-        return n->sum;
-    return n->gather ? n->gather : sg_collective_find(ops && ops->collective ? ops->collective : "all-gather");
-}
-
 static bool open_model(struct model *m, const struct sg_grid_network *n, const struct sg_grid_messages *of) {
     const size_t count = of->layers, senders = of->workers < n->net.workers ? of->workers : n->net.workers;
-    unsigned exchanges;
-    *m = (struct model){
-        .of = of, .net = n->net, .collective = collective_of(n, of->ops, &exchanges), .overlap = n->overlap};
-    m->net.between.alpha_s *= exchanges; /* each starts anew, and carries its part of the bytes */
-    m->net.within.alpha_s *= exchanges;
+    const struct sg_grid_exchange x = sg_grid_exchange_of(n, of->cell->method, of->cell->exchange);
+    *m = (struct model){.of = of, .net = n->net, .collective = x.collective, .overlap = n->overlap};
+    m->net.between.alpha_s *= x.exchanges; /* each starts anew, and carries its part of the bytes */
+    m->net.within.alpha_s *= x.exchanges;
     m->memory = calloc((4 + senders) * count + sg_net_work(count, senders), sizeof *m->memory);
     m->bucket = calloc(count, sizeof *m->bucket);
     if (!m->memory || !m->bucket)

@@ -1,10 +1,18 @@
 /* grid_network.c: the modelled network of a recipe, and the series that finished cells get from it. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "grid_private.h"
+#include "sg_compressor.h"
 #include "sg_grid_network.h"
+#include "sg_row.h"
 #include "sg_text.h"
+
+/* True if each method has its own collective. */
+static bool is_own(const char *given) {
+    return !given || strcmp(given, "auto") == 0;
+}
 
 /* The network for a run of so many workers. */
 static bool read_network(struct sg_grid_network *out, const struct sg_recipe *recipe, double of_run) {
@@ -21,7 +29,7 @@ static bool read_network(struct sg_grid_network *out, const struct sg_recipe *re
                 .ports = (size_t)sg_node_number(section, "ports", 1),
                 .servers = (size_t)sg_node_number(section, "servers", workers)},
         .sum = sg_collective_find(sg_node_string(section, "collective", NULL)),
-        .gather = gather ? sg_collective_find(gather) : NULL,
+        .gather = is_own(gather) ? NULL : sg_collective_find(gather),
         .overlap = sg_overlap_find(sg_node_string(section, "overlap", NULL)),
         .compute_s = sg_node_number(section, "compute", 0),
         .coding_s = sg_node_number(section, "coding", 0) * 1e-9,
@@ -36,6 +44,34 @@ static bool read_network(struct sg_grid_network *out, const struct sg_recipe *re
 
 bool sg_grid_network_read(struct sg_grid_network *out, const struct sg_recipe *recipe) {
     return read_network(out, recipe, sg_node_number(&recipe->root, "workers", 1));
+}
+
+/* enum sg_trait of the compressor with the parameters of the method. */
+static unsigned traits_of(const struct sg_compressor_ops *ops, const struct sg_node *method) {
+    double param[SG_ROW_PARAMS];
+    for (size_t i = 0; i < ops->n_params; i++)
+        param[i] = sg_node_number(method, ops->params[i].name, ops->params[i].preset);
+    return sg_compressor_traits(ops, param);
+}
+
+struct sg_grid_exchange sg_grid_exchange_of(const struct sg_grid_network *network, const struct sg_node *method,
+                                            const char *given) {
+    const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(method, "compressor", ""));
+    const unsigned traits = ops ? traits_of(ops, method) : 0;
+    const bool rounds = ops && ops->rounds && ops->rounds->length; /* of shorter vectors that are added up */
+    struct sg_grid_exchange out = {.exchanges = rounds ? ops->rounds->count : 1,
+                                   .sums = rounds || traits & SG_TRAIT_SUMS};
+    if (!is_own(given))
+        out.collective = sg_collective_find(given);
+    else if (out.sums)
+        out.collective = network->sum;
+    else if (network->gather)
+        out.collective = network->gather;
+    else
+        out.collective = sg_collective_find(ops && ops->collective    ? ops->collective
+                                            : traits & SG_TRAIT_DENSE ? "auto-two-round"
+                                                                      : "auto-gather");
+    return out;
 }
 
 /* True if the recipe's workers are a list, so that the network has as many workers as each run. */
@@ -72,14 +108,28 @@ static char *model_text(const struct sg_grid_network *n, bool each) {
                      n->gather ? " and " : "", n->gather ? n->gather->name : "", n->overlap->name);
 }
 
-cJSON *sg_grid_network_json(const struct sg_grid_network *n, const char *model) {
+/* {NAME: COLLECTIVE} of all methods. */
+static cJSON *exchanges_json(const struct sg_grid_network *n, const struct sg_recipe *recipe) {
+    const struct sg_node *methods = sg_node_get(&recipe->root, "methods");
+    cJSON *out = cJSON_CreateObject();
+    for (size_t i = 0; methods && i < methods->count; i++) {
+        const struct sg_node *method = &methods->child[i];
+        const char *given = sg_node_string(method, "exchange", NULL);
+        sg_json_set_string(out, sg_node_string(method, "name", ""),
+                           sg_grid_exchange_of(n, method, given).collective->name);
+    }
+    return out;
+}
+
+cJSON *sg_grid_network_json(const struct sg_grid_network *n, const struct sg_recipe *recipe, const char *model) {
     const struct sg_link *between = &n->net.between;
     cJSON *link = SG_OBJECT(SG_TEXT("name", between->name), SG_NUMBER("alpha_s", between->alpha_s),
                             SG_NUMBER("bits_per_s", 8 / between->byte_s), SG_TEXT("source", between->source),
                             SG_BOOL("interpolated", between->interpolated));
     return SG_OBJECT(SG_TEXT("model", model), SG_BOOL("modelled", true), SG_NUMBER("workers", n->net.workers),
                      SG_NUMBER("nodes", n->net.nodes), SG_VALUE("link", link), SG_TEXT("collective", n->sum->name),
-                     SG_TEXT("gather", n->gather ? n->gather->name : NULL), SG_TEXT("overlap", n->overlap->name),
+                     SG_TEXT("gather", n->gather ? n->gather->name : NULL),
+                     SG_VALUE("exchanges", exchanges_json(n, recipe)), SG_TEXT("overlap", n->overlap->name),
                      SG_NUMBER("compute_s", n->compute_s), SG_NUMBER("coding_ns", n->coding_s * 1e9));
 }
 
@@ -88,7 +138,7 @@ cJSON *grid_network_json(const struct sg_recipe *recipe) {
     if (!sg_grid_network_read(&n, recipe))
         return NULL;
     char *model = model_text(&n, varies(recipe));
-    cJSON *out = sg_grid_network_json(&n, model);
+    cJSON *out = sg_grid_network_json(&n, recipe, model);
     if (varies(recipe))
         cJSON_ReplaceItemInObjectCaseSensitive(out, "workers", cJSON_CreateNull());
     if (varies(recipe) && isnan(sg_node_number(&recipe->root, "network.nodes", NAN)))

@@ -19,7 +19,7 @@
 struct sg_grid_network {
     struct sg_net net;
     const struct sg_collective *sum;    /* of messages that are summed during the exchange */
-    const struct sg_collective *gather; /* of all other messages; NULL = the collective of each method's publication */
+    const struct sg_collective *gather; /* of all other messages; NULL = as sg_grid_exchange_of has it */
     const struct sg_overlap *overlap;
     double compute_s; /* forward and backward pass of a step */
     double coding_s;  /* encoding and decoding of one number of the model */
@@ -30,6 +30,19 @@ struct sg_grid_network {
  * recipe gives a single number of workers, the network has 1 worker. */
 bool sg_grid_network_read(struct sg_grid_network *out, const struct sg_recipe *recipe);
 
+/* How the messages of a method travel. */
+struct sg_grid_exchange {
+    const struct sg_collective *collective;
+    unsigned exchanges; /* of a step, one after the other, each with its part of the bytes */
+    bool sums;          /* the network adds the messages up on their way */
+};
+
+/* The exchange of a method: the one that the recipe gives it, else `sum` or `gather` of the network, else that of its
+ * publication, two rounds for a code of every element, and an all-gather for what is sparse. method: a compressor and
+ * its parameters; given: the method's key `exchange`, or NULL. */
+struct sg_grid_exchange sg_grid_exchange_of(const struct sg_grid_network *network, const struct sg_node *method,
+                                            const char *given);
+
 /* Changes the bandwidth between the nodes and the number of workers. The workers per node and the number of parameter
  * servers stay, if there are enough workers. SG_ERR_ARGUMENT: this number of workers does not fill whole nodes; *out is
  * then unchanged. */
@@ -37,14 +50,16 @@ SG_CHECKED sg_status sg_grid_network_change(struct sg_grid_network *out, const s
                                             double bits_per_s, size_t workers, struct sg_error *err);
 
 /* A result's "network": {"model","modelled":true,"workers","nodes","link":{"name","alpha_s","bits_per_s","source",
- * "interpolated"},"collective","gather","overlap","compute_s","coding_ns"}; gather null: the collective of each method.
- * `model` names the network in titles. NULL = no memory. */
-cJSON *sg_grid_network_json(const struct sg_grid_network *n, const char *model);
+ * "interpolated"},"collective","gather","exchanges":{NAME:COLLECTIVE},"overlap","compute_s","coding_ns"}; gather null:
+ * that of each method; exchanges: the collective of each of the recipe's methods. `model` names the network in titles.
+ * NULL = no memory. */
+cJSON *sg_grid_network_json(const struct sg_grid_network *n, const struct sg_recipe *recipe, const char *model);
 
 /* The messages that a finished run sent up to each of its records. */
 struct sg_grid_messages;
 
-/* Reads the messages of a run. The run and the cell may be freed afterwards. sg_grid_messages_free(NULL) is a no-op. */
+/* Reads the messages of a run, which may be freed afterwards; the cell is borrowed until sg_grid_messages_free.
+ * sg_grid_messages_free(NULL) is a no-op. */
 SG_CHECKED sg_status sg_grid_messages_open(struct sg_grid_messages **out, const struct sg_cell *cell,
                                            const struct sg_run *run, struct sg_error *err);
 void sg_grid_messages_free(struct sg_grid_messages *messages);

@@ -171,6 +171,9 @@ static double measured_seconds(const struct sg_net *net, const struct sg_traffic
 #define THAKUR "Thakur, Rabenseifner and Gropp, IJHPCA 2005"
 
 static const void *const collectives[] = {
+    &net_auto,
+    &net_auto_gather,
+    &net_auto_two_round,
     &(const struct sg_collective){
         .name = "ring",
         .summary = "all-reduce by a ring",
@@ -222,6 +225,7 @@ static const void *const collectives[] = {
         .source = "Shi et al., gTop-k, ICDCS 2019",
         .formula = "2 log2(P) (alpha + m beta)",
         .sums = true,
+        .decodes = SG_DECODES_LOG,
         .seconds = gtopk_seconds,
     },
     &(const struct sg_collective){
@@ -229,6 +233,7 @@ static const void *const collectives[] = {
         .summary = "balanced sparse reduce-scatter and all-gather, at most",
         .source = "Li and Hoefler, Ok-Topk, PPoPP 2022",
         .formula = "(2P + 2 log2(P)) alpha + 3(P-1)/P m beta, m the mean message",
+        .decodes = SG_DECODES_TWICE,
         .seconds = oktopk_seconds,
     },
     &(const struct sg_collective){
@@ -237,6 +242,7 @@ static const void *const collectives[] = {
         .source = "Tang et al., 1-bit Adam, ICML 2021",
         .formula = "2(P-1)(alpha + m/P beta)",
         .sums = true,
+        .decodes = SG_DECODES_TWICE,
         .seconds = two_round_seconds,
     },
     &(const struct sg_collective){
@@ -253,6 +259,7 @@ static const void *const collectives[] = {
         .source = "Bai et al., HiPress, SOSP 2021",
         .formula = "(P-1)(2 alpha + S/K (2 beta + gamma))",
         .sums = true,
+        .decodes = SG_DECODES_TWICE,
         .seconds = server_seconds,
     },
     &(const struct sg_collective){
@@ -297,4 +304,17 @@ const struct sg_collective *sg_collective_at(size_t i) {
 
 const struct sg_collective *sg_collective_find(const char *name) {
     return sg_row_find(&collective_rows, name);
+}
+
+double sg_collective_decoded(const struct sg_collective *collective, size_t workers) {
+    switch (collective->decodes) {
+    case SG_DECODES_ALL:
+        return (double)workers;
+    case SG_DECODES_LOG:
+        return fmax(1, net_log2_ceil(workers));
+    case SG_DECODES_TWICE:
+        return 2;
+    default:
+        return 1;
+    }
 }

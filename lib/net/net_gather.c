@@ -123,6 +123,7 @@ const struct sg_collective net_all_gather = {
     .summary = "every worker gets every message, by a ring; the largest message counts",
     .source = "Thakur, Rabenseifner and Gropp, IJHPCA 2005, with messages of unequal length",
     .formula = "(P-1)(alpha + max_w m_w beta)",
+    .decodes = SG_DECODES_ALL,
     .seconds = ring_seconds,
 };
 const struct sg_collective net_all_gather_doubling = {
@@ -130,6 +131,7 @@ const struct sg_collective net_all_gather_doubling = {
     .summary = "every worker gets every message, by recursive doubling",
     .source = "Thakur, Rabenseifner and Gropp, IJHPCA 2005, with messages of unequal length",
     .formula = "log2(P) alpha + (P-1) m beta; the critical path if messages differ",
+    .decodes = SG_DECODES_ALL,
     .seconds = doubling_seconds,
 };
 const struct sg_collective net_all_gather_padded = {
@@ -137,6 +139,7 @@ const struct sg_collective net_all_gather_padded = {
     .summary = "lengths first, then messages padded to the largest one, as frameworks do",
     .source = "torch.distributed.all_gather needs equal lengths",
     .formula = "(P-1)(2 alpha + (8 + max_w m_w) beta)",
+    .decodes = SG_DECODES_ALL,
     .seconds = padded_seconds,
 };
 const struct sg_collective net_sparcml = {
@@ -144,5 +147,6 @@ const struct sg_collective net_sparcml = {
     .summary = "sparse sums by recursive doubling, dense once that is shorter; positions as if drawn independently",
     .source = "Renggli et al., SparCML, SC 2019",
     .formula = "log2(P) alpha + sum_i min(8 u_i, 4 d) beta, u_i the union after i merges",
+    .decodes = SG_DECODES_ALL,
     .seconds = sparcml_seconds,
 };

@@ -68,18 +68,30 @@ struct sg_traffic sg_traffic_of(const double *bytes, size_t senders, size_t work
 /* The traffic of messages that are all of one length. */
 struct sg_traffic sg_traffic_equal(double bytes, size_t workers, double dense);
 
+/* How many messages a worker decodes in an exchange, each counted by its numbers. */
+enum sg_decodes {
+    SG_DECODES_ONE,   /* the sum */
+    SG_DECODES_TWICE, /* a part of all workers' messages, as many numbers as one message has, and the result */
+    SG_DECODES_LOG,   /* one at each of log2(P) merges */
+    SG_DECODES_ALL    /* the messages of all P workers */
+};
+
 struct sg_collective {
     const char *name, *summary;
     const char *source; /* where the formula is from */
     const char *formula;
     bool sums;    /* messages are added up on their way, so all are as long as the largest one */
     bool partial; /* a part of an exchange, or not given by a formula, so recipes cannot name it */
+    enum sg_decodes decodes;
     double (*seconds)(const struct sg_net *net, const struct sg_traffic *traffic); /* 0 for one worker */
 };
 
 const struct sg_collective *sg_collective_at(size_t i); /* NULL past the end */
 
 const struct sg_collective *sg_collective_find(const char *name); /* NULL = no such collective */
+
+/* The number of messages that a worker decodes, for so many workers; at least 1. */
+double sg_collective_decoded(const struct sg_collective *collective, size_t workers);
 
 /* NCCL's own model of an all-reduce (src/graph/tuning.cc of NCCL 2.27, commit 5067397), of Ampere GPUs and Intel's
  * processors. */

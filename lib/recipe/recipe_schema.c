@@ -132,12 +132,12 @@ static const struct sg_schema_row static_row[] = {
     INTEGER("network.workers", 1, 65536,
             .help = "P of the network; absent: the recipe's. The messages of the recipe's workers are repeated"),
     {"network.link", SG_VALUE_LINK, .preset = "10gbe-tcp", .help = "link between nodes"},
-    {"network.collective", SG_VALUE_SUM, .preset = "ring",
-     .help = "how vectors travel that are added up on their way: those of `none`, and of compressors whose rounds add "
-             "shorter vectors (powersgd, integers)"},
+    {"network.collective", SG_VALUE_SUM, .preset = "auto",
+     .help = "how messages travel that are added up on their way: those of `none`, fp16 and bf16, of randomk with "
+             "shared, and of compressors whose rounds add shorter vectors (powersgd, integers)"},
     {"network.gather", SG_VALUE_EXCHANGE,
-     .help = "how all other messages travel; absent: as the method's publication has it (gtopk, ok-topk, two-round for "
-             "sign-l2-twice and ef-signsgd-twice), else all-gather"},
+     .help = "how all other messages travel; absent or auto: as the method's publication has it (gtopk, ok-topk), else "
+             "auto-two-round for codes of every element and auto-gather for the rest"},
     {"network.overlap", SG_VALUE_OVERLAP, .preset = "none",
      .help = "how exchanges hide behind the backward pass; all but none need record.layers"},
     INTEGER("network.nodes", 1, 65536,
@@ -200,6 +200,9 @@ static const struct sg_schema_row static_row[] = {
             .help = "overrides the recipe's length, unless --set gives that"),
     {"methods[].learning-rate", SG_VALUE_EXPRESSION, .min = 0, .max = INFINITY, .above = true, .grid = true,
      .help = "overrides the optimizer's"},
+    {"methods[].exchange", SG_VALUE_EXCHANGE,
+     .help = "how the method's messages travel on a modelled network, in place of network.collective and "
+             "network.gather; no run depends on it"},
     {"methods[].baseline", SG_VALUE_BOOLEAN, .preset = "false",
      .help = "drawn dashed, as the paper's no-compression line"},
 

@@ -41,7 +41,7 @@ static cJSON *network_json(const struct advise *a) {
     const struct sg_grid_network *n = &a->network;
     char *model = sg_format("%zu workers, %s, %s, overlap %s", n->net.workers, n->net.between.name, n->sum->name,
                             n->overlap->name);
-    cJSON *out = sg_grid_network_json(n, model);
+    cJSON *out = sg_grid_network_json(n, &a->trials.recipe, model);
     free(model);
     return out;
 }

@@ -103,7 +103,7 @@ static cJSON *network_json(const struct when *w, const char *model) {
     const double compute_s = w->network.compute_s;
     char *name =
         compute_s > 0 ? sg_format("%s, compute %.4g s", model, compute_s) : sg_format("%s, communication alone", model);
-    cJSON *out = sg_grid_network_json(&w->network, name);
+    cJSON *out = sg_grid_network_json(&w->network, w->t->recipe, name);
     free(name);
     return out;
 }

@@ -96,8 +96,8 @@ static char *cluster_text(const struct when *w, size_t cluster) {
     if (best == w->baseline)
         fprintf(out, "no method reaches the target, %s, sooner than no compression", when_target_text(w, target));
     else
-        fprintf(out, "%s reaches the target, %s, %.3g times sooner than no compression", label_of(w, best),
-                when_target_text(w, target), time[best].speedup);
+        fprintf(out, "%s reaches the target, %s, %s times sooner than no compression", label_of(w, best),
+                when_target_text(w, target), times_text(time[best].speedup, times));
     put_rivals(out, w, time, best, ", within the noise of the seeds from ", " and ");
     if (free_one < 1.005)
         fputs("; free compression could gain nothing in the steps of no compression", out);

@@ -120,7 +120,8 @@ PY
     recorded
     run -0 advise replay.yaml
     cautions() { jq -r --arg name "$1" '.tune.candidates[] | select(.label == $name) | [.cautions[].caution] | join(" ")' advice.json; }
-    [[ $(cautions "QSGD levels=7") == *noise*gathered* ]]
+    [[ " $(cautions "QSGD levels=7") " == *" noise "* ]] && [[ " $(cautions "QSGD levels=7") " != *" gathered "* ]]
+    [[ " $(cautions "Top-k of the model density=0.01") " == *" gathered "* ]]
     [[ " $(cautions "Top-k of the model density=0.01") " != *" noise "* ]]
     [[ " $(cautions "PowerSGD rank=1") " != *" gathered "* ]]
     lambda=$(jq -r '[.tune.candidates[] | select(.method == "Hard-threshold")][0].label' advice.json)

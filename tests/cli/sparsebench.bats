@@ -206,7 +206,7 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     [[ $stderr == *"9 of 9 cells were finished before"* ]]
     [ "$before" = "$(cd real && sha256sum -- *.ndjson)" ]
     jq -e '.network.modelled and .network.link.name == "1gbe" and .network.workers == 16' <<<"$output"
-    [ "$(jq -r .units.time <<<"$output")" = "s, modelled: 16 workers, 1gbe, ring, overlap none" ]
+    [ "$(jq -r .units.time <<<"$output")" = "s, modelled: 16 workers, 1gbe, auto, overlap none" ]
     jq -e '.results[] | .final | .time.mean > .exposed_time.mean and .compute_time.mean > 0' <<<"$output"
     "$BIN/sparseplot-export" --x time --format gnuplot <<<"$output" >plot.gp
     grep -q "set xlabel 'time (s, modelled: .* overlap none)'" plot.gp

@@ -19,8 +19,12 @@
     "  - {name: SGD, compressor: none}\n"                                                                              \
     "  - {name: Top-k, compressor: topk, k: 10}\n"                                                                     \
     "  - {name: PowerSGD, compressor: powersgd}\n"                                                                     \
-    "  - {name: gTop-k, compressor: gtopk, k: 10}\n"
-enum { SGD, TOPK, POWERSGD, GTOPK, METHODS_THERE };
+    "  - {name: gTop-k, compressor: gtopk, k: 10}\n"                                                                   \
+    "  - {name: fp16, compressor: fp16}\n"                                                                             \
+    "  - {name: QSGD, compressor: qsgd, levels: 4}\n"                                                                  \
+    "  - {name: Random-k, compressor: randomk, k: 10, shared: 1}\n"                                                    \
+    "  - {name: Server, compressor: topk, k: 11, exchange: parameter-server}\n"
+enum { SGD, TOPK, POWERSGD, GTOPK, FP16, QSGD, RANDOMK, SERVER, METHODS_THERE };
 
 struct grid {
     struct sg_recipe recipe;
@@ -83,16 +87,23 @@ static void test_one_layer(void) {
         printf("# %s\n", err.msg);
     const double *time = sg_run_series(&g.outcome[SGD].run, "time");
     ok(time && time[0] == 0 && near(time[2], 2 * time[1]), "times add up from 0");
-    ok(near(final(&g, SGD, "exposed_time"), 20 * 14 * (a + 5000.0 / 8 * b)), "none: a ring of the longest message");
+    const double doubled = 3 * (a + 5000 * b), halved = 6 * a + 14 * 5000.0 / 8 * b;
+    ok(near(final(&g, SGD, "exposed_time"), 20 * doubled), "none: recursive doubling is the fastest sum here");
+    ok(near(final(&g, FP16, "exposed_time"), 20 * doubled), "fp16: added up on its way");
+    ok(near(final(&g, RANDOMK, "exposed_time"), 20 * doubled), "random-k of shared positions, too");
+    ok(near(final(&g, QSGD, "exposed_time"), 20 * halved), "qsgd: two rounds of parts");
+    ok(near(final(&g, SERVER, "exposed_time"), 20 * 7 * (2 * a + 2 * 5000.0 / 8 * b)), "the method's own exchange");
     ok(near(final(&g, SGD, "compute_time"), 20 * 0.3) &&
            near(final(&g, SGD, "time"), final(&g, SGD, "exposed_time") + 6),
        "none: nothing is encoded");
-    ok(near(final(&g, TOPK, "exposed_time"), 20 * 7 * (a + 5000 * b)), "topk: an all-gather");
+    /* The others send (16000 - 5000) / 3 bytes. */
+    ok(near(final(&g, TOPK, "exposed_time"), 20 * (3 * a + (5000 + 26000 / 3.0 + 16000) * b)),
+       "topk: an all-gather by doubling, which is faster than a ring here");
     ok(near(final(&g, TOPK, "compute_time"), 20 * (0.3 + 1000 * 100e-9)), "topk: 100 ns for each number of the model");
-    ok(near(final(&g, POWERSGD, "exposed_time"), 20 * 14 * (2 * a + 5000.0 / 8 * b)), "powersgd: two rings");
+    ok(near(final(&g, POWERSGD, "exposed_time"), 20 * (doubled + 3 * a)), "powersgd: two sums");
     ok(near(final(&g, GTOPK, "exposed_time"), 20 * 6 * (a + 5000 * b)), "gtopk: its own tree");
     const char *unit = sg_json_string(g.outcome[SGD].run.header, "units.time", "");
-    ok(strcmp(unit, "s, modelled: 8 workers, 10gbe-tcp, ring, overlap none") == 0, "the unit names the model: %s",
+    ok(strcmp(unit, "s, modelled: 8 workers, 10gbe-tcp, auto, overlap none") == 0, "the unit names the model: %s",
        unit);
     struct grid plain;
     ok(open_grid(&plain, RECORD("false"), 0, &err) == SG_OK && !sg_run_series(&plain.outcome[SGD].run, "time"),
@@ -106,8 +117,10 @@ static void test_layers(void) {
     struct grid g;
     struct sg_error err;
     /* Backward: layer b in 0.14 s and a in 0.06 s; messages of b take 0.9 * 5000 bytes, of a 0.1 * 5000. */
-    if (!ok(open_grid(&g, RECORD("true") "network: {compute: 0.3, bandwidth: 8e-5, latency: 0, overlap: layer}\n", 1,
-                      &err) == SG_OK,
+    if (!ok(open_grid(&g,
+                      RECORD("true") "network: {compute: 0.3, bandwidth: 8e-5, latency: 0, overlap: layer, gather: "
+                                     "all-gather}\n",
+                      1, &err) == SG_OK,
             "a network of the run's 4 workers, layer by layer"))
         printf("# %s\n", err.msg);
     const double of_b = 3 * 4500 * 1e-4, of_a = 3 * 500 * 1e-4, waits = of_b + of_a - 0.06;
@@ -131,7 +144,8 @@ static void test_layers(void) {
 static void test_workers(void) {
     struct grid g;
     struct sg_error err;
-    ok(open_grid(&g, RECORD("true") "network: {latency: 0, bandwidth: 8e-5, overlap: layer}\n", 2, &err) == SG_OK &&
+    ok(open_grid(&g, RECORD("true") "network: {latency: 0, bandwidth: 8e-5, overlap: layer, gather: all-gather}\n", 2,
+                 &err) == SG_OK &&
            near(final(&g, TOPK, "exposed_time"), 20 * 3 * (8000 + 1600) * 1e-4),
        "the longest message of each layer, by the entries of each worker");
     close_grid(&g);
@@ -166,31 +180,34 @@ static void test_bursts(void) {
 #define WITH(text) RECORD("false") "network: " text "\n"
 
 static void test_refused(void) {
-    refused(WITH("{workers: 8, lnik: 1gbe}"), "r.yaml:13:23: unknown key 'lnik' (did you mean 'link'?)");
-    refused(WITH("{link: 10gbe}"), "r.yaml:13:17: unknown link '10gbe' (did you mean '10gbe-tcp'?)");
-    refused(WITH("{collective: rign}"), "r.yaml:13:23: unknown collective 'rign' (did you mean 'ring'?)");
-    refused(WITH("{gather: all-gathre}"), "r.yaml:13:19: unknown gather 'all-gathre' (did you mean 'all-gather'?)");
+    refused(WITH("{workers: 8, lnik: 1gbe}"), "r.yaml:17:23: unknown key 'lnik' (did you mean 'link'?)");
+    refused(WITH("{link: 10gbe}"), "r.yaml:17:17: unknown link '10gbe' (did you mean '10gbe-tcp'?)");
+    refused(WITH("{collective: rign}"), "r.yaml:17:23: unknown collective 'rign' (did you mean 'ring'?)");
+    refused(WITH("{gather: all-gathre}"), "r.yaml:17:19: unknown gather 'all-gathre' (did you mean 'all-gather'?)");
     refused(WITH("{link: 10gbe-tcp}") "participation: 0.5\n",
-            "r.yaml:13:10: a network has messages of all workers at every step (leave out network or participation)");
-    refused(WITH("{overlap: layer}"), "r.yaml:13:20: overlap 'layer' goes by layers (add record.layers: true)");
-    refused(WITH("{nodes: 3}"), "r.yaml:13:18: nodes must divide the 4 workers, got 3");
-    refused(WITH("{servers: 5}"), "r.yaml:13:20: servers must be at most the 4 workers, got 5");
-    refused(WITH("{bandwidth: 0}"), "r.yaml:13:22: bandwidth must be greater than 0 and at most 1000000, got 0");
+            "r.yaml:17:10: a network has messages of all workers at every step (leave out network or participation)");
+    refused(WITH("{overlap: layer}"), "r.yaml:17:20: overlap 'layer' goes by layers (add record.layers: true)");
+    refused(WITH("{nodes: 3}"), "r.yaml:17:18: nodes must divide the 4 workers, got 3");
+    refused(WITH("{servers: 5}"), "r.yaml:17:20: servers must be at most the 4 workers, got 5");
+    refused(WITH("{bandwidth: 0}"), "r.yaml:17:22: bandwidth must be greater than 0 and at most 1000000, got 0");
     refused(SMALL "network: {workers: 8}\n",
             "r.yaml:10:10: a network needs what runs sent (add bytes-sent or bits to record.series)");
     refused(RECORD("false") "plots: [{x: time, y: density}]\n",
-            "r.yaml:13:13: x: series 'time' is modelled, and there is no network (add a section 'network')");
+            "r.yaml:17:13: x: series 'time' is modelled, and there is no network (add a section 'network')");
     refused_set(SMALL, "record={series: [loss], workers: true}",
                 "--set record={series: [loss], workers: true}: record.workers is about layers (add layers: true)");
     refused(WITH("{bursts: true}"),
-            "r.yaml:13:19: bursts are what each worker sends at each step (add record.every: 1, "
+            "r.yaml:17:19: bursts are what each worker sends at each step (add record.every: 1, "
             "layers: true, workers: true)");
     refused(RECORD("false") "network: {}\nplots: [{x: burst-union, y: density}]\n",
-            "r.yaml:14:13: x: series 'burst-union' is modelled if the network's bursts are asked for (add "
+            "r.yaml:18:13: x: series 'burst-union' is modelled if the network's bursts are asked for (add "
             "network.bursts: true)");
     accepted(RECORD("true, workers: true") "network: {bursts: true}\nplots: [{x: step, y: burst-union-workers}]\n",
              "plots over bursts");
-    accepted(WITH("{}") "plots: [{x: time, y: exposed-time}]\n", "plots over the network's series");
+    refused(RECORD("false") "  - {name: Far, compressor: none, exchange: rign}\nnetwork: {}\n",
+            "r.yaml:17:45: unknown exchange 'rign' (did you mean 'ring'?)");
+    accepted(WITH("{collective: nccl, gather: auto}") "plots: [{x: time, y: exposed-time}]\n",
+             "plots over the network's series");
 }
 
 /* What a compressor says of itself is in the table, and not only a part of an exchange. */

@@ -44,6 +44,18 @@ static void test_formulas(void) {
     ok(near(cost("gtopk", &eight, NULL, s, s), 6 * (a + s * b)), "gTop-k");
     ok(near(cost("ok-topk", &eight, NULL, s, s), 22 * a + 3 * 7.0 / 8 * s * b), "Ok-Topk");
     ok(near(cost("two-round", &eight, NULL, s, s), 14 * a + 14.0 / 8 * s * b), "two rounds");
+    ok(near(cost("auto", &eight, NULL, s, s), 6 * a + 14.0 / 8 * s * b + 7.0 / 8 * s * g) &&
+           near(cost("auto", &eight, NULL, 100, s), 3 * (a + 100 * b + 100 * g)),
+       "auto: long vectors by halves, short ones by doubling");
+    ok(near(cost("auto", &six, NULL, s, s), cost("ring", &six, NULL, s, s)), "and by a ring where six must be folded");
+    ok(near(cost("auto-gather", &eight, NULL, s, s), 3 * a + 7 * s * b) &&
+           near(cost("auto-gather", &six, NULL, s, s), 5 * (a + s * b)),
+       "all-gathers likewise");
+    ok(near(cost("auto-two-round", &eight, NULL, s, s), 6 * a + 14.0 / 8 * s * b), "two rounds without sums");
+    const char *const decoding[] = {"auto", "two-round", "gtopk", "auto-gather"};
+    const double decoded[] = {1, 2, 3, 6};
+    for (size_t i = 0; i < 4; i++)
+        ok(sg_collective_decoded(sg_collective_find(decoding[i]), 6) == decoded[i], "decoded: %s", decoding[i]);
     ok(near(cost("two-rings", &eight, NULL, s, s), cost("ring", &eight, NULL, s, s) + 14 * a), "two all-reduces");
     ok(near(cost("parameter-server", &eight, NULL, s, s), cost("ring", &eight, NULL, s, s)),
        "as many servers as workers take as long as a ring");
