@@ -12,17 +12,18 @@ static double fastest(const char *const *name, const struct sg_net *net, const s
 }
 
 static double sum_seconds(const struct sg_net *net, const struct sg_traffic *t) {
-    static const char *const name[] = {"ring", "recursive-doubling", "rabenseifner", "tree", NULL};
+    static const char *const name[] = {"ring", "recursive-doubling", "tree", "pat", NULL};
     return fastest(name, net, t);
 }
 
 static double gather_seconds(const struct sg_net *net, const struct sg_traffic *t) {
-    return fmin(net_all_gather.seconds(net, t), net_all_gather_doubling.seconds(net, t));
+    static const char *const name[] = {"all-gather", "all-gather-doubling", "all-gather-bruck", NULL};
+    return fastest(name, net, t);
 }
 
-/* The two rounds of halving and doubling are those of Rabenseifner's all-reduce, without its sums. */
+/* Two rounds with a logarithmic number of messages are those of such an all-reduce, without its sums. */
 static double two_round_seconds(const struct sg_net *net, const struct sg_traffic *t) {
-    static const char *const name[] = {"two-round", "rabenseifner", NULL};
+    static const char *const name[] = {"two-round", "pat", NULL};
     struct sg_net codes = *net;
     codes.sum_s = 0;
     return fastest(name, &codes, t);
@@ -32,25 +33,26 @@ static double two_round_seconds(const struct sg_net *net, const struct sg_traffi
 
 const struct sg_collective net_auto = {
     .name = "auto",
-    .summary = "all-reduce by the fastest of ring, recursive-doubling, rabenseifner and tree",
+    .summary = "all-reduce by the fastest of ring, recursive-doubling, tree and pat",
     .source = CHOICE,
-    .formula = "min(ring, recursive-doubling, rabenseifner, tree)",
+    .formula = "min(ring, recursive-doubling, tree, pat)",
     .sums = true,
     .seconds = sum_seconds,
 };
 const struct sg_collective net_auto_gather = {
     .name = "auto-gather",
-    .summary = "every worker gets every message, by the faster of all-gather and all-gather-doubling",
+    .summary =
+        "every worker gets every message, by the fastest of all-gather, all-gather-doubling and all-gather-bruck",
     .source = CHOICE,
-    .formula = "min(all-gather, all-gather-doubling)",
+    .formula = "min(all-gather, all-gather-doubling, all-gather-bruck)",
     .decodes = SG_DECODES_ALL,
     .seconds = gather_seconds,
 };
 const struct sg_collective net_auto_two_round = {
     .name = "auto-two-round",
-    .summary = "two rounds of compressed parts, by the faster of a ring and of halving and doubling",
+    .summary = "two rounds of compressed parts, by the faster of a ring and of pat",
     .source = CHOICE,
-    .formula = "min(two-round, rabenseifner with gamma = 0)",
+    .formula = "min(two-round, pat with gamma = 0)",
     .sums = true,
     .decodes = SG_DECODES_TWICE,
     .seconds = two_round_seconds,

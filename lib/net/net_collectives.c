@@ -86,13 +86,20 @@ static double rabenseifner_seconds(const struct sg_net *net, const struct sg_tra
                   2 * (log2(p) * net->between.alpha_s + moved * net->between.byte_s) + moved * net->sum_s);
 }
 
-/* Half of the vector goes up and down each of two trees, in which everyone's links are busy both ways. */
+static double pat_seconds(const struct sg_net *net, const struct sg_traffic *t) {
+    const double p = (double)net->workers, moved = (p - 1) / p * t->most;
+    return 2 * (net_log2_ceil(net->workers) * net->between.alpha_s + moved * net->between.byte_s) + moved * net->sum_s;
+}
+
+/* Half of the vector goes up and down each of two trees, in which everyone's links are busy both ways. A worker that is
+ * inside one tree gets two halves from its children and one from above, and another one as a leaf of the other tree.
+ * Two workers have no one inside and get one vector in all, three get one and a half. */
 static double tree_seconds(const struct sg_net *net, const struct sg_traffic *t) {
     static const double efficiency = 0.92; /* of NCCL's model */
-    return net->workers == 1
-               ? 0
-               : 2 * (net_log2_ceil(net->workers) * net->between.alpha_s + t->most * net->between.byte_s / efficiency) +
-                     t->most * net->sum_s;
+    return net->workers == 1 ? 0
+                             : 2 * net_log2_ceil(net->workers) * net->between.alpha_s +
+                                   fmin(2, (double)net->workers / 2) * t->most * net->between.byte_s / efficiency +
+                                   t->most * net->sum_s;
 }
 
 static double two_rings_seconds(const struct sg_net *net, const struct sg_traffic *t) {
@@ -199,10 +206,19 @@ static const void *const collectives[] = {
         .seconds = rabenseifner_seconds,
     },
     &(const struct sg_collective){
+        .name = "pat",
+        .summary =
+            "all-reduce as reduce-scatter and all-gather by parallel aggregated trees, for any number of workers",
+        .source = "Jeaugey, arXiv 2506.20252, for NCCL 2.23; the formula is ours, from its abstract",
+        .formula = "2 ceil(log2(P)) alpha + 2(P-1)/P S beta + (P-1)/P S gamma",
+        .sums = true,
+        .seconds = pat_seconds,
+    },
+    &(const struct sg_collective){
         .name = "tree",
         .summary = "all-reduce by two binary trees",
         .source = "Sanders, Speck and Traeff, Parallel Computing 2009; NCCL's tuning.cc",
-        .formula = "2 log2(P) alpha + 2 S beta / 0.92 + S gamma",
+        .formula = "2 log2(P) alpha + min(2, P/2) S beta / 0.92 + S gamma",
         .sums = true,
         .seconds = tree_seconds,
     },
@@ -217,6 +233,7 @@ static const void *const collectives[] = {
     },
     &net_all_gather,
     &net_all_gather_doubling,
+    &net_all_gather_bruck,
     &net_all_gather_padded,
     &net_sparcml,
     &(const struct sg_collective){

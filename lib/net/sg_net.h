@@ -171,9 +171,10 @@ void sg_net_step_time(struct sg_step_time *out, struct sg_layer_time *timeline, 
                       const struct sg_collective *collective, const struct sg_overlap *overlap,
                       const struct sg_net_step *step, double *work);
 
-/* The buckets that MG-WFBP chooses for a step like this one. Its cost of an exchange is a line in the bytes: here the
- * line through the times of an empty exchange and of all layers' largest messages. bucket [layers]; step->bucket is not
- * read. Returns their number. */
+/* The buckets of neighbours that end the exchanges of a step like this one first; among equal ones the shortest. They
+ * are no slower than those of MG-WFBP, than every layer alone and than all layers in one bucket, so that a slower
+ * network never makes a shorter step. bucket [layers]; step->bucket is not read. Returns their number. Time: the square
+ * of the layers. */
 size_t sg_net_plan(size_t *bucket, const struct sg_net *net, const struct sg_collective *collective,
                    const struct sg_net_step *step, double *work);
 

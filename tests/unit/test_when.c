@@ -66,7 +66,8 @@ static void open_grid(struct grid *g, const double bytes[N_METHODS], const doubl
     const char *set[] = {network};
     struct sg_error err;
     *g = (struct grid){.n = 0};
-    snprintf(network, sizeof network, "network={workers: 8, latency: 1000, compute: %g, collective: ring, gather: all-gather}", compute_s);
+    snprintf(network, sizeof network,
+             "network={workers: 8, latency: 1000, compute: %g, collective: ring, gather: all-gather}", compute_s);
     bool fine = parse_set(&g->recipe, RECIPE, set, 1, &err) == SG_OK &&
                 sg_recipe_cells(&g->recipe, &g->cell, &g->n, &err) == SG_OK && g->n == (size_t)N_METHODS * SEEDS;
     for (size_t m = 0; m < N_METHODS; m++) {
