@@ -14,36 +14,44 @@ static bool is_own(const char *given) {
     return !given || strcmp(given, "auto") == 0;
 }
 
-/* The network for a run of so many workers. */
-static bool read_network(struct sg_grid_network *out, const struct sg_recipe *recipe, double of_run) {
-    const struct sg_node *section = sg_node_get(&recipe->root, "network");
-    if (!section)
-        return false;
+/* The network for a run of so many workers, without the times of coding. */
+static void read_network(struct sg_grid_network *out, const struct sg_node *section, double of_run) {
     const double workers = sg_node_number(section, "workers", of_run);
     const char *gather = sg_node_string(section, "gather", NULL);
-    struct sg_grid_network n = {
-        .net = {.workers = (size_t)workers,
-                .nodes = (size_t)sg_node_number(section, "nodes", workers),
-                .between = *sg_link_find(sg_node_string(section, "link", NULL)),
-                .within = *sg_link_find(sg_node_string(section, "link-within", NULL)),
-                .ports = (size_t)sg_node_number(section, "ports", 1),
-                .servers = (size_t)sg_node_number(section, "servers", workers)},
-        .sum = sg_collective_find(sg_node_string(section, "collective", NULL)),
-        .gather = is_own(gather) ? NULL : sg_collective_find(gather),
-        .overlap = sg_overlap_find(sg_node_string(section, "overlap", NULL)),
-        .compute_s = sg_node_number(section, "compute", 0),
-        .coding_s = sg_node_number(section, "coding", 0) * 1e-9,
-        .bursts = sg_node_bool(section, "bursts", false),
-    };
+    out->net = (struct sg_net){.workers = (size_t)workers,
+                               .nodes = (size_t)sg_node_number(section, "nodes", workers),
+                               .between = *sg_link_find(sg_node_string(section, "link", NULL)),
+                               .within = *sg_link_find(sg_node_string(section, "link-within", NULL)),
+                               .ports = (size_t)sg_node_number(section, "ports", 1),
+                               .servers = (size_t)sg_node_number(section, "servers", workers)};
+    out->sum = sg_collective_find(sg_node_string(section, "collective", NULL));
+    out->gather = is_own(gather) ? NULL : sg_collective_find(gather);
+    out->overlap = sg_overlap_find(sg_node_string(section, "overlap", NULL));
+    out->bucket_bytes = sg_node_number(section, "bucket", 0) * (1 << 20);
+    out->compute_s = sg_node_number(section, "compute", 0);
+    out->coding_s = sg_node_number(section, "coding", NAN) * 1e-9;
+    out->bursts = sg_node_bool(section, "bursts", false);
     const double gbit_per_s = sg_node_number(section, "bandwidth", NAN), us = sg_node_number(section, "latency", NAN);
-    n.net.between.byte_s = isnan(gbit_per_s) ? n.net.between.byte_s : 8 / (gbit_per_s * 1e9);
-    n.net.between.alpha_s = isnan(us) ? n.net.between.alpha_s : us * 1e-6;
-    *out = n;
-    return true;
+    out->net.between.byte_s = isnan(gbit_per_s) ? out->net.between.byte_s : 8 / (gbit_per_s * 1e9);
+    out->net.between.alpha_s = isnan(us) ? out->net.between.alpha_s : us * 1e-6;
 }
 
-bool sg_grid_network_read(struct sg_grid_network *out, const struct sg_recipe *recipe) {
-    return read_network(out, recipe, sg_node_number(&recipe->root, "workers", 1));
+sg_status sg_grid_network_read(struct sg_grid_network *out, bool *there, const struct sg_recipe *recipe,
+                               struct sg_error *err) {
+    const struct sg_node *section = sg_node_get(&recipe->root, "network");
+    *there = section != NULL;
+    if (!section)
+        return SG_OK;
+    const char *processor = sg_node_string(section, "processor", NULL);
+    read_network(out, section, sg_node_number(&recipe->root, "workers", 1));
+    out->processor_given = processor != NULL;
+    return grid_coding_read(out, processor ? processor : "v100", err);
+}
+
+/* True if the recipe's workers are a list, so that the network has as many workers as each run. */
+static bool varies(const struct sg_recipe *recipe) {
+    const struct sg_node *workers = sg_node_get(&recipe->root, "workers");
+    return workers && workers->kind == SG_NODE_LIST && isnan(sg_node_number(&recipe->root, "network.workers", NAN));
 }
 
 /* enum sg_trait of the compressor with the parameters of the method. */
@@ -74,12 +82,6 @@ struct sg_grid_exchange sg_grid_exchange_of(const struct sg_grid_network *networ
     return out;
 }
 
-/* True if the recipe's workers are a list, so that the network has as many workers as each run. */
-static bool varies(const struct sg_recipe *recipe) {
-    const struct sg_node *workers = sg_node_get(&recipe->root, "workers");
-    return workers && workers->kind == SG_NODE_LIST && isnan(sg_node_number(&recipe->root, "network.workers", NAN));
-}
-
 sg_status sg_grid_network_change(struct sg_grid_network *out, const struct sg_grid_network *of, double bits_per_s,
                                  size_t workers, struct sg_error *err) {
     const size_t each = of->net.workers / of->net.nodes; /* workers of a node */
@@ -94,18 +96,33 @@ sg_status sg_grid_network_change(struct sg_grid_network *out, const struct sg_gr
     return SG_OK;
 }
 
-/* "64 workers, 10gbe-tcp, ring, overlap fused" */
+char *sg_grid_network_text(const struct sg_grid_network *n) {
+    const char *file = strrchr(n->processor, '/');
+    char bucket[40] = "", coding[48];
+    if (n->overlap->kind == SG_OVERLAP_FUSED && n->bucket_bytes > 0)
+        snprintf(bucket, sizeof bucket, " in %.4g MiB", n->bucket_bytes / (1 << 20));
+    if (isnan(n->coding_s))
+        snprintf(coding, sizeof coding, "of %.40s", file ? file + 1 : n->processor);
+    else
+        snprintf(coding, sizeof coding, "%.4g ns", n->coding_s * 1e9);
+    return sg_format("%s, %s%s%s, overlap %s%s, coding %s", n->net.between.name, n->sum->name, n->gather ? " and " : "",
+                     n->gather ? n->gather->name : "", n->overlap->name, bucket, coding);
+}
+
+/* "64 workers, 10gbe-tcp with 8 Gbit/s and 20 us, …" */
 static char *model_text(const struct sg_grid_network *n, bool each) {
-    const struct sg_link *known = sg_link_find(n->net.between.name);
-    const bool own = known->byte_s != n->net.between.byte_s || known->alpha_s != n->net.between.alpha_s;
+    const struct sg_link *between = &n->net.between, *known = sg_link_find(between->name);
+    const bool own = known->byte_s != between->byte_s || known->alpha_s != between->alpha_s;
     char changed[64] = "", workers[40] = "each run's workers";
     if (own)
-        snprintf(changed, sizeof changed, " with %.4g Gbit/s and %.4g us", 8e-9 / n->net.between.byte_s,
-                 1e6 * n->net.between.alpha_s);
+        snprintf(changed, sizeof changed, " with %.4g Gbit/s and %.4g us", 8e-9 / between->byte_s,
+                 1e6 * between->alpha_s);
     if (!each)
         snprintf(workers, sizeof workers, "%zu workers", n->net.workers);
-    return sg_format("%s, %s%s, %s%s%s, overlap %s", workers, n->net.between.name, changed, n->sum->name,
-                     n->gather ? " and " : "", n->gather ? n->gather->name : "", n->overlap->name);
+    char *text = sg_grid_network_text(n);
+    char *out = text ? sg_format("%s, %s%s%s", workers, between->name, changed, text + strlen(between->name)) : NULL;
+    free(text);
+    return out;
 }
 
 /* {NAME: COLLECTIVE} of all methods. */
@@ -123,6 +140,9 @@ static cJSON *exchanges_json(const struct sg_grid_network *n, const struct sg_re
 
 cJSON *sg_grid_network_json(const struct sg_grid_network *n, const struct sg_recipe *recipe, const char *model) {
     const struct sg_link *between = &n->net.between;
+    char *text = sg_grid_coding_text(n);
+    cJSON *coding = text ? cJSON_CreateString(text) : NULL;
+    free(text);
     cJSON *link = SG_OBJECT(SG_TEXT("name", between->name), SG_NUMBER("alpha_s", between->alpha_s),
                             SG_NUMBER("bits_per_s", 8 / between->byte_s), SG_TEXT("source", between->source),
                             SG_BOOL("interpolated", between->interpolated));
@@ -130,13 +150,17 @@ cJSON *sg_grid_network_json(const struct sg_grid_network *n, const struct sg_rec
                      SG_NUMBER("nodes", n->net.nodes), SG_VALUE("link", link), SG_TEXT("collective", n->sum->name),
                      SG_TEXT("gather", n->gather ? n->gather->name : NULL),
                      SG_VALUE("exchanges", exchanges_json(n, recipe)), SG_TEXT("overlap", n->overlap->name),
-                     SG_NUMBER("compute_s", n->compute_s), SG_NUMBER("coding_ns", n->coding_s * 1e9));
+                     SG_NUMBER("bucket_bytes", n->bucket_bytes > 0 ? n->bucket_bytes : NAN),
+                     SG_NUMBER("compute_s", n->compute_s), SG_NUMBER("coding_ns", n->coding_s * 1e9),
+                     SG_TEXT("processor", isnan(n->coding_s) ? n->processor : NULL), SG_VALUE("coding", coding));
 }
 
 cJSON *grid_network_json(const struct sg_recipe *recipe) {
     struct sg_grid_network n;
-    if (!sg_grid_network_read(&n, recipe))
-        return NULL;
+    struct sg_error unused;
+    bool there;
+    if (sg_grid_network_read(&n, &there, recipe, &unused) != SG_OK || !there)
+        return NULL; /* the times are there, so the file was read before */
     char *model = model_text(&n, varies(recipe));
     cJSON *out = sg_grid_network_json(&n, recipe, model);
     if (varies(recipe))
@@ -171,16 +195,17 @@ static sg_status add_times(const struct sg_grid_network *n, const struct sg_cell
 sg_status sg_grid_network(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
                           const struct sg_recipe *recipe, struct sg_error *err) {
     struct sg_grid_network n;
-    sg_status status = SG_OK;
-    if (!sg_grid_network_read(&n, recipe))
-        return SG_OK;
+    bool there;
+    sg_status status = sg_grid_network_read(&n, &there, recipe, err);
+    if (status != SG_OK || !there)
+        return status;
     char *model = model_text(&n, varies(recipe)), *unit = model ? sg_format("s, modelled: %s", model) : NULL;
     if (!unit)
         status = sg_fail_memory(err, "the network's name");
     for (size_t i = 0; status == SG_OK && i < count; i++) {
         if (!outcomes[i].run.header)
             continue;
-        read_network(&n, recipe, sg_node_number(&cells[i].resolved, "workers", 1));
+        read_network(&n, sg_node_get(&recipe->root, "network"), sg_node_number(&cells[i].resolved, "workers", 1));
         status = add_times(&n, &cells[i], &outcomes[i].run, unit, err);
         if (status == SG_OK && n.bursts)
             status = grid_add_bursts(&n.net, &outcomes[i].run, err);

@@ -15,20 +15,34 @@
 #include "sg_result.h"
 #include "sg_status.h"
 
+enum { SG_GRID_CODINGS = 128, SG_GRID_PROCESSOR = 201 };
+
 /* A cluster that runs are put on. */
 struct sg_grid_network {
     struct sg_net net;
     const struct sg_collective *sum;    /* of messages that are summed during the exchange */
     const struct sg_collective *gather; /* of all other messages; NULL = as sg_grid_exchange_of has it */
     const struct sg_overlap *overlap;
-    double compute_s; /* forward and backward pass of a step */
-    double coding_s;  /* encoding and decoding of one number of the model */
-    bool bursts;      /* add the series of sg_burst_table to results */
+    double compute_s;                         /* forward and backward pass of a step */
+    double bucket_bytes;                      /* of `fused`, without compression; 0 = those of sg_net_plan */
+    double coding_s;                          /* encoding and decoding of one number of the model; NaN = by `coding` */
+    struct sg_coding coding[SG_GRID_CODINGS]; /* as the rows of sg_processor */
+    char processor[SG_GRID_PROCESSOR];        /* a name in sg_processor, or the file of the rows */
+    bool processor_given;                     /* by the recipe */
+    bool bursts;                              /* add the series of sg_burst_table to results */
 };
 
-/* Reads the recipe's section `network`; false = there is none, and *out is unchanged. If neither the section nor the
- * recipe gives a single number of workers, the network has 1 worker. */
-bool sg_grid_network_read(struct sg_grid_network *out, const struct sg_recipe *recipe);
+/* Reads the recipe's section `network`, and the times of coding from its file if it names one. *there <- false: there
+ * is no section, and *out is unchanged. If neither the section nor the recipe gives a single number of workers, the
+ * network has 1 worker. SG_ERR_FORMAT: the file is no result of kernels with compressors. */
+SG_CHECKED sg_status sg_grid_network_read(struct sg_grid_network *out, bool *there, const struct sg_recipe *recipe,
+                                          struct sg_error *err);
+
+/* "10gbe-tcp, auto, overlap fused in 25 MiB, coding of v100": the model in words, without the workers. NULL = no
+ * memory. */
+char *sg_grid_network_text(const struct sg_grid_network *n);
+/* The source of the times of coding, as a sentence. NULL = no memory. */
+char *sg_grid_coding_text(const struct sg_grid_network *n);
 
 /* How the messages of a method travel. */
 struct sg_grid_exchange {
@@ -50,9 +64,10 @@ SG_CHECKED sg_status sg_grid_network_change(struct sg_grid_network *out, const s
                                             double bits_per_s, size_t workers, struct sg_error *err);
 
 /* A result's "network": {"model","modelled":true,"workers","nodes","link":{"name","alpha_s","bits_per_s","source",
- * "interpolated"},"collective","gather","exchanges":{NAME:COLLECTIVE},"overlap","compute_s","coding_ns"}; gather null:
- * that of each method; exchanges: the collective of each of the recipe's methods. `model` names the network in titles.
- * NULL = no memory. */
+ * "interpolated"},"collective","gather","exchanges":{NAME:COLLECTIVE},"overlap","bucket_bytes","compute_s","coding_ns",
+ * "processor","coding"}; gather null: that of each method; exchanges: the collective of each of the recipe's methods;
+ * bucket_bytes null: no buckets of a size; coding_ns null: by the processor; coding: the source. `model` names the
+ * network in titles. NULL = no memory. */
 cJSON *sg_grid_network_json(const struct sg_grid_network *n, const struct sg_recipe *recipe, const char *model);
 
 /* The messages that a finished run sent up to each of its records. */
@@ -65,7 +80,8 @@ SG_CHECKED sg_status sg_grid_messages_open(struct sg_grid_messages **out, const 
 void sg_grid_messages_free(struct sg_grid_messages *messages);
 
 /* Writes the seconds from the first step to each of the first n records, n at most the number of records: column c [n]
- * gets the series c of sg_net_series, unless it is NULL. The memory needed does not depend on n. */
+ * gets the series c of sg_net_series, unless it is NULL. The memory needed does not depend on n. SG_ERR_ARGUMENT: the
+ * network's table of coding has no times of the compressor. */
 SG_CHECKED sg_status sg_grid_messages_time(double *const column[SG_NET_SERIES], const struct sg_grid_messages *messages,
                                            const struct sg_grid_network *network, size_t n, struct sg_error *err);
 

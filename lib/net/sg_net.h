@@ -115,6 +115,30 @@ double sg_nccl_fastest(const struct sg_nccl *machine, double bytes);
 /* The seconds that pieces [n] give for a message of this length. 0 bytes belong to the first piece. */
 double sg_net_pieces_seconds(const struct sg_net_piece *piece, size_t n, double bytes);
 
+/* ---- Encoding and decoding ---- */
+
+/* Nanoseconds that a compressor takes on some processor. */
+struct sg_coding {
+    const char *compressor;
+    double element_ns; /* of each number of the model: to make a message, and what decoding costs once a step */
+    double number_ns;  /* of each number of each message that is decoded */
+};
+
+struct sg_processor {
+    const char *name, *summary;
+    const char *source;          /* who measured it */
+    const struct sg_coding *row; /* a compressor NULL is past the end; NULL = coding takes no time */
+};
+
+const struct sg_processor *sg_processor_at(size_t i); /* NULL past the end */
+
+const struct sg_processor *sg_processor_find(const char *name); /* NULL = no such processor */
+
+/* The row of a compressor in a table as that of sg_processor, or NULL as an empty one; if it has none, that of onebit
+ * for codes of every element, and of dgc for others, which are the slowest that are published of their kind but for a
+ * sort. NULL = neither is there. */
+const struct sg_coding *sg_coding_find(const struct sg_coding *row, const char *compressor, bool dense);
+
 /* ---- Overlap with the backward pass ---- */
 
 enum sg_overlap_kind { SG_OVERLAP_NONE, SG_OVERLAP_LAYER, SG_OVERLAP_FUSED, SG_OVERLAP_PRIORITY };
@@ -177,6 +201,11 @@ void sg_net_step_time(struct sg_step_time *out, struct sg_layer_time *timeline, 
  * of the layers. */
 size_t sg_net_plan(size_t *bucket, const struct sg_net *net, const struct sg_collective *collective,
                    const struct sg_net_step *step, double *work);
+
+/* The buckets of PyTorch's DistributedDataParallel: neighbours are collected until their bytes without compression,
+ * dense [layers], are `most` or more, in the first bucket 1 MiB or more (Li et al., VLDB 2020; DDP's bucket_cap_mb and
+ * its first bucket). bucket [layers] is ascending. Returns their number. */
+size_t sg_net_fill(size_t *bucket, size_t layers, const double *dense, double most);
 
 /* The buckets that MG-WFBP chooses, from the first gradient that is ready to the last one (Shi et al., INFOCOM 2019;
  * `_generate_groups_mgwfbp` of its released code, commit 5b8ad54). An exchange of m bytes takes alpha_s + m byte_s, and

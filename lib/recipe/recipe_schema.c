@@ -138,8 +138,11 @@ static const struct sg_schema_row static_row[] = {
     {"network.gather", SG_VALUE_EXCHANGE,
      .help = "how all other messages travel; absent or auto: as the method's publication has it (gtopk, ok-topk), else "
              "auto-two-round for codes of every element and auto-gather for the rest"},
-    {"network.overlap", SG_VALUE_OVERLAP, .preset = "none",
-     .help = "how exchanges hide behind the backward pass; all but none need record.layers"},
+    {"network.overlap", SG_VALUE_OVERLAP, .preset = "fused",
+     .help = "how exchanges hide behind the backward pass; layer and priority need record.layers"},
+    NUMBER("network.bucket", 0, 1e6, .preset = "25", .unit = "MiB",
+           .help = "of fused: layers are collected until they have so many bytes without compression, the first time 1 "
+                   "MiB, as PyTorch's DistributedDataParallel does; 0: the buckets that end all exchanges first"),
     INTEGER("network.nodes", 1, 65536,
             .help =
                 "machines, each with as many workers; absent: one for each worker. Only hierarchical collectives and "
@@ -152,8 +155,12 @@ static const struct sg_schema_row static_row[] = {
     NUMBER("network.compute", 0, 1e6, .preset = "0", .unit = "seconds",
            .help = "forward and backward pass of a step; a third is forward, and layers take their share of the "
                    "elements. 0: times are those of communication alone"),
-    NUMBER("network.coding", 0, 1e6, .preset = "0", .unit = "ns",
-           .help = "encoding and decoding of one number of the model; `none` takes no time"),
+    TEXT("network.processor", 200,
+         .help = "whose time encoding and decoding take: v100 (published figures), cpu (this library on an AMD EPYC, "
+                 "measured), free, or a .json file that sparsebench --measure-coding wrote; `none` takes no time. "
+                 "Absent: v100, and for --advise this machine"),
+    NUMBER("network.coding", 0, 1e6, .unit = "ns",
+           .help = "encoding and decoding of one number of the model, in place of network.processor"),
     {"network.bursts", SG_VALUE_BOOLEAN, .when_given = true,
      .help = "also burst-linear, burst-union and others: what it costs, in several ways, that steps send different "
              "amounts; needs record.every: 1 and record.workers"},

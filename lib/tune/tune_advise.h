@@ -100,7 +100,8 @@ SG_CHECKED sg_status advise_rank(struct advise *a, struct sg_error *err);
 const char *advise_caution_word(enum advise_caution which);
 /* Writes a caution about a method as text into out [ADVISE_REASON]; returns out. */
 char *advise_caution_text(char out[ADVISE_REASON], const struct advise_candidate *c, enum advise_caution which);
-bool advise_pays(const struct advise *a);              /* true if the first of the list is faster than no compression */
+bool advise_times_coding(const struct advise *a); /* the times of coding are those of the replays on this machine */
+bool advise_pays(const struct advise *a);         /* true if the first of the list is faster than no compression */
 bool advise_is_open(const struct advise_candidate *c); /* true if the method compresses and its replay is complete */
 char *advise_answer(const struct advise *a);           /* a sentence or two; NULL = no memory */
 cJSON *advise_assumptions(const struct advise *a);     /* sentences */

@@ -94,6 +94,10 @@ static void look_at_kind(struct advise_candidate *c) {
 
 /* ---- times ---- */
 
+bool advise_times_coding(const struct advise *a) {
+    return isnan(a->network.coding_s) && !a->network.processor_given;
+}
+
 static sg_status find_times(struct advise *a, struct advise_candidate *c, struct sg_error *err) {
     const struct sg_run *run = &c->outcome->run;
     struct sg_grid_network network = a->network;
@@ -103,15 +107,13 @@ static sg_status find_times(struct advise *a, struct advise_candidate *c, struct
     const struct sg_grid_exchange x = sg_grid_exchange_of(&network, c->cell->method, c->cell->exchange);
     const double decoded = sg_collective_decoded(x.collective, network.net.workers);
     c->caution[ADVISE_GATHERED] = x.collective->decodes == SG_DECODES_ALL;
-    if (strcmp(sg_node_string(c->cell->method, "compressor", ""), "none") == 0)
-        c->coding_s = 0;
-    else
-        c->coding_s = network.coding_s > 0 ? network.coding_s * (double)a->d : c->encode_s + decoded * c->add_s;
-    network.coding_s = c->coding_s / (double)a->d;
+    if (advise_times_coding(a))
+        network.coding_s = (c->encode_s + decoded * c->add_s) / (double)a->d;
     sg_status status = sg_grid_messages_open(&messages, c->cell, run, err);
     SG_DO(status, tune_network_seconds(total, messages, &network, run->n_points, err));
     if (status == SG_OK) {
         c->step_s = total[SG_NET_TIME] / steps;
+        c->coding_s = fmax(0, total[SG_NET_COMPUTE_TIME] / steps - network.compute_s);
         c->exposed_s = total[SG_NET_EXPOSED_TIME] / steps;
         c->caution[ADVISE_SLOW] = c->coding_s > c->exposed_s;
     }

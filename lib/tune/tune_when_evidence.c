@@ -219,7 +219,7 @@ static cJSON *summary_json(const cJSON *answer) {
 
 sg_status when_document(const struct when *w, const struct tune_trials *b, struct sg_error *err) {
     const struct sg_run *first = &b->outcomes[0].run;
-    char *model = tune_model_text(&w->network);
+    char *model = sg_grid_network_text(&w->network);
     cJSON *answer = when_answer_json(w), *tune = tune_json(w, answer, when_assumptions_json(w));
     if (!model) {
         cJSON_Delete(tune);

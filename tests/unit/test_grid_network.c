@@ -103,8 +103,8 @@ static void test_one_layer(void) {
     ok(near(final(&g, POWERSGD, "exposed_time"), 20 * (doubled + 3 * a)), "powersgd: two sums");
     ok(near(final(&g, GTOPK, "exposed_time"), 20 * 6 * (a + 5000 * b)), "gtopk: its own tree");
     const char *unit = sg_json_string(g.outcome[SGD].run.header, "units.time", "");
-    ok(strcmp(unit, "s, modelled: 8 workers, 10gbe-tcp, auto, overlap none") == 0, "the unit names the model: %s",
-       unit);
+    ok(strcmp(unit, "s, modelled: 8 workers, 10gbe-tcp, auto, overlap fused in 25 MiB, coding 100 ns") == 0,
+       "the unit names the model: %s", unit);
     struct grid plain;
     ok(open_grid(&plain, RECORD("false"), 0, &err) == SG_OK && !sg_run_series(&plain.outcome[SGD].run, "time"),
        "without a network there are no times");
@@ -117,44 +117,84 @@ static void test_layers(void) {
     struct grid g;
     struct sg_error err;
     /* Backward: layer b in 0.14 s and a in 0.06 s; messages of b take 0.9 * 5000 bytes, of a 0.1 * 5000. */
-    if (!ok(open_grid(&g,
-                      RECORD("true") "network: {compute: 0.3, bandwidth: 8e-5, latency: 0, overlap: layer, gather: "
-                                     "all-gather}\n",
-                      1, &err) == SG_OK,
+    if (!ok(open_grid(
+                &g,
+                RECORD(
+                    "true") "network: {compute: 0.3, bandwidth: 8e-5, latency: 0, coding: 0, overlap: layer, gather: "
+                            "all-gather}\n",
+                1, &err) == SG_OK,
             "a network of the run's 4 workers, layer by layer"))
         printf("# %s\n", err.msg);
     const double of_b = 3 * 4500 * 1e-4, of_a = 3 * 500 * 1e-4, waits = of_b + of_a - 0.06;
     ok(near(final(&g, TOPK, "exposed_time"), 20 * waits), "the message of the last layer starts first");
     close_grid(&g);
-    ok(open_grid(
-           &g,
-           RECORD(
-               "true") "network: {compute: 0.3, bandwidth: 8e-5, latency: 1e5, overlap: fused, gather: all-gather}\n",
-           1, &err) == SG_OK &&
+    ok(open_grid(&g,
+                 RECORD("true") "network: {compute: 0.3, bandwidth: 8e-5, latency: 1e5, overlap: fused, bucket: 0, "
+                                "coding: 0, gather: all-gather}\n",
+                 1, &err) == SG_OK &&
            near(final(&g, TOPK, "exposed_time"), 20 * 3 * (0.1 + 5000e-4)),
        "slow starts: both layers in one message");
     close_grid(&g);
-    ok(open_grid(&g, RECORD("true") "network: {link: 1gbe, overlap: priority, gather: sparcml, workers: 16}\n", 1,
-                 &err) == SG_OK &&
+    ok(open_grid(
+           &g,
+           RECORD("true") "network: {link: 1gbe, overlap: priority, gather: sparcml, workers: 16, processor: free}\n",
+           1, &err) == SG_OK &&
            final(&g, TOPK, "time") > 0 && final(&g, TOPK, "compute_time") == 0,
        "without compute time there is communication alone");
     close_grid(&g);
 }
 
+/* Nanoseconds a number of the model: a step has 1000 numbers, and a sparse message of 4000 bytes 500. */
+static void test_coding(void) {
+    struct grid g;
+    struct sg_error err;
+    const double fp16 = 26e3 / 1048576, code = (1.125 * 450e3 + 2 * 170e3) / 1048576, entry = 0.08 * 0.5;
+    const double topk = 240e6 / 25.56e6 + 8 * entry, gtopk = 240e6 / 25.56e6 + 3 * entry, low_rank = 45e6 / 25.56e6;
+    const struct {
+        int method;
+        double ns;
+    } of[] = {{SGD, 0}, {FP16, fp16}, {QSGD, code}, {TOPK, topk}, {GTOPK, gtopk}, {POWERSGD, low_rank}};
+    ok(open_grid(&g, RECORD("false") "network: {workers: 8, compute: 0.3}\n", 0, &err) == SG_OK, "coding of a V100");
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        ok(near(final(&g, (size_t)of[i].method, "compute_time"), 20 * (0.3 + of[i].ns * 1e-6)), "coding of method %d",
+           of[i].method);
+    close_grid(&g);
+    ok(open_grid(&g, RECORD("false") "network: {workers: 8, compute: 0.3, processor: free}\n", 0, &err) == SG_OK &&
+           near(final(&g, TOPK, "compute_time"), 20 * 0.3),
+       "free coding");
+    close_grid(&g);
+    ok(open_grid(&g, RECORD("false") "network: {processor: none-there.json}\n", 0, &err) != SG_OK &&
+           strstr(err.msg, "network.processor: "),
+       "no file: %s", err.msg);
+    close_grid(&g);
+    const struct sg_processor *p;
+    for (size_t i = 0; (p = sg_processor_at(i)) != NULL; i++) {
+        size_t rows = 0, known = 0;
+        for (const struct sg_coding *row = p->row; row && row->compressor; row++, rows++)
+            known += sg_compressor_find(row->compressor) && row->element_ns >= 0 && row->number_ns >= 0;
+        ok(known == rows, "processor %s: %zu compressors", p->name, rows);
+    }
+}
+
 static void test_workers(void) {
     struct grid g;
     struct sg_error err;
-    ok(open_grid(&g, RECORD("true") "network: {latency: 0, bandwidth: 8e-5, overlap: layer, gather: all-gather}\n", 2,
-                 &err) == SG_OK &&
+    ok(open_grid(
+           &g, RECORD("true") "network: {latency: 0, coding: 0, bandwidth: 8e-5, overlap: layer, gather: all-gather}\n",
+           2, &err) == SG_OK &&
            near(final(&g, TOPK, "exposed_time"), 20 * 3 * (8000 + 1600) * 1e-4),
        "the longest message of each layer, by the entries of each worker");
     close_grid(&g);
-    ok(open_grid(&g, RECORD("true") "network: {latency: 0, bandwidth: 8e-5, gather: all-gather}\n", 2, &err) == SG_OK &&
+    ok(open_grid(&g, RECORD("true") "network: {latency: 0, coding: 0, bandwidth: 8e-5, gather: all-gather}\n", 2,
+                 &err) == SG_OK &&
            near(final(&g, TOPK, "exposed_time"), 20 * 3 * 8000e-4),
        "the longest message of all layers together");
     close_grid(&g);
-    ok(open_grid(&g, RECORD("true") "network: {latency: 0, bandwidth: 8e-5, gather: all-gather-doubling, workers: 8}\n",
-                 2, &err) == SG_OK &&
+    ok(open_grid(
+           &g,
+           RECORD(
+               "true") "network: {latency: 0, coding: 0, bandwidth: 8e-5, gather: all-gather-doubling, workers: 8}\n",
+           2, &err) == SG_OK &&
            near(final(&g, TOPK, "exposed_time"), 20 * (8000 + 11200 + 16000) * 1e-4),
        "eight workers, of which the last four send what the first four did");
     close_grid(&g);
@@ -186,6 +226,8 @@ static void test_refused(void) {
     refused(WITH("{gather: all-gathre}"), "r.yaml:17:19: unknown gather 'all-gathre' (did you mean 'all-gather'?)");
     refused(WITH("{link: 10gbe-tcp}") "participation: 0.5\n",
             "r.yaml:17:10: a network has messages of all workers at every step (leave out network or participation)");
+    refused(WITH("{processor: gpu}"), "r.yaml:17:22: processor must be v100, cpu, free or a .json file of sparsebench "
+                                      "--measure-coding, got 'gpu'");
     refused(WITH("{overlap: layer}"), "r.yaml:17:20: overlap 'layer' goes by layers (add record.layers: true)");
     refused(WITH("{nodes: 3}"), "r.yaml:17:18: nodes must divide the 4 workers, got 3");
     refused(WITH("{servers: 5}"), "r.yaml:17:20: servers must be at most the 4 workers, got 5");
@@ -227,6 +269,7 @@ int main(void) {
     test_named();
     test_one_layer();
     test_layers();
+    test_coding();
     test_workers();
     test_bursts();
     test_refused();

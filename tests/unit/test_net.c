@@ -305,6 +305,16 @@ static void test_plan(void) {
        count);
 }
 
+/* Buckets of DistributedDataParallel: the first is full with 1 MiB, the others with 25. */
+static void test_fill(void) {
+    const double dense[] = {8e6, 20e6, 10e6, 30e6, 1e6, 1e6}, small[] = {1e5, 1e5};
+    const size_t wanted[] = {0, 1, 1, 2, 3, 3};
+    size_t bucket[6];
+    ok(sg_net_fill(bucket, 6, dense, 25 << 20) == 4 && memcmp(bucket, wanted, sizeof wanted) == 0, "25 MiB a bucket");
+    ok(sg_net_fill(bucket, 2, small, 25 << 20) == 1 && bucket[1] == 0, "a small model has one");
+    ok(sg_net_fill(bucket, 2, small, 1) == 2, "and a small bucket one layer");
+}
+
 /* 4096 workers, 62 layers. 10,000 steps take as long as 100 times this. */
 static void test_speed(void) {
     enum { LAYERS = 62, WORKERS = 4096, STEPS = 100 };
@@ -353,6 +363,7 @@ int main(void) {
     test_fits();
     test_time_lines();
     test_plan();
+    test_fill();
     test_speed();
     return tap_done();
 }
