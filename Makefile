@@ -452,8 +452,8 @@ mini-table1: ## Table 1 at laptop scale, a quarter of an hour
 mini-table1-cifar100: ## the CIFAR-100 comparison at laptop scale: 10,000 images, a quarter of an hour on two cores
 mini-table1-batch256: ## the same with the paper's local batch, which decides the threshold's volume, all of CIFAR-10, 70 minutes
 mini-table1-cifar100-batch256: ## and on CIFAR-100, half an hour
-mini-table1-senet: ## the same for SENet-18 with an eighth of the channels, on half of the images, 20 minutes
-mini-table1-googlenet: ## and for GoogLeNet, on a quarter of the images, an hour
+mini-table1-senet: ## the same for SENet-18 with an eighth of the channels, 2 workers on half of the images, 25 minutes
+mini-table1-googlenet: ## and for GoogLeNet, 2 workers on a quarter of the images, an hour
 federated: ## client sampling: 20, 10 and 4 of 20 workers take part in a step, madelon, seconds
 linear-speedup: ## steps to a target with 1 to 64 workers on madelon, three minutes
 speedup-rate: ## the rate of the mean squared gradient norm in workers and steps on madelon, five minutes
@@ -472,6 +472,9 @@ mini-compressors: ## beyond the paper: 59 methods at equal bytes, ResNet-8, four
 mini-why-errors: ## beyond the paper: which error counts, ResNet-8, half an hour
 mini-why-threshold: ## beyond the paper: a threshold that follows the noise, ResNet-8, half an hour
 mini-why-curvature: ## beyond the paper: does curvature order it, too? ten minutes
+mini-why-workers: ## beyond the paper: does a lead need many workers, ResNet-8, an hour
+mini-why-rates: ## beyond the paper: each at its own learning rate, ResNet-8, an hour
+why-rules: ## beyond the paper: one-class shards under four rules of error feedback, each at three learning rates, madelon, a minute
 mini-absolute: ## beyond the paper: thresholds, steps and singular values against relative compressors at equal bytes, an hour
 mini-powersgd: ## beyond the paper: PowerSGD, ACCORDION on its rank, QSGD with 4 bits, ResNet-8, ten minutes
 night: $(filter night-%,$(figures)) ## Figures 2a and 3 and Table 1 with ResNet-8 on all of CIFAR-10: five hours on two cores, resumable
@@ -480,7 +483,7 @@ night-fig3: ## Figure 3 of the night
 night-table1: ## Table 1 of the night
 .PHONY: fig2 mini-fig2 night table1 table1-cifar100
 
-published   := fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 linear-speedup mini-linear-speedup speedup-rate dryden federated when-to-communicate blockwise-momentum bit-budget adaptive-methods variance-reduction dynamic-quantization mini-fig2a mini-fig2b mini-fig2c mini-fig3 mini-table1 mini-table1-batch256 mini-table1-cifar100 mini-entire-model mini-no-error-feedback mini-heterogeneity mini-powersgd qsgd-madelon signs-madelon learning-rates compressors mini-compressors mini-published mini-absolute bursts mini-bursts mini-why-errors mini-why-threshold mini-why-curvature night-fig2a night-fig3 night-table1
+published   := fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 linear-speedup mini-linear-speedup speedup-rate dryden federated when-to-communicate blockwise-momentum bit-budget adaptive-methods variance-reduction dynamic-quantization mini-fig2a mini-fig2b mini-fig2c mini-fig3 mini-table1 mini-table1-batch256 mini-table1-cifar100 mini-table1-cifar100-batch256 mini-entire-model mini-no-error-feedback mini-heterogeneity mini-powersgd qsgd-madelon signs-madelon learning-rates compressors mini-compressors mini-published mini-absolute bursts mini-bursts mini-why-errors mini-why-threshold mini-why-curvature why-rules night-fig2a night-fig3 night-table1
 publish: $(published) ## run the published figures and renew results/
 	cp $(foreach f,$^,results/local/$(f).json results/local/$(f).svg) results
 advise-check: all ## train what --advise recommends from a tenth of a run

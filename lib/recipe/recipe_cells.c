@@ -198,6 +198,16 @@ static bool resolve(struct sg_node *out, const struct sg_node *root, const struc
            sg_push_copy(out, "record", sg_node_member(root, "record")) && push_choice(out, method, ops);
 }
 
+/* Gives every worker of the run its share of the total batch, if the recipe has one. */
+static bool share_batch(struct sg_node *resolved, const struct sg_node *root) {
+    const struct sg_node *total = sg_node_member(root, "total-batch");
+    char share[32];
+    if (total == NULL)
+        return true;
+    snprintf(share, sizeof share, "%.0f", total->number / sg_node_number(resolved, "workers", 1));
+    return sg_node_set_plain(sg_node_member(resolved, "batch"), share, strlen(share));
+}
+
 bool sg_run_choice(struct sg_run_choice *out, const struct sg_node *root, const struct sg_node *method, size_t turn) {
     const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(method, "compressor", ""));
     const char *name = sg_node_string(method, "name", "");
@@ -206,7 +216,8 @@ bool sg_run_choice(struct sg_run_choice *out, const struct sg_node *root, const 
     if (ops == NULL)
         return true;
     *out = (struct sg_run_choice){.swept = {.kind = SG_NODE_MAP}, .label = strdup(name), .base = strlen(name)};
-    const bool fine = out->label != NULL && resolve(&out->resolved, root, method, ops) && choose_run(out, turn, &past);
+    const bool fine = out->label != NULL && resolve(&out->resolved, root, method, ops) &&
+                      choose_run(out, turn, &past) && (past || share_batch(&out->resolved, root));
     if (!fine || past)
         sg_run_choice_clear(out);
     return fine;

@@ -40,6 +40,24 @@ static void check_length(struct sg_check *c, struct sg_node *root) {
         sg_problem_at(c->problems, root->line, root->column, "missing key 'epochs' or 'steps' (length of a run)");
 }
 
+static void check_share(struct sg_check *c, const struct sg_node *total, const struct sg_node *workers) {
+    if (workers->kind == SG_NODE_NUMBER && fmod(total->number, workers->number) != 0)
+        sg_problem_at(c->problems, total->line, total->column, "total-batch: %s workers cannot share %s samples",
+                      workers->string, total->string);
+    for (size_t i = 0; i < workers->count; i++)
+        check_share(c, total, &workers->child[i]);
+}
+
+static void check_batch(struct sg_check *c, const struct sg_node *root) {
+    const struct sg_node *total = sg_node_member(root, "total-batch"), *batch = sg_node_member(root, "batch");
+    if (total == NULL)
+        return;
+    check_share(c, total, sg_node_member(root, "workers"));
+    if (batch->line > 0 || batch->column > 0)
+        sg_problem_at(c->problems, total->key_line, total->key_column,
+                      "both 'batch' and 'total-batch' are given (keep one)");
+}
+
 static void check_seeds(struct sg_check *c, const struct sg_node *root) {
     const struct sg_node *seeds = sg_node_get(root, "seeds");
     for (size_t i = 0; i < seeds->count; i++)
@@ -164,7 +182,9 @@ static void check_task(struct sg_check *c, const struct sg_node *root) {
     const struct sg_task_kind *kind = sg_task_kind_find(sg_node_string(root, "task.kind", ""));
     if (kind == NULL || kind->ops == NULL || !kind->ops->replays)
         return;
-    refuse_given(c, root, "batch", "replays gradients, whose batches were drawn when they were recorded");
+    static const char *const batch[] = {"batch", "total-batch"};
+    for (size_t i = 0; i < sizeof batch / sizeof *batch; i++)
+        refuse_given(c, root, batch[i], "replays gradients, whose batches were drawn when they were recorded");
     if (sg_node_number(root, "record.evaluate", 0) > 0)
         refuse_given(c, root, "record.evaluate", "replays gradients, and has nothing to evaluate");
 }
@@ -230,6 +250,7 @@ static void check_network(struct sg_check *c, const struct sg_node *root) {
 bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_node *root, struct sg_node *map) {
     if (strcmp(section, "") == 0 && strcmp(sg_node_string(map, "kind", ""), "training") == 0) {
         check_length(c, map);
+        check_batch(c, map);
         check_seeds(c, root);
         check_task(c, map);
         check_network(c, map);

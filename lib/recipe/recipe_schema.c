@@ -84,6 +84,9 @@ static const struct sg_schema_row static_row[] = {
                   "others send nothing, and all that is kept of them stays as it is"),
     INTEGER("batch", 1, 2147483647, .training = true, .preset = "1", .unit = "samples", .grid = true,
             .help = "samples a worker draws a step"),
+    INTEGER("total-batch", 1, 2147483647, .training = true, .when_given = true, .unit = "samples",
+            .help = "in place of batch: samples that all workers draw a step together, of which each draws its share; "
+                    "every number of workers must divide it. A cell is that of the batch that it comes to"),
     ABOVE("epochs", 0, INFINITY, .training = true, .grid = true,
           .help = "length of a run in passes over the data; give this or steps"),
     INTEGER("steps", 1, WHOLE_MAX, .training = true, .grid = true,

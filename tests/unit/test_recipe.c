@@ -69,6 +69,8 @@ static void test_keys(void) {
             "record: {series: [loss]}\n" STEPS METHODS,
             "r.yaml:1:9: schema must be 1, got 0");
     refused(HEAD METHODS, "r.yaml:1:1: missing key 'epochs' or 'steps' (length of a run)");
+    refused(SMALL "batch: 4\ntotal-batch: 8\n", "r.yaml:11:1: both 'batch' and 'total-batch' are given (keep one)");
+    refused(SMALL "workers: [2, 3]\ntotal-batch: 8\n", "r.yaml:11:14: total-batch: 3 workers cannot share 8 samples");
     refused(SMALL "epochs: 2\n", "r.yaml:10:1: both 'epochs' and 'steps' are given (keep one)");
     refused(HEAD STEPS "methods:\n  - {name: A, compressor: none, steps: 2, epochs: 1}\n",
             "r.yaml:8:43: both 'epochs' and 'steps' are given (keep one)");

@@ -49,6 +49,22 @@ static void cells_of(const char *set, size_t count, const char *first) {
     close_grid(&g);
 }
 
+static void test_total_batch(void) {
+    const char *const total[] = {"workers=[1, 4, 16]", "total-batch=16"}, *const plain[] = {"workers=4", "batch=4"};
+    struct grid g, one;
+    if (!open_grid(&g, SMALL, total, 2))
+        return;
+    ok(g.count == 6 && sg_node_number(&g.cell[0].resolved, "batch", NAN) == 16 &&
+           sg_node_number(&g.cell[1].resolved, "batch", NAN) == 4 &&
+           sg_node_number(&g.cell[2].resolved, "batch", NAN) == 1,
+       "every worker draws its share of the total batch");
+    if (open_grid(&one, SMALL, plain, 2)) {
+        ok(strcmp(one.cell[0].key, g.cell[1].key) == 0, "it is the same run as the one of that batch");
+        close_grid(&one);
+    }
+    close_grid(&g);
+}
+
 static void test_sweep_keys(void) {
     cells_of("workers=[4]", 2, "SGD workers=4");
     cells_of("batch=[1, 2]", 4, "SGD batch=1");
@@ -147,6 +163,7 @@ static void test_sweep_dangling(void) {
 int main(void) {
     test_sweep();
     test_sweep_keys();
+    test_total_batch();
     test_no_sweep();
     test_sweep_claims();
     test_sweep_dangling();
