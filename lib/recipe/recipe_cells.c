@@ -6,6 +6,7 @@
 #include "sg_debug.h"
 #include "sg_file.h"
 #include "sg_json.h"
+#include "sg_net.h"
 #include "sg_text.h"
 
 /* ---- choices of one entry of each list of values ---- */
@@ -238,8 +239,10 @@ static void cell_free(struct sg_cell *cell) {
 
 static bool cell_make(struct sg_cell *out, const struct sg_node *method, const struct sg_run_choice *run,
                       const struct sg_node *seed) {
+    const struct sg_collective *exchange = sg_collective_find(sg_node_string(method, "exchange", ""));
     struct sg_cell cell = {.label = strdup(run->label),
                            .name = strdup(sg_node_string(method, "name", "")),
+                           .exchange = exchange != NULL ? exchange->name : NULL,
                            .baseline = sg_node_bool(method, "baseline", false),
                            .seed = (uint64_t)seed->number};
     bool fine = cell.label != NULL && cell.name != NULL && sg_node_copy(&cell.swept, &run->swept) &&

@@ -85,6 +85,7 @@ struct sg_cell {
     char *name;                   /* the method's name: "Top-k" */
     bool baseline;                /* plots draw the method as the dashed line without compression */
     const struct sg_node *method; /* points into `resolved`: the method with single values */
+    const char *exchange;         /* methods[].exchange, a name in sg_net.h that is never freed; NULL = not given */
     uint64_t seed;
     /* Exactly the keys that determine the run: no title, plots, claims or other methods. The members of the map are
      * task, workers, batch, steps/epochs, optimizer, error_feedback, scope, message, record, method (compressor and its

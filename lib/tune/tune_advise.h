@@ -19,7 +19,7 @@ enum advise_caution {
     ADVISE_STARVED,  /* some layers sent nothing in the whole recording */
     ADVISE_UNEVEN,   /* some steps send much more than others */
     ADVISE_WORKERS,  /* some workers send much more than others */
-    ADVISE_GATHERED, /* its messages cannot be added up on their way */
+    ADVISE_GATHERED, /* every worker gets the messages of all others */
     ADVISE_CONSTANT, /* it has a constant that depends on the scale of the gradients */
     ADVISE_SLOW,     /* compression takes longer than the remaining exchange */
     ADVISE_CAUTIONS
@@ -107,15 +107,14 @@ SG_CHECKED sg_status advise_replay(struct advise *a, struct advise_candidate *c,
 /* Fills in bytes and cautions from the runs, computes the times on the network, and ranks the list. */
 SG_CHECKED sg_status advise_measure(struct advise *a, struct advise_candidate *c, struct sg_error *err);
 SG_CHECKED sg_status advise_rank(struct advise *a, struct sg_error *err);
-/* True if the cell's messages are summed during the exchange, so that the sum is as long as one message. */
-bool advise_sums(const struct sg_cell *cell);
 
 /* The name of an error as an option; NULL for ADVISE_ERRORS. */
 const char *advise_error_word(enum advise_error which);
 const char *advise_caution_word(enum advise_caution which);
 /* Writes a caution about a method as text into out [ADVISE_REASON]; returns out. */
 char *advise_caution_text(char out[ADVISE_REASON], const struct advise_candidate *c, enum advise_caution which);
-bool advise_pays(const struct advise *a);              /* true if the first of the list is faster than no compression */
+bool advise_times_coding(const struct advise *a); /* the times of coding are those of the replays on this machine */
+bool advise_pays(const struct advise *a);         /* true if the first of the list is faster than no compression */
 bool advise_is_open(const struct advise_candidate *c); /* true if the method compresses and its replay is complete */
 char *advise_answer(const struct advise *a);           /* a sentence or two; NULL = no memory */
 cJSON *advise_assumptions(const struct advise *a);     /* sentences */

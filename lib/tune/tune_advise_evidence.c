@@ -41,9 +41,9 @@ static cJSON *gradients_json(const struct advise *a) {
 
 static cJSON *network_json(const struct advise *a) {
     const struct sg_grid_network *n = &a->network;
-    char *model = sg_format("%zu workers, %s, %s, overlap %s", n->net.workers, n->net.between.name, n->sum->name,
-                            n->overlap->name);
-    cJSON *out = sg_grid_network_json(n, model);
+    char *text = sg_grid_network_text(n), *model = sg_format("%zu workers, %s", n->net.workers, text ? text : "");
+    free(text);
+    cJSON *out = sg_grid_network_json(n, &a->trials.recipe, model);
     free(model);
     return out;
 }
@@ -59,7 +59,7 @@ sg_status advise_document(const struct advise *a, struct sg_error *err) {
         SG_TEXT("answer", answer), SG_BOOL("pays", advise_pays(a)), SG_NUMBER("tolerance", a->tolerance),
         SG_TEXT("ranked_by", advise_error_word(a->by)), SG_TEXT("candidates_from", a->own ? "recipe" : "built-in"),
         SG_VALUE("gradients", gradients_json(a)), SG_VALUE("network", network_json(a)),
-        SG_BOOL("network_assumed", a->assumed), SG_BOOL("coding_measured", !(a->network.coding_s > 0)),
+        SG_BOOL("network_assumed", a->assumed), SG_BOOL("coding_measured", advise_times_coding(a)),
         SG_NUMBER("threads", a->threads), SG_VALUE("list", list), SG_VALUE("candidates", candidates),
         SG_VALUE("left_out", cJSON_Duplicate(a->left_out, true)), SG_VALUE("assumptions", advise_assumptions(a)));
     const sg_status status = answer ? tune_evidence(a->t, "advise", tune, err) : sg_fail_memory(err, "the answer");

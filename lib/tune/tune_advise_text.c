@@ -132,6 +132,11 @@ char *advise_answer(const struct advise *a) {
     fputs(".", out);
     if (advise_pays(a) && best->error[ADVISE_RELATIVE] > 1)
         put_large_error(out, best);
+    if (advise_times_coding(a) && a->network.compute_s > 0)
+        fprintf(out,
+                " Compression was timed on this machine's CPU and stands beside a forward and backward pass of %.4g s: "
+                "if that is a GPU's, give network.processor.",
+                a->network.compute_s);
     return sg_stream_text(out, &text);
 }
 
@@ -177,13 +182,16 @@ cJSON *advise_assumptions(const struct advise *a) {
                   errors[a->by].text);
     add_outside(out, a);
     tune_sentence(out, "The least is what the largest entries of p would leave that cost as many bits, 64 each.");
-    char *model = tune_model_text(n);
+    char *model = sg_grid_network_text(n);
     tune_sentence(out, "Times of steps are modelled: %zu workers, %s.", n->net.workers, model ? model : "");
     free(model);
-    char *timed = sg_format("Compression was timed on this machine with %d thread%s, and is not another's; "
-                            "network.coding overrides it.",
-                            a->threads, a->threads == 1 ? "" : "s");
-    tune_say_network(out, n, a->assumed, "so steps are compression and communication alone", timed ? timed : "");
+    tune_say_network(out, n, a->assumed, "so steps are compression and communication alone");
+    char *timed = !advise_times_coding(a)
+                      ? sg_grid_coding_text(n)
+                      : sg_format("Compression was timed on this machine's CPU with %d thread%s, and is not another's; "
+                                  "network.processor and network.coding override it.",
+                                  a->threads, a->threads == 1 ? "" : "s");
+    tune_sentence(out, "%s", timed ? timed : "");
     free(timed);
     cJSON_ArrayForEach(one, a->left_out)
         tune_sentence(out, "%s is left out: %s.", sg_json_string(one, "method", ""), sg_json_string(one, "reason", ""));

@@ -216,12 +216,9 @@ SG_CHECKED sg_status tune_network_read(struct sg_grid_network *out, bool *assume
 /* total <- every series of the network's model at the last of a run's first `records` records, one or more. */
 SG_CHECKED sg_status tune_network_seconds(double total[SG_NET_SERIES], const struct sg_grid_messages *messages,
                                           const struct sg_grid_network *network, size_t records, struct sg_error *err);
-/* The model of a network in words: link, collectives, overlap. NULL = no memory. */
-char *tune_model_text(const struct sg_grid_network *n);
 /* Appends sentences about the network: that its link is assumed, if so; the compute time, or that none is given, which
- * ends in `without_compute`; the coding time, or else the sentence `without_coding`. */
-void tune_say_network(cJSON *list, const struct sg_grid_network *n, bool assumed, const char *without_compute,
-                      const char *without_coding);
+ * ends in `without_compute`. */
+void tune_say_network(cJSON *list, const struct sg_grid_network *n, bool assumed, const char *without_compute);
 
 /* Makes evidence without cells: schema sparsetune/1 with the recipe, and `tune` of this action, which is taken over. */
 SG_CHECKED sg_status tune_evidence(struct sg_tune *t, const char *action, cJSON *take_tune, struct sg_error *err);
