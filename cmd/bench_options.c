@@ -64,8 +64,7 @@ const struct sg_program program = {
     .usage = "[options] RECIPE\n"
              "       sparsebench --compare [options] RESULT RESULT\n"
              "       sparsebench --verify-compressors [options] [COMPRESSOR...]\n"
-             "       sparsebench --measure-coding [options] -o FILE.json
-"
+             "       sparsebench --measure-coding [options] -o FILE.json\n"
              "       mpirun -n 2 --host a,b sparsebench --measure-link [--json]",
     .operand = "yaml|json",
     .summary = "Run a recipe's methods at its seeds and judge its claims, or time the kernels of the compressors.",
