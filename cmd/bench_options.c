@@ -26,6 +26,9 @@ static const struct sg_option options[] = {
     {SG_OPTION_STRING, "network", 0, &opt.network, .value = "KEY=VALUE,...",
      .help = "add what the run would take on a modelled network (workers=64,link=10gbe-tcp): the keys of the recipe's "
              "section network; finished cells are reused"},
+    {SG_OPTION_FLAG, "measure-coding", 0, &opt.measure_coding,
+     .help = "time how long every compressor encodes and decodes on this machine, for network.processor: FILE.json; no "
+             "recipe is read"},
     {SG_OPTION_FLAG, "compare", 0, &opt.compare,
      .help = "say what differs between two results, value by value and paired by seed, beyond what the seeds' noise "
              "explains; nothing is run"},
@@ -61,6 +64,8 @@ const struct sg_program program = {
     .usage = "[options] RECIPE\n"
              "       sparsebench --compare [options] RESULT RESULT\n"
              "       sparsebench --verify-compressors [options] [COMPRESSOR...]\n"
+             "       sparsebench --measure-coding [options] -o FILE.json
+"
              "       mpirun -n 2 --host a,b sparsebench --measure-link [--json]",
     .operand = "yaml|json",
     .summary = "Run a recipe's methods at its seeds and judge its claims, or time the kernels of the compressors.",
@@ -81,6 +86,7 @@ const struct sg_program program = {
         "  sparsebench recipes/fig1.yaml --network workers=64,link=10gbe-tcp \\\n"
         "      | sparseplot-export --x time -o time.svg\n"
         "  sparsebench --compare before.json after.json\n"
+        "  sparsebench --measure-coding --set threads=[2] -o coding.json\n"
         "  sparsebench --verify-compressors --plugin mine.so mine\n"
         "  sparsebench recipes/fig1.yaml --launcher \"mpirun -n 4\" -o fig1.json\n"
         "  sparsebench recipes/fig1.yaml --part $SLURM_ARRAY_TASK_ID/8 -o /dev/null\n\n"

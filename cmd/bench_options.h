@@ -6,7 +6,7 @@
 
 extern struct bench_opt {
     const char *output, *html, *color, *network, *part, *sort;
-    bool force, json, table, compare, dry_run, strict, judge, corrupt, verify;
+    bool force, json, table, compare, dry_run, strict, judge, corrupt, verify, measure_coding;
     int64_t points;
     double time_limit;
     struct sg_option_list methods, seeds;

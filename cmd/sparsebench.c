@@ -9,6 +9,7 @@
 #include "bench_output.h"
 #include "bench_link.h"
 #include "grid_program.h"
+#include "sg_grid_network.h"
 #include "sg_bench.h"
 #include "sg_clock.h"
 #include "sg_compare.h"
@@ -127,6 +128,11 @@ static sg_status prepare(struct bench *b, const char *path, struct sg_error *err
         return status;
     if (b->recipe.dangling)
         return sg_fail(err, SG_ERR_ARGUMENT, "%s", b->recipe.dangling);
+    struct sg_grid_network unused; /* what is wrong with it is said before any cell runs */
+    bool there;
+    status = sg_grid_network_read(&unused, &there, &b->recipe, err);
+    if (status != SG_OK)
+        return status;
     b->outcomes = calloc(b->count + 1, sizeof *b->outcomes);
     if (!b->outcomes || !sg_grid_view_open(&b->grid.view, b->count))
         return sg_fail_memory(err, "the cells");
@@ -347,6 +353,21 @@ static bool set_network(const char *text) {
     return true;
 }
 
+/* The recipe of --measure-coding. */
+static int read_coding(struct sg_recipe *recipe, const char *operand) {
+    static const char text[] = "schema: 1\nname: coding\nkind: kernels\noperations: []\nsizes: [resnet18]\n"
+                               "compressors: {names: [all], sizes: [resnet18], densities: [0.01]}\n";
+    struct sg_error err;
+    if (operand) {
+        sg_log_error("--measure-coding times all compressors and needs no recipe ('%s')", operand);
+        return SG_EXIT_USAGE;
+    }
+    if (sg_recipe_parse(recipe, text, sizeof text - 1, "coding", cell_opt.set.item, cell_opt.set.count, &err) == SG_OK)
+        return SG_PARSE_RUN;
+    sg_log_error("%s", err.msg);
+    return SG_EXIT_USAGE;
+}
+
 int main(int argc, char **argv) {
     const char *operand[MOST_RECIPES] = {NULL};
     size_t n_operands = 0;
@@ -372,7 +393,7 @@ int main(int argc, char **argv) {
         return sg_app_finish(SG_EXIT_USAGE);
     }
     struct bench b = {.argc = argc, .argv = argv};
-    code = read_recipe(&b.recipe, operand[0]);
+    code = opt.measure_coding ? read_coding(&b.recipe, operand[0]) : read_recipe(&b.recipe, operand[0]);
     if (code != SG_PARSE_RUN)
         return sg_app_finish(code);
     sg_signals_catch();

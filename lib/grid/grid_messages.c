@@ -10,8 +10,9 @@
 
 /* Layers stand in the order of the backward pass, the last one of the model first. */
 struct sg_grid_messages {
-    const struct sg_compressor_ops *ops; /* NULL = a compressor that this build does not know */
-    bool codes;                          /* the compressor is not `none`, so it encodes and decodes */
+    const struct sg_cell *cell;
+    bool codes;   /* the compressor is not `none`, so it encodes and decodes */
+    double entry; /* bytes of a number of a message; 0 = a message has all numbers of the model */
     size_t records, layers, workers;
     double d;
     double *steps;      /* [records] since the record before */
@@ -81,6 +82,17 @@ static void read_records(struct sg_grid_messages *m, const struct sg_run *run) {
     m->mean_of_all = n > 0 && step[n - 1] > 0 ? fmax(0, sent[n - 1]) / step[n - 1] / unit : 0;
 }
 
+/* A model whose layers were not recorded is cut into equal pieces of about 1 MiB, so that buckets can be filled. */
+static size_t pieces(const struct sg_run *run) {
+    const double bytes = 4 * sg_json_number(run->header, "constants.d", 0);
+    return (size_t)fmax(1, fmin(256, ceil(bytes / (1 << 20))));
+}
+
+/* Of rounds that add shorter vectors 4, of sparse messages 8. */
+static double entry_bytes(const struct sg_compressor_ops *ops) {
+    return ops && ops->rounds && ops->rounds->length ? 4 : ops && ops->traits & SG_TRAIT_DENSE ? 0 : 8;
+}
+
 static bool has_workers(const struct sg_run *run) {
     const cJSON *record;
     cJSON_ArrayForEach(record, run->layers) if (sg_json_get(record, "workers")) return true;
@@ -95,10 +107,11 @@ sg_status sg_grid_messages_open(struct sg_grid_messages **out, const struct sg_c
     if (!m)
         return sg_fail_memory(err, "the messages of a run");
     *m = (struct sg_grid_messages){
-        .ops = sg_compressor_find(compressor),
+        .cell = cell,
         .codes = strcmp(compressor, "none") != 0,
+        .entry = entry_bytes(sg_compressor_find(compressor)),
         .records = run->n_points,
-        .layers = cJSON_IsArray(layers) && run->layers ? (size_t)cJSON_GetArraySize(layers) : 1,
+        .layers = cJSON_IsArray(layers) && run->layers ? (size_t)cJSON_GetArraySize(layers) : pieces(run),
         .workers = (size_t)sg_node_number(&cell->resolved, "workers", 1),
         .d = sg_json_number(run->header, "constants.d", 0),
     };
@@ -117,8 +130,8 @@ sg_status sg_grid_messages_open(struct sg_grid_messages **out, const struct sg_c
         return sg_fail_memory(err, "the messages of a run");
     }
     for (size_t l = 0; l < m->layers; l++) {
-        const cJSON *layer = m->layers > 1 ? cJSON_GetArrayItem(layers, (int)(m->layers - 1 - l)) : NULL;
-        m->elements[l] = layer ? sg_json_number(layer, "elements", 0) : m->d;
+        const cJSON *layer = run->layers ? cJSON_GetArrayItem(layers, (int)(m->layers - 1 - l)) : NULL;
+        m->elements[l] = layer ? sg_json_number(layer, "elements", 0) : m->d / (double)m->layers;
     }
     read_records(m, run);
     *out = m;
@@ -150,28 +163,39 @@ struct model {
     double *memory; /* all arrays of the step, in the order of the backward pass, and the work space */
     double *forward_s, *backward_s, *encode_s, *dense, *bytes, *work;
     size_t *bucket;
+    double bucket_bytes;
+    double element_s, number_s; /* of coding: each number of the model, and of a worker's message */
 };
 
-/* The collective of the messages, and the number of exchanges that follow one another. */
-static const struct sg_collective *collective_of(const struct sg_grid_network *n, const struct sg_compressor_ops *ops,
-                                                 unsigned *exchanges) {
-    *exchanges = 1;
-    if (ops && ops->rounds && ops->rounds->length) { /* vectors that are added up on their way */
-        *exchanges = ops->rounds->count;
-        return n->sum;
+/* The times of coding. In two rounds every worker also encodes the sum of its part. */
+static sg_status set_coding(struct model *m, const struct sg_grid_network *n, struct sg_error *err) {
+    const struct sg_grid_messages *of = m->of;
+    const char *compressor = sg_node_string(of->cell->method, "compressor", "");
+    const struct sg_coding *coding = sg_coding_find(n->coding, compressor, of->entry != 8);
+    const double decoded = sg_collective_decoded(m->collective, n->net.workers);
+    const double encoded = m->collective->decodes == SG_DECODES_TWICE ? 1 + 1 / (double)n->net.workers : 1;
+    if (!of->codes)
+        return SG_OK;
+    if (isnan(n->coding_s) && !coding && n->coding[0].compressor)
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "network.processor: %s has no times of '%s' (measure it with sparsebench --measure-coding)",
+                       n->processor, compressor);
+    if (!isnan(n->coding_s))
+        m->element_s = n->coding_s;
+    else if (coding) {
+        m->element_s = 1e-9 * encoded * coding->element_ns;
+        m->number_s = 1e-9 * decoded * coding->number_ns;
     }
-    if (ops && ops->traits & SG_TRAIT_EXACT)
-        return n->sum;
-    return n->gather ? n->gather : sg_collective_find(ops && ops->collective ? ops->collective : "all-gather");
+    return SG_OK;
 }
 
 static bool open_model(struct model *m, const struct sg_grid_network *n, const struct sg_grid_messages *of) {
     const size_t count = of->layers, senders = of->workers < n->net.workers ? of->workers : n->net.workers;
-    unsigned exchanges;
+    const struct sg_grid_exchange x = sg_grid_exchange_of(n, of->cell->method, of->cell->exchange);
     *m = (struct model){
-        .of = of, .net = n->net, .collective = collective_of(n, of->ops, &exchanges), .overlap = n->overlap};
-    m->net.between.alpha_s *= exchanges; /* each starts anew, and carries its part of the bytes */
-    m->net.within.alpha_s *= exchanges;
+        .of = of, .net = n->net, .collective = x.collective, .overlap = n->overlap, .bucket_bytes = n->bucket_bytes};
+    m->net.between.alpha_s *= x.exchanges; /* each starts anew, and carries its part of the bytes */
+    m->net.within.alpha_s *= x.exchanges;
     m->memory = calloc((4 + senders) * count + sg_net_work(count, senders), sizeof *m->memory);
     m->bucket = calloc(count, sizeof *m->bucket);
     if (!m->memory || !m->bucket)
@@ -186,7 +210,6 @@ static bool open_model(struct model *m, const struct sg_grid_network *n, const s
         const double share = of->d > 0 ? of->elements[l] / of->d : 1;
         m->forward_s[l] = n->compute_s * share / 3;
         m->backward_s[l] = n->compute_s * share * 2 / 3;
-        m->encode_s[l] = of->codes ? n->coding_s * of->elements[l] : 0;
         m->dense[l] = 4 * of->elements[l];
     }
     m->step = (struct sg_net_step){.layers = count,
@@ -203,6 +226,15 @@ static bool open_model(struct model *m, const struct sg_grid_network *n, const s
 static void close_model(struct model *m) {
     free(m->memory);
     free(m->bucket);
+}
+
+/* encode_s <- all coding of a step with this mean, which holds up the backward pass. */
+static void put_coding(struct model *m, const double *share, double mean) {
+    const struct sg_grid_messages *of = m->of;
+    for (size_t l = 0; l < m->step.layers; l++) {
+        const double numbers = of->entry > 0 ? mean * share[l] / of->entry : of->elements[l];
+        m->encode_s[l] = m->element_s * of->elements[l] + m->number_s * numbers;
+    }
 }
 
 /* bytes [layers][senders] <- the messages of a step with this mean; the first sender has the longest message. */
@@ -229,9 +261,15 @@ static void put_recorded(struct model *m, size_t i) {
         memcpy(m->bytes + l * senders, sent + l * workers, senders * sizeof *sent);
 }
 
-/* The buckets are those of the run's mean messages, in the shares of its last record. */
+/* Buckets of a size, or the best ones for the run's mean messages, in the shares of its last record. */
 static void plan_buckets(struct model *m) {
-    put_messages(m, m->of->share + (m->of->records - 1) * m->step.layers, m->of->mean_of_all, 1);
+    const double *share = m->of->share + (m->of->records - 1) * m->step.layers;
+    if (m->bucket_bytes > 0) {
+        sg_net_fill(m->bucket, m->step.layers, m->dense, m->bucket_bytes);
+        return;
+    }
+    put_coding(m, share, m->of->mean_of_all);
+    put_messages(m, share, m->of->mean_of_all, 1);
     sg_net_plan(m->bucket, &m->net, m->collective, &m->step, m->work);
 }
 
@@ -244,11 +282,17 @@ sg_status sg_grid_messages_time(double *const column[SG_NET_SERIES], const struc
         close_model(&m);
         return sg_fail_memory(err, "the network's series");
     }
+    const sg_status status = set_coding(&m, network, err);
+    if (status != SG_OK) {
+        close_model(&m);
+        return status;
+    }
     if (n > 0 && m.overlap->kind == SG_OVERLAP_FUSED)
         plan_buckets(&m);
     for (size_t i = 0; i < n; i++) {
         struct sg_step_time time;
         if (of->steps[i] > 0) {
+            put_coding(&m, of->share + i * of->layers, of->mean[i]);
             if (of->by_worker[i])
                 put_recorded(&m, i);
             else

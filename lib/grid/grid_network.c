@@ -1,47 +1,85 @@
 /* grid_network.c: the modelled network of a recipe, and the series that finished cells get from it. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "grid_private.h"
+#include "sg_compressor.h"
 #include "sg_grid_network.h"
+#include "sg_row.h"
 #include "sg_text.h"
 
-/* The network for a run of so many workers. */
-static bool read_network(struct sg_grid_network *out, const struct sg_recipe *recipe, double of_run) {
-    const struct sg_node *section = sg_node_get(&recipe->root, "network");
-    if (!section)
-        return false;
-    const double workers = sg_node_number(section, "workers", of_run);
-    const char *gather = sg_node_string(section, "gather", NULL);
-    struct sg_grid_network n = {
-        .net = {.workers = (size_t)workers,
-                .nodes = (size_t)sg_node_number(section, "nodes", workers),
-                .between = *sg_link_find(sg_node_string(section, "link", NULL)),
-                .within = *sg_link_find(sg_node_string(section, "link-within", NULL)),
-                .ports = (size_t)sg_node_number(section, "ports", 1),
-                .servers = (size_t)sg_node_number(section, "servers", workers)},
-        .sum = sg_collective_find(sg_node_string(section, "collective", NULL)),
-        .gather = gather ? sg_collective_find(gather) : NULL,
-        .overlap = sg_overlap_find(sg_node_string(section, "overlap", NULL)),
-        .compute_s = sg_node_number(section, "compute", 0),
-        .coding_s = sg_node_number(section, "coding", 0) * 1e-9,
-        .bursts = sg_node_bool(section, "bursts", false),
-    };
-    const double gbit_per_s = sg_node_number(section, "bandwidth", NAN), us = sg_node_number(section, "latency", NAN);
-    n.net.between.byte_s = isnan(gbit_per_s) ? n.net.between.byte_s : 8 / (gbit_per_s * 1e9);
-    n.net.between.alpha_s = isnan(us) ? n.net.between.alpha_s : us * 1e-6;
-    *out = n;
-    return true;
+/* True if each method has its own collective. */
+static bool is_own(const char *given) {
+    return !given || strcmp(given, "auto") == 0;
 }
 
-bool sg_grid_network_read(struct sg_grid_network *out, const struct sg_recipe *recipe) {
-    return read_network(out, recipe, sg_node_number(&recipe->root, "workers", 1));
+/* The network for a run of so many workers, without the times of coding. */
+static void read_network(struct sg_grid_network *out, const struct sg_node *section, double of_run) {
+    const double workers = sg_node_number(section, "workers", of_run);
+    const char *gather = sg_node_string(section, "gather", NULL);
+    out->net = (struct sg_net){.workers = (size_t)workers,
+                               .nodes = (size_t)sg_node_number(section, "nodes", workers),
+                               .between = *sg_link_find(sg_node_string(section, "link", NULL)),
+                               .within = *sg_link_find(sg_node_string(section, "link-within", NULL)),
+                               .ports = (size_t)sg_node_number(section, "ports", 1),
+                               .servers = (size_t)sg_node_number(section, "servers", workers)};
+    out->sum = sg_collective_find(sg_node_string(section, "collective", NULL));
+    out->gather = is_own(gather) ? NULL : sg_collective_find(gather);
+    out->overlap = sg_overlap_find(sg_node_string(section, "overlap", NULL));
+    out->bucket_bytes = sg_node_number(section, "bucket", 0) * (1 << 20);
+    out->compute_s = sg_node_number(section, "compute", 0);
+    out->coding_s = sg_node_number(section, "coding", NAN) * 1e-9;
+    out->bursts = sg_node_bool(section, "bursts", false);
+    const double gbit_per_s = sg_node_number(section, "bandwidth", NAN), us = sg_node_number(section, "latency", NAN);
+    out->net.between.byte_s = isnan(gbit_per_s) ? out->net.between.byte_s : 8 / (gbit_per_s * 1e9);
+    out->net.between.alpha_s = isnan(us) ? out->net.between.alpha_s : us * 1e-6;
+}
+
+sg_status sg_grid_network_read(struct sg_grid_network *out, bool *there, const struct sg_recipe *recipe,
+                               struct sg_error *err) {
+    const struct sg_node *section = sg_node_get(&recipe->root, "network");
+    *there = section != NULL;
+    if (!section)
+        return SG_OK;
+    const char *processor = sg_node_string(section, "processor", NULL);
+    read_network(out, section, sg_node_number(&recipe->root, "workers", 1));
+    out->processor_given = processor != NULL;
+    return grid_coding_read(out, processor ? processor : "v100", err);
 }
 
 /* True if the recipe's workers are a list, so that the network has as many workers as each run. */
 static bool varies(const struct sg_recipe *recipe) {
     const struct sg_node *workers = sg_node_get(&recipe->root, "workers");
     return workers && workers->kind == SG_NODE_LIST && isnan(sg_node_number(&recipe->root, "network.workers", NAN));
+}
+
+/* enum sg_trait of the compressor with the parameters of the method. */
+static unsigned traits_of(const struct sg_compressor_ops *ops, const struct sg_node *method) {
+    double param[SG_ROW_PARAMS];
+    for (size_t i = 0; i < ops->n_params; i++)
+        param[i] = sg_node_number(method, ops->params[i].name, ops->params[i].preset);
+    return sg_compressor_traits(ops, param);
+}
+
+struct sg_grid_exchange sg_grid_exchange_of(const struct sg_grid_network *network, const struct sg_node *method,
+                                            const char *given) {
+    const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(method, "compressor", ""));
+    const unsigned traits = ops ? traits_of(ops, method) : 0;
+    const bool rounds = ops && ops->rounds && ops->rounds->length; /* of shorter vectors that are added up */
+    struct sg_grid_exchange out = {.exchanges = rounds ? ops->rounds->count : 1,
+                                   .sums = rounds || traits & SG_TRAIT_SUMS};
+    if (!is_own(given))
+        out.collective = sg_collective_find(given);
+    else if (out.sums)
+        out.collective = network->sum;
+    else if (network->gather)
+        out.collective = network->gather;
+    else
+        out.collective = sg_collective_find(ops && ops->collective    ? ops->collective
+                                            : traits & SG_TRAIT_DENSE ? "auto-two-round"
+                                                                      : "auto-gather");
+    return out;
 }
 
 sg_status sg_grid_network_change(struct sg_grid_network *out, const struct sg_grid_network *of, double bits_per_s,
@@ -58,37 +96,73 @@ sg_status sg_grid_network_change(struct sg_grid_network *out, const struct sg_gr
     return SG_OK;
 }
 
-/* "64 workers, 10gbe-tcp, ring, overlap fused" */
-static char *model_text(const struct sg_grid_network *n, bool each) {
-    const struct sg_link *known = sg_link_find(n->net.between.name);
-    const bool own = known->byte_s != n->net.between.byte_s || known->alpha_s != n->net.between.alpha_s;
-    char changed[64] = "", workers[40] = "each run's workers";
-    if (own)
-        snprintf(changed, sizeof changed, " with %.4g Gbit/s and %.4g us", 8e-9 / n->net.between.byte_s,
-                 1e6 * n->net.between.alpha_s);
-    if (!each)
-        snprintf(workers, sizeof workers, "%zu workers", n->net.workers);
-    return sg_format("%s, %s%s, %s%s%s, overlap %s", workers, n->net.between.name, changed, n->sum->name,
-                     n->gather ? " and " : "", n->gather ? n->gather->name : "", n->overlap->name);
+char *sg_grid_network_text(const struct sg_grid_network *n) {
+    const char *file = strrchr(n->processor, '/');
+    char bucket[40] = "", coding[48];
+    if (n->overlap->kind == SG_OVERLAP_FUSED && n->bucket_bytes > 0)
+        snprintf(bucket, sizeof bucket, " in %.4g MiB", n->bucket_bytes / (1 << 20));
+    if (isnan(n->coding_s))
+        snprintf(coding, sizeof coding, "of %.40s", file ? file + 1 : n->processor);
+    else
+        snprintf(coding, sizeof coding, "%.4g ns", n->coding_s * 1e9);
+    return sg_format("%s, %s%s%s, overlap %s%s, coding %s", n->net.between.name, n->sum->name, n->gather ? " and " : "",
+                     n->gather ? n->gather->name : "", n->overlap->name, bucket, coding);
 }
 
-cJSON *sg_grid_network_json(const struct sg_grid_network *n, const char *model) {
+/* "64 workers, 10gbe-tcp with 8 Gbit/s and 20 us, …" */
+static char *model_text(const struct sg_grid_network *n, bool each) {
+    const struct sg_link *between = &n->net.between, *known = sg_link_find(between->name);
+    const bool own = known->byte_s != between->byte_s || known->alpha_s != between->alpha_s;
+    char changed[64] = "", workers[40] = "each run's workers";
+    if (own)
+        snprintf(changed, sizeof changed, " with %.4g Gbit/s and %.4g us", 8e-9 / between->byte_s,
+                 1e6 * between->alpha_s);
+    if (!each)
+        snprintf(workers, sizeof workers, "%zu workers", n->net.workers);
+    char *text = sg_grid_network_text(n);
+    char *out = text ? sg_format("%s, %s%s%s", workers, between->name, changed, text + strlen(between->name)) : NULL;
+    free(text);
+    return out;
+}
+
+/* {NAME: COLLECTIVE} of all methods. */
+static cJSON *exchanges_json(const struct sg_grid_network *n, const struct sg_recipe *recipe) {
+    const struct sg_node *methods = sg_node_get(&recipe->root, "methods");
+    cJSON *out = cJSON_CreateObject();
+    for (size_t i = 0; methods && i < methods->count; i++) {
+        const struct sg_node *method = &methods->child[i];
+        const char *given = sg_node_string(method, "exchange", NULL);
+        sg_json_set_string(out, sg_node_string(method, "name", ""),
+                           sg_grid_exchange_of(n, method, given).collective->name);
+    }
+    return out;
+}
+
+cJSON *sg_grid_network_json(const struct sg_grid_network *n, const struct sg_recipe *recipe, const char *model) {
     const struct sg_link *between = &n->net.between;
+    char *text = sg_grid_coding_text(n);
+    cJSON *coding = text ? cJSON_CreateString(text) : NULL;
+    free(text);
     cJSON *link = SG_OBJECT(SG_TEXT("name", between->name), SG_NUMBER("alpha_s", between->alpha_s),
                             SG_NUMBER("bits_per_s", 8 / between->byte_s), SG_TEXT("source", between->source),
                             SG_BOOL("interpolated", between->interpolated));
     return SG_OBJECT(SG_TEXT("model", model), SG_BOOL("modelled", true), SG_NUMBER("workers", n->net.workers),
                      SG_NUMBER("nodes", n->net.nodes), SG_VALUE("link", link), SG_TEXT("collective", n->sum->name),
-                     SG_TEXT("gather", n->gather ? n->gather->name : NULL), SG_TEXT("overlap", n->overlap->name),
-                     SG_NUMBER("compute_s", n->compute_s), SG_NUMBER("coding_ns", n->coding_s * 1e9));
+                     SG_TEXT("gather", n->gather ? n->gather->name : NULL),
+                     SG_VALUE("exchanges", exchanges_json(n, recipe)), SG_TEXT("overlap", n->overlap->name),
+                     SG_NUMBER("bucket_bytes", n->bucket_bytes > 0 ? n->bucket_bytes : NAN),
+                     SG_NUMBER("compute_s", n->compute_s), SG_NUMBER("coding_ns", n->coding_s * 1e9),
+                     SG_TEXT("processor", isnan(n->coding_s) ? n->processor : NULL), SG_VALUE("coding", coding));
 }
 
 cJSON *grid_network_json(const struct sg_recipe *recipe) {
     struct sg_grid_network n;
-    if (!sg_grid_network_read(&n, recipe))
-        return NULL;
+    struct sg_error unused;
+    bool there;
+    if (sg_grid_network_read(&n, &there, recipe, &unused) != SG_OK || !there)
+        return NULL; /* the times are there, so the file was read before */
     char *model = model_text(&n, varies(recipe));
-    cJSON *out = sg_grid_network_json(&n, model);
+    cJSON *out = sg_grid_network_json(&n, recipe, model);
     if (varies(recipe))
         cJSON_ReplaceItemInObjectCaseSensitive(out, "workers", cJSON_CreateNull());
     if (varies(recipe) && isnan(sg_node_number(&recipe->root, "network.nodes", NAN)))
@@ -121,16 +195,17 @@ static sg_status add_times(const struct sg_grid_network *n, const struct sg_cell
 sg_status sg_grid_network(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
                           const struct sg_recipe *recipe, struct sg_error *err) {
     struct sg_grid_network n;
-    sg_status status = SG_OK;
-    if (!sg_grid_network_read(&n, recipe))
-        return SG_OK;
+    bool there;
+    sg_status status = sg_grid_network_read(&n, &there, recipe, err);
+    if (status != SG_OK || !there)
+        return status;
     char *model = model_text(&n, varies(recipe)), *unit = model ? sg_format("s, modelled: %s", model) : NULL;
     if (!unit)
         status = sg_fail_memory(err, "the network's name");
     for (size_t i = 0; status == SG_OK && i < count; i++) {
         if (!outcomes[i].run.header)
             continue;
-        read_network(&n, recipe, sg_node_number(&cells[i].resolved, "workers", 1));
+        read_network(&n, sg_node_get(&recipe->root, "network"), sg_node_number(&cells[i].resolved, "workers", 1));
         status = add_times(&n, &cells[i], &outcomes[i].run, unit, err);
         if (status == SG_OK && n.bursts)
             status = grid_add_bursts(&n.net, &outcomes[i].run, err);

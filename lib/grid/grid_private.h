@@ -4,6 +4,7 @@
 
 #include "sg_frame.h"
 #include "sg_grid.h"
+#include "sg_grid_network.h"
 
 /* What the parts of a result are made of: the cells, and the same as a frame of labels and seeds. */
 struct grid_frame {
@@ -53,6 +54,9 @@ cJSON *grid_plots_json(const struct grid_frame *g);
 /* "summary": {"text","reason","baseline","metric","at","better","within","value","start","std",
  *   "methods":null|[{"label","value","std","ratio","reaches","times_less"}]}; reason says why there is no text. */
 cJSON *grid_summary_json(const struct grid_frame *g, const struct grid_traffic *traffic);
+
+/* The rows of the processor of this name, or of the file of that path; sets out->processor, too. */
+SG_CHECKED sg_status grid_coding_read(struct sg_grid_network *out, const char *name, struct sg_error *err);
 
 /* "network": null, or that of the recipe's section (sg_grid_network.h). Where the recipe's workers are a list and
  * each run has a network of its own workers, "workers" is null, and "nodes" unless the section has them. */

@@ -8,7 +8,7 @@ const struct sg_compressor_ops sg_compress_fp16 = {
     .name = "fp16",
     .summary = "every element as an IEEE half; beyond 65504 it saturates",
     .source = "a format of IEEE 754",
-    .traits = SG_TRAIT_DENSE | SG_TRAIT_GPU,
+    .traits = SG_TRAIT_DENSE | SG_TRAIT_SUMS | SG_TRAIT_GPU,
     .code = &sg_code_fp16,
 };
 
@@ -16,6 +16,6 @@ const struct sg_compressor_ops sg_compress_bf16 = {
     .name = "bf16",
     .summary = "every element as the upper half of a float",
     .source = "bfloat16",
-    .traits = SG_TRAIT_DENSE | SG_TRAIT_GPU,
+    .traits = SG_TRAIT_DENSE | SG_TRAIT_SUMS | SG_TRAIT_GPU,
     .code = &sg_code_bf16,
 };

@@ -72,7 +72,7 @@ static double bound(const double *param, size_t n) {
 static unsigned traits_of(const double *param) {
     return SG_TRAIT_RANDOM | SG_TRAIT_GPU | SG_TRAIT_RELATIVE |
            (param[UNBIASED] > 0 ? SG_TRAIT_UNBIASED : SG_TRAIT_WANTS_FEEDBACK) |
-           (param[SHARED] > 0 ? SG_TRAIT_CHEAP_POSITIONS : 0);
+           (param[SHARED] > 0 ? SG_TRAIT_CHEAP_POSITIONS | SG_TRAIT_SUMS : 0);
 }
 
 static const struct sg_parameter params[PARAMS] = {

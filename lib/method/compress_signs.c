@@ -99,7 +99,6 @@ const struct sg_compressor_ops sg_compress_sign_l2_twice = {
     .traits = SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_DENSE,
     .code = &sg_code_signs_rms,
     .rounds = &rms_twice,
-    .collective = "two-round",
 };
 
 /* The exchange of dist-EF-blockSGDM (Zheng, Huang, Kwok, NeurIPS 2019, arXiv 1905.10936, algorithms 2 and 3), with
@@ -112,7 +111,6 @@ const struct sg_compressor_ops sg_compress_ef_signsgd_twice = {
     .traits = SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_DENSE,
     .code = &sg_code_signs,
     .rounds = &magnitudes_twice,
-    .collective = "two-round",
 };
 
 const struct sg_compressor_ops sg_compress_onebit = {

@@ -196,6 +196,7 @@ const struct sg_compressor_ops sg_compress_svd_threshold = {
     .open = sg_triplets_open,
     .data_bytes = data_bytes,
     .encode = encode_above,
+    .collective = "auto-gather",
     .bound = bound_above,
 };
 
@@ -246,4 +247,5 @@ const struct sg_compressor_ops sg_compress_atomo = {
     .open = sg_triplets_open,
     .data_bytes = data_bytes,
     .encode = encode_at_random,
+    .collective = "auto-gather",
 };

@@ -48,7 +48,10 @@ enum sg_trait {
     SG_TRAIT_EXACT = 1 << 6, /* sends everything unchanged, so the residual is always zero and need not exist */
     SG_TRAIT_GPU = 1 << 7,   /* only kernels touch its vectors, so it runs wherever the kernels' memory is */
     /* A selector whose positions cost less than 32 bits each: `select` stores their cost in w->position_bits. */
-    SG_TRAIT_CHEAP_POSITIONS = 1 << 8
+    SG_TRAIT_CHEAP_POSITIONS = 1 << 8,
+    /* Networks can add its messages on their way as they are: all workers send numbers of the same positions, in a
+     * format that MPI or NCCL adds. Compressors whose rounds have a `length` do not need it. */
+    SG_TRAIT_SUMS = 1 << 9
 };
 
 /* The part of a compressor that all workers of a rank share. `memory` is the same on every rank. */
@@ -70,6 +73,8 @@ struct sg_shared {
     /* [rounds->room bytes] of host memory, kept between the rounds of a step. It is zero before `start`, which may fill
      * it. Checkpoints do not save it. */
     void *room;
+    /* [steps][n_layers][workers] what Top-k sends, in place of its knob; NULL = its knob decides. */
+    const uint32_t *copied;
     const struct sg_message *heard; /* [workers] if rounds->hears: this round's messages, in `combine` and `keep` */
 };
 
@@ -163,8 +168,9 @@ struct sg_compressor_ops {
     void (*encode)(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out);
 
     const struct sg_rounds *rounds; /* NULL = one round of d numbers, whose sum is the result */
-    /* The collective of the publication, by its name in sg_net.h, for the network model. NULL = an all-gather of
-     * messages, but an all-reduce for vectors shorter than d. */
+    /* The collective of the publication, by its name in sg_net.h, for the network model. NULL = an all-reduce for
+     * messages that are added up on their way, two rounds for others of all elements (SG_TRAIT_DENSE), and an
+     * all-gather for the rest. */
     const char *collective;
     /* delta of a relative compressor, or nu^2 of an absolute one in units of its input, for n elements. NULL or NaN =
      * there is no bound. */

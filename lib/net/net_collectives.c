@@ -86,13 +86,20 @@ static double rabenseifner_seconds(const struct sg_net *net, const struct sg_tra
                   2 * (log2(p) * net->between.alpha_s + moved * net->between.byte_s) + moved * net->sum_s);
 }
 
-/* Half of the vector goes up and down each of two trees, in which everyone's links are busy both ways. */
+static double pat_seconds(const struct sg_net *net, const struct sg_traffic *t) {
+    const double p = (double)net->workers, moved = (p - 1) / p * t->most;
+    return 2 * (net_log2_ceil(net->workers) * net->between.alpha_s + moved * net->between.byte_s) + moved * net->sum_s;
+}
+
+/* Half of the vector goes up and down each of two trees, in which everyone's links are busy both ways. A worker that is
+ * inside one tree gets two halves from its children and one from above, and another one as a leaf of the other tree.
+ * Two workers have no one inside and get one vector in all, three get one and a half. */
 static double tree_seconds(const struct sg_net *net, const struct sg_traffic *t) {
     static const double efficiency = 0.92; /* of NCCL's model */
-    return net->workers == 1
-               ? 0
-               : 2 * (net_log2_ceil(net->workers) * net->between.alpha_s + t->most * net->between.byte_s / efficiency) +
-                     t->most * net->sum_s;
+    return net->workers == 1 ? 0
+                             : 2 * net_log2_ceil(net->workers) * net->between.alpha_s +
+                                   fmin(2, (double)net->workers / 2) * t->most * net->between.byte_s / efficiency +
+                                   t->most * net->sum_s;
 }
 
 static double two_rings_seconds(const struct sg_net *net, const struct sg_traffic *t) {
@@ -171,6 +178,9 @@ static double measured_seconds(const struct sg_net *net, const struct sg_traffic
 #define THAKUR "Thakur, Rabenseifner and Gropp, IJHPCA 2005"
 
 static const void *const collectives[] = {
+    &net_auto,
+    &net_auto_gather,
+    &net_auto_two_round,
     &(const struct sg_collective){
         .name = "ring",
         .summary = "all-reduce by a ring",
@@ -196,10 +206,19 @@ static const void *const collectives[] = {
         .seconds = rabenseifner_seconds,
     },
     &(const struct sg_collective){
+        .name = "pat",
+        .summary =
+            "all-reduce as reduce-scatter and all-gather by parallel aggregated trees, for any number of workers",
+        .source = "Jeaugey, arXiv 2506.20252, for NCCL 2.23; the formula is ours, from its abstract",
+        .formula = "2 ceil(log2(P)) alpha + 2(P-1)/P S beta + (P-1)/P S gamma",
+        .sums = true,
+        .seconds = pat_seconds,
+    },
+    &(const struct sg_collective){
         .name = "tree",
         .summary = "all-reduce by two binary trees",
         .source = "Sanders, Speck and Traeff, Parallel Computing 2009; NCCL's tuning.cc",
-        .formula = "2 log2(P) alpha + 2 S beta / 0.92 + S gamma",
+        .formula = "2 log2(P) alpha + min(2, P/2) S beta / 0.92 + S gamma",
         .sums = true,
         .seconds = tree_seconds,
     },
@@ -214,6 +233,7 @@ static const void *const collectives[] = {
     },
     &net_all_gather,
     &net_all_gather_doubling,
+    &net_all_gather_bruck,
     &net_all_gather_padded,
     &net_sparcml,
     &(const struct sg_collective){
@@ -222,6 +242,7 @@ static const void *const collectives[] = {
         .source = "Shi et al., gTop-k, ICDCS 2019",
         .formula = "2 log2(P) (alpha + m beta)",
         .sums = true,
+        .decodes = SG_DECODES_LOG,
         .seconds = gtopk_seconds,
     },
     &(const struct sg_collective){
@@ -229,6 +250,7 @@ static const void *const collectives[] = {
         .summary = "balanced sparse reduce-scatter and all-gather, at most",
         .source = "Li and Hoefler, Ok-Topk, PPoPP 2022",
         .formula = "(2P + 2 log2(P)) alpha + 3(P-1)/P m beta, m the mean message",
+        .decodes = SG_DECODES_TWICE,
         .seconds = oktopk_seconds,
     },
     &(const struct sg_collective){
@@ -237,6 +259,7 @@ static const void *const collectives[] = {
         .source = "Tang et al., 1-bit Adam, ICML 2021",
         .formula = "2(P-1)(alpha + m/P beta)",
         .sums = true,
+        .decodes = SG_DECODES_TWICE,
         .seconds = two_round_seconds,
     },
     &(const struct sg_collective){
@@ -253,6 +276,7 @@ static const void *const collectives[] = {
         .source = "Bai et al., HiPress, SOSP 2021",
         .formula = "(P-1)(2 alpha + S/K (2 beta + gamma))",
         .sums = true,
+        .decodes = SG_DECODES_TWICE,
         .seconds = server_seconds,
     },
     &(const struct sg_collective){
@@ -297,4 +321,17 @@ const struct sg_collective *sg_collective_at(size_t i) {
 
 const struct sg_collective *sg_collective_find(const char *name) {
     return sg_row_find(&collective_rows, name);
+}
+
+double sg_collective_decoded(const struct sg_collective *collective, size_t workers) {
+    switch (collective->decodes) {
+    case SG_DECODES_ALL:
+        return (double)workers;
+    case SG_DECODES_LOG:
+        return fmax(1, net_log2_ceil(workers));
+    case SG_DECODES_TWICE:
+        return 2;
+    default:
+        return 1;
+    }
 }

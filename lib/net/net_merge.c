@@ -1,4 +1,4 @@
-/* net_merge.c: which layers MG-WFBP sends together. */
+/* net_merge.c: which layers MG-WFBP and PyTorch send together. */
 #include <math.h>
 
 #include "net_private.h"
@@ -24,6 +24,21 @@ size_t sg_net_merge(size_t *bucket, size_t layers, const double *backward_s, con
         merged = joins ? merged + bytes[l] : bytes[l];
         at += !joins;
         bucket[l] = at;
+    }
+    return at + 1;
+}
+
+size_t sg_net_fill(size_t *bucket, size_t layers, const double *dense, double most) {
+    static const double first = 1 << 20;
+    size_t at = 0;
+    double filled = 0;
+    for (size_t l = 0; l < layers; l++) {
+        bucket[l] = at;
+        filled += dense[l];
+        if (filled >= fmin(at == 0 ? first : most, most) && l + 1 < layers) {
+            at++;
+            filled = 0;
+        }
     }
     return at + 1;
 }

@@ -9,6 +9,13 @@ unsigned net_log2_floor(size_t n);
 unsigned net_log2_ceil(size_t n);
 
 /* net_gather.c */
-extern const struct sg_collective net_all_gather, net_all_gather_doubling, net_all_gather_padded, net_sparcml;
+extern const struct sg_collective net_all_gather, net_all_gather_doubling, net_all_gather_bruck, net_all_gather_padded,
+    net_sparcml;
+
+/* net_coding_cpu.c */
+extern const struct sg_coding net_coding_cpu[];
+
+/* net_auto.c */
+extern const struct sg_collective net_auto, net_auto_gather, net_auto_two_round;
 
 #endif

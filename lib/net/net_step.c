@@ -12,9 +12,8 @@ static const void *const overlaps[] = {
     &(const struct sg_overlap){"layer",
                                "one exchange a layer as soon as its gradient is there (wait-free backpropagation)",
                                "Zhang et al., Poseidon, ATC 2017", SG_OVERLAP_LAYER},
-    &(const struct sg_overlap){"fused",
-                               "layers merged where starting another exchange costs more than waiting (MG-WFBP)",
-                               "Shi, Chu and Li, INFOCOM 2019", SG_OVERLAP_FUSED},
+    &(const struct sg_overlap){"fused", "layers merged where starting another exchange costs more than waiting",
+                               "Shi, Chu and Li, MG-WFBP, INFOCOM 2019", SG_OVERLAP_FUSED},
     &(const struct sg_overlap){"priority", "the foremost layer first, and the next forward pass waits layer by layer",
                                "Peng et al., ByteScheduler, SOSP 2019, with whole layers as parts",
                                SG_OVERLAP_PRIORITY},
@@ -47,7 +46,6 @@ struct run {
     const struct sg_net_step *step;
     double *ready_s, *end_s;        /* [layers] */
     double *sum;                    /* [senders], bytes of a bucket */
-    double *most;                   /* [layers], of the longest message; shares its place with end_s */
     double *pass_s;                 /* [layers] */
     struct sg_layer_time *timeline; /* or NULL */
     struct sg_step_time *out;
@@ -62,7 +60,6 @@ static struct run open_run(const struct sg_net *net, const struct sg_collective 
                         .step = step,
                         .ready_s = work,
                         .end_s = work + layers,
-                        .most = work + layers,
                         .pass_s = work + 2 * layers,
                         .sum = work + 3 * layers};
 }
@@ -166,19 +163,40 @@ void sg_net_step_time(struct sg_step_time *out, struct sg_layer_time *timeline, 
     out->hidden_s = fmax(0, out->communication_s - out->exposed_s);
 }
 
+/* The shortest way to end all exchanges: end_s of layers up to l is the least, over the first layer of the bucket that
+ * ends with l, of when that bucket can start plus what it takes. `first` is kept in bucket [layers]. */
 size_t sg_net_plan(size_t *bucket, const struct sg_net *net, const struct sg_collective *collective,
                    const struct sg_net_step *step, double *work) {
     const struct run r = open_run(net, collective, step, work);
-    double total = 0, dense = 0;
-    for (size_t l = 0; l < step->layers; l++) {
-        r.most[l] = sg_traffic_of(messages(&r, l), step->senders, net->workers, 0).most;
-        r.pass_s[l] = step->backward_s[l] + or_zero(step->encode_s, l);
-        total += r.most[l];
-        dense += or_zero(step->dense, l);
+    const size_t layers = step->layers, senders = step->senders;
+    double ready_s = 0;
+    for (size_t last = 0; last < layers; last++) {
+        double dense = 0;
+        ready_s += step->backward_s[last] + or_zero(step->encode_s, last);
+        r.end_s[last] = INFINITY;
+        memset(r.sum, 0, senders * sizeof *r.sum);
+        for (size_t first = last + 1; first-- > 0;) {
+            const double *more = messages(&r, first);
+            for (size_t w = 0; w < senders; w++)
+                r.sum[w] += more[w];
+            dense += or_zero(step->dense, first);
+            const struct sg_traffic t = sg_traffic_of(r.sum, senders, net->workers, dense);
+            const double took_s = t.most > 0 ? collective->seconds(net, &t) : 0;
+            const double end_s = fmax(first > 0 ? r.end_s[first - 1] : 0, ready_s) + took_s;
+            if (end_s < r.end_s[last]) {
+                r.end_s[last] = end_s;
+                bucket[last] = first;
+            }
+        }
     }
-    const struct sg_traffic nothing = sg_traffic_equal(0, net->workers, dense);
-    const struct sg_traffic all = sg_traffic_equal(total, net->workers, dense);
-    const double alpha_s = collective->seconds(net, &nothing);
-    const double byte_s = total > 0 ? fmax(0, collective->seconds(net, &all) - alpha_s) / total : 0;
-    return sg_net_merge(bucket, step->layers, r.pass_s, r.most, alpha_s, byte_s, 0);
+    size_t count = 0;
+    for (size_t end = layers; end > 0; count++) { /* from the last bucket on, whose number is 0 for now */
+        const size_t first = bucket[end - 1];
+        for (size_t l = first; l < end; l++)
+            bucket[l] = count;
+        end = first;
+    }
+    for (size_t l = 0; l < layers; l++)
+        bucket[l] = count - 1 - bucket[l];
+    return count;
 }

@@ -68,18 +68,30 @@ struct sg_traffic sg_traffic_of(const double *bytes, size_t senders, size_t work
 /* The traffic of messages that are all of one length. */
 struct sg_traffic sg_traffic_equal(double bytes, size_t workers, double dense);
 
+/* How many messages a worker decodes in an exchange, each counted by its numbers. */
+enum sg_decodes {
+    SG_DECODES_ONE,   /* the sum */
+    SG_DECODES_TWICE, /* a part of all workers' messages, as many numbers as one message has, and the result */
+    SG_DECODES_LOG,   /* one at each of log2(P) merges */
+    SG_DECODES_ALL    /* the messages of all P workers */
+};
+
 struct sg_collective {
     const char *name, *summary;
     const char *source; /* where the formula is from */
     const char *formula;
     bool sums;    /* messages are added up on their way, so all are as long as the largest one */
     bool partial; /* a part of an exchange, or not given by a formula, so recipes cannot name it */
+    enum sg_decodes decodes;
     double (*seconds)(const struct sg_net *net, const struct sg_traffic *traffic); /* 0 for one worker */
 };
 
 const struct sg_collective *sg_collective_at(size_t i); /* NULL past the end */
 
 const struct sg_collective *sg_collective_find(const char *name); /* NULL = no such collective */
+
+/* The number of messages that a worker decodes, for so many workers; at least 1. */
+double sg_collective_decoded(const struct sg_collective *collective, size_t workers);
 
 /* NCCL's own model of an all-reduce (src/graph/tuning.cc of NCCL 2.27, commit 5067397), of Ampere GPUs and Intel's
  * processors. */
@@ -102,6 +114,30 @@ double sg_nccl_fastest(const struct sg_nccl *machine, double bytes);
 
 /* The seconds that pieces [n] give for a message of this length. 0 bytes belong to the first piece. */
 double sg_net_pieces_seconds(const struct sg_net_piece *piece, size_t n, double bytes);
+
+/* ---- Encoding and decoding ---- */
+
+/* Nanoseconds that a compressor takes on some processor. */
+struct sg_coding {
+    const char *compressor;
+    double element_ns; /* of each number of the model: to make a message, and what decoding costs once a step */
+    double number_ns;  /* of each number of each message that is decoded */
+};
+
+struct sg_processor {
+    const char *name, *summary;
+    const char *source;          /* who measured it */
+    const struct sg_coding *row; /* a compressor NULL is past the end; NULL = coding takes no time */
+};
+
+const struct sg_processor *sg_processor_at(size_t i); /* NULL past the end */
+
+const struct sg_processor *sg_processor_find(const char *name); /* NULL = no such processor */
+
+/* The row of a compressor in a table as that of sg_processor, or NULL as an empty one; if it has none, that of onebit
+ * for codes of every element, and of dgc for others, which are the slowest that are published of their kind but for a
+ * sort. NULL = neither is there. */
+const struct sg_coding *sg_coding_find(const struct sg_coding *row, const char *compressor, bool dense);
 
 /* ---- Overlap with the backward pass ---- */
 
@@ -159,11 +195,17 @@ void sg_net_step_time(struct sg_step_time *out, struct sg_layer_time *timeline, 
                       const struct sg_collective *collective, const struct sg_overlap *overlap,
                       const struct sg_net_step *step, double *work);
 
-/* The buckets that MG-WFBP chooses for a step like this one. Its cost of an exchange is a line in the bytes: here the
- * line through the times of an empty exchange and of all layers' largest messages. bucket [layers]; step->bucket is not
- * read. Returns their number. */
+/* The buckets of neighbours that end the exchanges of a step like this one first; among equal ones the shortest. They
+ * are no slower than those of MG-WFBP, than every layer alone and than all layers in one bucket, so that a slower
+ * network never makes a shorter step. bucket [layers]; step->bucket is not read. Returns their number. Time: the square
+ * of the layers. */
 size_t sg_net_plan(size_t *bucket, const struct sg_net *net, const struct sg_collective *collective,
                    const struct sg_net_step *step, double *work);
+
+/* The buckets of PyTorch's DistributedDataParallel: neighbours are collected until their bytes without compression,
+ * dense [layers], are `most` or more, in the first bucket 1 MiB or more (Li et al., VLDB 2020; DDP's bucket_cap_mb and
+ * its first bucket). bucket [layers] is ascending. Returns their number. */
+size_t sg_net_fill(size_t *bucket, size_t layers, const double *dense, double most);
 
 /* The buckets that MG-WFBP chooses, from the first gradient that is ready to the last one (Shi et al., INFOCOM 2019;
  * `_generate_groups_mgwfbp` of its released code, commit 5b8ad54). An exchange of m bytes takes alpha_s + m byte_s, and

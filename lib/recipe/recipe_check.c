@@ -149,7 +149,7 @@ static void refuse_list(struct sg_check *c, const struct sg_schema_row *row, con
         why = "because it decides which keys stand beside it (write a method or a recipe for each)";
     else if (strncmp(row->path, "task.", 5) == 0)
         why = "because all cells of a recipe have the same data (write a recipe for each)";
-    else if (strncmp(row->path, "network.", 8) == 0)
+    else if (strncmp(row->path, "network.", 8) == 0 || row->type == SG_VALUE_EXCHANGE)
         why = "because no run depends on it (call sparsebench again with --network, which reuses the cells)";
     else if (strncmp(row->path, "record.", 7) == 0)
         why = "because all cells record the same";

@@ -5,6 +5,7 @@
 
 #include "recipe_internal.h"
 #include "sg_method.h"
+#include "sg_net.h"
 #include "sg_optimizer.h"
 #include "sg_task.h"
 
@@ -220,7 +221,9 @@ static void check_network(struct sg_check *c, const struct sg_node *root) {
         check_cluster(c, network, workers->number);
     for (size_t i = 0; workers != NULL && i < workers->count; i++)
         check_cluster(c, network, workers->child[i].number);
-    if (overlap != NULL && strcmp(overlap->string, "none") != 0 && !sg_node_bool(root, "record.layers", false))
+    const bool by_layer =
+        overlap != NULL && strcmp(overlap->string, "none") != 0 && strcmp(overlap->string, "fused") != 0;
+    if (by_layer && !sg_node_bool(root, "record.layers", false))
         sg_problem_at(c->problems, overlap->line, overlap->column,
                       "overlap '%s' goes by layers (add record.layers: true)", overlap->string);
     if (!has_series(root, "bytes_sent") && !has_series(root, "bits"))
@@ -230,6 +233,11 @@ static void check_network(struct sg_check *c, const struct sg_node *root) {
     if (share != NULL && (share->kind == SG_NODE_LIST || share->number < 1))
         sg_problem_at(c->problems, network->line, network->column,
                       "a network has messages of all workers at every step (leave out network or participation)");
+    const struct sg_node *processor = sg_node_member(network, "processor");
+    if (processor != NULL && sg_processor_find(processor->string) == NULL && strstr(processor->string, ".json") == NULL)
+        sg_problem_at(c->problems, processor->line, processor->column,
+                      "processor must be v100, cpu, free or a .json file of sparsebench --measure-coding, got '%s'",
+                      processor->string);
     const struct sg_node *bursts = sg_node_member(network, "bursts");
     if (bursts != NULL && sg_node_bool(network, "bursts", false) &&
         (sg_node_number(root, "record.every", 1) > 1 || !sg_node_bool(root, "record.layers", false) ||
@@ -383,6 +391,7 @@ bool sg_check_methods(struct sg_check *c, const struct sg_node *root, const stru
         check_task_key(c, root, &methods->child[i], "sharding");
         fine = check_runs(c, root, &methods->child[i]);
     }
+    sg_check_copied(c, root, methods);
     if (c->n_labels * n_seeds > SG_CELLS)
         sg_problem_at(c->problems, methods->line, methods->column, "%zu cells are more than %d", c->n_labels * n_seeds,
                       SG_CELLS);

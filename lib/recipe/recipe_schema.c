@@ -135,14 +135,17 @@ static const struct sg_schema_row static_row[] = {
     INTEGER("network.workers", 1, 65536,
             .help = "P of the network; absent: the recipe's. The messages of the recipe's workers are repeated"),
     {"network.link", SG_VALUE_LINK, .preset = "10gbe-tcp", .help = "link between nodes"},
-    {"network.collective", SG_VALUE_SUM, .preset = "ring",
-     .help = "how vectors travel that are added up on their way: those of `none`, and of compressors whose rounds add "
-             "shorter vectors (powersgd, integers)"},
+    {"network.collective", SG_VALUE_SUM, .preset = "auto",
+     .help = "how messages travel that are added up on their way: those of `none`, fp16 and bf16, of randomk with "
+             "shared, and of compressors whose rounds add shorter vectors (powersgd, integers)"},
     {"network.gather", SG_VALUE_EXCHANGE,
-     .help = "how all other messages travel; absent: as the method's publication has it (gtopk, ok-topk, two-round for "
-             "sign-l2-twice and ef-signsgd-twice), else all-gather"},
-    {"network.overlap", SG_VALUE_OVERLAP, .preset = "none",
-     .help = "how exchanges hide behind the backward pass; all but none need record.layers"},
+     .help = "how all other messages travel; absent or auto: as the method's publication has it (gtopk, ok-topk), else "
+             "auto-two-round for codes of every element and auto-gather for the rest"},
+    {"network.overlap", SG_VALUE_OVERLAP, .preset = "fused",
+     .help = "how exchanges hide behind the backward pass; layer and priority need record.layers"},
+    NUMBER("network.bucket", 0, 1e6, .preset = "25", .unit = "MiB",
+           .help = "of fused: layers are collected until they have so many bytes without compression, the first time 1 "
+                   "MiB, as PyTorch's DistributedDataParallel does; 0: the buckets that end all exchanges first"),
     INTEGER("network.nodes", 1, 65536,
             .help =
                 "machines, each with as many workers; absent: one for each worker. Only hierarchical collectives and "
@@ -155,8 +158,12 @@ static const struct sg_schema_row static_row[] = {
     NUMBER("network.compute", 0, 1e6, .preset = "0", .unit = "seconds",
            .help = "forward and backward pass of a step; a third is forward, and layers take their share of the "
                    "elements. 0: times are those of communication alone"),
-    NUMBER("network.coding", 0, 1e6, .preset = "0", .unit = "ns",
-           .help = "encoding and decoding of one number of the model; `none` takes no time"),
+    TEXT("network.processor", 200,
+         .help = "whose time encoding and decoding take: v100 (published figures), cpu (this library on an AMD EPYC, "
+                 "measured), free, or a .json file that sparsebench --measure-coding wrote; `none` takes no time. "
+                 "Absent: v100, and for --advise this machine"),
+    NUMBER("network.coding", 0, 1e6, .unit = "ns",
+           .help = "encoding and decoding of one number of the model, in place of network.processor"),
     {"network.bursts", SG_VALUE_BOOLEAN, .when_given = true,
      .help = "also burst-linear, burst-union and others: what it costs, in several ways, that steps send different "
              "amounts; needs record.every: 1 and record.workers"},
@@ -188,6 +195,17 @@ static const struct sg_schema_row static_row[] = {
     {"methods[].values.code", SG_VALUE_CODE, .required = true,
      .help = "name of a code; its parameters stand beside it, in the forms of a compressor's. What it rounds off goes "
              "into the residual"},
+    MAP("methods[].k-from", .shorthand = "method", .when_given = true,
+        .help = "in place of topk's k or density: what another method of the recipe sent at the same seed, along the "
+                "axes below; along the others the mean, so that the volume of the run is the same. Needs scope: layer "
+                "and record: {every: 1, layers: true, workers: true}; the other method runs first"),
+    TEXT("methods[].k-from.method", 128, .required = true, .help = "label of the other method's cell"),
+    {"methods[].k-from.layers", SG_VALUE_BOOLEAN, .preset = "true", .grid = true,
+     .help = "each layer's own number; else the layers' share of their sum, by their sizes"},
+    {"methods[].k-from.steps", SG_VALUE_BOOLEAN, .preset = "true", .grid = true,
+     .help = "each step's own number; else the mean over the steps"},
+    {"methods[].k-from.workers", SG_VALUE_BOOLEAN, .preset = "true", .grid = true,
+     .help = "each worker's own number; else the mean over the workers"},
     MAP("methods[].error-feedback", .shorthand = "form", .like = "error-feedback", .help = "overrides the recipe's"),
     CHOICE("methods[].scope", "layer|model", .grid = true, .help = "overrides the recipe's"),
     MAP("methods[].message", .shorthand = "encoding", .like = "message", .help = "overrides the recipe's"),
@@ -203,6 +221,9 @@ static const struct sg_schema_row static_row[] = {
             .help = "overrides the recipe's length, unless --set gives that"),
     {"methods[].learning-rate", SG_VALUE_EXPRESSION, .min = 0, .max = INFINITY, .above = true, .grid = true,
      .help = "overrides the optimizer's"},
+    {"methods[].exchange", SG_VALUE_EXCHANGE,
+     .help = "how the method's messages travel on a modelled network, in place of network.collective and "
+             "network.gather; no run depends on it"},
     {"methods[].baseline", SG_VALUE_BOOLEAN, .preset = "false",
      .help = "drawn dashed, as the paper's no-compression line"},
 

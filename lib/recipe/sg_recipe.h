@@ -85,6 +85,7 @@ struct sg_cell {
     char *name;                   /* the method's name: "Top-k" */
     bool baseline;                /* plots draw the method as the dashed line without compression */
     const struct sg_node *method; /* points into `resolved`: the method with single values */
+    const char *exchange;         /* methods[].exchange, a name in sg_net.h that is never freed; NULL = not given */
     uint64_t seed;
     /* Exactly the keys that determine the run: no title, plots, claims or other methods. The members of the map are
      * task, workers, batch, steps/epochs, optimizer, error_feedback, scope, message, record, method (compressor and its
@@ -94,6 +95,9 @@ struct sg_cell {
      * in the label: the last word of the path, or the path if the word is ambiguous ("optimizer.momentum"). */
     struct sg_node swept;
     char key[65]; /* SHA-256 of the resolved JSON text */
+    /* The key of the cell from whose run k is copied (`k-from`), which must be finished first; NULL = there is none. It
+     * points into `resolved`, so that this cell's key depends on all that determines the other run. */
+    const char *source;
 };
 
 /* Makes all cells in the order of the methods, then of their lists, with seeds innermost. */

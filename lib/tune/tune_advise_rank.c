@@ -16,11 +16,6 @@ static const struct sg_compressor_ops *ops_of(const struct sg_cell *cell) {
     return sg_compressor_find(sg_node_string(cell->method, "compressor", ""));
 }
 
-bool advise_sums(const struct sg_cell *cell) {
-    const struct sg_compressor_ops *ops = ops_of(cell);
-    return ops && (ops->traits & SG_TRAIT_EXACT || (ops->rounds && ops->rounds->length));
-}
-
 /* ---- measures of the run ---- */
 
 /* Counts the layers of which no worker sent an entry. */
@@ -92,21 +87,15 @@ static void look_at_kind(struct advise_candidate *c) {
     const bool unbiased = is_unbiased(ops, &c->outcome->run);
     c->caution[ADVISE_BIASED] = !exact && !feedback && !unbiased;
     c->caution[ADVISE_NOISE] = !exact && !feedback && unbiased;
-    c->caution[ADVISE_GATHERED] = !advise_sums(c->cell);
     c->caution[ADVISE_CONSTANT] = has_constant(c->cell);
     c->caution[ADVISE_STARVED] = c->starved > 0;
-    c->caution[ADVISE_GROWS] = feedback && c->error > LATE && grows(&c->outcome->run);
+    c->caution[ADVISE_GROWS] = feedback && c->error[ADVISE_RELATIVE] > LATE && grows(&c->outcome->run);
 }
 
 /* ---- times ---- */
 
-/* How many messages a worker adds up at a step. */
-static double additions(const struct advise *a, const struct sg_cell *cell) {
-    const double workers = (double)a->network.net.workers;
-    const struct sg_compressor_ops *ops = ops_of(cell);
-    if (advise_sums(cell))
-        return 1; /* the network's sum has its own cost */
-    return !a->network.gather && ops && ops->collective ? ceil(log2(fmax(2, workers))) : workers;
+bool advise_times_coding(const struct advise *a) {
+    return isnan(a->network.coding_s) && !a->network.processor_given;
 }
 
 static sg_status find_times(struct advise *a, struct advise_candidate *c, struct sg_error *err) {
@@ -115,16 +104,16 @@ static sg_status find_times(struct advise *a, struct advise_candidate *c, struct
     struct sg_grid_messages *messages = NULL;
     double total[SG_NET_SERIES];
     const double steps = sg_run_last(run, "step");
-    if (strcmp(sg_node_string(c->cell->method, "compressor", ""), "none") == 0)
-        c->coding_s = 0;
-    else
-        c->coding_s =
-            network.coding_s > 0 ? network.coding_s * (double)a->d : c->encode_s + additions(a, c->cell) * c->add_s;
-    network.coding_s = c->coding_s / (double)a->d;
+    const struct sg_grid_exchange x = sg_grid_exchange_of(&network, c->cell->method, c->cell->exchange);
+    const double decoded = sg_collective_decoded(x.collective, network.net.workers);
+    c->caution[ADVISE_GATHERED] = x.collective->decodes == SG_DECODES_ALL;
+    if (advise_times_coding(a))
+        network.coding_s = (c->encode_s + decoded * c->add_s) / (double)a->d;
     sg_status status = sg_grid_messages_open(&messages, c->cell, run, err);
     SG_DO(status, tune_network_seconds(total, messages, &network, run->n_points, err));
     if (status == SG_OK) {
         c->step_s = total[SG_NET_TIME] / steps;
+        c->coding_s = fmax(0, total[SG_NET_COMPUTE_TIME] / steps - network.compute_s);
         c->exposed_s = total[SG_NET_EXPOSED_TIME] / steps;
         c->caution[ADVISE_SLOW] = c->coding_s > c->exposed_s;
     }
@@ -138,7 +127,7 @@ sg_status advise_measure(struct advise *a, struct advise_candidate *c, struct sg
     count_starved(c);
     look_at_volume(c);
     look_at_kind(c);
-    c->within = c->error <= a->tolerance;
+    c->within = c->error[ADVISE_RELATIVE] <= a->tolerance;
     return find_times(a, c, err);
 }
 
@@ -152,8 +141,8 @@ bool advise_is_open(const struct advise_candidate *c) {
     return !c->why[0] && strcmp(sg_node_string(c->cell->method, "compressor", ""), "none") != 0;
 }
 
-/* Chooses the fastest open method, or among those about as fast the one with the smallest error. Returns its index; n =
- * there is none. */
+/* Chooses the fastest open method, or among those about as fast the one with the smallest error that ranks. Returns its
+ * index; n = there is none. */
 static size_t choose(const struct advise *a, const bool *open) {
     double fastest = INFINITY;
     size_t best = a->n;
@@ -162,7 +151,7 @@ static size_t choose(const struct advise *a, const bool *open) {
             fastest = fmin(fastest, a->candidate[i].step_s);
     for (size_t i = 0; i < a->n; i++)
         if (open[i] && a->candidate[i].step_s <= (1 + ADVISE_ALIKE) * fastest &&
-            (best == a->n || a->candidate[i].error < a->candidate[best].error))
+            (best == a->n || a->candidate[i].error[a->by] < a->candidate[best].error[a->by]))
             best = i;
     return best;
 }

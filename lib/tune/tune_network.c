@@ -8,14 +8,15 @@
 sg_status tune_network_read(struct sg_grid_network *out, bool *assumed, const struct sg_tune *t, struct sg_error *err) {
     struct tune_changes c;
     struct sg_recipe with = {0};
-    *assumed = !sg_grid_network_read(out, t->recipe);
-    if (!*assumed)
-        return SG_OK;
+    bool there;
+    sg_status status = sg_grid_network_read(out, &there, t->recipe, err);
+    *assumed = !there;
+    if (status != SG_OK || there)
+        return status;
     tune_changes_start(&c, t, NULL);
     tune_change_network(&c);
-    const sg_status status = tune_changes_read(&with, NULL, &c, err);
-    if (status == SG_OK)
-        sg_grid_network_read(out, &with);
+    status = tune_changes_read(&with, NULL, &c, err);
+    SG_DO(status, sg_grid_network_read(out, &there, &with, err));
     sg_recipe_free(&with);
     tune_changes_free(&c);
     return status;
@@ -35,22 +36,11 @@ sg_status tune_network_seconds(double total[SG_NET_SERIES], const struct sg_grid
     return status;
 }
 
-char *tune_model_text(const struct sg_grid_network *n) {
-    return sg_format("%s, %s%s%s, overlap %s", n->net.between.name, n->sum->name, n->gather ? " and " : "",
-                     n->gather ? n->gather->name : "", n->overlap->name);
-}
-
-void tune_say_network(cJSON *list, const struct sg_grid_network *n, bool assumed, const char *without_compute,
-                      const char *without_coding) {
+void tune_say_network(cJSON *list, const struct sg_grid_network *n, bool assumed, const char *without_compute) {
     if (assumed)
         tune_sentence(list, "The recipe has no section network, so the link %s is assumed.", n->net.between.name);
     if (n->compute_s > 0)
         tune_sentence(list, "The forward and backward pass of a step take %.4g s (network.compute).", n->compute_s);
     else
         tune_sentence(list, "No compute time is given (network.compute), %s.", without_compute);
-    if (n->coding_s > 0)
-        tune_sentence(list, "Encoding and decoding take %.4g ns for each number of the model (network.coding).",
-                      n->coding_s * 1e9);
-    else
-        sg_json_push_string(list, without_coding);
 }

@@ -125,10 +125,12 @@ void tune_change_record(struct tune_changes *c, double every, bool evaluates, co
 /* The series that trials record at every step to measure what is sent, NULL behind the last. */
 extern const char *const tune_volume_series[];
 
-/* Estimates the mean number of entries per step of a whole run from a pilot; d and padded are as in tune_entries. Each
- * stretch of the learning-rate schedule counts what the pilot sent in it, and for the rest of the stretch the rate of
- * the pilot's second half. */
-double tune_extrapolate(const struct sg_run *pilot, const struct tune_length *length, double d, bool padded);
+/* What a pilot's series adds up to: entries that a worker sent, those of the largest messages, bytes, |g_i|^2. */
+enum tune_sum { TUNE_SENT, TUNE_PADDED, TUNE_BYTES_SENT, TUNE_GRADIENT };
+/* Estimates the mean per step of a whole run from a pilot that recorded every step; d is as in tune_entries. Each
+ * stretch of the learning-rate schedule counts what the pilot had in it, and for the rest of the stretch the rate of
+ * the pilot's second half. NaN = the pilot did not record it. */
+double tune_extrapolate(const struct sg_run *pilot, const struct tune_length *length, double d, enum tune_sum what);
 
 /* Rounds lambda to four digits and writes it as recipes spell it. */
 double tune_round(double lambda, char text[TUNE_LAMBDA_CHARS]);
@@ -184,6 +186,9 @@ const struct sg_parameter *tune_wordy_knob(const struct sg_node *method);
 SG_CHECKED sg_status tune_emit_check(const struct sg_tune *t, tune_key_fn *key_of, size_t n, const char *what,
                                      struct sg_error *err);
 
+/* --oracle=feedback. */
+SG_CHECKED sg_status tune_oracle_feedback(struct sg_tune *t, struct sg_error *err);
+
 /* How theory trains the cells of a recipe for an action. */
 struct sg_theory_options tune_trained_here(const struct sg_tune *t, const struct sg_recipe *recipe);
 
@@ -211,12 +216,9 @@ SG_CHECKED sg_status tune_network_read(struct sg_grid_network *out, bool *assume
 /* total <- every series of the network's model at the last of a run's first `records` records, one or more. */
 SG_CHECKED sg_status tune_network_seconds(double total[SG_NET_SERIES], const struct sg_grid_messages *messages,
                                           const struct sg_grid_network *network, size_t records, struct sg_error *err);
-/* The model of a network in words: link, collectives, overlap. NULL = no memory. */
-char *tune_model_text(const struct sg_grid_network *n);
 /* Appends sentences about the network: that its link is assumed, if so; the compute time, or that none is given, which
- * ends in `without_compute`; the coding time, or else the sentence `without_coding`. */
-void tune_say_network(cJSON *list, const struct sg_grid_network *n, bool assumed, const char *without_compute,
-                      const char *without_coding);
+ * ends in `without_compute`. */
+void tune_say_network(cJSON *list, const struct sg_grid_network *n, bool assumed, const char *without_compute);
 
 /* Makes evidence without cells: schema sparsetune/1 with the recipe, and `tune` of this action, which is taken over. */
 SG_CHECKED sg_status tune_evidence(struct sg_tune *t, const char *action, cJSON *take_tune, struct sg_error *err);

@@ -103,7 +103,7 @@ static cJSON *network_json(const struct when *w, const char *model) {
     const double compute_s = w->network.compute_s;
     char *name =
         compute_s > 0 ? sg_format("%s, compute %.4g s", model, compute_s) : sg_format("%s, communication alone", model);
-    cJSON *out = sg_grid_network_json(&w->network, name);
+    cJSON *out = sg_grid_network_json(&w->network, w->t->recipe, name);
     free(name);
     return out;
 }
@@ -219,7 +219,7 @@ static cJSON *summary_json(const cJSON *answer) {
 
 sg_status when_document(const struct when *w, const struct tune_trials *b, struct sg_error *err) {
     const struct sg_run *first = &b->outcomes[0].run;
-    char *model = tune_model_text(&w->network);
+    char *model = sg_grid_network_text(&w->network);
     cJSON *answer = when_answer_json(w), *tune = tune_json(w, answer, when_assumptions_json(w));
     if (!model) {
         cJSON_Delete(tune);

@@ -59,6 +59,7 @@ static void relate(struct when_time *time, const struct when *w, size_t method) 
     if (w->method[method].why[0])
         return;
     time[method].speedup = time[w->baseline].mean_s / time[method].mean_s;
+    time[method].least = time[method].most = time[method].speedup; /* which rounding may put outside the seeds' */
     for (size_t s = 0; s < w->seeds; s++) {
         time[method].least = fmin(time[method].least, base[s] / own[s]); /* fmin ignores a NaN */
         time[method].most = fmax(time[method].most, base[s] / own[s]);

@@ -96,8 +96,8 @@ static char *cluster_text(const struct when *w, size_t cluster) {
     if (best == w->baseline)
         fprintf(out, "no method reaches the target, %s, sooner than no compression", when_target_text(w, target));
     else
-        fprintf(out, "%s reaches the target, %s, %.3g times sooner than no compression", label_of(w, best),
-                when_target_text(w, target), time[best].speedup);
+        fprintf(out, "%s reaches the target, %s, %s times sooner than no compression", label_of(w, best),
+                when_target_text(w, target), times_text(time[best].speedup, times));
     put_rivals(out, w, time, best, ", within the noise of the seeds from ", " and ");
     if (free_one < 1.005)
         fputs("; free compression could gain nothing in the steps of no compression", out);
@@ -123,7 +123,7 @@ cJSON *when_answer_json(const struct when *w) {
 cJSON *when_assumptions_json(const struct when *w) {
     const struct sg_grid_network *n = &w->network;
     cJSON *out = cJSON_CreateArray();
-    char *model = tune_model_text(n), target[TEXT];
+    char *model = sg_grid_network_text(n), *coding = sg_grid_coding_text(n), target[TEXT];
     tune_sentence(out, "All times are modelled and none was measured: %s.", model ? model : "");
     if (n->net.between.alpha_s == sg_link_find(n->net.between.name)->alpha_s)
         tune_sentence(out, "A message takes %.4g us beside its bytes at every bandwidth, as on %s.",
@@ -132,8 +132,9 @@ cJSON *when_assumptions_json(const struct when *w) {
         tune_sentence(out, "A message takes %.4g us beside its bytes at every bandwidth (network.latency).",
                       1e6 * n->net.between.alpha_s);
     tune_say_network(out, n, w->assumed,
-                     "so these are times of communication alone, and what free compression could give has no bound",
-                     "Encoding and decoding are taken to cost nothing (network.coding is 0).");
+                     "so these are times of communication alone, and what free compression could give has no bound");
+    tune_sentence(out, "%s", coding ? coding : "");
+    free(coding);
     tune_sentence(
         out,
         "Steps to the target are those of the runs with %.0f workers, whose messages are repeated on larger clusters.",

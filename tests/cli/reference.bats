@@ -79,3 +79,7 @@ YAML
         sed -n 's/^\* `\([^`]*\)`, in \([^:]*\):.*/\1 \2/p; s/^\* `\([^`]*\)`:.*/\1/p')
     [ "$count" -ge 25 ]
 }
+
+@test "the times of network.processor cpu are those of results/bench-compressors.json" {
+    "$PYTHON" "$ROOT/tests/bench/coding_rows.py" "$ROOT/results/bench-compressors.json" | diff - "$ROOT/lib/net/net_coding_cpu.c"
+}

@@ -206,14 +206,27 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     [[ $stderr == *"9 of 9 cells were finished before"* ]]
     [ "$before" = "$(cd real && sha256sum -- *.ndjson)" ]
     jq -e '.network.modelled and .network.link.name == "1gbe" and .network.workers == 16' <<<"$output"
-    [ "$(jq -r .units.time <<<"$output")" = "s, modelled: 16 workers, 1gbe, ring, overlap none" ]
+    [ "$(jq -r .units.time <<<"$output")" = "s, modelled: 16 workers, 1gbe, auto, overlap fused in 25 MiB, coding of v100" ]
     jq -e '.results[] | .final | .time.mean > .exposed_time.mean and .compute_time.mean > 0' <<<"$output"
     "$BIN/sparseplot-export" --x time --format gnuplot <<<"$output" >plot.gp
-    grep -q "set xlabel 'time (s, modelled: .* overlap none)'" plot.gp
+    grep -q "set xlabel 'time (s, modelled: .* coding of v100)'" plot.gp
     grep -q "set multiplot .*modelled" plot.gp
     "$BIN/sparseplot-export" --format table <<<"$output" | grep "^method .* time .* exposed time"
     run -2 --separate-stderr "$BIN/sparsebench" r.yaml --folder real --network link=2gbe
     [[ $stderr == *"link must be one of 1gbe, "*", got '2gbe'"* ]]
+}
+
+@test "--measure-coding: its file is what coding takes on a modelled network" {
+    sed -i 's/series: .*/series: [suboptimality, bytes-sent]}/' r.yaml
+    run -0 sparsebench --measure-coding --set 'compressors.names=[topk, hard-threshold]' --set 'compressors.sizes=[10000]' \
+        -o coding.json --quiet
+    run -0 --separate-stderr sparsebench r.yaml --folder real --json --quiet --network processor=coding.json
+    jq -e '.network | .processor == "coding.json" and .coding_ns == null and (.coding | contains("measured in coding.json"))' <<<"$output"
+    jq -e '[.results[].final.compute_time.mean] | .[0] == 0 and all(.[1:][]; . > 0)' <<<"$output"
+    sed -i 's/"topk"/"qsgd"/' coding.json
+    run -2 --separate-stderr sparsebench r.yaml --folder real --json --quiet --network processor=coding.json
+    [[ $stderr == *"network.processor: coding.json has no times of 'topk'"* ]]
+    run -2 --separate-stderr sparsebench --measure-coding r.yaml
 }
 
 @test "bursts of recorded runs: a constant k has none, and those of a threshold have the sign of Jensen's inequality" {

@@ -33,7 +33,7 @@ when() {
     # In a pipe the JSON comes out, which is also in the file.
     cmp <(echo "$output") when.json
     jq -e '.schema == "sparsebench/1" and .kind == "when" and .status == "ok" and .network.modelled
-        and .network.model == "1gbe, ring, overlap none, compute 0.0001 s"' when.json
+        and .network.model == "1gbe, auto, overlap fused in 25 MiB, coding of v100, compute 0.0001 s"' when.json
     jq -e '.tune | .action == "when" and .modelled and .metric == "suboptimality" and .better == "lower"
         and .baseline == "SGD" and (.target - 1.05 * .baseline_value | fabs) < 1e-12 and (.network_assumed | not)' when.json
     jq -e '.tune.points | length == 9 and ([.[] | [.workers, .bandwidth_gbit_per_s]] | .[0:4]) == [[2,0.001],[2,0.1],[2,10],[16,0.001]]
@@ -70,7 +70,7 @@ when() {
 
 @test "--when: a table for readers, which ends in sentences" {
     run -0 when --bandwidths 0.001,0.1,10 --clusters 2,64 --table
-    [[ ${lines[0]} == "# All times are modelled and none was measured: 1gbe, ring, overlap none." ]]
+    [[ ${lines[0]} == "# All times are modelled and none was measured: 1gbe, auto, overlap fused in 25 MiB, coding of v100." ]]
     [[ $output == *"# A message takes 0 us beside its bytes at every bandwidth (network.latency)."* ]]
     [[ $output == *"# Steps to the target are those of the runs with 4 workers"* ]]
     [[ $output == *"# workers  Gbit/s  fastest"*"# at which bandwidths it gains over no compression, Gbit/s"* ]]
@@ -89,7 +89,7 @@ when() {
         grep -qi modelled "when.$format"
         case $format in markdown | latex | table) grep -q "gains" "when.$format" ;; *) grep -q "speedup with 16" "when.$format" || { echo "$format"; false; } ;; esac
     done
-    grep -q "1gbe, ring, overlap none" when.svg
+    grep -q "1gbe, auto, overlap fused in 25 MiB, coding of v100" when.svg
     [ "$(grep -c '^\$p[1-3]c1 ' when.gnuplot)" = 3 ]
     run -0 sparseplot-export when.json --format table --panel 2
     [[ $output != *"4 workers"*"64"*"(Gbit/s"* ]] && [[ $output == *"reaches suboptimality"* ]]

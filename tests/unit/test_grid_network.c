@@ -19,8 +19,12 @@
     "  - {name: SGD, compressor: none}\n"                                                                              \
     "  - {name: Top-k, compressor: topk, k: 10}\n"                                                                     \
     "  - {name: PowerSGD, compressor: powersgd}\n"                                                                     \
-    "  - {name: gTop-k, compressor: gtopk, k: 10}\n"
-enum { SGD, TOPK, POWERSGD, GTOPK, METHODS_THERE };
+    "  - {name: gTop-k, compressor: gtopk, k: 10}\n"                                                                   \
+    "  - {name: fp16, compressor: fp16}\n"                                                                             \
+    "  - {name: QSGD, compressor: qsgd, levels: 4}\n"                                                                  \
+    "  - {name: Random-k, compressor: randomk, k: 10, shared: 1}\n"                                                    \
+    "  - {name: Server, compressor: topk, k: 11, exchange: parameter-server}\n"
+enum { SGD, TOPK, POWERSGD, GTOPK, FP16, QSGD, RANDOMK, SERVER, METHODS_THERE };
 
 struct grid {
     struct sg_recipe recipe;
@@ -83,17 +87,24 @@ static void test_one_layer(void) {
         printf("# %s\n", err.msg);
     const double *time = sg_run_series(&g.outcome[SGD].run, "time");
     ok(time && time[0] == 0 && near(time[2], 2 * time[1]), "times add up from 0");
-    ok(near(final(&g, SGD, "exposed_time"), 20 * 14 * (a + 5000.0 / 8 * b)), "none: a ring of the longest message");
+    const double doubled = 3 * (a + 5000 * b), halved = 6 * a + 14 * 5000.0 / 8 * b;
+    ok(near(final(&g, SGD, "exposed_time"), 20 * doubled), "none: recursive doubling is the fastest sum here");
+    ok(near(final(&g, FP16, "exposed_time"), 20 * doubled), "fp16: added up on its way");
+    ok(near(final(&g, RANDOMK, "exposed_time"), 20 * doubled), "random-k of shared positions, too");
+    ok(near(final(&g, QSGD, "exposed_time"), 20 * halved), "qsgd: two rounds of parts");
+    ok(near(final(&g, SERVER, "exposed_time"), 20 * 7 * (2 * a + 2 * 5000.0 / 8 * b)), "the method's own exchange");
     ok(near(final(&g, SGD, "compute_time"), 20 * 0.3) &&
            near(final(&g, SGD, "time"), final(&g, SGD, "exposed_time") + 6),
        "none: nothing is encoded");
-    ok(near(final(&g, TOPK, "exposed_time"), 20 * 7 * (a + 5000 * b)), "topk: an all-gather");
+    /* The others send (16000 - 5000) / 3 bytes. */
+    ok(near(final(&g, TOPK, "exposed_time"), 20 * (3 * a + (5000 + 26000 / 3.0 + 16000) * b)),
+       "topk: an all-gather by doubling, which is faster than a ring here");
     ok(near(final(&g, TOPK, "compute_time"), 20 * (0.3 + 1000 * 100e-9)), "topk: 100 ns for each number of the model");
-    ok(near(final(&g, POWERSGD, "exposed_time"), 20 * 14 * (2 * a + 5000.0 / 8 * b)), "powersgd: two rings");
+    ok(near(final(&g, POWERSGD, "exposed_time"), 20 * (doubled + 3 * a)), "powersgd: two sums");
     ok(near(final(&g, GTOPK, "exposed_time"), 20 * 6 * (a + 5000 * b)), "gtopk: its own tree");
     const char *unit = sg_json_string(g.outcome[SGD].run.header, "units.time", "");
-    ok(strcmp(unit, "s, modelled: 8 workers, 10gbe-tcp, ring, overlap none") == 0, "the unit names the model: %s",
-       unit);
+    ok(strcmp(unit, "s, modelled: 8 workers, 10gbe-tcp, auto, overlap fused in 25 MiB, coding 100 ns") == 0,
+       "the unit names the model: %s", unit);
     struct grid plain;
     ok(open_grid(&plain, RECORD("false"), 0, &err) == SG_OK && !sg_run_series(&plain.outcome[SGD].run, "time"),
        "without a network there are no times");
@@ -106,41 +117,84 @@ static void test_layers(void) {
     struct grid g;
     struct sg_error err;
     /* Backward: layer b in 0.14 s and a in 0.06 s; messages of b take 0.9 * 5000 bytes, of a 0.1 * 5000. */
-    if (!ok(open_grid(&g, RECORD("true") "network: {compute: 0.3, bandwidth: 8e-5, latency: 0, overlap: layer}\n", 1,
-                      &err) == SG_OK,
+    if (!ok(open_grid(
+                &g,
+                RECORD(
+                    "true") "network: {compute: 0.3, bandwidth: 8e-5, latency: 0, coding: 0, overlap: layer, gather: "
+                            "all-gather}\n",
+                1, &err) == SG_OK,
             "a network of the run's 4 workers, layer by layer"))
         printf("# %s\n", err.msg);
     const double of_b = 3 * 4500 * 1e-4, of_a = 3 * 500 * 1e-4, waits = of_b + of_a - 0.06;
     ok(near(final(&g, TOPK, "exposed_time"), 20 * waits), "the message of the last layer starts first");
     close_grid(&g);
-    ok(open_grid(
-           &g,
-           RECORD(
-               "true") "network: {compute: 0.3, bandwidth: 8e-5, latency: 1e5, overlap: fused, gather: all-gather}\n",
-           1, &err) == SG_OK &&
+    ok(open_grid(&g,
+                 RECORD("true") "network: {compute: 0.3, bandwidth: 8e-5, latency: 1e5, overlap: fused, bucket: 0, "
+                                "coding: 0, gather: all-gather}\n",
+                 1, &err) == SG_OK &&
            near(final(&g, TOPK, "exposed_time"), 20 * 3 * (0.1 + 5000e-4)),
        "slow starts: both layers in one message");
     close_grid(&g);
-    ok(open_grid(&g, RECORD("true") "network: {link: 1gbe, overlap: priority, gather: sparcml, workers: 16}\n", 1,
-                 &err) == SG_OK &&
+    ok(open_grid(
+           &g,
+           RECORD("true") "network: {link: 1gbe, overlap: priority, gather: sparcml, workers: 16, processor: free}\n",
+           1, &err) == SG_OK &&
            final(&g, TOPK, "time") > 0 && final(&g, TOPK, "compute_time") == 0,
        "without compute time there is communication alone");
     close_grid(&g);
 }
 
+/* Nanoseconds a number of the model: a step has 1000 numbers, and a sparse message of 4000 bytes 500. */
+static void test_coding(void) {
+    struct grid g;
+    struct sg_error err;
+    const double fp16 = 26e3 / 1048576, code = (1.125 * 450e3 + 2 * 170e3) / 1048576, entry = 0.08 * 0.5;
+    const double topk = 240e6 / 25.56e6 + 8 * entry, gtopk = 240e6 / 25.56e6 + 3 * entry, low_rank = 45e6 / 25.56e6;
+    const struct {
+        int method;
+        double ns;
+    } of[] = {{SGD, 0}, {FP16, fp16}, {QSGD, code}, {TOPK, topk}, {GTOPK, gtopk}, {POWERSGD, low_rank}};
+    ok(open_grid(&g, RECORD("false") "network: {workers: 8, compute: 0.3}\n", 0, &err) == SG_OK, "coding of a V100");
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        ok(near(final(&g, (size_t)of[i].method, "compute_time"), 20 * (0.3 + of[i].ns * 1e-6)), "coding of method %d",
+           of[i].method);
+    close_grid(&g);
+    ok(open_grid(&g, RECORD("false") "network: {workers: 8, compute: 0.3, processor: free}\n", 0, &err) == SG_OK &&
+           near(final(&g, TOPK, "compute_time"), 20 * 0.3),
+       "free coding");
+    close_grid(&g);
+    ok(open_grid(&g, RECORD("false") "network: {processor: none-there.json}\n", 0, &err) != SG_OK &&
+           strstr(err.msg, "network.processor: "),
+       "no file: %s", err.msg);
+    close_grid(&g);
+    const struct sg_processor *p;
+    for (size_t i = 0; (p = sg_processor_at(i)) != NULL; i++) {
+        size_t rows = 0, known = 0;
+        for (const struct sg_coding *row = p->row; row && row->compressor; row++, rows++)
+            known += sg_compressor_find(row->compressor) && row->element_ns >= 0 && row->number_ns >= 0;
+        ok(known == rows, "processor %s: %zu compressors", p->name, rows);
+    }
+}
+
 static void test_workers(void) {
     struct grid g;
     struct sg_error err;
-    ok(open_grid(&g, RECORD("true") "network: {latency: 0, bandwidth: 8e-5, overlap: layer}\n", 2, &err) == SG_OK &&
+    ok(open_grid(
+           &g, RECORD("true") "network: {latency: 0, coding: 0, bandwidth: 8e-5, overlap: layer, gather: all-gather}\n",
+           2, &err) == SG_OK &&
            near(final(&g, TOPK, "exposed_time"), 20 * 3 * (8000 + 1600) * 1e-4),
        "the longest message of each layer, by the entries of each worker");
     close_grid(&g);
-    ok(open_grid(&g, RECORD("true") "network: {latency: 0, bandwidth: 8e-5, gather: all-gather}\n", 2, &err) == SG_OK &&
+    ok(open_grid(&g, RECORD("true") "network: {latency: 0, coding: 0, bandwidth: 8e-5, gather: all-gather}\n", 2,
+                 &err) == SG_OK &&
            near(final(&g, TOPK, "exposed_time"), 20 * 3 * 8000e-4),
        "the longest message of all layers together");
     close_grid(&g);
-    ok(open_grid(&g, RECORD("true") "network: {latency: 0, bandwidth: 8e-5, gather: all-gather-doubling, workers: 8}\n",
-                 2, &err) == SG_OK &&
+    ok(open_grid(
+           &g,
+           RECORD(
+               "true") "network: {latency: 0, coding: 0, bandwidth: 8e-5, gather: all-gather-doubling, workers: 8}\n",
+           2, &err) == SG_OK &&
            near(final(&g, TOPK, "exposed_time"), 20 * (8000 + 11200 + 16000) * 1e-4),
        "eight workers, of which the last four send what the first four did");
     close_grid(&g);
@@ -166,31 +220,36 @@ static void test_bursts(void) {
 #define WITH(text) RECORD("false") "network: " text "\n"
 
 static void test_refused(void) {
-    refused(WITH("{workers: 8, lnik: 1gbe}"), "r.yaml:13:23: unknown key 'lnik' (did you mean 'link'?)");
-    refused(WITH("{link: 10gbe}"), "r.yaml:13:17: unknown link '10gbe' (did you mean '10gbe-tcp'?)");
-    refused(WITH("{collective: rign}"), "r.yaml:13:23: unknown collective 'rign' (did you mean 'ring'?)");
-    refused(WITH("{gather: all-gathre}"), "r.yaml:13:19: unknown gather 'all-gathre' (did you mean 'all-gather'?)");
+    refused(WITH("{workers: 8, lnik: 1gbe}"), "r.yaml:17:23: unknown key 'lnik' (did you mean 'link'?)");
+    refused(WITH("{link: 10gbe}"), "r.yaml:17:17: unknown link '10gbe' (did you mean '10gbe-tcp'?)");
+    refused(WITH("{collective: rign}"), "r.yaml:17:23: unknown collective 'rign' (did you mean 'ring'?)");
+    refused(WITH("{gather: all-gathre}"), "r.yaml:17:19: unknown gather 'all-gathre' (did you mean 'all-gather'?)");
     refused(WITH("{link: 10gbe-tcp}") "participation: 0.5\n",
-            "r.yaml:13:10: a network has messages of all workers at every step (leave out network or participation)");
-    refused(WITH("{overlap: layer}"), "r.yaml:13:20: overlap 'layer' goes by layers (add record.layers: true)");
-    refused(WITH("{nodes: 3}"), "r.yaml:13:18: nodes must divide the 4 workers, got 3");
-    refused(WITH("{servers: 5}"), "r.yaml:13:20: servers must be at most the 4 workers, got 5");
-    refused(WITH("{bandwidth: 0}"), "r.yaml:13:22: bandwidth must be greater than 0 and at most 1000000, got 0");
+            "r.yaml:17:10: a network has messages of all workers at every step (leave out network or participation)");
+    refused(WITH("{processor: gpu}"), "r.yaml:17:22: processor must be v100, cpu, free or a .json file of sparsebench "
+                                      "--measure-coding, got 'gpu'");
+    refused(WITH("{overlap: layer}"), "r.yaml:17:20: overlap 'layer' goes by layers (add record.layers: true)");
+    refused(WITH("{nodes: 3}"), "r.yaml:17:18: nodes must divide the 4 workers, got 3");
+    refused(WITH("{servers: 5}"), "r.yaml:17:20: servers must be at most the 4 workers, got 5");
+    refused(WITH("{bandwidth: 0}"), "r.yaml:17:22: bandwidth must be greater than 0 and at most 1000000, got 0");
     refused(SMALL "network: {workers: 8}\n",
             "r.yaml:10:10: a network needs what runs sent (add bytes-sent or bits to record.series)");
     refused(RECORD("false") "plots: [{x: time, y: density}]\n",
-            "r.yaml:13:13: x: series 'time' is modelled, and there is no network (add a section 'network')");
+            "r.yaml:17:13: x: series 'time' is modelled, and there is no network (add a section 'network')");
     refused_set(SMALL, "record={series: [loss], workers: true}",
                 "--set record={series: [loss], workers: true}: record.workers is about layers (add layers: true)");
     refused(WITH("{bursts: true}"),
-            "r.yaml:13:19: bursts are what each worker sends at each step (add record.every: 1, "
+            "r.yaml:17:19: bursts are what each worker sends at each step (add record.every: 1, "
             "layers: true, workers: true)");
     refused(RECORD("false") "network: {}\nplots: [{x: burst-union, y: density}]\n",
-            "r.yaml:14:13: x: series 'burst-union' is modelled if the network's bursts are asked for (add "
+            "r.yaml:18:13: x: series 'burst-union' is modelled if the network's bursts are asked for (add "
             "network.bursts: true)");
     accepted(RECORD("true, workers: true") "network: {bursts: true}\nplots: [{x: step, y: burst-union-workers}]\n",
              "plots over bursts");
-    accepted(WITH("{}") "plots: [{x: time, y: exposed-time}]\n", "plots over the network's series");
+    refused(RECORD("false") "  - {name: Far, compressor: none, exchange: rign}\nnetwork: {}\n",
+            "r.yaml:17:45: unknown exchange 'rign' (did you mean 'ring'?)");
+    accepted(WITH("{collective: nccl, gather: auto}") "plots: [{x: time, y: exposed-time}]\n",
+             "plots over the network's series");
 }
 
 /* What a compressor says of itself is in the table, and not only a part of an exchange. */
@@ -210,6 +269,7 @@ int main(void) {
     test_named();
     test_one_layer();
     test_layers();
+    test_coding();
     test_workers();
     test_bursts();
     test_refused();

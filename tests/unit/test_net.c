@@ -39,11 +39,27 @@ static void test_formulas(void) {
     ok(near(cost("rabenseifner", &eight, NULL, s, s), 6 * a + 14.0 / 8 * s * b + 7.0 / 8 * s * g), "Rabenseifner");
     ok(near(cost("rabenseifner", &six, NULL, s, s), 6 * a + 3.5 * s * b + 1.75 * s * g), "and for six workers");
     ok(near(cost("tree", &six, NULL, s, s), 6 * a + 2 * s * b / 0.92 + s * g), "two trees");
+    const struct sg_net pair = network(2), three = network(3);
+    ok(near(cost("tree", &pair, NULL, s, s), 2 * a + s * b / 0.92 + s * g) &&
+           near(cost("tree", &three, NULL, s, s), 4 * a + 1.5 * s * b / 0.92 + s * g),
+       "two workers move the vector once");
     ok(near(2 * cost("reduce-scatter", &eight, NULL, s, s) - 7.0 / 8 * s * g, cost("ring", &eight, NULL, s, s)),
        "a ring is a reduce-scatter and an all-gather");
     ok(near(cost("gtopk", &eight, NULL, s, s), 6 * (a + s * b)), "gTop-k");
     ok(near(cost("ok-topk", &eight, NULL, s, s), 22 * a + 3 * 7.0 / 8 * s * b), "Ok-Topk");
     ok(near(cost("two-round", &eight, NULL, s, s), 14 * a + 14.0 / 8 * s * b), "two rounds");
+    ok(near(cost("auto", &eight, NULL, s, s), 6 * a + 14.0 / 8 * s * b + 7.0 / 8 * s * g) &&
+           near(cost("auto", &eight, NULL, 100, s), 3 * (a + 100 * b + 100 * g)),
+       "auto: long vectors in parts, short ones by doubling");
+    ok(near(cost("auto", &six, NULL, s, s), 6 * a + 10.0 / 6 * s * b + 5.0 / 6 * s * g), "and so with six workers");
+    ok(near(cost("auto-gather", &eight, NULL, s, s), 3 * a + 7 * s * b) &&
+           near(cost("auto-gather", &six, NULL, s, s), 3 * a + 5 * s * b),
+       "all-gathers likewise");
+    ok(near(cost("auto-two-round", &eight, NULL, s, s), 6 * a + 14.0 / 8 * s * b), "two rounds without sums");
+    const char *const decoding[] = {"auto", "two-round", "gtopk", "auto-gather"};
+    const double decoded[] = {1, 2, 3, 6};
+    for (size_t i = 0; i < 4; i++)
+        ok(sg_collective_decoded(sg_collective_find(decoding[i]), 6) == decoded[i], "decoded: %s", decoding[i]);
     ok(near(cost("two-rings", &eight, NULL, s, s), cost("ring", &eight, NULL, s, s) + 14 * a), "two all-reduces");
     ok(near(cost("parameter-server", &eight, NULL, s, s), cost("ring", &eight, NULL, s, s)),
        "as many servers as workers take as long as a ring");
@@ -88,6 +104,26 @@ static void test_unequal(void) {
            sg_collective_find("all-gather-doubling")->seconds(&net, &eight) ==
                cost("all-gather-doubling", &net, all, 0, 0),
        "eight workers send what three did");
+}
+
+/* Messages that repeat are as many as if each were given. */
+static void test_repeated(void) {
+    static const char *const name[] = {"all-gather-doubling", "sparcml"};
+    static double all[3000];
+    double few[5] = {100, 70000, 400, 0, 3};
+    size_t alike = 0, all_of_them = 0;
+    for (size_t workers = 11; workers <= 3000; workers = workers * 3 / 2 + 1)
+        for (size_t senders = 1; senders <= 5; senders++)
+            for (size_t c = 0; c < 2; c++) {
+                const struct sg_net net = network(workers);
+                for (size_t w = 0; w < workers; w++)
+                    all[w] = few[w % senders];
+                const struct sg_traffic t = sg_traffic_of(few, senders, workers, 1e5);
+                const double s = sg_collective_find(name[c])->seconds(&net, &t);
+                alike += fabs(s / cost(name[c], &net, all, 0, 1e5) - 1) < 1e-12;
+                all_of_them++;
+            }
+    ok(alike == all_of_them, "%zu sums by doubling, of repeated messages", alike);
 }
 
 static void test_one_worker(void) {
@@ -244,6 +280,39 @@ static void test_plan(void) {
     net.between.alpha_s = 1;
     ok(sg_net_plan(bucket, &net, sg_collective_find("ring"), &step, work) == 1 && bucket[3] == 0,
        "slow starts: all layers together");
+    /* Of all 2^11 ways to cut 12 layers into buckets none ends sooner. */
+    enum { LAYERS = 12 };
+    double pass_s[LAYERS], sent[LAYERS], room[1 + 3 * LAYERS], least_s = INFINITY;
+    size_t tried[LAYERS] = {0}, best[LAYERS];
+    struct sg_step_time t;
+    for (size_t l = 0; l < LAYERS; l++) {
+        pass_s[l] = 1e-3 * (double)(1 + l * 7 % 5);
+        sent[l] = 1e6 * (double)(1 + l * l * 3 % 11);
+    }
+    struct sg_net_step uneven = {
+        .layers = LAYERS, .forward_s = pass_s, .backward_s = pass_s, .bytes = sent, .senders = 1, .bucket = tried};
+    net.between.alpha_s = 4e-4;
+    for (unsigned cut = 0; cut < 1U << (LAYERS - 1); cut++) {
+        for (size_t l = 1; l < LAYERS; l++)
+            tried[l] = tried[l - 1] + (cut >> (l - 1) & 1);
+        sg_net_step_time(&t, NULL, &net, sg_collective_find("ring"), sg_overlap_find("fused"), &uneven, room);
+        least_s = fmin(least_s, t.step_s);
+    }
+    const size_t count = sg_net_plan(best, &net, sg_collective_find("ring"), &uneven, room);
+    uneven.bucket = best;
+    sg_net_step_time(&t, NULL, &net, sg_collective_find("ring"), sg_overlap_find("fused"), &uneven, room);
+    ok(near(t.step_s, least_s) && best[0] == 0 && best[LAYERS - 1] == count - 1, "no buckets are faster than %zu",
+       count);
+}
+
+/* Buckets of DistributedDataParallel: the first is full with 1 MiB, the others with 25. */
+static void test_fill(void) {
+    const double dense[] = {8e6, 20e6, 10e6, 30e6, 1e6, 1e6}, small[] = {1e5, 1e5};
+    const size_t wanted[] = {0, 1, 1, 2, 3, 3};
+    size_t bucket[6];
+    ok(sg_net_fill(bucket, 6, dense, 25 << 20) == 4 && memcmp(bucket, wanted, sizeof wanted) == 0, "25 MiB a bucket");
+    ok(sg_net_fill(bucket, 2, small, 25 << 20) == 1 && bucket[1] == 0, "a small model has one");
+    ok(sg_net_fill(bucket, 2, small, 1) == 2, "and a small bucket one layer");
 }
 
 /* 4096 workers, 62 layers. 10,000 steps take as long as 100 times this. */
@@ -288,11 +357,13 @@ static void test_speed(void) {
 int main(void) {
     test_formulas();
     test_unequal();
+    test_repeated();
     test_one_worker();
     test_order();
     test_fits();
     test_time_lines();
     test_plan();
+    test_fill();
     test_speed();
     return tap_done();
 }

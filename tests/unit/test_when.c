@@ -66,7 +66,9 @@ static void open_grid(struct grid *g, const double bytes[N_METHODS], const doubl
     const char *set[] = {network};
     struct sg_error err;
     *g = (struct grid){.n = 0};
-    snprintf(network, sizeof network, "network={workers: 8, latency: 1000, compute: %g}", compute_s);
+    snprintf(network, sizeof network,
+             "network={workers: 8, latency: 1000, compute: %g, collective: ring, gather: all-gather, coding: 0}",
+             compute_s);
     bool fine = parse_set(&g->recipe, RECIPE, set, 1, &err) == SG_OK &&
                 sg_recipe_cells(&g->recipe, &g->cell, &g->n, &err) == SG_OK && g->n == (size_t)N_METHODS * SEEDS;
     for (size_t m = 0; m < N_METHODS; m++) {
@@ -84,7 +86,8 @@ static void open_grid(struct grid *g, const double bytes[N_METHODS], const doubl
                          .time = g->time,
                          .gain = g->gain,
                          .seed_s = g->seed_s};
-    fine = fine && sg_grid_network_read(&g->w.network, &g->recipe);
+    bool there = false;
+    fine = fine && sg_grid_network_read(&g->w.network, &there, &g->recipe, &err) == SG_OK && there;
     for (size_t b = 0; fine && b < BANDWIDTHS; b++) {
         g->w.bandwidth[b] = gbit[b] * 1e9;
         fine = when_compare(when_times(&g->w, 0, b), &g->w, g->w.bandwidth[b], 8, &err) == SG_OK;
@@ -212,7 +215,9 @@ static void test_change(void) {
     struct sg_grid_network n, changed = {.compute_s = 7};
     struct sg_error err;
     const char *set[] = {"network={workers: 8, nodes: 2, servers: 4, link: 1gbe, collective: hierarchical}"};
-    ok(parse_set(&r, RECIPE, set, 1, &err) == SG_OK && sg_grid_network_read(&n, &r), "8 workers on 2 nodes");
+    bool there = false;
+    ok(parse_set(&r, RECIPE, set, 1, &err) == SG_OK && sg_grid_network_read(&n, &there, &r, &err) == SG_OK && there,
+       "8 workers on 2 nodes");
     ok(sg_grid_network_change(&changed, &n, 1e9, 12, &err) == SG_OK && changed.net.nodes == 3 &&
            changed.net.workers == 12 && changed.net.servers == 4 && changed.net.between.byte_s == 8e-9 &&
            changed.net.between.alpha_s == n.net.between.alpha_s,
