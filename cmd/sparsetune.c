@@ -14,7 +14,7 @@
 static struct {
     struct sg_tune tune; /* what actions are told by options */
     const char *output, *emitted;
-    bool match_density, reach_baseline, theory, when, advise, force, json, table;
+    bool match_density, reach_baseline, theory, when, advise, explain, force, json, table;
     int64_t points, repeats;
 } opt = {.tune = {.tolerance = NAN, .target = NAN}, .points = 8, .repeats = 16};
 
@@ -23,6 +23,7 @@ static const struct action {
     sg_tune_action *run;
     const bool *wanted;       /* by a flag, */
     const char *const *value; /* or by an option with a value */
+    bool reads_results;       /* in place of a recipe; it runs nothing */
 } actions[] = {
     {"match-density", sg_tune_match_density, &opt.match_density, NULL},
     {"match-bytes", sg_tune_match_bytes, NULL, &opt.tune.budgets},
@@ -32,6 +33,7 @@ static const struct action {
     {"theory", sg_tune_theory, &opt.theory, NULL},
     {"when", sg_tune_when, &opt.when, NULL},
     {"advise", sg_tune_advise, &opt.advise, NULL},
+    {"explain", sg_tune_explain, &opt.explain, NULL, true},
 };
 
 static const struct sg_option options[] = {
@@ -54,7 +56,8 @@ static const struct sg_option options[] = {
     {SG_OPTION_STRING, "oracle", 0, &opt.tune.recording, .value = "RECORDING",
      .help =
          "of a run recorded with sparsetrain --record-inputs: the lambda of Lemma 3 for what it sent, the least total "
-         "error, and the regret of every method of the recipe"},
+         "error, and the regret of every method of the recipe. With feedback for RECORDING, of a recipe of task "
+         "recorded: each method's error beside the least that error feedback can leave for as many entries"},
     {SG_OPTION_FLAG, "theory", 0, &opt.theory,
      .help =
          "of logistic regression or a convolutional network: the right-hand sides of the paper's convergence results "
@@ -67,6 +70,9 @@ static const struct sg_option options[] = {
      .help =
          "which compressor to use: on recorded gradients (task recorded), or on the first tenth of a run, what each "
          "sends and loses, and how long its steps take on a modelled network, the fastest within the tolerance first"},
+    {SG_OPTION_FLAG, "explain", 0, &opt.explain,
+     .help = "of results of sparsebench, in place of a recipe: which error orders their methods by quality, as rank "
+             "correlations with intervals, and the pairs of methods that each error gets wrong"},
     {SG_OPTION_GROUP, .name = "How to find it"},
     {SG_OPTION_NUMBER, "tolerance", 0, &opt.tune.tolerance, .value = "X", .min = 0, .max = 1e9,
      .help = "how near is near enough, relative: densities of --match-density, bytes of --match-bytes, the metric of "
@@ -78,7 +84,7 @@ static const struct sg_option options[] = {
     {SG_OPTION_STRING, "metric", 0, &opt.tune.metric, .value = "SERIES",
      .help =
          "what --reach-baseline and --when look at, the median of its last fifth; default: the recipe's first of its "
-         "task"},
+         "task. --explain: what measures quality; default: what the first result's finding is about"},
     {SG_OPTION_NUMBER, "target", 0, &opt.tune.target, .value = "X", .min = -1e300, .max = 1e300,
      .help = "--when: the value of the metric to reach; default: what no compression has at its worst seed, within the "
              "tolerance"},
@@ -92,6 +98,12 @@ static const struct sg_option options[] = {
      .help =
          "--advise: built-in, methods of all kinds with a few settings each (default), or recipe, the methods of the "
          "recipe"},
+    {SG_OPTION_STRING, "error", 0, &opt.tune.error, .value = "NAME",
+     .help =
+         "--advise: the error by which methods with equally fast steps are ranked: relative, that of --tolerance "
+         "(default); "
+         "mean, of all workers together; lag, the part of that along the next gradient; or drift, of all steps so far "
+         "together"},
     {SG_OPTION_INT, "points", 0, &opt.points, .value = "N", .min = 3, .max = 100000,
      .help = "--rule: points along the pilot, which is a tenth of a run"},
     {SG_OPTION_INT, "repeats", 0, &opt.repeats, .value = "N", .min = 0, .max = 1000000,
@@ -114,9 +126,10 @@ static const struct sg_option options[] = {
 
 static const struct sg_program program = {
     .name = "sparsetune",
-    .usage = "ACTION [options] RECIPE",
-    .operand = "yaml",
-    .summary = "Choose the thresholds of a recipe, with evidence, or say when compression is worth it.",
+    .usage = "ACTION [options] RECIPE | --explain [options] RESULT...",
+    .operand = "yaml|json",
+    .summary =
+        "Choose the thresholds of a recipe, with evidence, or say when compression is worth it, or which error counts.",
     .details =
         "RECIPE may be - for stdin. The recipe comes out on stdout, written anew with lambda filled in, and is "
         "read by sparsebench; the evidence, every trial with its numbers, is JSON in a file beside. "
@@ -136,7 +149,8 @@ static const struct sg_program program = {
         "  sparsetune recipes/smoke.yaml --oracle ht.inputs\n"
         "  sparsetune recipes/smoke.yaml --when --set network.compute=1e-4 \\\n"
         "      --set task.start.offset-from-optimum=10 --table\n"
-        "  sparsetune recipes/smoke.yaml --advise --emit-recipe best.yaml --table\n\n"
+        "  sparsetune recipes/smoke.yaml --advise --emit-recipe best.yaml --table\n"
+        "  sparsetune --explain results/mini-why-*.json --table\n\n"
         "Exit: 0 done, 1 a run failed or diverged (--match-bytes: of a method; the others are in the recipe), 2 usage "
         "or recipe error, or nothing within the tolerance, "
         "128+n stopped by signal n.\n",
@@ -186,17 +200,17 @@ static sg_status deliver(const struct sg_tune *t, struct sg_file_writer *file, s
     return status;
 }
 
-/* Where the evidence goes: -o, or beside the cells; nowhere but stdout with --json alone. */
-static sg_status open_output(struct sg_file_writer *file, const struct sg_recipe *recipe, const char *action,
+/* Where the evidence goes: -o, or beside the cells; nowhere but stdout with --json alone, or if there are no cells. */
+static sg_status open_output(struct sg_file_writer *file, const struct sg_recipe *recipe, const struct action *action,
                              struct sg_error *err) {
     char path[PATH_MAX];
     if (opt.output)
         return sg_file_begin(file, opt.output, opt.force, err);
-    if (opt.json)
+    if (opt.json || action->reads_results)
         return SG_OK;
     snprintf(path, sizeof path, "results/local/%s", sg_node_string(&recipe->root, "name", "recipe"));
     sg_status status = sg_folder_make(path, err);
-    snprintf(path + strlen(path), sizeof path - strlen(path), "/%s.json", action);
+    snprintf(path + strlen(path), sizeof path - strlen(path), "/%s.json", action->name);
     return status == SG_OK ? sg_file_begin(file, path, true, err) : status;
 }
 
@@ -224,14 +238,17 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const st
     sg_clock_utc(started_at);
     struct sg_file_writer file = {0}, emitted = {0};
     struct grid grid = {.folder = ""};
-    fill_options(&grid, recipe, path);
     struct sg_tune t = opt.tune;
-    sg_status status = read_cells(&t, recipe, err);
+    sg_status status = SG_OK;
+    if (!action->reads_results) {
+        fill_options(&grid, recipe, path);
+        status = read_cells(&t, recipe, err);
+    }
     if (status == SG_OK && !opt.tune.dry_run)
-        status = open_output(&file, recipe, action->name, err);
+        status = open_output(&file, recipe, action, err);
     if (status == SG_OK && !opt.tune.dry_run && opt.emitted)
         status = sg_file_begin(&emitted, opt.emitted, opt.force, err);
-    if (status == SG_OK && !opt.tune.dry_run)
+    if (status == SG_OK && !opt.tune.dry_run && !action->reads_results)
         status = prepare_run(&grid, recipe, err);
     t.recipe = recipe;
     t.grid = grid.options;
@@ -281,11 +298,10 @@ static const struct action *choose_action(void) {
     const struct {
         const char *name, *action;
         bool given;
-    } own[] = {{"bandwidths", "when", opt.tune.bandwidths != NULL},
-               {"clusters", "when", opt.tune.clusters != NULL},
-               {"target", "when", !isnan(opt.tune.target)},
-               {"candidates", "advise", opt.tune.candidates != NULL},
-               {"emit-recipe", "advise", opt.emitted != NULL}};
+    } own[] = {
+        {"bandwidths", "when", opt.tune.bandwidths != NULL}, {"clusters", "when", opt.tune.clusters != NULL},
+        {"target", "when", !isnan(opt.tune.target)},         {"candidates", "advise", opt.tune.candidates != NULL},
+        {"error", "advise", opt.tune.error != NULL},         {"emit-recipe", "advise", opt.emitted != NULL}};
     for (size_t i = 0; found && i < sizeof own / sizeof *own; i++)
         if (own[i].given && strcmp(found->name, own[i].action) != 0) {
             sg_log_error("--%s is an option of --%s; --%s has no use for it", own[i].name, own[i].action, found->name);
@@ -294,18 +310,34 @@ static const struct action *choose_action(void) {
     return found;
 }
 
+/* True if the files and options that are given suit the action; else after a message. */
+static bool check_operands(const struct action *action) {
+    const bool of_recipes = opt.tune.dry_run || cell_opt.set.count > 0;
+    if (!action->reads_results && opt.tune.n_results > 1)
+        sg_log_error("unexpected argument '%s': --%s takes one recipe", opt.tune.result[1], action->name);
+    else if (action->reads_results && opt.tune.n_results == 0)
+        sg_log_error("no result given: name a JSON file of sparsebench, or - for stdin");
+    else if (action->reads_results && of_recipes)
+        sg_log_error("--%s is an option for recipes; --%s reads results", opt.tune.dry_run ? "dry-run" : "set",
+                     action->name);
+    else
+        return true;
+    return false;
+}
+
 int main(int argc, char **argv) {
-    const char *path = NULL;
     const struct action *action;
-    size_t n_operands = 0;
-    int code = begin_program(&program, argc, argv, &path, 1, &n_operands);
+    int code = begin_program(&program, argc, argv, opt.tune.result, SG_TUNE_RESULTS, &opt.tune.n_results);
     if (code != SG_PARSE_RUN)
         return sg_app_finish(code);
     sg_app_reexec_with_passive_waiting(argv);
     warn_of_plugins();
     struct sg_recipe recipe = {0};
-    code = (action = choose_action()) != NULL ? read_recipe(&recipe, path) : SG_EXIT_USAGE;
-    if (code != SG_PARSE_RUN)
+    const char *path = opt.tune.result[0];
+    action = choose_action();
+    if (!action || !check_operands(action))
+        return sg_app_finish(SG_EXIT_USAGE);
+    if (!action->reads_results && (code = read_recipe(&recipe, path)) != SG_PARSE_RUN)
         return sg_app_finish(code);
     struct sg_error err;
     sg_signals_catch();

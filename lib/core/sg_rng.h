@@ -16,20 +16,21 @@ extern "C" {
 
 /* The purpose of a stream. All results depend on these values, so they never change and none is reused. */
 enum sg_rng_purpose {
-    SG_RNG_SHARD = 1,       /* the permutation of the rows over workers */
-    SG_RNG_SAMPLE = 2,      /* rows drawn by a worker at a step */
-    SG_RNG_COMPRESS = 3,    /* a compressor's own randomness */
-    SG_RNG_GENERATE = 4,    /* generated data */
-    SG_RNG_INIT = 5,        /* parameter initialisation */
-    SG_RNG_SOLVE = 6,       /* start vectors of solvers */
-    SG_RNG_TEST = 7,        /* tests and benchmarks */
-    SG_RNG_AUGMENT = 8,     /* data augmentation */
-    SG_RNG_DROPOUT = 9,     /* dropout masks */
-    SG_RNG_NEGATIVE = 10,   /* items that a user did not rate, used as negative examples */
-    SG_RNG_CODE = 11,       /* random rounding in a code of numbers */
-    SG_RNG_START = 12,      /* start values of a compressor's own iteration */
-    SG_RNG_REFRESH = 13,    /* whether a worker moves its reference point at a step (variance reduction) */
-    SG_RNG_PARTICIPATE = 14 /* which workers take part in a step */
+    SG_RNG_SHARD = 1,        /* the permutation of the rows over workers */
+    SG_RNG_SAMPLE = 2,       /* rows drawn by a worker at a step */
+    SG_RNG_COMPRESS = 3,     /* a compressor's own randomness */
+    SG_RNG_GENERATE = 4,     /* generated data */
+    SG_RNG_INIT = 5,         /* parameter initialisation */
+    SG_RNG_SOLVE = 6,        /* start vectors of solvers */
+    SG_RNG_TEST = 7,         /* tests and benchmarks */
+    SG_RNG_AUGMENT = 8,      /* data augmentation */
+    SG_RNG_DROPOUT = 9,      /* dropout masks */
+    SG_RNG_NEGATIVE = 10,    /* items that a user did not rate, used as negative examples */
+    SG_RNG_CODE = 11,        /* random rounding in a code of numbers */
+    SG_RNG_START = 12,       /* start values of a compressor's own iteration */
+    SG_RNG_REFRESH = 13,     /* whether a worker moves its reference point at a step (variance reduction) */
+    SG_RNG_PARTICIPATE = 14, /* which workers take part in a step */
+    SG_RNG_BOOTSTRAP = 15    /* seeds and methods that a bootstrap draws; the step is the number of the draw */
 };
 
 /* The worker of streams that all workers share. */

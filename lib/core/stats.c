@@ -78,3 +78,27 @@ double sg_stats_student(size_t freedom) {
     return z + (z3 + z) / (4 * n) + (5 * z5 + 16 * z3 + 3 * z) / (96 * n * n) +
            (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * n * n * n);
 }
+
+/* The rank of x[i], from 1; of equal numbers the mean of their ranks. */
+static double rank_of(const double *x, size_t n, size_t i) {
+    size_t below = 0, equal = 0;
+    for (size_t j = 0; j < n; j++) {
+        below += x[j] < x[i];
+        equal += x[j] == x[i];
+    }
+    return (double)below + (double)(equal + 1) / 2;
+}
+
+double sg_stats_spearman(const double *x, const double *y, size_t n) {
+    const double middle = (double)(n + 1) / 2;
+    double xy = 0, xx = 0, yy = 0; /* exact: ranks are multiples of 1/2 */
+    if (any_nan(x, n) || any_nan(y, n))
+        return NAN;
+    for (size_t i = 0; i < n; i++) {
+        const double a = rank_of(x, n, i) - middle, b = rank_of(y, n, i) - middle;
+        xy += a * b;
+        xx += a * a;
+        yy += b * b;
+    }
+    return xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : NAN;
+}

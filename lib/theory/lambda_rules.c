@@ -9,6 +9,79 @@
 #include "sg_lambda_rules.h"
 #include "theory_private.h"
 
+/* ---- the law of a whole run -------------------------------------------------------------------------------------- */
+
+static const double OVERSHOOT = 0.5826;
+
+/* Messages of an entry after s mean times between two of them. */
+static double messages(double s) {
+    return fmax(s - 1.0 / 6, 2 * erfc(1 / sqrt(2 * s)));
+}
+
+/* How many times as often an entry leaves, with x = mu lambda / v. */
+static double drift_factor(double x) {
+    return x > 1e-4 ? x / tanh(x) : 1;
+}
+
+/* Mean times between two messages in the run. */
+static double walks(const struct sg_walk_law *law, double lambda) {
+    const double v = law->gradient / law->d, far = lambda + OVERSHOOT * sqrt(v);
+    return law->steps * v / (far * far) * drift_factor(law->drift * far);
+}
+
+double sg_walk_sent(const struct sg_walk_law *law, double lambda) {
+    SG_ASSERT(lambda > 0 && law->gradient > 0);
+    return law->d / law->steps * messages(walks(law, lambda));
+}
+
+static double messages_of(const void *unused, double s) {
+    (void)unused;
+    return messages(s);
+}
+
+static double factor_of(const void *unused, double x) {
+    (void)unused;
+    return drift_factor(x);
+}
+
+static double inverse_walks(const void *law, double lambda) {
+    return 1 / walks(law, lambda);
+}
+
+/* The x > 0 at which a function that rises has this value, by halving ln x. */
+static double solve_rising(double (*f)(const void *of, double x), const void *of, double value) {
+    double low = -300, high = 300;
+    for (int i = 0; i < 100; i++) {
+        const double middle = (low + high) / 2;
+        if (f(of, exp(middle)) < value)
+            low = middle;
+        else
+            high = middle;
+    }
+    return exp((low + high) / 2);
+}
+
+void sg_walk_fit(struct sg_walk_law *law, double lambda, double sent) {
+    SG_ASSERT(lambda > 0 && sent > 0 && law->gradient > 0);
+    law->drift = 0;
+    const double wanted = fmin(law->steps, solve_rising(messages_of, NULL, sent * law->steps / law->d));
+    const double more = wanted / walks(law, lambda);
+    const double sigma = sqrt(law->gradient / law->d);
+    if (more > 1) {
+        law->drift = solve_rising(factor_of, NULL, more) / (lambda + OVERSHOOT * sigma);
+    } else { /* sigma / (lambda + OVERSHOOT sigma) is the root of `wanted` a step */
+        const double share = sqrt(wanted / law->steps), least = share * lambda / (1 - OVERSHOOT * share);
+        law->gradient = law->d * least * least;
+    }
+}
+
+double sg_walk_lambda(const struct sg_walk_law *law, double sent) {
+    SG_ASSERT(sent > 0 && law->gradient > 0);
+    return solve_rising(inverse_walks, law, 1 / solve_rising(messages_of, NULL, sent * law->steps / law->d));
+}
+
+/* ---- rules ------------------------------------------------------------------------------------------------------- */
+
 double sg_rule_simple(double k) {
     SG_ASSERT(k > 0);
     return 1 / (2 * sqrt(k));

@@ -24,6 +24,33 @@
 #include "sg_status.h"
 #include "sg_theory.h"
 
+/* ---- the law of a whole run ---- */
+
+/* What the law of a random walk says of a run that starts with no residual.
+ *
+ * After s mean times between two messages an entry has sent s - 1/6 in the mean: the first walk begins at 0 as all
+ * others do, and the square of such a time is 5/3 of its mean's in the mean (renewal theory). Before, it has sent what
+ * leaves at all, 2 erfc(1 / sqrt(2 s)) in the mean. A step ends beyond lambda, by 0.5826 of its noise in the mean where
+ * this is Gaussian (Siegmund, Sequential Analysis, 1985), so lambda + 0.5826 sqrt(v) counts. An entry whose gradients
+ * also have a mean mu leaves after (lambda / mu) tanh(mu lambda / v) steps, where v is their variance, which is the
+ * exit time of a Brownian motion with drift. With mu lambda / v = drift lambda, one number for all entries, it sends
+ * drift lambda / tanh(drift lambda) times as often as without a mean: as 1 / lambda^2 while drift lambda is small, and
+ * as 1 / lambda where it is large. */
+struct sg_walk_law {
+    double gradient; /* mean |g_i|^2 over the run, > 0 */
+    double drift;    /* mu / v, >= 0; 0 = noise alone */
+    double d, steps; /* elements, and steps of the run, >= 1 */
+};
+/* The entries that a worker sends at a step, in the mean over the run; lambda > 0. It falls with lambda. */
+double sg_walk_sent(const struct sg_walk_law *law, double lambda);
+/* Makes the law send `sent` > 0 entries a step at lambda > 0: more than noise alone is a drift, less is less noise. More
+ * than d cannot be sent, and counts as d. */
+void sg_walk_fit(struct sg_walk_law *law, double lambda, double sent);
+/* The lambda that sends `sent` > 0 entries a step. */
+double sg_walk_lambda(const struct sg_walk_law *law, double sent);
+
+/* ---- the rules ---- */
+
 double sg_rule_simple(double k);
 /* gradient: mean |g_i|^2. */
 double sg_rule_noise(double k, double gradient);

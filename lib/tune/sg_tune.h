@@ -1,8 +1,8 @@
 /* sg_tune.h: the actions of sparsetune, which choose thresholds of a recipe, or compare its methods, and give evidence.
  *
  * An action runs cells of the recipe through lib/grid in the folder that sparsebench uses. So cells are reused: after
- * an interruption, and by the sparsebench that follows. Nothing here prints. Adding an action takes one file, its name
- * below, and its option in the program with a row of what it runs. */
+ * an interruption, and by the sparsebench that follows. --explain reads finished results instead. Nothing here prints.
+ * Adding an action takes one file, its name below, and its option in the program with a row of what it runs. */
 #ifndef SG_TUNE_H
 #define SG_TUNE_H
 
@@ -12,23 +12,29 @@
 #include "sg_recipe.h"
 #include "sg_status.h"
 
+enum { SG_TUNE_RESULTS = 8 };
+
 struct sg_tune {
     /* Set by the caller. */
     const struct sg_recipe *recipe;
     struct sg_cell *cells; /* [n_cells] of the recipe */
     size_t n_cells;
     struct sg_grid_options grid; /* recipe_path is a file; `set` has the user's --set; `changed` serves every trial */
-    const char *metric;          /* --metric; NULL = the first series of the recipe that its task measures */
-    double tolerance;            /* --tolerance; NaN = the action's own */
-    bool padded;                 /* match-density: a step counts as its largest message, not as the mean over workers */
-    const char *budgets;         /* match-bytes: shares of the bytes sent without compression, separated by commas */
-    const char *recording;       /* oracle: the path of the recording */
-    const char *rule;            /* rule: "simple" or "estimated" */
+    const char *result[SG_TUNE_RESULTS]; /* explain, which has no recipe and no cells: paths of results, - = stdin */
+    size_t n_results;
+    const char *metric;     /* --metric; NULL = the first series of the recipe that its task measures, or for explain
+                               the metric of the first result's finding */
+    double tolerance;       /* --tolerance; NaN = the action's own */
+    bool padded;            /* match-density: a step counts as its largest message, not as the mean over workers */
+    const char *budgets;    /* match-bytes: shares of the bytes sent without compression, separated by commas */
+    const char *recording;  /* oracle: the path of the recording, or "feedback" */
+    const char *rule;       /* rule: "simple", "estimated" or "noise" */
     size_t points, repeats; /* rule: at how many points the pilot is measured, and how often each worker draws there */
     const char *bandwidths; /* when: of the networks, Gbit/s, ascending, with commas between; NULL = 0.1 to 100 */
     const char *clusters;   /* when: numbers of workers, ascending, with commas between; NULL = 4 to 256 */
     double target;          /* when: the metric to reach; NaN = the baseline's, within the tolerance */
     const char *candidates; /* advise: "built-in" methods or those of the "recipe"; NULL = built-in */
+    const char *error;      /* advise: what ranks equally fast methods, one of enum advise_error; NULL = the default */
     bool emits;             /* advise: write a recipe, too */
     size_t columns; /* width of the terminal; 0 = no terminal: tables are 80 wide, and the conclusion is not wrapped */
     bool dry_run;   /* check, and report through `say` what would be tuned, without runs and result */
@@ -48,7 +54,7 @@ struct sg_tune {
 /* The actions, each under the name of its option. */
 typedef sg_status sg_tune_action(struct sg_tune *t, struct sg_error *err);
 sg_tune_action sg_tune_match_density, sg_tune_match_bytes, sg_tune_reach_baseline, sg_tune_oracle, sg_tune_rule,
-    sg_tune_theory, sg_tune_when, sg_tune_advise;
+    sg_tune_theory, sg_tune_when, sg_tune_advise, sg_tune_explain;
 
 void sg_tune_free(struct sg_tune *t);
 

@@ -4,8 +4,9 @@
  * The knob is what a controller may set: the density of Top-k, the lambda of hard-threshold, the levels of QSGD, the
  * rank of PowerSGD. A method is tuned if the recipe gives its knob a number, at which the search starts. Pilots of 2 %
  * of the run come first. For most compressors they predict the whole run, because all messages have the same length.
- * Then come whole runs, whose cells sparsebench reuses: with the first seed, then with all. A knob that cannot come
- * within the tolerance, because it is a whole number or at its limit, gets the nearest value. */
+ * For a threshold of which the law of a random walk holds, it is one step and one pilot of 5 % (tune_law.c). Then come
+ * whole runs, whose cells sparsebench reuses: with the first seed, then with all. A knob that cannot come within the
+ * tolerance, because it is a whole number or at its limit, gets the nearest value. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 
 enum { BUDGETS = 8, TURNS = 12 };
 
-static const double TOLERANCE = 0.05, PILOT = 0.02, LEAST_PILOT = 10;
+static const double TOLERANCE = 0.05, PILOT = 0.02, LEAST_PILOT = 10, LAW_PILOT = 0.05, BYTES = 8; /* of an entry */
 
 /* The budgets, as shares of the size of 32 bits for every element. */
 static const double *budgets(const struct tune_search *s) {
@@ -26,9 +27,10 @@ static const double *budgets(const struct tune_search *s) {
 
 /* ---- the search ---- */
 
-/* Runs one step of one cell, to find the number of elements, and of steps in an epoch. */
-static sg_status look(struct tune_search *s, double start, struct sg_error *err) {
-    static const char *const series[] = {"bytes-sent", NULL};
+/* Runs one step of one cell, to find the number of elements, of steps in an epoch, and |g_i|^2 at this step, NaN where
+ * it is not recorded. */
+static sg_status look(struct tune_search *s, double start, double *gradient, struct sg_error *err) {
+    static const char *const series[] = {"bytes-sent", "gradient-norm", NULL};
     struct tune_changes c;
     struct tune_trials b = {.count = 0};
     tune_changes_start(&c, s->t, NULL);
@@ -40,6 +42,7 @@ static sg_status look(struct tune_search *s, double start, struct sg_error *err)
     if (status == SG_OK) {
         const struct sg_run *run = &b.outcomes[0].run;
         s->steps_per_epoch = 1 / sg_run_last(run, "epoch");
+        *gradient = sg_run_last(run, "gradient_norm");
         s->d = sg_json_number(sg_json_get(run->header, "constants"), "d", NAN);
     }
     tune_trials_close(&b);
@@ -48,17 +51,30 @@ static sg_status look(struct tune_search *s, double start, struct sg_error *err)
 }
 
 static sg_status search(struct tune_search *s, const struct sg_cell *cell, double start, struct sg_error *err) {
-    sg_status status = isnan(s->steps_per_epoch) ? look(s, start, err) : SG_OK;
+    double gradient = NAN;
+    s->by_law = tune_law_holds(cell);
+    sg_status status = isnan(s->steps_per_epoch) || s->by_law ? look(s, start, &gradient, err) : SG_OK;
     s->length = tune_length(&cell->resolved, s->steps_per_epoch);
-    for (size_t i = 0; i < s->n_goals; i++)
-        s->goal[i] = (struct tune_goal){.target = budgets(s)[i] * 4 * s->d};
+    const double pilot = tune_pilot_steps(s, LAW_PILOT, LEAST_PILOT);
+    s->by_law = s->by_law && gradient > 0 && pilot < s->length.steps;
+    for (size_t i = 0; i < s->n_goals; i++) {
+        const double target = budgets(s)[i] * 4 * s->d;
+        s->goal[i] =
+            (struct tune_goal){.target = target, .value = s->by_law ? sg_rule_noise(target / BYTES, gradient) : start};
+    }
     struct tune_refine stage = {
         .steps = tune_pilot_steps(s, PILOT, LEAST_PILOT), .first = 1, .seeds = 1, .turns = TURNS, .goes_on = true};
-    SG_DO(status, tune_find_direction(s, start, stage.steps, err));
-    SG_DO(status, tune_refine(s, &stage, err));
+    if (s->by_law) {
+        SG_DO(status, tune_law_pilot(s, pilot, err));
+    } else {
+        SG_DO(status, tune_find_direction(s, start, stage.steps, err));
+        SG_DO(status, tune_refine(s, &stage, err));
+    }
     stage.steps = s->length.steps;
     stage.goes_on = false;
+    stage.middle_first = s->by_law;
     SG_DO(status, tune_refine(s, &stage, err));
+    stage.middle_first = false;
     stage.first = stage.seeds = s->seeds;
     return status == SG_OK && s->seeds > 1 ? tune_refine(s, &stage, err) : status;
 }

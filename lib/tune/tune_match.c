@@ -2,11 +2,12 @@
  * run. With --padded, a step counts as the largest message of all workers, else as their mean.
  *
  * Top-k sends the same number of entries at every step, so one step determines the target. Hard-threshold does not.
- * Pilots of 1, 2 and 5 % of the run, each closer to the target than the one before, are extrapolated along the
- * learning-rate schedule. Then whole runs, whose cells sparsebench reuses, measure what a lambda sends. If that differs
- * from the target by more than the tolerance, lambda is corrected: by the first seed alone while it is far off, then by
- * the mean over the seeds. Of several targets the middle one is tried first, because its extrapolation error corrects
- * the others. */
+ * Where its residual is a sum of gradients, one pilot of 5 % of the run for the middle target gives the gradients of
+ * which the law of a random walk predicts the volume of every lambda (tune_law.c). Elsewhere pilots of 1, 2 and 5 % for
+ * every target, each closer to it than the one before, are extrapolated along the learning-rate schedule. Then whole
+ * runs, whose cells sparsebench reuses, measure what a lambda sends. If that differs from the target by more than the
+ * tolerance, lambda is corrected: by the first seed alone while it is far off, then by the mean over the seeds. Of
+ * several targets the middle one is tried first, because its extrapolation error corrects the others. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,9 +50,16 @@ static sg_status search(struct tune_search *s, struct sg_error *err) {
                                       .near = NEAR,
                                       .middle_first = true,
                                       .strict = true};
-    sg_status status = tune_pilot(s, tune_pilot_steps(s, 0.01, LEAST_PILOT), false, true, err);
-    SG_DO(status, tune_pilot(s, tune_pilot_steps(s, 0.02, LEAST_PILOT), true, true, err));
-    SG_DO(status, tune_pilot(s, tune_pilot_steps(s, 0.05, LEAST_PILOT), false, false, err));
+    const double pilot = tune_pilot_steps(s, 0.05, LEAST_PILOT);
+    sg_status status = SG_OK;
+    s->by_law = s->by_law && pilot < s->length.steps;
+    if (s->by_law) {
+        status = tune_law_pilot(s, pilot, err);
+    } else {
+        status = tune_pilot(s, tune_pilot_steps(s, 0.01, LEAST_PILOT), false, true, err);
+        SG_DO(status, tune_pilot(s, tune_pilot_steps(s, 0.02, LEAST_PILOT), true, true, err));
+        SG_DO(status, tune_pilot(s, pilot, false, false, err));
+    }
     SG_DO(status, tune_refine(s, &whole, err));
     for (size_t i = 0; status == SG_OK && i < s->n_goals; i++)
         if (s->goal[i].missed)
@@ -80,6 +88,7 @@ static sg_status match_method(struct tune_search *s, const struct sg_cell *cell,
                               struct sg_error *err) {
     const struct tune_targets *topk = s->arg;
     tune_search_start(s, cell, "lambda", NULL);
+    s->by_law = tune_law_holds(cell);
     for (size_t i = 0; i < s->n_goals; i++)
         s->goal[i] = (struct tune_goal){
             .label = topk->density[i].label, .target = topk->density[i].entries, .value = topk->density[i].lambda};

@@ -8,14 +8,20 @@
 #include "tune_search.h"
 
 static const char *const bytes_series[] = {"bytes-sent", NULL};
+static const char *const law_series[] = {"bits-values", "average-density-padded", "bytes-sent", "gradient-norm", NULL};
 
 /* The amount that the run of a cell sent at a step; for a pilot an estimate for the whole run, if one can be made. */
 static double sent(const struct tune_search *s, const struct sg_cell_outcome *outcome, const struct sg_cell *cell,
                    bool pilot) {
     const struct sg_run *run = &outcome->run;
+    if (pilot && (s->by_law || s->unit == TUNE_ENTRIES))
+        return tune_extrapolate(run, &s->length, s->d,
+                                s->unit == TUNE_BYTES ? TUNE_BYTES_SENT
+                                : s->t->padded        ? TUNE_PADDED
+                                                      : TUNE_SENT);
     if (s->unit == TUNE_BYTES)
         return sg_run_last(run, "bytes_sent") / sg_json_number(run->end, "steps", NAN);
-    return pilot ? tune_extrapolate(run, &s->length, s->d, s->t->padded) : tune_entries(run, cell, s->d, s->t->padded);
+    return tune_entries(run, cell, s->d, s->t->padded);
 }
 
 /* ---- trials ---- */
@@ -49,10 +55,17 @@ static void add_trial(struct tune_search *s, const struct tune_point *p, double 
 /* Fills in the members that are measured in the cells of the point's value. */
 static void look(struct tune_search *s, struct tune_point *p, const struct tune_trials *b, bool whole, size_t seeds) {
     double amount = 0, quality = 0;
+    p->entries = p->entries_once = p->gradient = 0;
     for (size_t i = 0; i < b->count; i++) {
         if (sg_node_number(b->cells[i].method, s->key, NAN) != p->value)
             continue;
         amount += sent(s, &b->outcomes[i], &b->cells[i], !whole && !s->metric);
+        if (!whole && s->by_law) {
+            const struct sg_run *run = &b->outcomes[i].run;
+            p->entries += tune_extrapolate(run, &s->length, s->d, TUNE_SENT) / (double)seeds;
+            p->entries_once += sg_run_last(run, "bits_values") / 32 / (double)seeds;
+            p->gradient += tune_extrapolate(run, &s->length, s->d, TUNE_GRADIENT) / (double)seeds;
+        }
         quality += s->metric ? tune_tail_median(&b->outcomes[i], s->metric) : NAN;
     }
     p->amount = amount / (double)seeds;
@@ -75,7 +88,9 @@ sg_status tune_measure(struct tune_search *s, struct tune_point *p, size_t n, do
     tune_change_plain(&c, "plots", "null");
     if (!whole)
         tune_change_length(&c, &s->length, steps);
-    if (!whole && !s->metric && s->unit == TUNE_BYTES)
+    if (!whole && s->by_law)
+        tune_change_record(&c, 1, false, law_series);
+    else if (!whole && !s->metric && s->unit == TUNE_BYTES)
         tune_change_record(&c, steps, false, bytes_series);
     else if (!whole && !s->metric)
         tune_change_record(&c, 1, true, tune_volume_series);

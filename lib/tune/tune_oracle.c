@@ -1,4 +1,7 @@
-/* tune_oracle.c: --oracle: applies Lemma 3 to a recorded run (sg_lemma3_oracle.h). */
+/* tune_oracle.c: --oracle: applies Lemma 3 to a recorded run (sg_lemma3_oracle.h); --oracle=feedback is in
+ * tune_feedback.c. */
+#include <string.h>
+
 #include "sg_clock.h"
 #include "sg_lemma3_oracle.h"
 #include "tune_private.h"
@@ -40,6 +43,8 @@ sg_status sg_tune_oracle(struct sg_tune *t, struct sg_error *err) {
     struct sg_oracle oracle = {0};
     const struct sg_oracle_options options = {
         .threads = t->grid.threads > 0 ? t->grid.threads : sg_cores(1), .stop = t->grid.stop, .progress = t->progress};
+    if (strcmp(t->recording, "feedback") == 0)
+        return tune_oracle_feedback(t, err);
     if (t->dry_run)
         return SG_OK;
     sg_status status = sg_oracle_run(&oracle, t->recording, t->cells, t->n_cells, &options, err);

@@ -125,10 +125,12 @@ void tune_change_record(struct tune_changes *c, double every, bool evaluates, co
 /* The series that trials record at every step to measure what is sent, NULL behind the last. */
 extern const char *const tune_volume_series[];
 
-/* Estimates the mean number of entries per step of a whole run from a pilot; d and padded are as in tune_entries. Each
- * stretch of the learning-rate schedule counts what the pilot sent in it, and for the rest of the stretch the rate of
- * the pilot's second half. */
-double tune_extrapolate(const struct sg_run *pilot, const struct tune_length *length, double d, bool padded);
+/* What a pilot's series adds up to: entries that a worker sent, those of the largest messages, bytes, |g_i|^2. */
+enum tune_sum { TUNE_SENT, TUNE_PADDED, TUNE_BYTES_SENT, TUNE_GRADIENT };
+/* Estimates the mean per step of a whole run from a pilot that recorded every step; d is as in tune_entries. Each
+ * stretch of the learning-rate schedule counts what the pilot had in it, and for the rest of the stretch the rate of
+ * the pilot's second half. NaN = the pilot did not record it. */
+double tune_extrapolate(const struct sg_run *pilot, const struct tune_length *length, double d, enum tune_sum what);
 
 /* Rounds lambda to four digits and writes it as recipes spell it. */
 double tune_round(double lambda, char text[TUNE_LAMBDA_CHARS]);
@@ -183,6 +185,9 @@ const struct sg_parameter *tune_wordy_knob(const struct sg_node *method);
  * for each of n targets. what: the name of the targets in messages, for example "Top-k densities". */
 SG_CHECKED sg_status tune_emit_check(const struct sg_tune *t, tune_key_fn *key_of, size_t n, const char *what,
                                      struct sg_error *err);
+
+/* --oracle=feedback. */
+SG_CHECKED sg_status tune_oracle_feedback(struct sg_tune *t, struct sg_error *err);
 
 /* How theory trains the cells of a recipe for an action. */
 struct sg_theory_options tune_trained_here(const struct sg_tune *t, const struct sg_recipe *recipe);

@@ -27,7 +27,8 @@ void tune_search_start(struct tune_search *s, const struct sg_cell *cell, const 
     s->integer = parameter && parameter->integer;
     s->min = parameter ? parameter->min : 0;
     s->max = parameter ? parameter->max : INFINITY;
-    s->rises = false;
+    s->rises = s->by_law = false;
+    s->law.gradient = NAN;
     s->length = tune_length(&cell->resolved, s->steps_per_epoch);
     s->n_points = 0;
     s->mean_of_first = 1;
@@ -97,10 +98,12 @@ static double slope_of(const struct tune_search *s) {
     return tune_slope(p, falling(p, s));
 }
 
-/* Solves along the given slope; NAN = the one near the target. */
+/* Solves along the given slope; NAN = the one near the target. From a single point the law is followed. */
 static double solve(const struct tune_search *s, double target, double slope) {
     struct tune_point p[TUNE_POINTS];
     const size_t n = falling(p, s);
+    if (s->by_law && n == 1)
+        return tune_law_solve(s, p, target);
     if (isnan(slope))
         slope = n > 1 ? tune_secant(p, n, target) : s->slope;
     const double found = tune_solve(p, n, target, slope);
@@ -245,12 +248,14 @@ static size_t find_open(struct tune_goal **open, struct tune_search *s, bool mid
     return n;
 }
 
-/* Corrects the values of the other goals by the error of the middle goal, which was tried. */
+/* Corrects the values of the other goals by the error of the middle goal, which was tried: along the law, or by the
+ * same ratio. */
 static void correct_others(struct tune_search *s) {
     const struct tune_goal *middle = &s->goal[s->n_goals / 2];
     const double shift = solve(s, middle->target, s->slope) / middle->value;
     for (size_t i = 0; i < s->n_goals; i++)
-        s->goal[i].value *= &s->goal[i] == middle ? 1 : shift;
+        if (&s->goal[i] != middle)
+            s->goal[i].value = s->by_law ? solve(s, s->goal[i].target, NAN) : s->goal[i].value * shift;
 }
 
 /* Ends all goals, or only the open ones, with the nearest value so far. */
@@ -293,7 +298,8 @@ cJSON *tune_search_json(struct tune_search *s) {
     cJSON *trials = s->trials;
     s->trials = NULL;
     return SG_OBJECT(SG_TEXT("method", s->name), SG_NUMBER("run_steps", s->length.steps),
-                     SG_NUMBER("pilot_steps", s->pilot_steps), SG_VALUE("trials", trials));
+                     SG_NUMBER("pilot_steps", s->pilot_steps), SG_NUMBER("gradient_norm", s->law.gradient),
+                     SG_VALUE("trials", trials));
 }
 
 sg_status tune_found_open(struct tune_found *f, const struct tune_search *s, size_t n, struct sg_error *err) {

@@ -3,6 +3,7 @@
 #ifndef TUNE_SEARCH_H
 #define TUNE_SEARCH_H
 
+#include "sg_lambda_rules.h"
 #include "tune_private.h"
 
 enum { TUNE_GOALS = TUNE_DENSITIES, TUNE_POINTS = 1024 };
@@ -14,7 +15,9 @@ struct tune_point {
     bool estimated; /* amount is that of the first seed, times the ratio of all seeds to the first at another value */
     size_t seeds;   /* the first ones of the recipe, over which these are means */
     double quality; /* mean of the metric; NaN = a run diverged, or no metric is used */
-    double base;    /* the baseline's, at this length and these seeds */
+    /* Of a pilot by the law: entries a step of a whole run, all entries of the pilot itself, |g_i|^2 in the mean. */
+    double entries, entries_once, gradient;
+    double base;          /* the baseline's, at this length and these seeds */
     const char *spelling; /* of a value that the recipe gives; NULL = written as four digits, or as a whole number */
 };
 
@@ -50,7 +53,10 @@ struct tune_search {
     size_t n_goals;
     struct tune_point point[TUNE_POINTS]; /* of this stage, each value once */
     size_t n_points;
-    double slope; /* of ln amount over -ln value, the current estimate */
+    bool by_law;            /* the knob is a lambda for which the law holds; its pilot sets the next two */
+    struct sg_walk_law law; /* of noise alone, from the gradients of the pilot */
+    double law_unit;        /* amount of an entry */
+    double slope;           /* of ln amount over -ln value, the current estimate */
     double mean_of_first, pilot_steps;
     cJSON *trials;
 };
@@ -79,6 +85,13 @@ double tune_pilot_steps(const struct tune_search *s, double share, double least)
 /* Tries each goal's value, or with `spread` two values around it, and solves for the next value. fit: the slope is
  * fitted to these points and kept; else the current slope is used. */
 SG_CHECKED sg_status tune_pilot(struct tune_search *s, double steps, bool spread, bool fit, struct sg_error *err);
+/* True if the law of a random walk is that of this method: hard-threshold with a lambda of its own, whose residual is a
+ * sum of gradients. */
+bool tune_law_holds(const struct sg_cell *cell);
+/* Tries the value of the middle goal, and solves for all goals by the law. by_law is true, and d is known. */
+SG_CHECKED sg_status tune_law_pilot(struct tune_search *s, double steps, struct sg_error *err);
+/* The value that sends the target, by the law through this point. */
+double tune_law_solve(const struct tune_search *s, const struct tune_point *through, double target);
 /* Tries `start` and a distant value at the first seed, to find whether the amount rises or falls with the knob, and
  * about where the goals are. */
 SG_CHECKED sg_status tune_find_direction(struct tune_search *s, double start, double steps, struct sg_error *err);

@@ -315,18 +315,18 @@ void tune_change_record(struct tune_changes *c, double every, bool evaluates, co
     tune_change_words(c, "record.series", series);
 }
 
-/* Values that a worker sent up to step t; if padded, those of the largest messages. */
-static double sent(const struct sg_run *pilot, double t, double d, bool padded) {
-    const double *step = sg_run_series(pilot, "step"),
-                 *value = sg_run_series(pilot, padded ? "average_density_padded" : "bits_values");
+/* The sum over the steps up to t, from its values [n_points] at the records. */
+static double upto(const struct sg_run *pilot, const double *sum, double t) {
+    const double *step = sg_run_series(pilot, "step");
     double found = 0;
     for (size_t i = 0; i < pilot->n_points && step[i] <= t; i++)
-        if (step[i] > 0) /* there is no density before the first step */
-            found = padded ? value[i] * d * step[i] : value[i] / 32;
+        if (step[i] > 0)
+            found = sum[i];
     return found;
 }
 
-double tune_extrapolate(const struct sg_run *pilot, const struct tune_length *length, double d, bool padded) {
+/* The mean a step of a whole run, if each stretch of the schedule goes on at the rate of the pilot's second half. */
+static double stretched(const struct sg_run *pilot, const struct tune_length *length, const double *sum) {
     const struct sg_node *optimizer = sg_node_get(length->resolved, "optimizer"),
                          *decays = sg_node_get(optimizer, "decay-at");
     const double steps = sg_json_number(pilot->end, "steps", NAN), scale = steps / length->steps;
@@ -338,10 +338,31 @@ double tune_extrapolate(const struct sg_run *pilot, const struct tune_length *le
         const double to = fmin(steps, floor(epoch * scale * length->steps_per_epoch + 0.5));
         if (!(to > from))
             continue;
-        const double middle = floor((from + to) / 2), all = sent(pilot, to, d, padded);
-        total += all - sent(pilot, from, d, padded) +
-                 (to - from) * (1 / scale - 1) * (all - sent(pilot, middle, d, padded)) / (to - middle);
+        const double middle = floor((from + to) / 2), all = upto(pilot, sum, to);
+        total += all - upto(pilot, sum, from) +
+                 (to - from) * (1 / scale - 1) * (all - upto(pilot, sum, middle)) / (to - middle);
         from = to;
     }
     return total / length->steps;
+}
+
+double tune_extrapolate(const struct sg_run *pilot, const struct tune_length *length, double d, enum tune_sum what) {
+    static const char *const names[] = {[TUNE_SENT] = "bits_values",
+                                        [TUNE_PADDED] = "average_density_padded",
+                                        [TUNE_BYTES_SENT] = "bytes_sent",
+                                        [TUNE_GRADIENT] = "gradient_norm"};
+    const double *step = sg_run_series(pilot, "step"), *value = sg_run_series(pilot, names[what]);
+    double *sum = calloc(pilot->n_points + 1, sizeof *sum), mean = NAN;
+    for (size_t i = 0; sum && value && i < pilot->n_points; i++) {
+        const bool taken = step[i] > 0; /* there is neither density nor gradient before the first step */
+        sum[i] = !taken                    ? 0
+                 : what == TUNE_SENT       ? value[i] / 32
+                 : what == TUNE_PADDED     ? value[i] * d * step[i]
+                 : what == TUNE_BYTES_SENT ? value[i]
+                                           : value[i] + (i > 0 ? sum[i - 1] : 0);
+    }
+    if (sum && value)
+        mean = stretched(pilot, length, sum);
+    free(sum);
+    return mean;
 }

@@ -256,7 +256,47 @@ static void test_rule(void) {
        "lambda = 0: as far as one standard error moves it");
 }
 
+/* Messages of hard-threshold with error feedback a step, of entries whose gradients have this mean and deviation 1. */
+static double walk(double mean, double lambda, int steps) {
+    enum { ENTRIES = 4000 };
+    sg_rng rng = sg_rng_open(1, SG_RNG_SHARD, 0, 0);
+    double sent = 0;
+    for (int i = 0; i < ENTRIES; i++) {
+        double e = 0;
+        for (int t = 0; t < steps; t++) {
+            e += mean + sg_rng_normal(&rng);
+            sent += fabs(e) >= lambda;
+            e = fabs(e) >= lambda ? 0 : e;
+        }
+    }
+    return sent / ENTRIES / steps;
+}
+
+static void test_walks(void) {
+    const struct {
+        double mean, lambda;
+        int steps;
+    } cases[] = {{0, 6, 300}, {0, 12, 150}, {0, 12, 60}, {0, 2, 50}, {0.2, 6, 300}, {0.5, 12, 300}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const double mean = cases[i].mean, lambda = cases[i].lambda, sent = walk(mean, lambda, cases[i].steps);
+        struct sg_walk_law law = {.gradient = 7, .drift = mean, .d = 7, .steps = cases[i].steps}, fitted = law;
+        const double says = sg_walk_sent(&law, lambda) / law.d;
+        if (!ok(fabs(says / sent - 1) < 0.06, "a walk with mean %g sends as the law says at lambda %g in %d steps",
+                mean, lambda, cases[i].steps))
+            printf("# %g, and the law %g\n", sent, says);
+        ok(fabs(sg_walk_lambda(&law, says * law.d) / lambda - 1) < 1e-9, "and the law is solved for lambda");
+        for (int more = 0; more < 2; more++) {
+            fitted.gradient = law.gradient * (more ? 0.5 : 3);
+            sg_walk_fit(&fitted, lambda, says * law.d);
+            ok(fabs(sg_walk_sent(&fitted, lambda) / (says * law.d) - 1) < 1e-9 &&
+                   (fitted.drift > 0) == (more || mean > 0.3),
+               "and fitted to a volume");
+        }
+    }
+}
+
 int main(void) {
+    test_walks();
     char alone[65], visited[65];
     run(alone, false);
     run(visited, true);

@@ -88,13 +88,18 @@ static void make_run(struct sg_run *run, int steps, int decay) {
     double sent = 0;
     int n = snprintf(text, sizeof text,
                      "{\"record\":\"header\",\"schema\":\"sparsetrain/1\",\"columns\":[\"step\",\"bits_values\","
-                     "\"average_density_padded\"]}\n"
-                     "{\"record\":\"step\",\"step\":0,\"bits_values\":0,\"average_density_padded\":null}\n");
+                     "\"average_density_padded\",\"gradient_norm\"]}\n"
+                     "{\"record\":\"step\",\"step\":0,\"bits_values\":0,\"average_density_padded\":null,"
+                     "\"gradient_norm\":null}\n");
     for (int t = 1; t <= steps; t++) {
         sent += t <= 2 ? 30 : t <= decay ? 10 : 4;
         n += snprintf(text + n, sizeof text - (size_t)n,
-                      "{\"record\":\"step\",\"step\":%d,\"bits_values\":%.0f,\"average_density_padded\":%.17g}\n", t,
-                      32 * sent, 2 * sent / t / OF_PILOT);
+                      "{\"record\":\"step\",\"step\":%d,\"bits_values\":%.0f,\"average_density_padded\":%.17g,"
+                      "\"gradient_norm\":%d}\n",
+                      t, 32 * sent, 2 * sent / t / OF_PILOT,
+                      3 * (t <= 2       ? 30
+                           : t <= decay ? 10
+                                        : 4));
     }
     n += snprintf(text + n, sizeof text - (size_t)n, "{\"record\":\"end\",\"status\":\"ok\",\"steps\":%d}\n", steps);
     if (sg_run_parse(run, text, (size_t)n, "made", &err) != SG_OK)
@@ -107,10 +112,13 @@ static void pilots(const struct sg_cell *cell) {
     struct sg_run run;
     const struct tune_length length = {.resolved = &cell->resolved, .steps_per_epoch = 10, .steps = 100};
     make_run(&run, 20, 10);
-    ok(fabs(tune_extrapolate(&run, &length, OF_PILOT, false) - 7.4) < 1e-12,
+    ok(fabs(tune_extrapolate(&run, &length, OF_PILOT, TUNE_SENT) - 7.4) < 1e-12,
        "a pilot stands for each stretch of the schedule");
-    ok(fabs(tune_extrapolate(&run, &length, OF_PILOT, true) - 14.8) < 1e-12,
+    ok(fabs(tune_extrapolate(&run, &length, OF_PILOT, TUNE_PADDED) - 14.8) < 1e-12,
        "padded, it stands for the largest messages");
+    ok(fabs(tune_extrapolate(&run, &length, 0, TUNE_GRADIENT) - 3 * 7.4) < 1e-12 &&
+           isnan(tune_extrapolate(&run, &length, 0, TUNE_BYTES_SENT)),
+       "so it does for gradients, and not for what was not recorded");
     ok(fabs(tune_entries(&run, cell, 0, false) - 180.0 / 20) < 1e-12, "what it sent itself");
     ok(fabs(tune_entries(&run, cell, OF_PILOT, true) - 2 * 180.0 / 20) < 1e-12, "and what its largest messages had");
     sg_run_free(&run);

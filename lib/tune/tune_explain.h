@@ -1,0 +1,74 @@
+/* tune_explain.h: shared by the files of --explain: results as a table of methods, seeds and errors, and how well each
+ * error orders the methods by quality. results/WHY.md has the definitions. */
+#ifndef TUNE_EXPLAIN_H
+#define TUNE_EXPLAIN_H
+
+#include "sg_frame.h"
+#include "tune_private.h"
+
+enum { EXPLAIN_DRAWS = 10000, EXPLAIN_SEED = 1, EXPLAIN_FEWEST = 4 };
+
+/* A number and the interval that holds 95 % of its bootstrap draws; NaN = not defined. */
+struct explain_number {
+    double value, low, high;
+};
+
+/* Two methods of a seed that an error does not put in the order of their quality. */
+struct explain_wrong {
+    size_t seed, better, worse; /* the better and the worse method by quality */
+    bool overlap;               /* over the seeds, the qualities of the two methods have values in common */
+};
+
+struct explain_error {
+    const char *column;
+    bool mean;                         /* the number of a run is the mean over its records; else the last */
+    double sense;                      /* +1: more is worse; -1: less is worse, as of what is sent */
+    double *value;                     /* [n_methods][n_seeds]; NaN = none */
+    size_t n_methods;                  /* that have a value and a quality */
+    struct explain_number correlation; /* Spearman's, of sense * error and of how bad the quality is, over methods */
+    struct explain_number behind;      /* by how much the first error's correlation is above this one's */
+    size_t n_pairs, n_wrong;           /* of methods of a seed whose qualities differ */
+    struct explain_wrong *wrong;       /* [n_wrong] */
+};
+
+struct explain_method {
+    char *name;                         /* its label, behind which the result's name stands if that is there twice */
+    const struct sg_frame_label *label; /* in the first result that has it */
+    double *quality;                    /* [n_seeds]; NaN = none */
+};
+
+struct explain_source {
+    const char *path, *name; /* of the file, and of its recipe */
+    cJSON *document;
+    struct sg_frame frame;
+};
+
+struct explain {
+    struct explain_source source[SG_TUNE_RESULTS];
+    size_t n_sources;
+    char metric[TUNE_METRIC_CHARS];
+    bool higher;     /* larger values of the metric are better */
+    const cJSON *at; /* how a run's quality is read from its series; NULL = its last number */
+    size_t n_methods, n_seeds, n_errors, first; /* first: the error of the largest correlation; n_errors = none */
+    struct explain_method *method;
+    const char **seed; /* [n_seeds] */
+    struct explain_error *error;
+    cJSON *left_out; /* [{"name","reason"}] of methods and columns that are not compared */
+};
+
+/* Reads the results. SG_ERR_ARGUMENT: they are not of one setting or metric, or nothing in them can be compared. */
+SG_CHECKED sg_status explain_read(struct explain *out, const struct sg_tune *t, struct sg_error *err);
+/* Fills in what is found of every error. */
+SG_CHECKED sg_status explain_measure(struct explain *e, struct sg_error *err);
+void explain_free(struct explain *e);
+
+/* "orders", "orders in reverse" or "cannot tell". */
+const char *explain_verdict(const struct explain_error *error);
+/* Against the first error: "first", "ties", "cannot tell", "behind" or "ahead". */
+const char *explain_rank(const struct explain *e, const struct explain_error *error);
+
+/* The evidence, which sparseplot-export draws as a scatter of the methods for each error; NULL = no memory. */
+cJSON *explain_json(const struct explain *e);
+tune_put_fn explain_put_table;
+
+#endif

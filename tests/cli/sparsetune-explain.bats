@@ -1,0 +1,127 @@
+#!/usr/bin/env bats
+# sparsetune --explain: errors that are made to order methods, or not to; results that are joined; what is refused.
+load common
+
+# Results of twelve methods at four seeds: total_error orders them, error_relative is the same doubled,
+# average_compression_error is drawn at random, and error_lag, a mean of a plot, orders them in reverse.
+setup_file() {
+    need_numpy
+    export PYTHON
+    cd "$BATS_FILE_TMPDIR"
+    "$PYTHON" -B - <<'PY'
+import copy, json, random
+random.seed(5)
+names, seeds = [f"Method {m}" for m in range(12)], ["1", "2", "3", "4"]
+spread = lambda v: {"mean": sum(v) / len(v), "std": 0, "n": len(v), "values": v}
+results, points = [], []
+for m, name in enumerate(names):
+    quality = [0.9 - 0.05 * m + 0.01 * s for s in range(4)]
+    total = [(m + 1) * 10.0 + s for s in range(4)]
+    columns = {"test_accuracy": quality, "total_error": total, "error_relative": [2 * v for v in total],
+               "average_compression_error": [random.random() for _ in seeds], "error_lag": [0.1] * 4}
+    results.append({"label": name, "method": name, "compressor": "topk", "baseline": False, "seeds": seeds,
+                    "series": {}, "final": {c: spread(v) for c, v in columns.items()}})
+    points.append({"label": name, "x": spread([20.0 - m] * 4), "y": spread(quality)})
+results.append(dict(copy.deepcopy(results[0]), label="SGD", method="SGD", compressor="none", baseline=True))
+for c in ("total_error", "error_relative", "average_compression_error"):
+    results[-1]["final"][c] = spread([0.0] * 4)
+document = {"schema": "sparsebench/1", "status": "ok", "dataset": {"name": "made", "sha256": "00"},
+            "recipe": {"name": "planted", "title": "Planted", "resolved": {"task": {"kind": "cnn"}, "workers": 4}},
+            "results": results, "claims": [], "summary": {"metric": "test_accuracy"},
+            "plots": [{"x": "error_lag", "y": "test_accuracy", "kind": "points", "log": "none", "x_at": {"mean": True},
+                       "y_at": {"final": True}, "points": points}]}
+
+def write(name, change):
+    other = copy.deepcopy(document)
+    change(other)
+    json.dump(other, open(name, "w"))
+
+def part(d, which, column=None):
+    d["recipe"]["name"] = "part"
+    d["results"] = [r for r in d["results"] if r["label"] in which]
+    for r in d["results"]:
+        r["final"].pop(column, None)
+
+write("all.json", lambda d: None)
+write("few.json", lambda d: part(d, names[:3]))
+write("head.json", lambda d: part(d, names[:8], "error_relative"))
+write("tail.json", lambda d: part(d, names[6:]))
+write("workers.json", lambda d: d["recipe"]["resolved"].update(workers=8))
+write("unmeasured.json", lambda d: [r["final"].pop("test_accuracy") for r in d["results"]])
+write("unfinished.json", lambda d: d.update(status="interrupted"))
+write("no-plot.json", lambda d: d.update(plots=[]))
+
+def better(d):
+    part(d, names[:1])
+    d["results"][0]["final"]["test_accuracy"] = spread([0.99] * 4)
+    d["plots"] = []
+write("better.json", better)
+PY
+}
+
+setup() {
+    cd "$BATS_FILE_TMPDIR" || exit 1
+}
+
+explain() {
+    sparsetune --explain --json "$@" >"$BATS_TEST_TMPDIR/evidence.json"
+}
+
+holds() { # FILTER of the evidence; e(COLUMN) is what was found of an error
+    jq -e "def e(\$c): .tune.errors[] | select(.column == \$c); $1" "$BATS_TEST_TMPDIR/evidence.json" >/dev/null ||
+        { echo "not so: $1"; jq .tune.errors "$BATS_TEST_TMPDIR/evidence.json" | grep -v '^ *"seed\|overlap' | head -80; false; }
+}
+
+@test "an error that orders is first, its double ties, a random one cannot tell, a reversed one is said to be" {
+    explain all.json
+    holds 'e("total_error") | .correlation == {value: 1, low: 1, high: 1} and .verdict == "orders"
+        and .against_first == "first" and .pairs == 264 and .pairs_right == 264 and .pairs_wrong == []'
+    holds 'e("error_relative") | .against_first == "ties" and .verdict == "orders"'
+    holds 'e("average_compression_error") | .verdict == "cannot tell" and .against_first == "behind"
+        and .correlation.low < 0 and .correlation.high > 0 and (.pairs_wrong | length) == .pairs - .pairs_right'
+    holds 'e("error_lag") | .verdict == "orders in reverse" and .number == "mean over records" and .pairs_right == 0'
+    holds '.tune.left_out == [{name: "SGD", reason: "no error"}] and (.results | length) == 12'
+    sparsetune --explain --json all.json | jq -S 'del(.run)' >"$BATS_TEST_TMPDIR/again"
+    cmp <(jq -S 'del(.run)' "$BATS_TEST_TMPDIR/evidence.json") "$BATS_TEST_TMPDIR/again"
+}
+
+@test "three methods cannot tell, whatever their order; a mean that is not in the result is left out" {
+    explain few.json
+    holds 'e("total_error") | .correlation.value == 1 and .verdict == "cannot tell"'
+    explain no-plot.json
+    holds '[.tune.left_out[].name] == ["SGD", "error_lag"] and ([.tune.errors[].column] | index("error_lag") == null)'
+}
+
+@test "results of one setting are joined: a method that is in both counts once, another of its name gets the recipe's" {
+    explain head.json tail.json
+    holds '[.results[].label] == [range(12) | "Method \(.)"]'
+    holds '(e("total_error") | .methods == 12 and .pairs == 264) and (e("error_relative") | .methods == 6)'
+    explain all.json better.json
+    holds '[.results[].label] | length == 13 and index("Method 0 (part)") == 12'
+    run -2 sparsetune --explain all.json workers.json
+    run -2 sparsetune --explain all.json unmeasured.json
+    run -2 sparsetune --explain unfinished.json
+    run -2 sparsetune --explain all.json --metric train-loss
+    run -2 sparsetune --explain all.json --set workers=4
+    run -2 sparsetune --explain
+    run -2 sparsetune --when "$ROOT/recipes/smoke.yaml" "$ROOT/recipes/smoke.yaml"
+}
+
+@test "a table for readers, and a scatter of the methods for each error" {
+    run -0 --separate-stderr env COLUMNS=150 sparsetune --explain --table all.json
+    grep -Eq '^total_error +last record +12 +1.00 +1.00 to 1.00 +orders +first +0.00 to 0.00 +264 of 264$' <<<"$output"
+    grep -q '^# left out: SGD (no error)$' <<<"$output"
+    sparsetune --explain all.json -o "$BATS_TEST_TMPDIR/evidence.json" >/dev/null
+    sparseplot-export "$BATS_TEST_TMPDIR/evidence.json" --format=svg >"$BATS_TEST_TMPDIR/scatter.svg"
+    [ "$(grep -c 'over error lag' "$BATS_TEST_TMPDIR/scatter.svg")" -ge 1 ]
+}
+
+@test "NumPy finds the same of made methods and of the published results" {
+    explain all.json
+    "$PYTHON" -B "$ROOT/tests/twins/explain.py" <"$BATS_TEST_TMPDIR/evidence.json"
+    explain "$ROOT"/results/mini-why-errors.json "$ROOT"/results/mini-why-{threshold,curvature}.json
+    run -0 "$PYTHON" -B "$ROOT/tests/twins/explain.py" <"$BATS_TEST_TMPDIR/evidence.json"
+    [ "$output" = "8 errors, 10000 draws, 0 wrong" ]
+    sed 's/"pairs_right": *\([0-9]*\)/"pairs_right":1/' "$BATS_TEST_TMPDIR/evidence.json" >"$BATS_TEST_TMPDIR/other.json"
+    run -1 "$PYTHON" -B "$ROOT/tests/twins/explain.py" <"$BATS_TEST_TMPDIR/other.json"
+}
