@@ -18,7 +18,7 @@
 #include "sg_train.h"
 
 static struct {
-    const char *seed, *output, *data_dir, *device, *checkpoint, *record_inputs, *record_gradients;
+    const char *seed, *output, *data_dir, *device, *checkpoint, *record_inputs, *record_gradients, *k_from;
     struct sg_option_list methods, set, plugins;
     int64_t threads, checkpoint_every, progress_fd;
     double time_limit;
@@ -42,6 +42,8 @@ static const struct sg_option options[] = {
     {SG_OPTION_STRING, "device", 0, &opt.device, .value = "DEVICE", .help = "cpu (the default), cuda or cuda:N"},
     {SG_OPTION_INT, "threads", 0, &opt.threads, .value = "N", .min = 0, .max = 1024,
      .help = "threads of this process, 0 = its share of the cores; results do not depend on it"},
+    {SG_OPTION_STRING, "k-from", 0, &opt.k_from, .value = "FILE",
+     .help = "the finished series of the method from which this one copies k; sparsebench runs that first"},
     {SG_OPTION_FLAG, "dry-run", 0, &opt.dry_run, .help = "check the recipe, print it resolved as JSON, and stop"},
     {SG_OPTION_FLAG, "check", 0, &opt.check,
      .help = "check all cells of the recipe, or those of --method, against their data, and stop"},
@@ -275,6 +277,7 @@ static sg_status run(const struct sg_recipe *recipe, const struct sg_cell *cell,
                                      .checkpoint_every = (uint64_t)opt.checkpoint_every,
                                      .record_inputs = opt.record_inputs ? o->recording : NULL,
                                      .record_gradients = opt.record_gradients ? o->recording : NULL,
+                                     .k_from = opt.k_from,
                                      .resume = opt.resume,
                                      .stop = sg_signal_pending,
                                      .stop_at_s = isnan(opt.time_limit) ? 0 : start_s + opt.time_limit,

@@ -93,6 +93,12 @@ static const struct sg_option options[] = {
      .help =
          "--advise: built-in, methods of all kinds with a few settings each (default), or recipe, the methods of the "
          "recipe"},
+    {SG_OPTION_STRING, "error", 0, &opt.tune.error, .value = "NAME",
+     .help =
+         "--advise: the error by which methods with equally fast steps are ranked: relative, that of --tolerance "
+         "(default); "
+         "mean, of all workers together; lag, the part of that along the next gradient; or drift, of all steps so far "
+         "together"},
     {SG_OPTION_INT, "points", 0, &opt.points, .value = "N", .min = 3, .max = 100000,
      .help = "--rule: points along the pilot, which is a tenth of a run"},
     {SG_OPTION_INT, "repeats", 0, &opt.repeats, .value = "N", .min = 0, .max = 1000000,
@@ -282,11 +288,10 @@ static const struct action *choose_action(void) {
     const struct {
         const char *name, *action;
         bool given;
-    } own[] = {{"bandwidths", "when", opt.tune.bandwidths != NULL},
-               {"clusters", "when", opt.tune.clusters != NULL},
-               {"target", "when", !isnan(opt.tune.target)},
-               {"candidates", "advise", opt.tune.candidates != NULL},
-               {"emit-recipe", "advise", opt.emitted != NULL}};
+    } own[] = {
+        {"bandwidths", "when", opt.tune.bandwidths != NULL}, {"clusters", "when", opt.tune.clusters != NULL},
+        {"target", "when", !isnan(opt.tune.target)},         {"candidates", "advise", opt.tune.candidates != NULL},
+        {"error", "advise", opt.tune.error != NULL},         {"emit-recipe", "advise", opt.emitted != NULL}};
     for (size_t i = 0; found && i < sizeof own / sizeof *own; i++)
         if (own[i].given && strcmp(found->name, own[i].action) != 0) {
             sg_log_error("--%s is an option of --%s; --%s has no use for it", own[i].name, own[i].action, found->name);

@@ -79,6 +79,14 @@ static bool time_to_start(const struct pool *p) {
     return !p->time_up && (!p->begun || time_left(p->options) > setup_s);
 }
 
+/* The outcome of the cell from which this one copies k; NULL = it is not among the cells. */
+static const struct sg_cell_outcome *source_of(const struct pool *p, size_t cell) {
+    for (size_t i = 0; i < p->count; i++)
+        if (strcmp(p->cells[i].key, p->cells[cell].source) == 0)
+            return &p->outcomes[i];
+    return NULL;
+}
+
 /* Makes the command line of a cell, to be freed. Its numbers need room. */
 static char **command_line(const struct pool *p, size_t cell, char seed[24], char threads[24], char seconds[32]) {
     const struct sg_grid_options *o = p->options;
@@ -92,7 +100,8 @@ static char **command_line(const struct pool *p, size_t cell, char seed[24], cha
     const char *fixed[] = {o->program, o->recipe_path, o->fresh ? "--no-resume" : "--resume", "--force"};
     memcpy(word + n, fixed, sizeof fixed);
     n += sizeof fixed / sizeof *fixed;
-    const char *option[][2] = {{"--method", p->cells[cell].label},
+    const char *option[][2] = {{"--k-from", p->cells[cell].source ? source_of(p, cell)->path : NULL},
+                               {"--method", p->cells[cell].label},
                                {"--seed", seed},
                                {"-o", p->outcomes[cell].path},
                                {"--progress-fd", "1"},
@@ -155,6 +164,25 @@ static bool finished_elsewhere(struct pool *p, size_t cell) {
     return finished;
 }
 
+/* True if the cell from which this one copies k is finished, or if it copies none. A cell that waits in vain fails. */
+static bool has_source(struct pool *p, size_t cell) {
+    if (!p->cells[cell].source)
+        return true;
+    struct sg_error err;
+    const struct sg_cell_outcome *source = source_of(p, cell);
+    const char *other = sg_node_string(p->cells[cell].method, "k-from.method", "");
+    if (source && (source->state == SG_CELL_DONE || source->state == SG_CELL_REUSED))
+        return true;
+    if (source && (source->state == SG_CELL_WAITING || source->state == SG_CELL_RUNNING))
+        return false;
+    sg_fail(&err, SG_ERR_ARGUMENT,
+            source ? "it copies k from '%s', which did not finish"
+                   : "it copies k from '%s', which is not run here (add --method)",
+            other);
+    fail_cell(&p->outcomes[cell], &err);
+    return false;
+}
+
 /* Takes the cell's lock if no other process has it. Returns true if the cell is to be started. */
 static bool claim(struct pool *p, size_t cell) {
     struct sg_cell_outcome *o = &p->outcomes[cell];
@@ -177,7 +205,8 @@ static void fill_slots(struct pool *p) {
     for (int i = 0; i < p->options->jobs && !p->stopping && time_to_start(p); i++) {
         if (p->process[i].pid != 0)
             continue;
-        while (cell < p->count && !(p->outcomes[cell].state == SG_CELL_WAITING && claim(p, cell)))
+        while (cell < p->count &&
+               !(p->outcomes[cell].state == SG_CELL_WAITING && has_source(p, cell) && claim(p, cell)))
             cell++;
         if (cell < p->count)
             start_cell(p, i, cell++);

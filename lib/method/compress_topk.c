@@ -15,10 +15,18 @@ sg_status sg_topk_open(struct sg_worker *w, struct sg_error *err) {
     return SG_OK;
 }
 
+static size_t copied_k(const struct sg_worker *w, size_t l, size_t n) {
+    const struct sg_shared *s = w->shared;
+    const size_t k = s->copied[(s->step * s->layout.n_layers + l) * s->workers + w->number];
+    return k < n ? k : n;
+}
+
 int sg_topk_select(struct sg_worker *w, struct sg_select *s, bool is_density) {
     struct sg_topk *t = w->scratch;
-    for (size_t l = 0; l < s->n_layers; l++)
-        t->k[l] = sg_share_of(w->shared->knob[l], is_density, s->offset[l + 1] - s->offset[l]);
+    for (size_t l = 0; l < s->n_layers; l++) {
+        const size_t n = s->offset[l + 1] - s->offset[l];
+        t->k[l] = w->shared->copied != NULL ? copied_k(w, l, n) : sg_share_of(w->shared->knob[l], is_density, n);
+    }
     return w->shared->kernels->select_topk(s, t->k, t->guess);
 }
 

@@ -80,7 +80,7 @@ void sg_compressor_example(const struct sg_compressor_ops *ops, double density, 
         shares = shares || strncmp(ops->params[i].name, "density", 7) == 0;
     for (size_t i = 0; i < ops->n_params; i++) {
         const struct sg_parameter *p = &ops->params[i];
-        const bool other = shares || strcmp(p->name, "budget") == 0;
+        const bool other = (shares && p->name[0] == 'k') || strcmp(p->name, "budget") == 0;
         param[i] = strncmp(p->name, "density", 7) == 0 ? density : p->preset;
         if (isnan(param[i]) && !other)
             param[i] = fmax(p->min, fmin(p->max, p->integer ? floor(threshold) : threshold));

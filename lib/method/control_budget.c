@@ -1,6 +1,12 @@
 /* control_budget.c: a threshold that is steered so that a worker sends a given number of entries, or of bits, over the
  * run (threshold_budget.c has the rule).
  *
+ * The error that it keeps small is the total error, the sum of |e|^2 over steps, for which Lemma 3 finds a constant
+ * lambda. The relative error sum |e|^2 / sum |g|^2 has the same least. If each step's error is divided by its own
+ * |g|^2, the least has lambda in proportion to the gradient's root mean square, by the law of a random walk: then each
+ * step sends as many entries as any other, which is Top-k of the model. The lag <mean e, mean g> has the products of
+ * every worker's residual with every other's gradient, and a controller sees what all ranks know, no vectors.
+ *
  * A budget of entries is never exceeded, because a message can be cut to its largest. A budget of bits is for messages
  * whose entries do not tell their size, and they are sent as they are: it is missed by what the last steps send. */
 #include "method_private.h"

@@ -4,7 +4,12 @@
  * What is lost is measured on the sum of worker 0's gradients since the last choice. The least cost is found by dynamic
  * programming over the layers: of all choices for the first l layers whose losses add up to b bins, the cheapest. A bin
  * is a part of the loss that is allowed, and every loss is rounded up to bins, so the sum keeps below what is allowed.
- * Where that finds nothing cheaper, all layers have the method's own knob. */
+ * Where that finds nothing cheaper, all layers have the method's own knob.
+ *
+ * The error that is bounded is absolute: |x - C(x)|^2 of the sum x of one worker's gradients, added over the layers,
+ * without residuals. For a selector <x - C(x), x> = |x - C(x)|^2, because what is sent stays as it is. So in each layer
+ * the lag along x, as a share of |x|^2, is the relative error, and both differ from this by a weight of 1 / |x|^2 of the
+ * layer, which counts a loss as a share of its layer (results/WHY.md compares such choices). */
 #include <math.h>
 #include <stdlib.h>
 

@@ -247,6 +247,8 @@ sg_status sg_method_open(sg_method **out, const struct sg_method_config *config,
     const struct sg_layout *layout = &config->layout;
     *out = NULL;
     sg_status status = check_config(config, err);
+    if (status == SG_OK && config->copies && (config->copied == NULL || config->steps == 0))
+        status = sg_fail(err, SG_ERR_ARGUMENT, "k-from: the counts of the other run are not here");
     if (status != SG_OK)
         return status;
     sg_method *m = calloc(1, sizeof *m);
@@ -255,8 +257,10 @@ sg_status sg_method_open(sg_method **out, const struct sg_method_config *config,
     m->d = layout->offset[layout->n_layers];
     m->first = config->first;
     m->count = config->count;
-    m->shared = (struct sg_shared){
-        .param = m->param, .seed = config->seed, .workers = config->workers > 0 ? config->workers : config->count};
+    m->shared = (struct sg_shared){.param = m->param,
+                                   .seed = config->seed,
+                                   .workers = config->workers > 0 ? config->workers : config->count,
+                                   .copied = config->copies ? config->copied : NULL};
     m->facts = (struct sg_facts){.steps = config->steps,
                                  .steps_per_epoch = config->steps_per_epoch > 0 ? config->steps_per_epoch : UINT64_MAX,
                                  .layers = layout->n_layers,

@@ -200,11 +200,28 @@ static sg_status check_sampled(const sg_method *m, struct sg_error *err) {
     return SG_OK;
 }
 
+/* Checks that k of each worker may come from another run: only Top-k has it, and a step sends p in one message. */
+static sg_status check_copies(const sg_method *m, bool sampled, struct sg_error *err) {
+    const struct sg_feedback_rule *rule = m->shared.feedback.rule;
+    if (m->compressor != &sg_compress_topk)
+        return sg_fail(err, SG_ERR_ARGUMENT, "k-from: %s has no k to be copied (topk has)", m->compressor->name);
+    if (m->controller != NULL)
+        return sg_fail(err, SG_ERR_ARGUMENT, "k-from: the controller '%s' sets k, too (leave one of the two out)",
+                       m->controller->name);
+    if (rule != NULL && rule->resets != NULL)
+        return sg_fail(err, SG_ERR_ARGUMENT, "k-from: error-feedback '%s' sends residuals in messages of their own",
+                       rule->name);
+    return sampled ? sg_fail(err, SG_ERR_ARGUMENT, "k-from: with participation not every worker sends at every step")
+                   : SG_OK;
+}
+
 sg_status method_resolve(sg_method *m, const struct sg_method_config *config, struct sg_error *err) {
     sg_status status = resolve_compressor(m, config, err);
     SG_DO(status, resolve_feedback(m, &config->feedback, err));
     if (status == SG_OK && config->sampled)
         status = check_sampled(m, err);
+    if (status == SG_OK && config->copies)
+        status = check_copies(m, config->sampled, err);
     return status == SG_OK ? resolve_code(m, config, err) : status;
 }
 

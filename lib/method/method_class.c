@@ -34,7 +34,8 @@ double sg_method_allowed(const sg_method *m, size_t layer, double square) {
     const size_t n = m->shared.layout.offset[layer + 1] - m->shared.layout.offset[layer];
     double param[SG_METHOD_PARAMS];
     SG_ASSERT(m->stepped && layer < m->shared.layout.n_layers);
-    if (ops->bound == NULL || m->shared.code != &sg_code_fp32 || m->settings.most < INFINITY)
+    if (ops->bound == NULL || m->shared.code != &sg_code_fp32 || m->settings.most < INFINITY ||
+        m->shared.copied != NULL)
         return NAN;
     memcpy(param, m->param, sizeof param);
     if (m->controller != NULL && ops->knob != NULL) {

@@ -84,7 +84,8 @@ struct sg_method {
         row(sg_compress_wangni), row(sg_compress_vqsgd), row(sg_compress_topk_twice), row(sg_compress_induced),        \
         row(sg_compress_svd_threshold), row(sg_compress_atomo), row(sg_compress_clt_k), row(sg_compress_gtopk),        \
         row(sg_compress_ok_topk), row(sg_compress_demo), row(sg_compress_sparseloco), row(sg_compress_inceptionn),     \
-        row(sg_compress_global_qsgd_exp), row(sg_compress_ef_signsgd_twice)
+        row(sg_compress_global_qsgd_exp), row(sg_compress_ef_signsgd_twice), row(sg_compress_clipped_threshold),       \
+        row(sg_compress_clipped_topk), row(sg_compress_topk_then_threshold), row(sg_compress_threshold_then_topk)
 #define METHOD_CONTROLLERS(row)                                                                                        \
     row(sg_control_accordion), row(sg_control_budget), row(sg_control_warm_up), row(sg_control_doubling),              \
         row(sg_control_error_reset), row(sg_control_l_greco), row(sg_control_noise), row(sg_control_dqsgd),            \

@@ -70,6 +70,8 @@ struct sg_shared {
     /* [rounds->room bytes] of host memory, kept between the rounds of a step. It is zero before `start`, which may fill
      * it. Checkpoints do not save it. */
     void *room;
+    /* [steps][n_layers][workers] what Top-k sends, in place of its knob; NULL = its knob decides. */
+    const uint32_t *copied;
     const struct sg_message *heard; /* [workers] if rounds->hears: this round's messages, in `combine` and `keep` */
 };
 

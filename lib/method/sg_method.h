@@ -62,6 +62,12 @@ struct sg_method_config {
      * it is. Refused for compressors with rounds, which go by all workers, for rules that say `every_step`, and for
      * controllers that go by worker 0 or reset all residuals. */
     bool sampled;
+    /* true: k of Top-k comes from `copied` [steps][layout.n_layers][workers] and not from the parameters, which are
+     * checked all the same. A layer with fewer elements sends all it has, and 0 sends nothing of it. The counts are
+     * borrowed until the method is closed; `steps` must be known. Refused for other compressors, with a controller, for
+     * rules that send residuals, and if `sampled`. Checks may have copied = NULL, which sg_method_open refuses. */
+    bool copies;
+    const uint32_t *copied;
 };
 
 /* Checks the parts of a config and their parameters, as far as that is possible before a run: compressor, controller,

@@ -19,6 +19,8 @@ static const struct sg_exporter exporters[] = {
     {"vegalite", "Vega-Lite 5 specification", "json|vl", false, false, sg_export_vegalite, NULL},
     {"markdown", "final values and verdicts, Markdown", "md", false, false, NULL, sg_export_markdown},
     {"latex", "final values and verdicts, LaTeX with booktabs", NULL, false, false, NULL, sg_export_latex},
+    {"effects", "effects of a method's lists of two values (a factorial experiment)", NULL, false, false, NULL, NULL,
+     sg_export_effects},
     {"html", "interactive page, a section for each result", "html|htm", false, false, NULL, NULL, sg_page_write},
 };
 

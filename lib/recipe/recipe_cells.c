@@ -163,9 +163,9 @@ static bool push_length(struct sg_node *out, const struct sg_node *root, const s
     return sg_push_copy(out, "epochs", epochs) && sg_push_copy(out, "steps", steps);
 }
 
-/* {compressor, its parameters} of the method, and the sections controller and values if it has them. */
+/* {compressor, its parameters} of the method, and the sections controller, values and k-from if it has them. */
 static bool push_choice(struct sg_node *out, const struct sg_node *method, const struct sg_compressor_ops *ops) {
-    static const char *const section[] = {"controller", "values"};
+    static const char *const section[] = {"controller", "values", "k-from"};
     struct sg_node choice = {.kind = SG_NODE_MAP, .line = method->line, .column = method->column};
     bool fine = sg_push_copy(&choice, "compressor", sg_node_member(method, "compressor"));
     for (size_t i = 0; fine && i < ops->n_params; i++)
@@ -244,15 +244,10 @@ static bool cell_make(struct sg_cell *out, const struct sg_node *method, const s
                            .seed = (uint64_t)seed->number};
     bool fine = cell.label != NULL && cell.name != NULL && sg_node_copy(&cell.swept, &run->swept) &&
                 sg_node_copy(&cell.resolved, &run->resolved) && sg_push_copy(&cell.resolved, "seed", seed);
-    cJSON *json = fine ? sg_node_json(&cell.resolved) : NULL;
-    char *text = json != NULL ? sg_json_text(json, false) : NULL;
-    cJSON_Delete(json);
-    if (text == NULL) {
+    if (!fine || !sg_cell_set_key(&cell)) {
         cell_free(&cell);
         return false;
     }
-    sg_sha256_of(text, strlen(text), cell.key);
-    free(text);
     cell.method = sg_node_get(&cell.resolved, "method");
     *out = cell;
     return true;
@@ -301,11 +296,13 @@ sg_status sg_recipe_cells(const struct sg_recipe *recipe, struct sg_cell **out, 
     if (methods == NULL)
         return sg_fail(err, SG_ERR_ARGUMENT, "%s: a recipe of kind '%s' trains nothing (run it with sparsebench)",
                        recipe->path, sg_node_string(&recipe->root, "kind", "?"));
-    for (size_t i = 0; i < methods->count; i++)
-        if (!add_method(&cells, &recipe->root, &methods->child[i])) {
-            sg_recipe_cells_free(cells.cell, cells.count);
-            return sg_fail_memory(err, "the cells of the recipe");
-        }
+    bool fine = true;
+    for (size_t i = 0; i < methods->count && fine; i++)
+        fine = add_method(&cells, &recipe->root, &methods->child[i]);
+    if (!fine || !sg_cells_link(cells.cell, cells.count)) {
+        sg_recipe_cells_free(cells.cell, cells.count);
+        return sg_fail_memory(err, "the cells of the recipe");
+    }
     SG_TRACE(1, "%s: %zu cells", recipe->path, cells.count);
     *out = cells.cell;
     *count = cells.count;

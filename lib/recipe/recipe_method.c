@@ -90,6 +90,9 @@ sg_status sg_read_method(struct sg_method_config *out, double room[SG_METHOD_NUM
     if (out->compressor == NULL)
         return unknown(&r, method, "compressor", name);
     sg_status status = read_parameters(room, &r, method, NULL, out->compressor->params, out->compressor->n_params);
+    out->copies = sg_node_member(method, "k-from") != NULL;
+    if (out->copies && out->compressor->n_params > 0) /* k, which is in each step what the other run sent */
+        room[0] = isnan(room[0]) ? 1 : room[0];
     SG_DO(status, read_controller(out, room + PART, &r, method));
     SG_DO(status, read_code(out, room + 2 * (size_t)PART, &r, method, message));
     return status == SG_OK ? read_feedback(&out->feedback, &r, feedback) : status;

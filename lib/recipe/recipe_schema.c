@@ -188,6 +188,17 @@ static const struct sg_schema_row static_row[] = {
     {"methods[].values.code", SG_VALUE_CODE, .required = true,
      .help = "name of a code; its parameters stand beside it, in the forms of a compressor's. What it rounds off goes "
              "into the residual"},
+    MAP("methods[].k-from", .shorthand = "method", .when_given = true,
+        .help = "in place of topk's k or density: what another method of the recipe sent at the same seed, along the "
+                "axes below; along the others the mean, so that the volume of the run is the same. Needs scope: layer "
+                "and record: {every: 1, layers: true, workers: true}; the other method runs first"),
+    TEXT("methods[].k-from.method", 128, .required = true, .help = "label of the other method's cell"),
+    {"methods[].k-from.layers", SG_VALUE_BOOLEAN, .preset = "true", .grid = true,
+     .help = "each layer's own number; else the layers' share of their sum, by their sizes"},
+    {"methods[].k-from.steps", SG_VALUE_BOOLEAN, .preset = "true", .grid = true,
+     .help = "each step's own number; else the mean over the steps"},
+    {"methods[].k-from.workers", SG_VALUE_BOOLEAN, .preset = "true", .grid = true,
+     .help = "each worker's own number; else the mean over the workers"},
     MAP("methods[].error-feedback", .shorthand = "form", .like = "error-feedback", .help = "overrides the recipe's"),
     CHOICE("methods[].scope", "layer|model", .grid = true, .help = "overrides the recipe's"),
     MAP("methods[].message", .shorthand = "encoding", .like = "message", .help = "overrides the recipe's"),

@@ -94,6 +94,9 @@ struct sg_cell {
      * in the label: the last word of the path, or the path if the word is ambiguous ("optimizer.momentum"). */
     struct sg_node swept;
     char key[65]; /* SHA-256 of the resolved JSON text */
+    /* The key of the cell from whose run k is copied (`k-from`), which must be finished first; NULL = there is none. It
+     * points into `resolved`, so that this cell's key depends on all that determines the other run. */
+    const char *source;
 };
 
 /* Makes all cells in the order of the methods, then of their lists, with seeds innermost. */

@@ -50,7 +50,8 @@ struct sg_train_options {
         checkpoint_every; /* steps between checkpoints; 0 = one a minute. A run that a signal stops always writes one */
     /* Path for a recording of what the compressors are given, or of the gradients; NULL = none. Not both. */
     const char *record_inputs, *record_gradients;
-    bool resume; /* continue from `checkpoint`; the series is cut back to the length it had then */
+    const char *k_from; /* the series of the cell from which this one copies k (`k-from`); NULL = it copies none */
+    bool resume;        /* continue from `checkpoint`; the series is cut back to the length it had then */
     /* Called before each step and once after the last, with the task at x_step; not supported with several ranks. It
      * must leave x and the workers' state unchanged. A status other than SG_OK ends the run. May be NULL. */
     sg_status (*visit)(void *arg, const struct sg_task_ops *ops, sg_task *task, uint64_t step, uint64_t steps,

@@ -85,6 +85,7 @@ static sg_status judge(struct train *t, struct sg_error *why) {
     sg_method *method = NULL;
     sg_status status = train_choose(t, why);
     if (status == SG_OK) {
+        t->config.copies = false; /* what is copied is there only when the other run is finished */
         status = train_open_method(&method, t, 1, why);
         t->at = sg_method_place(t->options->cell->method, status != SG_OK ? why->msg : "");
         if (status != SG_OK)

@@ -207,8 +207,8 @@ sg_status train_setup(struct train *t, struct sg_error *err) {
     t->first = sg_comm_first(t->comm);
     t->count = sg_comm_count(t->comm);
     t->threads = t->options->threads > 0 ? t->options->threads : sg_cores(sg_comm_local_ranks(t->comm));
-    sg_status (*const part[])(struct train *, struct sg_error *) = {train_choose_kernels, train_find_task,  open_task,
-                                                                    train_ranks_agree,    choose_and_place, allocate};
+    sg_status (*const part[])(struct train *, struct sg_error *) = {
+        train_choose_kernels, train_find_task, open_task, train_ranks_agree, choose_and_place, train_copy_k, allocate};
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
         if ((status = sg_comm_agree(t->comm, part[i](t, err), err)) != SG_OK)
             return status;
@@ -239,9 +239,16 @@ void train_teardown(struct train *t) {
     sg_task_close(t->task);
     sg_cuda_device_close(t->device.gpu);
     cJSON_Delete(t->segments);
-    void *const owned[] = {
-        t->worker,   t->gradient, t->series.row, t->series.evaluated, t->series.layers_mine, t->series.layers_all,
-        t->shared_x, t->absent,   t->chosen};
+    void *const owned[] = {t->worker,
+                           t->gradient,
+                           t->series.row,
+                           t->series.evaluated,
+                           t->series.layers_mine,
+                           t->series.layers_all,
+                           t->shared_x,
+                           t->absent,
+                           t->chosen,
+                           t->copied};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
 }

@@ -126,9 +126,10 @@ struct train {
     /* The value of the cell that train_choose read last: the position of an error. */
     const struct sg_node *at;
     struct plan plan;
-    double parameter[SG_METHOD_NUMBERS];     /* to which config points */
-    struct sg_method_config config;          /* from the cell; train_open_method adds the rest */
-    size_t whole[2];                         /* the offsets of the one layer in `model` scope */
+    double parameter[SG_METHOD_NUMBERS]; /* to which config points */
+    struct sg_method_config config;      /* from the cell; train_open_method adds the rest */
+    uint32_t *copied; /* [steps][n_layers of the task][workers] k of another run; NULL = k is the method's own */
+    size_t whole[2];  /* the offsets of the one layer in `model` scope */
     const struct sg_wire_encoding *encoding; /* for positions; NULL = auto */
     struct optimizer optimizer;
 
@@ -193,6 +194,15 @@ sg_status train_find_task(struct train *t, struct sg_error *err);
 sg_status train_open_task(struct train *t, struct sg_error *err);
 void train_read_task_facts(struct train *t);
 sg_status train_choose(struct train *t, struct sg_error *err);
+/* train_copied.c: gives the method what another run sent, if it copies k (`k-from`). Collective. */
+sg_status train_copy_k(struct train *t, struct sg_error *err);
+/* The axes along which k is copied; along the others it is the mean. */
+struct train_axes {
+    bool layers, steps, workers;
+};
+/* k [steps][n_layers][workers] <- the numbers that are copied from these. False: there was no memory. */
+SG_CHECKED bool train_spread(uint32_t *k, size_t steps, const struct sg_layout *layout, size_t workers,
+                             const struct train_axes *axes);
 sg_status train_open_method(sg_method **out, const struct train *t, size_t count, struct sg_error *err);
 /* Copies out of the kernels' memory. Its error is that of a device that failed. */
 sg_status train_get(const struct train *t, void *host, const void *from, size_t bytes, struct sg_error *err);

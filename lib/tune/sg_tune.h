@@ -29,6 +29,7 @@ struct sg_tune {
     const char *clusters;   /* when: numbers of workers, ascending, with commas between; NULL = 4 to 256 */
     double target;          /* when: the metric to reach; NaN = the baseline's, within the tolerance */
     const char *candidates; /* advise: "built-in" methods or those of the "recipe"; NULL = built-in */
+    const char *error;      /* advise: what ranks equally fast methods, one of enum advise_error; NULL = the default */
     bool emits;             /* advise: write a recipe, too */
     size_t columns; /* width of the terminal; 0 = no terminal: tables are 80 wide, and the conclusion is not wrapped */
     bool dry_run;   /* check, and report through `say` what would be tuned, without runs and result */

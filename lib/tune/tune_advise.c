@@ -17,6 +17,11 @@ static sg_status read_options(struct advise *a, struct sg_error *err) {
     a->own = strcmp(from, "recipe") == 0;
     if (!a->own && strcmp(from, "built-in") != 0)
         return sg_fail(err, SG_ERR_ARGUMENT, "--candidates=%s: must be built-in or recipe", from);
+    const char *by = a->t->error ? a->t->error : advise_error_word(ADVISE_RELATIVE);
+    while (a->by < ADVISE_ERRORS && strcmp(by, advise_error_word(a->by)) != 0)
+        a->by++;
+    if (a->by == ADVISE_ERRORS)
+        return sg_fail(err, SG_ERR_ARGUMENT, "--error=%s: must be relative, mean, lag or drift", by);
     return tune_network_read(&a->network, &a->assumed, a->t, err);
 }
 
@@ -52,7 +57,7 @@ static void change_replay(struct advise *a) {
 }
 
 static const struct advise_candidate unknown = {.bytes = NAN,
-                                                .error = NAN,
+                                                .error = {NAN, NAN, NAN, NAN},
                                                 .error_over_least = NAN,
                                                 .encode_s = NAN,
                                                 .add_s = NAN,

@@ -25,6 +25,16 @@ enum advise_caution {
     ADVISE_CAUTIONS
 };
 
+/* What a method loses, in one number. Let l_i = p_i - C(p_i) on the gradient's scale, and mean l, mean g the means over
+ * workers. All are sums over the steps, divided by sums over the steps. */
+enum advise_error {
+    ADVISE_RELATIVE, /* mean |l_i|^2 / mean |g_i|^2 */
+    ADVISE_MEAN,     /* |mean l|^2 / |mean g|^2: only the mean moves the parameters */
+    ADVISE_LAG,      /* <mean l, mean g of the next step> / |mean g|^2, without its sign */
+    ADVISE_DRIFT,    /* |sum so far of mean g less what the optimizer was given|^2 / |mean g|^2 */
+    ADVISE_ERRORS
+};
+
 /* A method with its parameters, and what it did on the recording. */
 struct advise_candidate {
     const struct sg_cell *cell;
@@ -32,7 +42,7 @@ struct advise_candidate {
     char why[ADVISE_REASON]; /* why it is left out, the numbers below are then NaN; "" = it is measured */
     bool baseline;           /* the one without compression that others are compared with */
     double bytes;            /* that a worker sends at a step, mean over workers and steps */
-    double error;            /* sum of |p - C(p)|^2 over the sum of |g|^2, on the gradient's scale */
+    double error[ADVISE_ERRORS];
     double error_over_least; /* sum of |p - C(p)|^2 over its minimum for that many bits; NaN = that is 0 */
     double encode_s, add_s;  /* of a worker's message, measured here; of adding one message to the sum */
     double coding_s;         /* encoding and decoding of a step on the network */
@@ -43,16 +53,17 @@ struct advise_candidate {
     size_t starved, layers; /* layers that sent nothing; number of layers, 0 = not known */
     double uneven;          /* standard deviation over mean of the number of entries per step */
     double longest;         /* the longest message of a step over its mean message, mean over steps */
-    bool within;            /* `error` is within the tolerance */
+    bool within;            /* the relative error is within the tolerance */
     size_t rank;            /* position in the ranked list, from 1; 0 = not in the list */
 };
 
 struct advise {
     struct sg_tune *t;
     struct sg_grid_network network;
-    bool assumed;     /* the recipe has no network, so the network is assumed */
-    bool own;         /* the candidates are the recipe's methods */
-    double tolerance; /* upper bound on `error` */
+    bool assumed;         /* the recipe has no network, so the network is assumed */
+    bool own;             /* the candidates are the recipe's methods */
+    double tolerance;     /* upper bound on the relative error */
+    enum advise_error by; /* the error that decides among methods with equally fast steps */
 
     /* Where the gradients come from. */
     char *files;             /* as task.files */
@@ -89,16 +100,18 @@ const char *advise_baseline(const struct advise *a);
 /* Appends the method without compression to a list; false = no memory. */
 bool advise_push_baseline(struct sg_node *out, const struct advise *a);
 
-/* Replays the gradients twice in this process, to read the vectors that the method compresses. Fills in error,
+/* Replays the gradients twice in this process, to read the vectors that the method compresses. Fills in the errors,
  * error_over_least, encode_s and add_s. */
 SG_CHECKED sg_status advise_replay(struct advise *a, struct advise_candidate *c, struct sg_error *err);
 
-/* Fills in bytes, error and cautions from the runs, computes the times on the network, and ranks the list. */
+/* Fills in bytes and cautions from the runs, computes the times on the network, and ranks the list. */
 SG_CHECKED sg_status advise_measure(struct advise *a, struct advise_candidate *c, struct sg_error *err);
 SG_CHECKED sg_status advise_rank(struct advise *a, struct sg_error *err);
 /* True if the cell's messages are summed during the exchange, so that the sum is as long as one message. */
 bool advise_sums(const struct sg_cell *cell);
 
+/* The name of an error as an option; NULL for ADVISE_ERRORS. */
+const char *advise_error_word(enum advise_error which);
 const char *advise_caution_word(enum advise_caution which);
 /* Writes a caution about a method as text into out [ADVISE_REASON]; returns out. */
 char *advise_caution_text(char out[ADVISE_REASON], const struct advise_candidate *c, enum advise_caution which);

@@ -23,10 +23,12 @@ static cJSON *candidate_json(const struct advise *a, const struct advise_candida
         SG_TEXT("label", c->cell->label), SG_TEXT("method", c->cell->name), SG_TEXT("recipe", text),
         SG_BOOL("baseline", c->baseline), SG_TEXT("left_out", c->why[0] ? c->why : NULL), SG_BOOL("within", c->within),
         SG_NUMBER("rank", c->rank > 0 ? (double)c->rank : NAN), SG_NUMBER("bytes", c->bytes),
-        SG_NUMBER("share", c->bytes / (4 * (double)a->d)), SG_NUMBER("error", c->error),
-        SG_NUMBER("error_over_least", c->error_over_least), SG_NUMBER("encode_s", c->encode_s),
-        SG_NUMBER("add_s", c->add_s), SG_NUMBER("coding_s", c->coding_s), SG_NUMBER("exposed_s", c->exposed_s),
-        SG_NUMBER("step_s", c->step_s), SG_NUMBER("speedup", c->speedup), SG_VALUE("cautions", cautions_json(c)));
+        SG_NUMBER("share", c->bytes / (4 * (double)a->d)), SG_NUMBER("error", c->error[ADVISE_RELATIVE]),
+        SG_NUMBER("error_mean", c->error[ADVISE_MEAN]), SG_NUMBER("error_lag", c->error[ADVISE_LAG]),
+        SG_NUMBER("error_drift", c->error[ADVISE_DRIFT]), SG_NUMBER("error_over_least", c->error_over_least),
+        SG_NUMBER("encode_s", c->encode_s), SG_NUMBER("add_s", c->add_s), SG_NUMBER("coding_s", c->coding_s),
+        SG_NUMBER("exposed_s", c->exposed_s), SG_NUMBER("step_s", c->step_s), SG_NUMBER("speedup", c->speedup),
+        SG_VALUE("cautions", cautions_json(c)));
     free(text);
     return out;
 }
@@ -55,10 +57,10 @@ sg_status advise_document(const struct advise *a, struct sg_error *err) {
         sg_json_push_string(list, a->candidate[a->list[i]].cell->label);
     cJSON *tune = SG_OBJECT(
         SG_TEXT("answer", answer), SG_BOOL("pays", advise_pays(a)), SG_NUMBER("tolerance", a->tolerance),
-        SG_TEXT("candidates_from", a->own ? "recipe" : "built-in"), SG_VALUE("gradients", gradients_json(a)),
-        SG_VALUE("network", network_json(a)), SG_BOOL("network_assumed", a->assumed),
-        SG_BOOL("coding_measured", !(a->network.coding_s > 0)), SG_NUMBER("threads", a->threads),
-        SG_VALUE("list", list), SG_VALUE("candidates", candidates),
+        SG_TEXT("ranked_by", advise_error_word(a->by)), SG_TEXT("candidates_from", a->own ? "recipe" : "built-in"),
+        SG_VALUE("gradients", gradients_json(a)), SG_VALUE("network", network_json(a)),
+        SG_BOOL("network_assumed", a->assumed), SG_BOOL("coding_measured", !(a->network.coding_s > 0)),
+        SG_NUMBER("threads", a->threads), SG_VALUE("list", list), SG_VALUE("candidates", candidates),
         SG_VALUE("left_out", cJSON_Duplicate(a->left_out, true)), SG_VALUE("assumptions", advise_assumptions(a)));
     const sg_status status = answer ? tune_evidence(a->t, "advise", tune, err) : sg_fail_memory(err, "the answer");
     if (!answer)

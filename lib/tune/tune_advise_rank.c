@@ -95,7 +95,7 @@ static void look_at_kind(struct advise_candidate *c) {
     c->caution[ADVISE_GATHERED] = !advise_sums(c->cell);
     c->caution[ADVISE_CONSTANT] = has_constant(c->cell);
     c->caution[ADVISE_STARVED] = c->starved > 0;
-    c->caution[ADVISE_GROWS] = feedback && c->error > LATE && grows(&c->outcome->run);
+    c->caution[ADVISE_GROWS] = feedback && c->error[ADVISE_RELATIVE] > LATE && grows(&c->outcome->run);
 }
 
 /* ---- times ---- */
@@ -138,7 +138,7 @@ sg_status advise_measure(struct advise *a, struct advise_candidate *c, struct sg
     count_starved(c);
     look_at_volume(c);
     look_at_kind(c);
-    c->within = c->error <= a->tolerance;
+    c->within = c->error[ADVISE_RELATIVE] <= a->tolerance;
     return find_times(a, c, err);
 }
 
@@ -152,8 +152,8 @@ bool advise_is_open(const struct advise_candidate *c) {
     return !c->why[0] && strcmp(sg_node_string(c->cell->method, "compressor", ""), "none") != 0;
 }
 
-/* Chooses the fastest open method, or among those about as fast the one with the smallest error. Returns its index; n =
- * there is none. */
+/* Chooses the fastest open method, or among those about as fast the one with the smallest error that ranks. Returns its
+ * index; n = there is none. */
 static size_t choose(const struct advise *a, const bool *open) {
     double fastest = INFINITY;
     size_t best = a->n;
@@ -162,7 +162,7 @@ static size_t choose(const struct advise *a, const bool *open) {
             fastest = fmin(fastest, a->candidate[i].step_s);
     for (size_t i = 0; i < a->n; i++)
         if (open[i] && a->candidate[i].step_s <= (1 + ADVISE_ALIKE) * fastest &&
-            (best == a->n || a->candidate[i].error < a->candidate[best].error))
+            (best == a->n || a->candidate[i].error[a->by] < a->candidate[best].error[a->by]))
             best = i;
     return best;
 }

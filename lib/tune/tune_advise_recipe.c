@@ -12,7 +12,7 @@ static void put_reasons(FILE *out, const void *arg, size_t method) {
     const struct advise_candidate *c = candidate_at(arg, method);
     if (!c->baseline)
         tune_put_note(out, "sparsetune --advise: %.4g bytes a step, error %.3g of |g|^2, modelled %.3g times faster",
-                      c->bytes, c->error, c->speedup);
+                      c->bytes, c->error[ADVISE_RELATIVE], c->speedup);
 }
 
 /* Replaces the methods, and removes claims and plots, which name the recipe's methods. false = no memory. */

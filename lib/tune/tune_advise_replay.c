@@ -1,7 +1,8 @@
 /* tune_advise_replay.c: replays the recorded gradients with a method, step by step in this process. It measures the
- * time of compression, and compares the error with the smallest error that as many bytes allow (Lemma 3). */
+ * errors and the time of compression, and compares the error with the smallest that as many bytes allow (Lemma 3). */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sg_clock.h"
 #include "sg_drive.h"
@@ -23,10 +24,14 @@ struct replay {
     sg_method *method;
     struct sg_message *message; /* [workers] */
     float *g, *e, *sum, *lost;  /* [workers][d], [workers][d], [d], [d] */
+    double *late, *before;      /* [d] the sums over workers of what this step and the one before lost */
+    double *drift;              /* [d] of all steps so far: the sums of gradients less what the optimizer was given */
     sg_magnitudes *magnitudes;  /* of this pass; `see` is called with each input */
     void (*see)(sg_magnitudes *, const float *, size_t);
     double *encode_s, *add_s;       /* [2 steps] */
     double lost_square, own_square; /* of all steps: of what was lost, and of the gradients */
+    double late_square, along;      /* of all steps: |sum of lost|^2; <sum of lost, sum of the next gradients> */
+    double sum_square, far_square;  /* of all steps: |sum of gradients|^2; |drift|^2 */
     double bits;                    /* of all messages */
     size_t timed;
 };
@@ -40,7 +45,22 @@ static sg_status read_step(struct replay *r, size_t step, struct sg_error *err) 
     return status;
 }
 
-/* Adds a worker's input, and its part that is lost, to the measures of the pass. */
+/* Adds the sums over workers of this step to the measures of the pass, in the order of the elements. */
+static void see_sums(struct replay *r) {
+    const size_t d = r->a->d;
+    for (size_t j = 0; j < d; j++) {
+        double g = 0;
+        for (size_t w = 0; w < r->a->workers; w++)
+            g += (double)r->g[w * d + j];
+        r->sum_square += g * g;
+        r->along += r->before[j] * g;
+        r->late_square += r->late[j] * r->late[j];
+        r->before[j] = r->late[j];
+        r->late[j] = 0;
+    }
+}
+
+/* Adds the workers' inputs, and their parts that are lost, to the measures of the pass. */
 static void see_inputs(void *of) {
     struct replay *r = of;
     const struct sg_exec exec = {.threads = 1};
@@ -50,6 +70,19 @@ static void see_inputs(void *of) {
         sg_method_lost(r->method, w, &r->message[w], r->sum, r->lost);
         r->lost_square += r->config.kernels->sum_squares(&exec, r->lost, d);
         r->own_square += r->config.kernels->sum_squares(&exec, r->g + w * d, d);
+        for (size_t j = 0; j < d; j++)
+            r->late[j] += (double)r->lost[j];
+    }
+    see_sums(r);
+}
+
+/* Adds a step's gradients, in units of the sum, less the sum that the optimizer is given. */
+static void see_result(struct replay *r, double unit) {
+    for (size_t j = 0; j < r->a->d; j++) {
+        for (size_t w = 0; w < r->a->workers; w++)
+            r->drift[j] += unit * (double)r->g[w * r->a->d + j];
+        r->drift[j] -= (double)r->sum[j];
+        r->far_square += r->drift[j] * r->drift[j];
     }
 }
 
@@ -70,6 +103,8 @@ static sg_status run_step(struct replay *r, size_t step, double gamma, struct sg
     r->encode_s[r->timed] += play.encode_s;
     r->add_s[r->timed] += play.decode_s;
     r->bits += play.bits;
+    if (status == SG_OK)
+        see_result(r, r->config.feedback.rule->in_updates ? gamma : 1);
     return status;
 }
 
@@ -81,6 +116,9 @@ static sg_status pass(struct replay *r, double gamma, sg_magnitudes *m,
     sg_status status = sg_method_open(&r->method, &r->config, err);
     const bool residuals = status == SG_OK && sg_method_has_residuals(r->method);
     r->lost_square = r->own_square = r->bits = 0;
+    r->late_square = r->along = r->sum_square = r->far_square = 0;
+    memset(r->before, 0, r->a->d * sizeof *r->before);
+    memset(r->drift, 0, r->a->d * sizeof *r->drift);
     r->magnitudes = m;
     r->see = see;
     free(r->e);
@@ -113,9 +151,13 @@ static sg_status two_passes(struct replay *r, struct advise_candidate *c, double
         c->error_over_least = least > 0 ? r->lost_square / least : NAN;
         c->encode_s = sg_stats_median(r->encode_s, r->timed);
         c->add_s = sg_stats_median(r->add_s, r->timed);
-        c->error = r->lost_square / r->own_square / (r->config.feedback.rule->in_updates ? gamma * gamma : 1);
+        const double unit = r->config.feedback.rule->in_updates ? gamma : 1;
+        c->error[ADVISE_RELATIVE] = r->lost_square / r->own_square / (unit * unit);
         if (r->config.feedback.rule == &sg_feedback_gradient) /* then the run has the error of all steps */
-            c->error = sg_run_last(&c->outcome->run, "total_error") / r->a->square;
+            c->error[ADVISE_RELATIVE] = sg_run_last(&c->outcome->run, "total_error") / r->a->square;
+        c->error[ADVISE_MEAN] = r->sum_square > 0 ? r->late_square / r->sum_square / (unit * unit) : 0;
+        c->error[ADVISE_LAG] = r->sum_square > 0 ? fabs(r->along) / r->sum_square / unit : 0;
+        c->error[ADVISE_DRIFT] = r->sum_square > 0 ? r->far_square / r->sum_square / (unit * unit) : 0;
     }
     sg_magnitudes_close(m);
     return status;
@@ -147,12 +189,16 @@ sg_status advise_replay(struct advise *a, struct advise_candidate *c, struct sg_
     r.g = malloc(a->workers * a->d * sizeof *r.g);
     r.sum = calloc(a->d, sizeof *r.sum);
     r.lost = calloc(a->d, sizeof *r.lost);
+    r.late = calloc(a->d, sizeof *r.late);
+    r.before = calloc(a->d, sizeof *r.before);
+    r.drift = calloc(a->d, sizeof *r.drift);
     r.encode_s = calloc(2 * r.steps, sizeof *r.encode_s);
     r.add_s = calloc(2 * r.steps, sizeof *r.add_s);
-    if (status == SG_OK && (!r.message || !r.g || !r.sum || !r.lost || !r.encode_s || !r.add_s))
+    if (status == SG_OK &&
+        (!r.message || !r.g || !r.sum || !r.lost || !r.late || !r.before || !r.drift || !r.encode_s || !r.add_s))
         status = sg_fail_memory(err, "the replay");
     SG_DO(status, two_passes(&r, c, gamma > 0 ? gamma : 1, err));
-    void *const owned[] = {r.message, r.g, r.e, r.sum, r.lost, r.encode_s, r.add_s};
+    void *const owned[] = {r.message, r.g, r.e, r.sum, r.lost, r.late, r.before, r.drift, r.encode_s, r.add_s};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
     return status == SG_OK || status == SG_ERR_INTERRUPTED ? status : sg_prefix(err, "method '%s': ", c->cell->label);

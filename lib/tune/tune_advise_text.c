@@ -15,6 +15,19 @@ static double dense_bytes(const struct advise *a) {
 /* ---- sentences ---- */
 
 static const struct {
+    const char *word, *text;
+} errors[ADVISE_ERRORS] = {
+    [ADVISE_RELATIVE] = {"relative", "error"},
+    [ADVISE_MEAN] = {"mean", "error in the mean over workers"},
+    [ADVISE_LAG] = {"lag", "error along the next step's gradient"},
+    [ADVISE_DRIFT] = {"drift", "distance from where the same gradients would have moved the parameters"},
+};
+
+const char *advise_error_word(enum advise_error which) {
+    return which < ADVISE_ERRORS ? errors[which].word : NULL;
+}
+
+static const struct {
     const char *word, *text; /* NULL = it has numbers */
 } cautions[ADVISE_CAUTIONS] = {
     [ADVISE_BIASED] = {"biased", "biased, and nothing is kept for later steps"},
@@ -52,7 +65,8 @@ static void put_place(FILE *out, const struct advise *a) {
 static const struct advise_candidate *nearest(const struct advise *a) {
     const struct advise_candidate *near = NULL;
     for (size_t i = 0; i < a->n; i++)
-        if (!a->candidate[i].why[0] && i != a->baseline && (!near || a->candidate[i].error < near->error))
+        if (!a->candidate[i].why[0] && i != a->baseline &&
+            (!near || a->candidate[i].error[ADVISE_RELATIVE] < near->error[ADVISE_RELATIVE]))
             near = &a->candidate[i];
     return near;
 }
@@ -64,7 +78,8 @@ static const struct advise_candidate *fastest(const struct advise *a, bool withi
     for (size_t i = 0; i < a->n; i++) {
         const struct advise_candidate *c = &a->candidate[i];
         if (advise_is_open(c) && c->within == within &&
-            (!best || c->step_s < best->step_s || (c->step_s == best->step_s && c->error < best->error)))
+            (!best || c->step_s < best->step_s ||
+             (c->step_s == best->step_s && c->error[ADVISE_RELATIVE] < best->error[ADVISE_RELATIVE])))
             best = c;
     }
     return best;
@@ -76,7 +91,7 @@ static void put_large_error(FILE *out, const struct advise_candidate *c) {
     fprintf(out,
             feedback ? " An error of %.2g |g|^2 means that the gradients of about %.2g steps are late at any time."
                      : " An error of %.2g |g|^2 without feedback is noise of %.2g times the gradient's square.",
-            c->error, c->error);
+            c->error[ADVISE_RELATIVE], c->error[ADVISE_RELATIVE]);
     fputs(" What that costs differs from task to task: train it before you rely on it.", out);
 }
 
@@ -93,7 +108,7 @@ char *advise_answer(const struct advise *a) {
                 best->speedup);
         put_place(out, a);
         fprintf(out, ", it sends %.3g %% of the bytes, and its error is %.2g of |g|^2",
-                100 * best->bytes / dense_bytes(a), best->error);
+                100 * best->bytes / dense_bytes(a), best->error[ADVISE_RELATIVE]);
         if (isfinite(best->error_over_least))
             fprintf(out, ", %.2g times the least for its bits", best->error_over_least);
     } else if (best) {
@@ -110,12 +125,12 @@ char *advise_answer(const struct advise *a) {
             out,
             "Compression does not pay here: no method has an error within the tolerance, %.3g of |g|^2; the nearest is "
             "%s with %.3g",
-            a->tolerance, near->cell->label, near->error);
+            a->tolerance, near->cell->label, near->error[ADVISE_RELATIVE]);
     } else {
         fputs("Compression does not pay here: there is no method that could be tried", out);
     }
     fputs(".", out);
-    if (advise_pays(a) && best->error > 1)
+    if (advise_pays(a) && best->error[ADVISE_RELATIVE] > 1)
         put_large_error(out, best);
     return sg_stream_text(out, &text);
 }
@@ -139,7 +154,8 @@ static void add_outside(cJSON *out, const struct advise *a) {
             out,
             "%zu of %zu methods and settings are outside the tolerance; the fastest of them, %s, is %.4g times "
             "as fast as no compression, at an error of %.3g (--tolerance=%g takes it in).",
-            outside, all, fast->cell->label, fast->speedup, fast->error, above(fast->error));
+            outside, all, fast->cell->label, fast->speedup, fast->error[ADVISE_RELATIVE],
+            above(fast->error[ADVISE_RELATIVE]));
 }
 
 cJSON *advise_assumptions(const struct advise *a) {
@@ -157,6 +173,8 @@ cJSON *advise_assumptions(const struct advise *a) {
         "The error is the sum over steps of |p - C(p)|^2, what is late or lost, over that of |g|^2; the tolerance is "
         "%g.",
         a->tolerance);
+    tune_sentence(out, "Of methods with equally fast steps the one with the smallest %s goes first.",
+                  errors[a->by].text);
     add_outside(out, a);
     tune_sentence(out, "The least is what the largest entries of p would leave that cost as many bits, 64 each.");
     char *model = tune_model_text(n);
@@ -204,7 +222,7 @@ static void add_row(sg_table *t, const struct advise *a, const struct advise_can
     sg_table_cell(t, c->cell->label, NULL);
     sg_table_number(t, "%.5g", c->bytes);
     sg_table_number(t, "%.4g", 100 * c->bytes / dense_bytes(a));
-    sg_table_number(t, "%.3g", c->error);
+    sg_table_number(t, "%.3g", c->error[ADVISE_RELATIVE]);
     sg_table_number(t, "%.3g", isfinite(c->error_over_least) ? c->error_over_least : NAN);
     sg_table_number(t, "%.4g", 1e3 * c->coding_s);
     sg_table_number(t, "%.4g", 1e3 * c->step_s);

@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""Trains what sparsetune --advise recommends, of each task from the first tenth of a run, and asks two things. Methods that
-send about as much: is the order of their errors that of what they reach, trained whole? The first of the list, whose
-errors are within the tolerance: do they reach what no compression reaches? Needs the data sets.
+"""Trains what sparsetune --advise recommends, of each task from the first tenth of a run, and asks two things. Methods
+that send about as much: is the order of their errors that of what they reach, trained whole? The first of the list,
+whose errors are within the tolerance: do they reach what no compression reaches? Then it asks for published results
+which error picks the best of methods that send as much, and whether a pick is better than hard-threshold
+(advise_rules.py). Needs the data sets.
 
-usage: advise_check.py BIN FOLDER OUTPUT [TASK...]"""
+usage: advise_check.py BIN FOLDER OUTPUT [TASK... | published]"""
 import json
 import os
-import subprocess
 import sys
+
+from advise_rules import (LEAST, MOST, NETWORK, REPLAYED, SETTINGS, Published, judge, read, run, spearman, summary,
+                          tail_median)
 
 # recipe, its metric, is more better, --set, seeds that are trained, of which methods the volume is taken
 TASKS = {
@@ -20,40 +24,8 @@ TASKS = {
     "mini-fig2c": ("recipes/mini/fig2c.yaml", "hit_rate", True,
                    ["record.series=[hit-rate, train-loss, bytes-sent]"], "1", 0.01),
 }
-LEAST, MOST = 0.7, 1.45  # times the bytes of the Top-k that the others are compared with
 FIRST = 3  # of the list
-# Few bits count, and nothing depends on this machine: 1 Gbit/s, and 10 ns a number for compression.
-NETWORK = ["--set", "network.link=1gbe", "--set", "network.coding=10"]
 TOLERANCE = "1"  # twice the program's own, so that the list shows what larger errors cost
-TAIL = 0.2  # the metric is the median of so much of a run's end
-
-
-def run(program, *arguments):
-    subprocess.run([program, "--quiet", *arguments], check=True, stdout=subprocess.DEVNULL)
-
-
-def read(path):
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
-
-
-def ranks(values):
-    """Ranks from 1; equal values share the mean of theirs."""
-    return [1 + sum(y < x for y in values) + (sum(y == x for y in values) - 1) / 2 for x in values]
-
-
-def spearman(x, y):
-    a, b = ranks(x), ranks(y)
-    mean = (len(a) + 1) / 2
-    squares = sum((i - mean) ** 2 for i in a) * sum((j - mean) ** 2 for j in b)
-    return sum((i - mean) * (j - mean) for i, j in zip(a, b)) / squares ** 0.5 if squares else None
-
-
-def tail_median(series):
-    values = sorted(v for v in series if v is not None)
-    end = sorted([v for v in series if v is not None][-max(1, int(TAIL * len(values))):])
-    middle = len(end) // 2
-    return end[middle] if len(end) % 2 else (end[middle - 1] + end[middle]) / 2
 
 
 class Check:
@@ -81,9 +53,10 @@ class Check:
         out = self.path(name + "-trained.json")
         run(self.bench, self.path(name + ".yaml"), *self.cells, *self.sets, "--set", f"seeds=[{self.seeds}]", "-o", out,
             *[word for label in labels for word in ("--method", label)])
-        series = {r["label"]: r["series"][self.metric]["mean"] for r in read(out)["results"]}
-        keys = ("label", "baseline", "share", "error", "error_over_least")
-        return [{**{k: c[k] for k in keys}, self.metric: tail_median(series[c["label"]])}
+        series = {r["label"]: r["series"][self.metric] for r in read(out)["results"]}
+        keys = ("label", "baseline", "share", *REPLAYED.values(), "error_over_least")
+        return [{**{k: c[k] for k in keys}, self.metric: tail_median(series[c["label"]]["mean"]),
+                 "deviation": tail_median(series[c["label"]]["std"])}
                 for c in sorted(advice["candidates"], key=lambda c: c["error"]) if c["label"] in series]
 
     def run(self):
@@ -108,18 +81,57 @@ class Check:
                 "place_of_first": order.index(0) + 1}
 
 
+def trivial(task):
+    """What the rules pick of a task's methods of equal volume; errors that its advice did not have are absent."""
+    rows = [{"label": r["label"], "hard": r["label"].startswith("Hard-threshold lambda"), "quality": r[task["metric"]],
+             "deviation": r.get("deviation") or 0, "seeds": task["seeds"],
+             "errors": {rule: r.get(member) for rule, member in REPLAYED.items()}}
+            for r in task["equal_volume"] if not r["baseline"]]
+    return judge(rows, task["metric"])["rules"]
+
+
+def put(name, methods, best, rules):
+    print(f"{name}: the best of {methods} is {best}", flush=True)
+    for rule, r in rules.items():
+        order = "" if r["spearman"] is None else f", Spearman {r['spearman']:.2f}"
+        print(f"  {rule:15} {r['pick']}: {r['quality']:.4g}, place {r['place']}, loses {r['regret']:.3g}"
+              f"{' (beyond two standard errors)' if r['worse'] else ''}{order}", flush=True)
+
+
 def main():
     programs, folder, output = sys.argv[1:4]
-    chosen = sys.argv[4:] or list(TASKS)
-    results = {r["task"]: r for r in read(output)["tasks"]} if os.path.exists(output) else {}
-    for name in chosen:
-        results[name] = Check(name, programs, folder).run()
+    chosen = sys.argv[4:] or [*TASKS, "published"]
+    stored = read(output) if os.path.exists(output) else {}
+    results = {r["task"]: r for r in stored.get("tasks", [])}
+    settings = {r["setting"]: r for r in stored.get("settings", [])}
+    source = Published(programs, folder)
+    for name in [n for c in chosen for n in (SETTINGS if c == "published" else [c])]:
+        if name in TASKS:
+            results[name] = Check(name, programs, folder).run()
+        else:
+            settings[name] = source.judge(name)
+        for r in results.values():
+            r["rules"] = trivial(r)
+        found = [settings[n] for n in SETTINGS if n in settings]
+        wins = [s for s in found if s["rules"]["hard-threshold"]["place"] == 1]
+        parts = {"all": found, "hard-threshold is the best": wins,
+                 "hard-threshold is not the best": [s for s in found if s not in wins]}
         with open(output + ".new", "w", encoding="utf-8") as file:
-            json.dump({"schema": "sparsetune-check/1", "tasks": [results[n] for n in TASKS if n in results]}, file, indent=1)
+            json.dump({"schema": "sparsetune-check/1", "tasks": [results[n] for n in TASKS if n in results],
+                       "settings": found, "summary": {part: summary(of) for part, of in parts.items()}}, file, indent=1)
             file.write("\n")
         os.replace(output + ".new", output)
-        r = results[name]
-        print(f"{name}: Spearman {r['spearman']:.2f}, place of the first {r['place_of_first']}", flush=True)
+        if name in TASKS:
+            put(name, len(results[name]["trained"]), results[name]["trained"][0], results[name]["rules"])
+        else:
+            put(name, settings[name]["methods"], settings[name]["best"], settings[name]["rules"])
+    for part, of in read(output)["summary"].items():
+        print(f"{part}:")
+        for rule, r in of.items():
+            order = "" if r["spearman"] is None else f", Spearman {r['spearman']:.2f}"
+            print(f"  {rule:15} of {r['settings']}: best {r['best']}, not told apart from it {r['not_worse']}, "
+                  f"mean place {r['place']:.2f}{order}, better than hard-threshold {r['better_than_hard']}, "
+                  f"worse {r['worse_than_hard']}")
 
 
 main()

@@ -52,12 +52,16 @@ shape='.schema == "sparsetune/1" and .status == "ok" and (.tune | .action == "ad
     and ([.gradients | keys[]] == ["d", "files", "recorded_here", "share_of_run", "square", "steps", "workers"])
     and .network.modelled and (.network_assumed | type) == "boolean" and (.coding_measured | type) == "boolean" and .threads >= 1
     and all(.left_out[]; [keys[]] == ["method", "reason"]) and (.assumptions | length) > 3
+    and (.ranked_by == "relative" or .ranked_by == "mean" or .ranked_by == "lag" or .ranked_by == "drift")
     and all(.candidates[]; [keys[]] == ["add_s", "baseline", "bytes", "cautions", "coding_s", "encode_s", "error",
-        "error_over_least", "exposed_s", "label", "left_out", "method", "rank", "recipe", "share", "speedup", "step_s", "within"]
+        "error_drift", "error_lag", "error_mean", "error_over_least", "exposed_s", "label", "left_out", "method", "rank", "recipe", "share", "speedup", "step_s", "within"]
         and all(.cautions[]; [keys[]] == ["caution", "text"]))
-    and ([.candidates[] | select(.baseline)] | length == 1 and .[0].error == 0 and .[0].speedup == 1 and .[0].rank == null))'
+    and ([.candidates[] | select(.baseline)] | length == 1 and .[0].error == 0 and .[0].error_mean == 0 and .[0].error_lag == 0 and .[0].error_drift < 1e-9 and .[0].speedup == 1 and .[0].rank == null))'
 
 # The list by its rule: every one is at most 5 % slower than the fastest behind it, and of those it has the smallest error.
+ranked_by() { # ERROR
+    echo "${ranked//.error/.error_$1}" | sed 's/error_relative/error/g'
+}
 ranked='[.tune.candidates[] | select(.rank)] | sort_by(.rank) | length > 3 and . as $l
     | all(range(length); . as $i | $l[$i:] | (map(.step_s) | min) as $least | .[0].step_s <= 1.05 * $least
         and all(.[] | select(.step_s <= 1.05 * $least); .error >= $l[$i].error))'
@@ -69,7 +73,7 @@ ranked='[.tune.candidates[] | select(.rank)] | sort_by(.rank) | length > 3 and .
     # In a pipe the JSON comes out, which is also in the file.
     cmp <(echo "$output") advice.json
     jq -e "$shape" advice.json
-    jq -e "$ranked" advice.json
+    jq -e "$(ranked_by relative)" advice.json
     jq -e '.tune | .gradients == (.gradients + {files: "g.npy", recorded_here: false, share_of_run: null, steps: 30, workers: 4, d: 2000})
         and .candidates_from == "built-in" and (.network_assumed | not) and (.coding_measured | not) and .tolerance == 0.5' advice.json
     # Within means within; the list has these, each method once, with their ranks.
@@ -96,15 +100,21 @@ g = np.load("g.npy").astype("f4")
 tune = json.load(open("advice.json"))["tune"]
 square = np.sum(g.astype("f8") ** 2) / 4
 assert abs(tune["gradients"]["square"] / square - 1) < 1e-6
-e, p, lost = np.zeros((4, 2000), "f4"), [], 0
+e, p, lost, late, along = np.zeros((4, 2000), "f4"), [], 0, 0, 0
+mean = g.astype("f8").mean(1)
 for t in range(30):
+    along += e.astype("f8").mean(0) @ mean[t]
     e = e + g[t]
     p.append(e.copy())
     for w in range(4):
         e[w, np.argsort(-abs(e[w]), kind="stable")[:20]] = 0
     lost += np.sum(e.astype("f8") ** 2)
+    late += np.sum(e.astype("f8").mean(0) ** 2)
 c = next(c for c in tune["candidates"] if c["label"] == "Top-k of the model density=0.01")
 assert abs(c["error"] / (lost / 4 / square) - 1) < 1e-5, (c["error"], lost / 4 / square)
+assert abs(c["error_mean"] / (late / np.sum(mean**2)) - 1) < 1e-5, (c["error_mean"], late / np.sum(mean**2))
+assert abs(c["error_drift"] / c["error_mean"] - 1) < 1e-5, c  # with feedback the residual is all that is missing
+assert abs(c["error_lag"] / abs(along / np.sum(mean**2)) - 1) < 1e-4, (c["error_lag"], along / np.sum(mean**2))
 all_p = np.sort(abs(np.concatenate(p).ravel()).astype("f8"))[: 30 * 4 * 1980]
 assert abs(c["error_over_least"] / (lost / np.sum(all_p**2)) - 1) < 1e-5
 assert 160 <= c["bytes"] <= 180 and abs(c["share"] - c["bytes"] / 8000) < 1e-12
@@ -113,6 +123,22 @@ assert fp16["error"] < 1e-5 and 0.5 <= fp16["share"] < 0.51
 # Without feedback nothing accumulates: QSGD of 127 levels loses little at each step.
 assert 0 < next(c for c in tune["candidates"] if c["label"] == "QSGD levels=127")["error"] < 0.01
 PY
+}
+
+@test "--advise --error: the error that is named ranks, and the tolerance is for the relative one" {
+    need_numpy
+    recorded
+    for error in mean lag drift relative; do
+        run -0 advise replay.yaml --error "$error" --table
+        jq -e --arg by "$error" '.tune | .ranked_by == $by and all(.candidates[]; .within == (.error <= 0.5))' advice.json
+        jq -e "$(ranked_by "$error")" advice.json
+    done
+    # Noise of an unbiased code does not lie along the next gradient; what it loses adds up.
+    jq -e '.tune.candidates[] | select(.label == "QSGD levels=7") | .error_lag < 0.01 * .error and .error_mean > 0
+        and .error_drift > 3 * .error_mean' advice.json
+    # Where all steps are equally fast, nothing but the error ranks.
+    run -0 advise replay.yaml --error lag --set network.compute=1e4
+    jq -e '[.tune.candidates[] | select(.rank)] | sort_by(.rank) | length > 3 and (map(.error_lag) | . == sort)' advice.json
 }
 
 @test "--advise: what it warns of is what the recording shows" {
@@ -225,6 +251,8 @@ PY
 @test "--advise refuses what it cannot do" {
     run -2 advise r.yaml --candidates mine
     [[ $output == *"--candidates=mine: must be built-in or recipe"* ]]
+    run -2 advise r.yaml --error total
+    [[ $output == *"--error=total: must be relative, mean, lag or drift"* ]]
     run -2 sparsetune r.yaml --when --candidates recipe
     [[ $output == *"--candidates is an option of --advise; --when has no use for it"* ]]
     run -2 sparsetune r.yaml --theory --emit-recipe x.yaml

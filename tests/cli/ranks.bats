@@ -179,6 +179,11 @@ same_over_ranks() { # METHOD...
         "sign-l2-twice, error-feedback: gradient" "ef-signsgd-twice, error-feedback: dist-ef-sgdm"
 }
 
+@test "Top-k and hard-threshold in turn, and clipped: same bytes for R = 1, 2, 3" {
+    same_over_ranks "topk-then-threshold, k: 3, lambda: 1, at: 7" "threshold-then-topk, density: 0.2, lambda: 1, at: 7" \
+        "clipped-topk, k: 5, clip: 1" "clipped-threshold, lambda: 1, clip: 1.5"
+}
+
 @test "an evaluation that workers share has the same bytes for R = 1, 2, 3, 4" {
     program=$ROOT/build/release/tests/test_train_records
     [ -x "$program" ] || skip "unit tests are not built"

@@ -20,7 +20,7 @@ need_gnuplot() {
         run -0 --separate-stderr sparseplot-export "$option"
         [ -n "$output" ] && [ -z "$stderr" ]
     done
-    for format in csv tsv svg png pdf gnuplot pgfplots vegalite table markdown latex html; do
+    for format in csv tsv svg png pdf gnuplot pgfplots vegalite table markdown latex effects html; do
         [[ $output == *"$format "* ]]
     done
 }

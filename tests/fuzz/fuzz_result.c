@@ -47,7 +47,8 @@ static void export_script(const cJSON *document, const struct sg_plot_select *se
 }
 
 static void export_all(FILE *out, const cJSON *document, const struct sg_plot_select *select) {
-    static const char *const formats[] = {"csv", "tsv", "pgfplots", "vegalite", "markdown", "latex", "table", "html"};
+    static const char *const formats[] = {"csv",   "tsv",   "pgfplots", "vegalite", "markdown",
+                                          "latex", "table", "effects",  "html"};
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         struct sg_error err = {0};
         struct sg_plot_notes notes;

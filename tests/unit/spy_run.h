@@ -146,8 +146,9 @@ __attribute__((unused)) static void write_method(const char *compressor, const c
 __attribute__((unused)) static void parameters(char out[256], const struct sg_compressor_ops *ops) {
     static const struct {
         const char *name, *value;
-    } given[] = {{"density", "0.4"}, {"lambda", "0.5"}, {"step", "0.5"},   {"tau", "0.3"},    {"rank", "1"},
-                 {"k-min", "1"},     {"k-max", "3"},    {"unbiased", "1"}, {"interval", "1"}, {"error-bound", "0.01"}};
+    } given[] = {{"density", "0.4"}, {"lambda", "0.5"},       {"step", "0.5"}, {"tau", "0.3"},
+                 {"rank", "1"},      {"k-min", "1"},          {"k-max", "3"},  {"unbiased", "1"},
+                 {"interval", "1"},  {"error-bound", "0.01"}, {"at", "2"}};
     size_t used = 0;
     out[0] = '\0';
     for (size_t i = 0; i < ops->n_params; i++)
