@@ -39,7 +39,8 @@ static sg_status open_gradients(struct comparison *c, const struct sg_tune *t, s
                        "%s: --oracle=feedback compares methods on given gradients: give a recipe of task recorded, of "
                        "files that sparsetrain --record-gradients or another program wrote",
                        t->recipe->path);
-    const sg_status status = sg_gradients_open(&c->gradients, c->files, sg_node_string(root, "task.layers", NULL), err);
+    const sg_status status = sg_gradients_open(&c->gradients, c->files, sg_node_string(root, "task.layers", NULL),
+                                                sg_node_string(root, "task.layers-file", NULL), err);
     if (status != SG_OK)
         return sg_prefix(err, "task.files: ");
     const struct sg_gradients_facts *f = sg_gradients_look(c->gradients);
