@@ -248,7 +248,7 @@ PY
     run -0 advise r.yaml --candidates recipe --emit-recipe best.yaml
     jq -e "$shape" advice.json
     jq -e '.tune | .candidates_from == "recipe" and [.candidates[].label] == ["Plain", "Top-k k=1", "Top-k k=4", "QSGD"] and .left_out == []' advice.json
-    run -0 sparsetrain best.yaml --method QSGD --dry-run
+    run -0 --separate-stderr sparsetrain best.yaml --method QSGD --dry-run
     jq -e '[.. | .error_feedback? | objects | .form] | index("none") != null' <<<"$output"
     # A recipe without a method without compression gets one.
     sed '/name: Plain/d; /^claims:/,$d' r.yaml >none.yaml
