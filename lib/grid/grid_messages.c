@@ -167,13 +167,13 @@ struct model {
     double element_s, number_s; /* of coding: each number of the model, and of a worker's message */
 };
 
-/* The times of coding. In two rounds every worker also encodes the sum of its part. */
+/* The times of coding. */
 static sg_status set_coding(struct model *m, const struct sg_grid_network *n, struct sg_error *err) {
     const struct sg_grid_messages *of = m->of;
     const char *compressor = sg_node_string(of->cell->method, "compressor", "");
     const struct sg_coding *coding = sg_coding_find(n->coding, compressor, of->entry != 8);
     const double decoded = sg_collective_decoded(m->collective, n->net.workers);
-    const double encoded = m->collective->decodes == SG_DECODES_TWICE ? 1 + 1 / (double)n->net.workers : 1;
+    const double encoded = sg_collective_encoded(m->collective, n->net.workers);
     if (!of->codes)
         return SG_OK;
     if (isnan(n->coding_s) && !coding && n->coding[0].compressor)
