@@ -189,6 +189,11 @@ static void test_coding(void) {
        "no file: %s", err.msg);
     close_grid(&g);
     test_coding_file();
+    static const char *const sorts[] = {"clipped-topk", "topk-then-threshold", "threshold-then-topk"};
+    const struct sg_coding *v100 = sg_processor_find("v100")->row;
+    for (size_t i = 0; i < sizeof sorts / sizeof *sorts; i++)
+        ok(sg_coding_find(v100, sorts[i], false)->element_ns == sg_coding_find(v100, "topk", false)->element_ns,
+           "%s sorts as topk does", sorts[i]);
     const struct sg_processor *p;
     for (size_t i = 0; (p = sg_processor_at(i)) != NULL; i++) {
         size_t rows = 0, known = 0;
