@@ -7,7 +7,8 @@
 #include "sg_compressor.h"
 #include "sg_text.h"
 
-/* Rows of a result of kernels, one a compressor, of its first case. What a step takes beside decoding is encoding. */
+/* Rows of a result of kernels, one a compressor, of its first case in which it sent numbers. What a step takes beside
+ * decoding is encoding. */
 static size_t read_rows(struct sg_coding *out, const cJSON *document) {
     const cJSON *row;
     size_t n = 0;
@@ -16,13 +17,13 @@ static size_t read_rows(struct sg_coding *out, const cJSON *document) {
         const double step_s = sg_json_number(row, "time_s.median", NAN),
                      decode_s = sg_json_number(row, "decode_s", NAN);
         const double elements = sg_json_number(row, "n", NAN), numbers = sg_json_number(row, "k", NAN);
-        bool known = !ops || isnan(step_s) || isnan(decode_s) || !(elements > 0);
+        bool known = !ops || isnan(step_s) || isnan(decode_s) || !(elements > 0) || !(numbers > 0);
         for (size_t i = 0; !known && i < n; i++)
             known = strcmp(out[i].compressor, ops->name) == 0;
         if (!known && n + 1 < SG_GRID_CODINGS)
             out[n++] = (struct sg_coding){.compressor = ops->name,
                                           .element_ns = 1e9 * fmax(0, step_s - decode_s) / elements,
-                                          .number_ns = 1e9 * decode_s / fmax(1, numbers)};
+                                          .number_ns = 1e9 * decode_s / numbers};
     }
     return n;
 }

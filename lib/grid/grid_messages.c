@@ -167,13 +167,19 @@ struct model {
     double element_s, number_s; /* of coding: each number of the model, and of a worker's message */
 };
 
-/* The times of coding. In two rounds every worker also encodes the sum of its part. */
+/* The share of the steps at which a method makes a message. */
+static double coded_share(const struct sg_cell *cell) {
+    const bool local = strcmp(sg_node_string(&cell->resolved, "error-feedback.form", ""), "local-steps") == 0;
+    return local ? 1 / sg_node_number(&cell->resolved, "error-feedback.steps", 1) : 1;
+}
+
+/* The times of coding, means over all steps. */
 static sg_status set_coding(struct model *m, const struct sg_grid_network *n, struct sg_error *err) {
     const struct sg_grid_messages *of = m->of;
     const char *compressor = sg_node_string(of->cell->method, "compressor", "");
     const struct sg_coding *coding = sg_coding_find(n->coding, compressor, of->entry != 8);
     const double decoded = sg_collective_decoded(m->collective, n->net.workers);
-    const double encoded = m->collective->decodes == SG_DECODES_TWICE ? 1 + 1 / (double)n->net.workers : 1;
+    const double encoded = sg_collective_encoded(m->collective, n->net.workers);
     if (!of->codes)
         return SG_OK;
     if (isnan(n->coding_s) && !coding && n->coding[0].compressor)
@@ -186,6 +192,8 @@ static sg_status set_coding(struct model *m, const struct sg_grid_network *n, st
         m->element_s = 1e-9 * encoded * coding->element_ns;
         m->number_s = 1e-9 * decoded * coding->number_ns;
     }
+    m->element_s *= coded_share(of->cell);
+    m->number_s *= of->entry > 0 ? 1 : coded_share(of->cell); /* sparse numbers are counted by the bytes */
     return SG_OK;
 }
 

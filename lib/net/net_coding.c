@@ -32,6 +32,9 @@ static const struct sg_coding v100[] = {
     {"clt-k", RESNET50(240), ENTRY},
     {"signtopk", RESNET50(240), ENTRY},
     {"stc", RESNET50(240), ENTRY},
+    {"clipped-topk", RESNET50(240), ENTRY},
+    {"topk-then-threshold", RESNET50(240), ENTRY}, /* of both parts of the run, the slower one */
+    {"threshold-then-topk", RESNET50(240), ENTRY},
     {"powersgd", RESNET50(45), 0},
     {NULL, 0, 0},
 };

@@ -335,3 +335,7 @@ double sg_collective_decoded(const struct sg_collective *collective, size_t work
         return 1;
     }
 }
+
+double sg_collective_encoded(const struct sg_collective *collective, size_t workers) {
+    return collective->decodes == SG_DECODES_TWICE ? 1 + 1 / (double)workers : 1;
+}

@@ -93,6 +93,9 @@ const struct sg_collective *sg_collective_find(const char *name); /* NULL = no s
 /* The number of messages that a worker decodes, for so many workers; at least 1. */
 double sg_collective_decoded(const struct sg_collective *collective, size_t workers);
 
+/* The number of messages that a worker encodes: its own, and in two rounds the sum of its part. */
+double sg_collective_encoded(const struct sg_collective *collective, size_t workers);
+
 /* NCCL's own model of an all-reduce (src/graph/tuning.cc of NCCL 2.27, commit 5067397), of Ampere GPUs and Intel's
  * processors. */
 enum sg_nccl_algorithm { SG_NCCL_TREE, SG_NCCL_RING, SG_NCCL_ALGORITHMS };

@@ -22,7 +22,10 @@ static sg_status read_options(struct advise *a, struct sg_error *err) {
         a->by++;
     if (a->by == ADVISE_ERRORS)
         return sg_fail(err, SG_ERR_ARGUMENT, "--error=%s: must be relative, mean, lag or drift", by);
-    return tune_network_read(&a->network, &a->assumed, a->t, err);
+    const sg_status status = tune_network_read(&a->network, &a->assumed, a->t, err);
+    if (status == SG_OK && advise_times_coding(a))
+        snprintf(a->network.processor, sizeof a->network.processor, "this machine"); /* for titles */
+    return status;
 }
 
 /* ---- the replays ---- */

@@ -117,6 +117,7 @@ bool advise_times_coding(const struct advise *a); /* the times of coding are tho
 bool advise_pays(const struct advise *a);         /* true if the first of the list is faster than no compression */
 bool advise_is_open(const struct advise_candidate *c); /* true if the method compresses and its replay is complete */
 char *advise_answer(const struct advise *a);           /* a sentence or two; NULL = no memory */
+char *advise_coding_text(const struct advise *a);      /* the source of the times of coding; NULL = no memory */
 cJSON *advise_assumptions(const struct advise *a);     /* sentences */
 tune_put_fn advise_put_table;                          /* `of` is the struct advise */
 SG_CHECKED sg_status advise_document(const struct advise *a, struct sg_error *err);

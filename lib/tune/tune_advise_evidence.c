@@ -45,6 +45,12 @@ static cJSON *network_json(const struct advise *a) {
     free(text);
     cJSON *out = sg_grid_network_json(n, &a->trials.recipe, model);
     free(model);
+    if (advise_times_coding(a)) {
+        char *coding = advise_coding_text(a);
+        cJSON_ReplaceItemInObjectCaseSensitive(out, "processor", cJSON_CreateNull());
+        cJSON_ReplaceItemInObjectCaseSensitive(out, "coding", cJSON_CreateString(coding ? coding : ""));
+        free(coding);
+    }
     return out;
 }
 

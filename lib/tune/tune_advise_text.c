@@ -163,6 +163,14 @@ static void add_outside(cJSON *out, const struct advise *a) {
             above(fast->error[ADVISE_RELATIVE]));
 }
 
+char *advise_coding_text(const struct advise *a) {
+    return !advise_times_coding(a)
+               ? sg_grid_coding_text(&a->network)
+               : sg_format("Compression was timed on this machine's CPU with %d thread%s, and is not another's; "
+                           "network.processor and network.coding override it.",
+                           a->threads, a->threads == 1 ? "" : "s");
+}
+
 cJSON *advise_assumptions(const struct advise *a) {
     const struct sg_grid_network *n = &a->network;
     cJSON *out = cJSON_CreateArray();
@@ -186,13 +194,9 @@ cJSON *advise_assumptions(const struct advise *a) {
     tune_sentence(out, "Times of steps are modelled: %zu workers, %s.", n->net.workers, model ? model : "");
     free(model);
     tune_say_network(out, n, a->assumed, "so steps are compression and communication alone");
-    char *timed = !advise_times_coding(a)
-                      ? sg_grid_coding_text(n)
-                      : sg_format("Compression was timed on this machine's CPU with %d thread%s, and is not another's; "
-                                  "network.processor and network.coding override it.",
-                                  a->threads, a->threads == 1 ? "" : "s");
-    tune_sentence(out, "%s", timed ? timed : "");
-    free(timed);
+    char *coding = advise_coding_text(a);
+    tune_sentence(out, "%s", coding ? coding : "");
+    free(coding);
     cJSON_ArrayForEach(one, a->left_out)
         tune_sentence(out, "%s is left out: %s.", sg_json_string(one, "method", ""), sg_json_string(one, "reason", ""));
     for (size_t i = 0; i < a->n; i++)

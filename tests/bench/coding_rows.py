@@ -8,9 +8,9 @@ import sys
 document = json.load(open(sys.argv[1]))
 rows = {}
 for r in document["results"]:
-    if r["operation"] == "compress" and r["time_s"] and r["decode_s"] is not None and r["compressor"] not in rows:
+    if r["operation"] == "compress" and r["time_s"] and r["decode_s"] is not None and r["k"] > 0 and r["compressor"] not in rows:
         encode_s = max(0, r["time_s"]["median"] - r["decode_s"])
-        rows[r["compressor"]] = (1e9 * encode_s / r["n"], 1e9 * r["decode_s"] / max(1, r["k"]))
+        rows[r["compressor"]] = (1e9 * encode_s / r["n"], 1e9 * r["decode_s"] / r["k"])
 host = document["host"]
 first = document["results"][0]
 print(f"""/* net_coding_cpu.c: nanoseconds of encoding and decoding, from results/bench-compressors.json by
@@ -20,6 +20,6 @@ print(f"""/* net_coding_cpu.c: nanoseconds of encoding and decoding, from result
 
 const struct sg_coding net_coding_cpu[] = {{""")
 for name, (element, number) in rows.items():
-    if name not in ("none", "block-threshold"):
+    if name != "none":
         print(f'    {{"{name}", {element:.3g}, {number:.3g}}},')
 print("    {NULL, 0, 0},\n};")

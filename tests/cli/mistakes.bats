@@ -21,7 +21,7 @@ recipe() { # SED...
 }
 
 @test "--method with a method's name means all of its cells" {
-    run -0 sparsebench "$SMOKE" --dry-run --method Top-k --seed 1
+    run -0 --separate-stderr sparsebench "$SMOKE" --dry-run --method Top-k --seed 1
     [ "$(awk '!/^#/ { print $3, $4 }' <<<"$output" | xargs)" = "Top-k k=1 Top-k k=4" ]
     run -0 sparsetrain -q "$SMOKE" --method Top-k --set methods.Top-k.k=3 --set steps=1 # one cell: no list
     run -2 --separate-stderr sparsetrain "$SMOKE" --method Top-k
@@ -45,7 +45,7 @@ recipe() { # SED...
 
 @test "--set of a key of a controller" {
     recipe 's/k: \[1, 4\]/k: 2, controller: {kind: accordion, high: 4}/; /^claims/,$d'
-    run -0 sparsetrain r.yaml --method Top-k --dry-run --set methods.Top-k.controller.high=3
+    run -0 --separate-stderr sparsetrain r.yaml --method Top-k --dry-run --set methods.Top-k.controller.high=3
     [ "$(jq -c '.method.controller | [.kind, .high, .interval]' <<<"$output")" = '["accordion",3,10]' ]
     [ "$(sparsetrain r.yaml --method SGD --dry-run | jq -c '.method | keys')" = '["compressor"]' ]
 }

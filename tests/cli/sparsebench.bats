@@ -216,6 +216,21 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     [[ $stderr == *"link must be one of 1gbe, "*", got '2gbe'"* ]]
 }
 
+@test "--network: workers that step by themselves encode when they send" {
+    sed -i -e 's/series: .*/series: [suboptimality, bytes-sent]}/' -e '/^methods:/,$d' r.yaml
+    cat >>r.yaml <<'END'
+methods:
+  - {name: Top-k, compressor: topk, k: 2}
+  - {name: local, compressor: topk, k: 2, error-feedback: {form: local-steps, steps: 8}}
+  - {name: signs, compressor: ef-signsgd}
+  - {name: local signs, compressor: ef-signsgd, error-feedback: {form: local-steps, steps: 8}}
+END
+    for coding in coding=100 processor=cpu; do
+        run -0 --separate-stderr sparsebench r.yaml --folder local --json --quiet --network "workers=8,$coding"
+        jq -e '[.results[].final.compute_time.mean] | [.[0] / .[1], .[2] / .[3]] | all(.[]; (. - 8 | fabs) < 1e-6)' <<<"$output"
+    done
+}
+
 @test "--measure-coding: its file is what coding takes on a modelled network" {
     sed -i 's/series: .*/series: [suboptimality, bytes-sent]}/' r.yaml
     run -0 sparsebench --measure-coding --set 'compressors.names=[topk, hard-threshold]' --set 'compressors.sizes=[10000]' \

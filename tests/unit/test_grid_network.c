@@ -6,6 +6,7 @@
 #include "sg_compressor.h"
 #include "sg_grid.h"
 #include "sg_net.h"
+#include "temporary.h"
 
 #define RECORD(layers)                                                                                                 \
     "schema: 1\n"                                                                                                      \
@@ -144,6 +145,26 @@ static void test_layers(void) {
     close_grid(&g);
 }
 
+/* 1 and 2 ns of topk, 3 and 4 of dgc. */
+static void test_coding_file(void) {
+#define TIMED(name, k, all_s, decode_s)                                                                                \
+    "{\"compressor\":\"" name "\",\"n\":1000,\"k\":" k ",\"time_s\":{\"median\":" all_s "},\"decode_s\":" decode_s "}"
+    static const char rows[] =
+        "{\"results\":[" TIMED("topk", "10", "1.02e-6", "2e-8") "," TIMED("gtopk", "0", "2e-3", "1e-3") "," TIMED(
+            "dgc", "10", "3.04e-6", "4e-8") "," TIMED("onebit", "1000", "1", "0") "]}";
+    const char *path = temporary_path("coding.json");
+    char text[2048];
+    struct grid g;
+    struct sg_error err;
+    temporary_write("coding.json", rows, sizeof rows - 1);
+    snprintf(text, sizeof text, RECORD("false") "network: {workers: 8, processor: \"%s\"}\n", path);
+    ok(open_grid(&g, text, 0, &err) == SG_OK &&
+           near(final(&g, TOPK, "compute_time"), 20 * (1000 * 1e-9 + 8 * 500 * 2e-9)) &&
+           near(final(&g, GTOPK, "compute_time"), 20 * (1000 * 3e-9 + 3 * 500 * 4e-9)),
+       "its times, and those of dgc for a compressor that sent nothing when it was timed");
+    close_grid(&g);
+}
+
 /* Nanoseconds a number of the model: a step has 1000 numbers, and a sparse message of 4000 bytes 500. */
 static void test_coding(void) {
     struct grid g;
@@ -167,6 +188,12 @@ static void test_coding(void) {
            strstr(err.msg, "network.processor: "),
        "no file: %s", err.msg);
     close_grid(&g);
+    test_coding_file();
+    static const char *const sorts[] = {"clipped-topk", "topk-then-threshold", "threshold-then-topk"};
+    const struct sg_coding *v100 = sg_processor_find("v100")->row;
+    for (size_t i = 0; i < sizeof sorts / sizeof *sorts; i++)
+        ok(sg_coding_find(v100, sorts[i], false)->element_ns == sg_coding_find(v100, "topk", false)->element_ns,
+           "%s sorts as topk does", sorts[i]);
     const struct sg_processor *p;
     for (size_t i = 0; (p = sg_processor_at(i)) != NULL; i++) {
         size_t rows = 0, known = 0;
@@ -266,6 +293,7 @@ static void test_named(void) {
 }
 
 int main(void) {
+    temporary_make();
     test_named();
     test_one_layer();
     test_layers();
