@@ -141,3 +141,10 @@ PY
     }
     [ "$(message "Copied layers=true steps=true workers=true")" = "$(message "Copied wide")" ]
 }
+
+@test "each part of a grid runs what its cells copy from" {
+    for part in 1 2 3; do
+        sparsebench -q copied.yaml --folder cells --part $part/3 -o /dev/null
+    done
+    [ "$(ls cells/*.ndjson | wc -l)" = 18 ]
+}
