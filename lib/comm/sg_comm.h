@@ -66,14 +66,14 @@ void sg_comm_begin(sg_comm *c, float *sum, size_t n, const struct sg_kernels *ke
 
 /* Adds the message of a worker, numbered from 0 over all ranks, to the exchange. Every worker of the rank puts one,
  * unless n is 0, the worker is skipped or the rank ends with a failure. On a CPU distinct workers may put from
- * distinct threads, and index and data are borrowed until the end unless they are copied (sg_comm_copy). On a GPU workers must put in their order, and the
- * message is used up at once, so that its memory can serve the next worker: within one process it is added to the sum,
- * and what ranks or encodings need is copied to the host. SG_ERR_ARGUMENT: the message does not stand for n numbers,
- * or is out of order. SG_ERR_UNSUPPORTED: the device failed. */
+ * distinct threads, and index and data are borrowed until the end unless they are copied (sg_comm_copy). On a GPU
+ * workers must put in their order, and the message is used up at once, so that its memory can serve the next worker:
+ * within one process it is added to the sum, and what ranks or encodings need is copied to the host. SG_ERR_ARGUMENT:
+ * the message does not stand for n numbers, or is out of order. SG_ERR_UNSUPPORTED: the device failed. */
 SG_CHECKED sg_status sg_comm_put(sg_comm *c, size_t worker, const struct sg_message *message, struct sg_error *err);
 
-/* From now to the end of this exchange, a message on a CPU is copied when it is put, so that its memory can serve another
- * worker at once. The copies' memory is kept for later exchanges. */
+/* From now to the end of this exchange, a message on a CPU is copied when it is put, so that its memory can serve
+ * another worker at once. The copies' memory is kept for later exchanges. */
 void sg_comm_copy(sg_comm *c);
 
 /* The worker takes no part in this exchange, and puts no message: it adds nothing to the sum, and counts as a message
@@ -142,8 +142,8 @@ SG_CHECKED sg_status sg_comm_agree(sg_comm *c, sg_status status, struct sg_error
 
 /* ---- the link ---- */
 
-/* What a message takes from rank 0 to rank 1: half the time of its way there and back, the median of 5 to 41 trips after
- * one that is not counted, with other ranks idle. Trips of one size take 0.15 s or some more. */
+/* What a message takes from rank 0 to rank 1: half the time of its way there and back, the median of 5 to 41 trips
+ * after one that is not counted, with other ranks idle. Trips of one size take 0.15 s or some more. */
 enum { SG_COMM_SIZES = 12 };
 struct sg_comm_times {
     double bytes[SG_COMM_SIZES], seconds[SG_COMM_SIZES]; /* from 4 bytes to 2 MiB, ascending */

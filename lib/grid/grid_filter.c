@@ -1,6 +1,7 @@
 /* grid_filter.c: chooses the cells that --method, --seed and --part name. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sg_grid.h"
@@ -52,6 +53,14 @@ sg_status sg_grid_choose(size_t *chosen, struct sg_cell *cells, size_t count, co
     return SG_OK;
 }
 
+/* The place of cell i in the division into parts: that of the cell from which it copies k, which its part must run. */
+static size_t place_of(const struct sg_cell *cells, size_t count, size_t i) {
+    for (size_t j = 0; cells[i].source && j < count; j++)
+        if (strcmp(cells[j].key, cells[i].source) == 0)
+            return j;
+    return i;
+}
+
 sg_status sg_grid_choose_part(size_t *chosen, struct sg_cell *cells, size_t count, const char *part,
                               struct sg_error *err) {
     int64_t index, parts;
@@ -61,9 +70,15 @@ sg_status sg_grid_choose_part(size_t *chosen, struct sg_cell *cells, size_t coun
     if (part[length] != '/' || !sg_parse_integer(&parts, part + length + 1, 1, INT32_MAX) ||
         !sg_parse_integer(&index, text, 1, parts))
         return sg_fail(err, SG_ERR_ARGUMENT, "--part %s: must be I/N with I from 1 to N, as 3/8", part);
-    size_t n = 0;
-    for (size_t i = (size_t)index - 1; i < count; i += (size_t)parts)
-        keep(cells, &n, i);
+    size_t n = 0, *place = malloc((count + 1) * sizeof *place);
+    if (!place)
+        return sg_fail_memory(err, "the cells of a part");
+    for (size_t i = 0; i < count; i++)
+        place[i] = place_of(cells, count, i);
+    for (size_t i = 0; i < count; i++)
+        if (place[i] % (size_t)parts == (size_t)index - 1)
+            keep(cells, &n, i);
+    free(place);
     *chosen = n;
     return SG_OK;
 }

@@ -97,7 +97,8 @@ SG_CHECKED sg_status sg_grid_choose(size_t *chosen, struct sg_cell *cells, size_
                                     struct sg_error *err);
 
 /* Of `count` cells, moves those of one part to the front, in their order; *chosen is their number. `part` is "I/N":
- * cells I, I + N, I + 2 N and so on, counted from 1. SG_ERR_ARGUMENT: it is not that. */
+ * cells I, I + N, I + 2 N and so on, counted from 1, but a cell that copies k (`k-from`) goes with the cell from which
+ * it copies. SG_ERR_ARGUMENT: it is not that. */
 SG_CHECKED sg_status sg_grid_choose_part(size_t *chosen, struct sg_cell *cells, size_t count, const char *part,
                                          struct sg_error *err);
 

@@ -169,7 +169,7 @@ static bool allocate_worker(sg_method *m, struct method_worker *w, const struct 
                             config->feedback.rule->worker_vectors + config->feedback.rule->worker_room);
 }
 
-/* Workers can share rooms if nothing of a message is needed once it was copied, and if copies are shorter than rooms. */
+/* Workers can share rooms if nothing of a message is needed once it was copied, and copies are shorter than rooms. */
 static bool may_share(const sg_method *m, const struct sg_method_config *config) {
     const bool floats = m->compressor->select != NULL && m->compressor->traits & SG_TRAIT_DENSE;
     return !config->inputs && m->compressor->rounds == NULL && !(floats && m->shared.code == &sg_code_fp32);

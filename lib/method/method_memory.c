@@ -5,7 +5,7 @@
 
 #include "method_private.h"
 
-static const double ASSUMED_SHARE = 0.1; /* of the elements, where a threshold or a controller decides */
+static const double ASSUMED_SHARE = 0.1; /* of the elements, where a threshold, a controller or another run decides */
 enum { PIECE = 1 << 17, PAGE = 4096 };   /* Top-k writes what it finds in a piece in a part of its own */
 
 /* The value of the compressor's parameter of this name; NaN = it has none, or it is not given. */
@@ -20,14 +20,15 @@ static double parameter(const sg_method *m, const char *name) {
 static double entries_of(const sg_method *m) {
     const double k = parameter(m, "k"), density = parameter(m, "density");
     const size_t *offset = m->shared.layout.offset;
+    const bool both = !isnan(parameter(m, "lambda")); /* Top-k at some steps and a threshold at others */
     double entries = 0;
     if (m->compressor->select != NULL && m->compressor->traits & SG_TRAIT_DENSE)
         return (double)m->d;
-    if (m->controller != NULL || (isnan(k) && isnan(density)))
+    if (m->controller != NULL || m->shared.copied != NULL || (isnan(k) && isnan(density)))
         return ASSUMED_SHARE * (double)m->d;
     for (size_t l = 0; l < m->shared.layout.n_layers; l++)
         entries += (double)sg_share_of(isnan(density) ? k : density, !isnan(density), offset[l + 1] - offset[l]);
-    return entries;
+    return both ? fmax(entries, ASSUMED_SHARE * (double)m->d) : entries;
 }
 
 /* Bytes of `entries` numbers in the code of a selector. */

@@ -197,8 +197,8 @@ SG_UNSTABLE bool sg_method_is_exact(const sg_method *m);
  * messages have all numbers as floats, which are as long as their buffers. */
 SG_UNSTABLE bool sg_method_shares_rooms(const sg_method *m);
 
-/* How much memory a method takes, in bytes: an estimate for a host, before a run. A selector by `k` or `density` sends so
- * many entries; where a threshold or a controller decides, a tenth of the elements is assumed. */
+/* How much memory a method takes, in bytes: an estimate for a host, before a run. A selector by `k` or `density` sends
+ * so many entries; where a threshold, a controller or another run decides, a tenth of the elements is assumed. */
 struct sg_method_memory {
     double worker;  /* kept of a worker from step to step, beside its residual */
     double message; /* of a worker's message */

@@ -11,11 +11,9 @@ static void problem(struct sg_check *c, const struct sg_node *at, const char *te
     sg_problem_at(c->problems, at->line, at->column, "k-from: %s", text);
 }
 
-/* True if the label is of this method: its name, perhaps with values of lists behind it. */
-static bool is_of(const char *label, const struct sg_node *method) {
+static bool is_of(const struct sg_label *label, const struct sg_node *method) {
     const char *name = sg_node_string(method, "name", "");
-    const size_t length = strlen(name);
-    return strncmp(label, name, length) == 0 && (label[length] == '\0' || label[length] == ' ');
+    return strlen(name) == label->name && strncmp(label->text, name, label->name) == 0;
 }
 
 static bool may_be(const struct sg_node *choice, const char *word) {
@@ -30,13 +28,14 @@ static void check_method(struct sg_check *c, const struct sg_node *root, const s
                          const struct sg_node *method, const struct sg_node *copied) {
     const char *label = sg_node_string(copied, "method", "");
     const struct sg_node *record = sg_node_get(root, "record"), *scope = sg_override(method, root, "scope");
-    if (sg_label_find(c, label) == NULL)
+    const struct sg_label *other = sg_label_find(c, label);
+    if (other == NULL)
         sg_problem_at(c->problems, copied->line, copied->column,
                       "k-from: no cell has the label '%.100s' (behind the name of a method with lists write their "
                       "values, too)",
                       label);
-    for (size_t i = 0; i < methods->count; i++)
-        if (is_of(label, &methods->child[i]) && sg_node_member(&methods->child[i], "k-from") != NULL)
+    for (size_t i = 0; other != NULL && i < methods->count; i++)
+        if (is_of(other, &methods->child[i]) && sg_node_member(&methods->child[i], "k-from") != NULL)
             problem(c, copied, "the other method copies k itself");
     if (!sg_node_absent(sg_node_get(method, "k")) || !sg_node_absent(sg_node_get(method, "density")))
         problem(c, copied, "it takes the place of 'k' and 'density' (leave these out)");

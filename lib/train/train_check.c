@@ -94,10 +94,11 @@ static sg_status judge_memory(const struct check *c, struct train *t, struct sg_
 
 /* Checks a cell whose task is open, and writes the mistake into why. */
 static sg_status judge(const struct check *c, struct train *t, struct sg_error *why) {
+    static const uint32_t never_read = 0; /* what is copied is there only when the other run is finished */
     sg_method *method = NULL;
     sg_status status = train_choose(t, why);
     if (status == SG_OK) {
-        t->config.copies = false; /* what is copied is there only when the other run is finished */
+        t->config.copied = &never_read;
         status = train_open_method(&method, t, 1, why);
         t->at = sg_method_place(t->options->cell->method, status != SG_OK ? why->msg : "");
         if (status != SG_OK)

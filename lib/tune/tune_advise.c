@@ -46,6 +46,7 @@ static void change_replay(struct advise *a) {
     tune_change_plain(c, "record.layers", "true");
     if (a->recorded_here) {
         tune_change_plain(c, "batch", "null");
+        tune_change_plain(c, "total-batch", "null");
         tune_change_plain(c, "task", "null");
         tune_change_plain(c, "task.kind", "recorded");
         c->lost = !sg_node_set_string(&files, a->files, strlen(a->files)) || c->lost;

@@ -301,3 +301,9 @@ PY
     run -1 advise replay.yaml --set task.files=n.npy
     [[ $output == *"n.npy: not all gradients are finite"* ]]
 }
+
+@test "workers that share a total batch" {
+    sed -i -e 's/^workers: .*/workers: 4\ntotal-batch: 16/' r.yaml
+    advise r.yaml
+    jq -e '.status == "ok"' advice.json
+}

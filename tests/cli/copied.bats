@@ -132,3 +132,19 @@ PY
     run -1 sparsebench -q copied.yaml --folder other --method Copied -o never.json
     [ -z "$(ls other/*.ndjson 2>/dev/null)" ]
 }
+
+@test "memory is estimated as for a threshold, and another method's name may begin with this one's" {
+    sed -i -e 's/^  - {name: Hard-threshold/  - {name: Copied wide/; s/method: Hard-threshold/method: Copied wide/' copied.yaml
+    sparsetrain --check copied.yaml
+    message() {
+        sparsetrain copied.yaml --method "$1" --dry-run 2>&1 >/dev/null | grep " message  "
+    }
+    [ "$(message "Copied layers=true steps=true workers=true")" = "$(message "Copied wide")" ]
+}
+
+@test "each part of a grid runs what its cells copy from" {
+    for part in 1 2 3; do
+        sparsebench -q copied.yaml --folder cells --part $part/3 -o /dev/null
+    done
+    [ "$(ls cells/*.ndjson | wc -l)" = 18 ]
+}

@@ -184,6 +184,14 @@ same_over_ranks() { # METHOD...
         "clipped-topk, k: 5, clip: 1" "clipped-threshold, lambda: 1, clip: 1.5"
 }
 
+@test "before the switch residuals that are sent by themselves are Top-k's, too" {
+    run=(-q recipes/smoke.yaml --set 'error-feedback={form: cser, interval: 4}' --set record.every=1 --set epochs=2)
+    for how in "topk, k: 3" "topk-then-threshold, k: 3, lambda: 0.1, at: 1000"; do
+        sparsetrain "${run[@]}" --set "methods=[{name: A, compressor: $how}]" -o "$OUT/${how%%,*}"
+    done
+    cmp <(grep '"record":"step"' "$OUT/topk") <(grep '"record":"step"' "$OUT/topk-then-threshold")
+}
+
 @test "an evaluation that workers share has the same bytes for R = 1, 2, 3, 4" {
     program=$ROOT/build/release/tests/test_train_records
     [ -x "$program" ] || skip "unit tests are not built"
