@@ -43,8 +43,8 @@ struct sg_walk_law {
 };
 /* The entries that a worker sends at a step, in the mean over the run; lambda > 0. It falls with lambda. */
 double sg_walk_sent(const struct sg_walk_law *law, double lambda);
-/* Makes the law send `sent` > 0 entries a step at lambda > 0: more than noise alone is a drift, less is less noise. More
- * than d cannot be sent, and counts as d. */
+/* Makes the law send `sent` > 0 entries a step at lambda > 0: more than noise alone is a drift, less is less noise.
+ * More than d cannot be sent, and counts as d. */
 void sg_walk_fit(struct sg_walk_law *law, double lambda, double sent);
 /* The lambda that sends `sent` > 0 entries a step. */
 double sg_walk_lambda(const struct sg_walk_law *law, double sent);

@@ -223,9 +223,10 @@ static void drop_empty(struct explain *e) {
 
 /* The first part of the setting, or the data, in which two results differ; NULL = there is none. */
 static const char *difference(const cJSON *a, const cJSON *b) {
-    static const char *const part[] = {"recipe.resolved.task",   "recipe.resolved.workers", "recipe.resolved.batch",
-                                       "recipe.resolved.epochs", "recipe.resolved.steps",   "recipe.resolved.optimizer",
-                                       "dataset.sha256"};
+    static const char *const part[] = {
+        "recipe.resolved.task",  "recipe.resolved.workers",     "recipe.resolved.participation",
+        "recipe.resolved.batch", "recipe.resolved.total_batch", "recipe.resolved.epochs",
+        "recipe.resolved.steps", "recipe.resolved.optimizer",   "dataset.sha256"};
     for (size_t i = 0; i < sizeof part / sizeof *part; i++) {
         const cJSON *x = sg_json_get(a, part[i]), *y = sg_json_get(b, part[i]);
         if ((x || y) && !(x && y && cJSON_Compare(x, y, true)))

@@ -40,7 +40,7 @@ static sg_status open_gradients(struct comparison *c, const struct sg_tune *t, s
                        "files that sparsetrain --record-gradients or another program wrote",
                        t->recipe->path);
     const sg_status status = sg_gradients_open(&c->gradients, c->files, sg_node_string(root, "task.layers", NULL),
-                                                sg_node_string(root, "task.layers-file", NULL), err);
+                                               sg_node_string(root, "task.layers-file", NULL), err);
     if (status != SG_OK)
         return sg_prefix(err, "task.files: ");
     const struct sg_gradients_facts *f = sg_gradients_look(c->gradients);
@@ -68,8 +68,7 @@ static const char *unlike(const struct sg_cell *cell, const struct sg_run *run) 
     return !compressor || !compressor->select ||
                    strcmp(sg_node_string(cell->method, "values.code", "fp32"), "fp32") != 0
                ? "it sends other numbers than entries"
-           : !rule || !rule->keeps || rule->before || rule->keep || sg_node_number(r, "error-feedback.decay", 1) != 1
-               ? "its residual is no sum of gradients"
+           : !tune_sums_gradients(r)                                  ? "its residual is no sum of gradients"
            : (rule->in_updates || rule->follows_rate) && most > least ? "its learning rate changes"
            : sg_node_number(r, "participation", 1) < 1                ? "not all of its workers take part"
                                                                       : NULL;

@@ -5,16 +5,12 @@
  * volume counts if that is more. Otherwise what it sent counts. One whole run replaces the pilot: the law through its
  * volume is the curve on which all goals are solved. */
 #include <math.h>
-#include <string.h>
 
-#include "sg_feedback.h"
 #include "tune_search.h"
 
 bool tune_law_holds(const struct sg_cell *cell) {
-    const struct sg_feedback_rule *rule =
-        sg_feedback_find(sg_node_string(&cell->resolved, "error-feedback.form", "update"));
-    return tune_wants_lambda(cell->method) && sg_node_absent(sg_node_get(cell->method, "controller")) && rule &&
-           rule->keeps && !rule->before && !rule->keep; /* the residual is a sum of gradients */
+    return tune_wants_lambda(cell->method) && sg_node_absent(sg_node_get(cell->method, "controller")) &&
+           tune_sums_gradients(&cell->resolved);
 }
 
 double tune_law_solve(const struct tune_search *s, const struct tune_point *through, double target) {

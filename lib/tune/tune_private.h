@@ -105,6 +105,8 @@ SG_CHECKED sg_status tune_targets(struct tune_targets *out, struct sg_tune *t, s
 
 /* True if this is a hard-threshold method with a lambda, and without a budget. */
 bool tune_wants_lambda(const struct sg_node *method);
+/* True if the residual of a method, whose keys are resolved, is a sum of gradients since the last message. */
+bool tune_sums_gradients(const struct sg_node *resolved);
 /* Fails if tune_wants_lambda holds for no method, or none is Top-k. With --dry-run it lists the methods to be tuned. */
 SG_CHECKED sg_status tune_plan(const struct sg_tune *t, const char *how, struct sg_error *err);
 

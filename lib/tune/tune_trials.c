@@ -8,6 +8,7 @@
 #include "sg_compressor.h"
 #include "sg_controller.h"
 #include "sg_debug.h"
+#include "sg_feedback.h"
 #include "sg_file.h"
 #include "sg_text.h"
 #include "tune_private.h"
@@ -265,6 +266,12 @@ bool tune_wants_lambda(const struct sg_node *method) {
     const struct sg_node *lambda = sg_node_get(method, "lambda");
     return strcmp(sg_node_string(method, "compressor", ""), "hard-threshold") == 0 && lambda &&
            lambda->kind != SG_NODE_NULL;
+}
+
+bool tune_sums_gradients(const struct sg_node *resolved) {
+    const struct sg_feedback_rule *rule = sg_feedback_find(sg_node_string(resolved, "error-feedback.form", "update"));
+    return rule && rule->keeps && !rule->before && !rule->keep &&
+           sg_node_number(resolved, "error-feedback.decay", 1) == 1;
 }
 
 const char *tune_lambda_key(const struct sg_node *method) {

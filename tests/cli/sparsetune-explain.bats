@@ -47,6 +47,9 @@ write("few.json", lambda d: part(d, names[:3]))
 write("head.json", lambda d: part(d, names[:8], "error_relative"))
 write("tail.json", lambda d: part(d, names[6:]))
 write("workers.json", lambda d: d["recipe"]["resolved"].update(workers=8))
+write("total-8.json", lambda d: d["recipe"]["resolved"].update(total_batch=8))
+write("total-32.json", lambda d: d["recipe"]["resolved"].update(total_batch=32))
+write("sampled.json", lambda d: d["recipe"]["resolved"].update(participation=0.5))
 write("unmeasured.json", lambda d: [r["final"].pop("test_accuracy") for r in d["results"]])
 write("unfinished.json", lambda d: d.update(status="interrupted"))
 write("no-plot.json", lambda d: d.update(plots=[]))
@@ -99,6 +102,8 @@ holds() { # FILTER of the evidence; e(COLUMN) is what was found of an error
     explain all.json better.json
     holds '[.results[].label] | length == 13 and index("Method 0 (part)") == 12'
     run -2 sparsetune --explain all.json workers.json
+    run -2 sparsetune --explain total-8.json total-32.json
+    run -2 sparsetune --explain all.json sampled.json
     run -2 sparsetune --explain all.json unmeasured.json
     run -2 sparsetune --explain unfinished.json
     run -2 sparsetune --explain all.json --metric train-loss
