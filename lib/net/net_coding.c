@@ -9,7 +9,7 @@
 #define ESPRESSO_ELEMENT(both_us, decode_us) (((both_us) - (decode_us)) * 1e3 / 1048576)
 #define ESPRESSO_NUMBER(decode_us)           ((decode_us)*1e3 / 1048576)
 /* Its time to decode sparse messages does not say for how many, so it is counted once, with the encoding. Beside it
- * each entry reads 8 bytes, and reads and writes a sector of 32 bytes, at the 900 GB/s of a V100: ours, not measured. */
+ * each entry reads 8 bytes, and reads and writes a sector of 32 bytes, at a V100's 900 GB/s: ours, not measured. */
 #define ESPRESSO_SPARSE(both_us) ((both_us)*1e3 / 1048576)
 #define ENTRY                    (72 / 900.0)
 /* Agarwal et al., MLSys 2022: encoding and decoding of ResNet-50's 25.56 million numbers take 240 ms (Top-k 1 %, by a

@@ -23,7 +23,7 @@ struct sg_train_check_options {
     int threads;                                                   /* 0 = the cores of this host */
     void (*progress)(const char *what, double done, double total); /* may be NULL */
     bool facts_only; /* solve for nothing, and read no file whole for its identity */
-    /* How many cells are to run at once on this host; the check fails with SG_ERR_MEMORY if they do not fit. 0 = any. */
+    /* How many cells run at once on this host; the check fails with SG_ERR_MEMORY if they do not fit. 0 = any. */
     size_t at_once;
     /* Called with the estimate of each cell that is checked; may be NULL. */
     void (*memory)(void *arg, const struct sg_cell *cell, const struct sg_train_memory *memory);
