@@ -204,8 +204,10 @@ static bool share_batch(struct sg_node *resolved, const struct sg_node *root) {
     char share[32];
     if (total == NULL)
         return true;
+    struct sg_node *batch = sg_node_member(resolved, "batch");
     snprintf(share, sizeof share, "%.0f", total->number / sg_node_number(resolved, "workers", 1));
-    return sg_node_set_plain(sg_node_member(resolved, "batch"), share, strlen(share));
+    free(batch->string);
+    return sg_node_set_plain(batch, share, strlen(share));
 }
 
 bool sg_run_choice(struct sg_run_choice *out, const struct sg_node *root, const struct sg_node *method, size_t turn) {

@@ -104,8 +104,11 @@ sg_status train_open_method(sg_method **out, const struct train *t, size_t count
 }
 
 /* Adds to an error the position, in the recipe or a --set, of the value that the data show to be wrong. */
+/* Workers that run one after another compress with all threads. */
 static sg_status choose_and_place(struct train *t, struct sg_error *err) {
     char place[512];
+    t->worker_exec = t->exec;
+    t->worker_exec.threads = t->info->parallel_workers ? 1 : t->threads;
     sg_status status = train_choose(t, err);
     if (status == SG_OK)
         return SG_OK;
@@ -159,11 +162,8 @@ size_t train_parts(const struct train *t) {
     return !t->info->parallel_workers ? 1 : threads < t->count ? threads : t->count;
 }
 
-/* Workers that run one after another compress with all threads. */
 static sg_status allocate(struct train *t, struct sg_error *err) {
     t->n_gradients = train_parts(t);
-    t->worker_exec = t->exec;
-    t->worker_exec.threads = t->info->parallel_workers ? 1 : t->threads;
     t->worker = calloc(t->count, sizeof *t->worker);
     sg_status status = t->worker ? train_open_method(&t->method, t, t->count, err) : sg_fail_memory(err, "the workers");
     if (status == SG_OK && !allocate_buffers(t))
