@@ -124,7 +124,6 @@ static sg_status check_task(struct check *c, size_t from, struct sg_error *err) 
     t.count = t.workers;
     struct sg_error why;
     sg_status status = SG_OK, opened = train_choose_kernels(&t, &why);
-    t.worker_exec = t.exec;
     SG_DO(opened, train_find_task(&t, &why));
     SG_DO(opened, train_open_task(&t, &why));
     if (opened == SG_ERR_MEMORY)

@@ -164,6 +164,8 @@ void train_read_task_facts(struct train *t) {
     t->d = t->info->d;
     t->n_constants = t->info->n_constants;
     memcpy(t->constant, t->info->constant, t->n_constants * sizeof *t->constant);
+    t->worker_exec = t->exec;
+    t->worker_exec.threads = t->info->parallel_workers ? 1 : t->threads; /* those that take turns have all threads */
 }
 
 sg_status train_choose(struct train *t, struct sg_error *err) {

@@ -104,11 +104,8 @@ sg_status train_open_method(sg_method **out, const struct train *t, size_t count
 }
 
 /* Adds to an error the position, in the recipe or a --set, of the value that the data show to be wrong. */
-/* Workers that run one after another compress with all threads. */
 static sg_status choose_and_place(struct train *t, struct sg_error *err) {
     char place[512];
-    t->worker_exec = t->exec;
-    t->worker_exec.threads = t->info->parallel_workers ? 1 : t->threads;
     sg_status status = train_choose(t, err);
     if (status == SG_OK)
         return SG_OK;
