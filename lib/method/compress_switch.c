@@ -25,8 +25,7 @@ static int select_threshold(struct sg_worker *w, struct sg_select *s) {
 }
 
 static int select_in_turn(struct sg_worker *w, struct sg_select *s, bool threshold_first) {
-    const uint64_t step = w->shared->step % ((uint64_t)1 << 40); /* a second message of a step has a number beyond */
-    const bool early = (double)step < w->shared->param[AT];
+    const bool early = (double)method_step_number(w->shared) < w->shared->param[AT];
     return early == threshold_first ? select_threshold(w, s)
                                     : sg_topk_select(w, s, sg_share_knob(w->shared->param) == SG_SHARE_DENSITY);
 }

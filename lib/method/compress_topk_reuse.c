@@ -20,10 +20,8 @@ static size_t worker_doubles(const struct sg_layout *layout) {
     return THRESHOLDS + layout->n_layers;
 }
 
-/* The second message of a step, whose number is larger by 2^40 (method_step.c), is of the step's period. */
 static double period(const struct sg_worker *w) {
-    const uint64_t step = w->shared->step % ((uint64_t)1 << 40);
-    return (double)(step / (uint64_t)w->shared->param[REFRESH]);
+    return (double)(method_step_number(w->shared) / (uint64_t)w->shared->param[REFRESH]);
 }
 
 static int refresh(struct sg_worker *w, struct sg_select *s) {

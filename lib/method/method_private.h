@@ -112,6 +112,14 @@ SG_CHECKED sg_status method_resolve(sg_method *m, const struct sg_method_config 
 SG_CHECKED sg_status method_bytes_open(sg_method *m, struct sg_error *err);
 void method_bytes_close(sg_method *m);
 
+/* What a second message of a step, of residuals (method_step.c), adds to the number of the step. */
+#define METHOD_SECOND_MESSAGE ((uint64_t)1 << 40)
+
+/* The number of the step, whichever message of it is made. */
+static inline uint64_t method_step_number(const struct sg_shared *s) {
+    return s->step % METHOD_SECOND_MESSAGE;
+}
+
 /* Bytes of room for the data of a message; 0 = the values are the data. */
 size_t method_data_bytes(const sg_method *m);
 

@@ -281,7 +281,7 @@ static void add_messages(sg_method *m, unsigned round, float *sum) {
         return;
     }
     memcpy(m->first_sum, sum, m->d * sizeof *sum);
-    m->shared.step = m->facts.step + ((uint64_t)1 << 40);
+    m->shared.step = m->facts.step + METHOD_SECOND_MESSAGE;
     m->shared.knob = isnan(m->reset_knob[0]) ? m->decided : m->reset_knob;
 }
 
