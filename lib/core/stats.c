@@ -79,6 +79,10 @@ double sg_stats_student(size_t freedom) {
            (3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * n * n * n);
 }
 
+double sg_stats_half_interval(const double *x, size_t n) {
+    return n < 2 ? NAN : sg_stats_student(n - 1) * sg_stats_stddev(x, n) / sqrt((double)n);
+}
+
 /* The rank of x[i], from 1; of equal numbers the mean of their ranks. */
 static double rank_of(const double *x, size_t n, size_t i) {
     size_t below = 0, equal = 0;

@@ -112,7 +112,7 @@ struct sg_comparison sg_compare_pairs(const double *a, const double *b, size_t n
     for (size_t i = 0; i < n; i++)
         difference[i] = b[i] - a[i];
     c.difference = sg_stats_mean(difference, n);
-    c.half = sg_stats_student(n - 1) * sg_stats_stddev(difference, n) / sqrt((double)n);
+    c.half = sg_stats_half_interval(difference, n);
     c.verdict = same ? SG_SAME : fabs(c.difference) > c.half ? SG_BEYOND_NOISE : SG_WITHIN_NOISE;
     free(difference);
     return c;

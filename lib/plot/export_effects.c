@@ -5,7 +5,6 @@
  * one list, what the second value gains over the first, mean over the other lists; of several, half of what each adds
  * to the effect of the others (Box, Hunter and Hunter, Statistics for Experimenters). It is found at every seed. The
  * interval is that of its mean by Student's distribution, with a probability of 0.95 for normal numbers. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -85,9 +84,9 @@ static double effect(const struct experiment *x, size_t set, size_t seed) {
     return 2 * sum / (double)x->count;
 }
 
-static void put_effect(sg_table *t, const struct experiment *x, size_t set) {
+/* `at` [n_seeds] is scratch. */
+static void put_effect(sg_table *t, const struct experiment *x, size_t set, double *at) {
     char name[FACTORS * WORD + 3 * WORD] = "";
-    double mean = 0, square = 0;
     for (size_t f = 0, n = 0; f < x->n_factors; f++)
         if (set >> f & 1)
             n += (size_t)snprintf(name + n, sizeof name - n, "%s%s", n > 0 ? " × " : "", x->factor[f].key);
@@ -96,11 +95,8 @@ static void put_effect(sg_table *t, const struct experiment *x, size_t set) {
         snprintf(name, sizeof name, "%s: %s → %s", of->key, of->value[0], of->value[1]);
     }
     for (size_t s = 0; s < x->n_seeds; s++)
-        mean += effect(x, set, s) / (double)x->n_seeds;
-    for (size_t s = 0; s < x->n_seeds; s++)
-        square += (effect(x, set, s) - mean) * (effect(x, set, s) - mean);
-    const double n = (double)x->n_seeds,
-                 half = sg_stats_student(x->n_seeds - 1) * sqrt(square / (n - 1) / n); /* NaN for one seed */
+        at[s] = effect(x, set, s);
+    const double mean = sg_stats_mean(at, x->n_seeds), half = sg_stats_half_interval(at, x->n_seeds);
     sg_table_cell(t, name, NULL);
     sg_table_format(t, "%+.4g", mean);
     sg_table_number(t, "%+.4g", mean - half);
@@ -108,6 +104,9 @@ static void put_effect(sg_table *t, const struct experiment *x, size_t set) {
 }
 
 static sg_status put_experiment(FILE *out, const struct experiment *x, const char *column, struct sg_error *err) {
+    double *at = malloc(x->n_seeds * sizeof *at);
+    if (!at)
+        return sg_fail_memory(err, "the effects");
     sg_table *t = sg_table_open((const struct sg_table_column[]){{.head = x->label->method, .weight = SG_TABLE_ALWAYS},
                                                                  {.head = "effect", .align = SG_TABLE_RIGHT},
                                                                  {.head = "from", .align = SG_TABLE_RIGHT},
@@ -118,9 +117,10 @@ static sg_status put_experiment(FILE *out, const struct experiment *x, const cha
     for (size_t order = 1; order <= x->n_factors; order++)
         for (size_t set = 1; set < x->count; set++)
             if ((size_t)__builtin_popcountl(set) == order)
-                put_effect(t, x, set);
+                put_effect(t, x, set, at);
     const sg_status status = sg_table_write_lines(out, t, &(struct sg_table_lines){.mark = "# "}, err);
     sg_table_free(t);
+    free(at);
     return status;
 }
 
