@@ -177,26 +177,54 @@ static double measured_seconds(const struct sg_net *net, const struct sg_traffic
 
 #define THAKUR "Thakur, Rabenseifner and Gropp, IJHPCA 2005"
 
+const struct sg_collective net_ring = {
+    .name = "ring",
+    .summary = "all-reduce by a ring",
+    .source = THAKUR,
+    .formula = "2(P-1)(alpha + S/P beta) + (P-1)/P S gamma",
+    .sums = true,
+    .seconds = ring_seconds,
+};
+const struct sg_collective net_recursive_doubling = {
+    .name = "recursive-doubling",
+    .summary = "all-reduce by recursive doubling, for small vectors",
+    .source = THAKUR,
+    .formula = "log2(P) (alpha + S beta + S gamma)",
+    .sums = true,
+    .seconds = doubling_seconds,
+};
+const struct sg_collective net_pat = {
+    .name = "pat",
+    .summary = "all-reduce as reduce-scatter and all-gather by parallel aggregated trees, for any number of workers",
+    .source = "Jeaugey, arXiv 2506.20252, for NCCL 2.23; the formula is ours, from its abstract",
+    .formula = "2 ceil(log2(P)) alpha + 2(P-1)/P S beta + (P-1)/P S gamma",
+    .sums = true,
+    .seconds = pat_seconds,
+};
+const struct sg_collective net_tree = {
+    .name = "tree",
+    .summary = "all-reduce by two binary trees",
+    .source = "Sanders, Speck and Traeff, Parallel Computing 2009; NCCL's tuning.cc",
+    .formula = "2 log2(P) alpha + min(2, P/2) S beta / 0.92 + S gamma",
+    .sums = true,
+    .seconds = tree_seconds,
+};
+const struct sg_collective net_two_round = {
+    .name = "two-round",
+    .summary = "each worker adds up one part of compressed vectors and sends it compressed again",
+    .source = "Tang et al., 1-bit Adam, ICML 2021",
+    .formula = "2(P-1)(alpha + m/P beta)",
+    .sums = true,
+    .decodes = SG_DECODES_TWICE,
+    .seconds = two_round_seconds,
+};
+
 static const void *const collectives[] = {
     &net_auto,
     &net_auto_gather,
     &net_auto_two_round,
-    &(const struct sg_collective){
-        .name = "ring",
-        .summary = "all-reduce by a ring",
-        .source = THAKUR,
-        .formula = "2(P-1)(alpha + S/P beta) + (P-1)/P S gamma",
-        .sums = true,
-        .seconds = ring_seconds,
-    },
-    &(const struct sg_collective){
-        .name = "recursive-doubling",
-        .summary = "all-reduce by recursive doubling, for small vectors",
-        .source = THAKUR,
-        .formula = "log2(P) (alpha + S beta + S gamma)",
-        .sums = true,
-        .seconds = doubling_seconds,
-    },
+    &net_ring,
+    &net_recursive_doubling,
     &(const struct sg_collective){
         .name = "rabenseifner",
         .summary = "all-reduce by recursive halving and doubling",
@@ -205,23 +233,8 @@ static const void *const collectives[] = {
         .sums = true,
         .seconds = rabenseifner_seconds,
     },
-    &(const struct sg_collective){
-        .name = "pat",
-        .summary =
-            "all-reduce as reduce-scatter and all-gather by parallel aggregated trees, for any number of workers",
-        .source = "Jeaugey, arXiv 2506.20252, for NCCL 2.23; the formula is ours, from its abstract",
-        .formula = "2 ceil(log2(P)) alpha + 2(P-1)/P S beta + (P-1)/P S gamma",
-        .sums = true,
-        .seconds = pat_seconds,
-    },
-    &(const struct sg_collective){
-        .name = "tree",
-        .summary = "all-reduce by two binary trees",
-        .source = "Sanders, Speck and Traeff, Parallel Computing 2009; NCCL's tuning.cc",
-        .formula = "2 log2(P) alpha + min(2, P/2) S beta / 0.92 + S gamma",
-        .sums = true,
-        .seconds = tree_seconds,
-    },
+    &net_pat,
+    &net_tree,
     &(const struct sg_collective){
         .name = "reduce-scatter",
         .summary = "each worker gets the sum of one part, by a ring",
@@ -253,15 +266,7 @@ static const void *const collectives[] = {
         .decodes = SG_DECODES_TWICE,
         .seconds = oktopk_seconds,
     },
-    &(const struct sg_collective){
-        .name = "two-round",
-        .summary = "each worker adds up one part of compressed vectors and sends it compressed again",
-        .source = "Tang et al., 1-bit Adam, ICML 2021",
-        .formula = "2(P-1)(alpha + m/P beta)",
-        .sums = true,
-        .decodes = SG_DECODES_TWICE,
-        .seconds = two_round_seconds,
-    },
+    &net_two_round,
     &(const struct sg_collective){
         .name = "two-rings",
         .summary = "two all-reduces, of which the second needs the first, as PowerSGD's",

@@ -8,6 +8,9 @@
 unsigned net_log2_floor(size_t n);
 unsigned net_log2_ceil(size_t n);
 
+/* net_collectives.c */
+extern const struct sg_collective net_ring, net_recursive_doubling, net_pat, net_tree, net_two_round;
+
 /* net_gather.c */
 extern const struct sg_collective net_all_gather, net_all_gather_doubling, net_all_gather_bruck, net_all_gather_padded,
     net_sparcml;
