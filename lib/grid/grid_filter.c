@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sg_grid.h"
+#include "grid_private.h"
 #include "sg_text.h"
 
 static bool has_seed(const struct sg_cell *cell, const char *seed) {
@@ -53,12 +53,17 @@ sg_status sg_grid_choose(size_t *chosen, struct sg_cell *cells, size_t count, co
     return SG_OK;
 }
 
+size_t grid_source(const struct sg_cell *cells, size_t count, size_t cell) {
+    size_t i = 0;
+    while (i < count && strcmp(cells[i].key, cells[cell].source) != 0)
+        i++;
+    return i;
+}
+
 /* The place of cell i in the division into parts: that of the cell from which it copies k, which its part must run. */
 static size_t place_of(const struct sg_cell *cells, size_t count, size_t i) {
-    for (size_t j = 0; cells[i].source && j < count; j++)
-        if (strcmp(cells[j].key, cells[i].source) == 0)
-            return j;
-    return i;
+    const size_t source = cells[i].source ? grid_source(cells, count, i) : count;
+    return source < count ? source : i;
 }
 
 sg_status sg_grid_choose_part(size_t *chosen, struct sg_cell *cells, size_t count, const char *part,

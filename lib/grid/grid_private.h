@@ -55,6 +55,9 @@ cJSON *grid_plots_json(const struct grid_frame *g);
  *   "methods":null|[{"label","value","std","ratio","reaches","times_less"}]}; reason says why there is no text. */
 cJSON *grid_summary_json(const struct grid_frame *g, const struct grid_traffic *traffic);
 
+/* Which of the cells is the one from which `cell` copies k (`k-from`); count = it is not among them. */
+size_t grid_source(const struct sg_cell *cells, size_t count, size_t cell);
+
 /* The rows of the processor of this name, or of the file of that path; sets out->processor, too. */
 SG_CHECKED sg_status grid_coding_read(struct sg_grid_network *out, const char *name, struct sg_error *err);
 

@@ -90,10 +90,8 @@ static bool time_to_start(const struct pool *p) {
 
 /* The outcome of the cell from which this one copies k; NULL = it is not among the cells. */
 static const struct sg_cell_outcome *source_of(const struct pool *p, size_t cell) {
-    for (size_t i = 0; i < p->count; i++)
-        if (strcmp(p->cells[i].key, p->cells[cell].source) == 0)
-            return &p->outcomes[i];
-    return NULL;
+    const size_t source = grid_source(p->cells, p->count, cell);
+    return source < p->count ? &p->outcomes[source] : NULL;
 }
 
 /* Makes the command line of a cell, to be freed. Its numbers need room. */
