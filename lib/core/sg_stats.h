@@ -50,7 +50,7 @@ SG_UNSTABLE double sg_stats_mad(double *x, size_t n);
  * mean of n normal numbers is within as many standard errors of the true mean with probability 0.95. NaN for 0. */
 SG_UNSTABLE double sg_stats_student(size_t freedom);
 
-/* Half of that interval of the mean of x [n]: from the mean less it to the mean and it. NaN for fewer than 2 numbers. */
+/* Half of that interval of the mean of x [n], which lies in its middle. NaN for fewer than 2 numbers. */
 SG_UNSTABLE double sg_stats_half_interval(const double *x, size_t n);
 
 /* Spearman's rank correlation of x [n] and y [n]: Pearson's of their ranks, in which equal numbers have the mean of
