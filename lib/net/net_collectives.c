@@ -308,6 +308,8 @@ static const void *const collectives[] = {
         .sums = true,
         .seconds = nccl_seconds,
     },
+    &net_open_mpi,
+    &net_open_mpi_gather,
     &(const struct sg_collective){
         .name = "measured",
         .summary = "all-reduce whose measured times are given as straight pieces",

@@ -18,6 +18,9 @@ extern const struct sg_collective net_all_gather, net_all_gather_doubling, net_a
 /* net_coding_cpu.c */
 extern const struct sg_coding net_coding_cpu[];
 
+/* net_openmpi.c */
+extern const struct sg_collective net_open_mpi, net_open_mpi_gather;
+
 /* net_auto.c */
 extern const struct sg_collective net_auto, net_auto_gather, net_auto_two_round;
 

@@ -51,7 +51,8 @@ struct sg_net {
     size_t ports;                     /* network ports of a node, >= 1, that share its traffic */
     size_t servers;                   /* K of `parameter-server`, 1 <= K <= P */
     double sum_s;                     /* gamma: adding a byte to another */
-    const struct sg_net_piece *piece; /* of `measured`: [n_pieces], ascending bytes, the first from 0 on */
+    const struct sg_net_piece *piece; /* [n_pieces], ascending bytes, the first from 0 on: what an exchange by
+                                       * `measured` takes, or a message of `open-mpi` and `open-mpi-gather` */
     size_t n_pieces;
 };
 

@@ -106,6 +106,26 @@ static void test_unequal(void) {
        "eight workers send what three did");
 }
 
+/* The exchanges of this program's ranks, with the algorithms of Open MPI by ranks and bytes. */
+static void test_open_mpi(void) {
+    const double a = 1e-5, b = 1e-9, g = 1e-10, s = 1e6;
+    const struct sg_net two = network(2), four = network(4), five = network(5), eight = network(8);
+    const double notes2 = a + 104 * b, notes4 = 3 * a + 1144 * b, notes5 = 3 * a + 1456 * b, notes8 = 3 * a + 2392 * b;
+    ok(near(cost("open-mpi-gather", &eight, NULL, 1e5, 0), notes8 + 3 * a + 7e5 * b),
+       "eight ranks: notes, Bruck's way");
+    ok(near(cost("open-mpi-gather", &four, NULL, 6e3, 0), notes4 + 3 * (a + 6e3 * b)), "four: a ring");
+    ok(near(cost("open-mpi-gather", &four, NULL, 1e4, 0), notes4 + 2 * a + 3e4 * b), "or neighbours");
+    ok(near(cost("open-mpi-gather", &five, NULL, 1e4, 0), notes5 + 4 * (a + 1e4 * b)), "which an odd number has not");
+    ok(near(cost("open-mpi", &eight, NULL, s, s), notes8 + 4 * a + 14.0 / 8 * s * b + 7.0 / 8 * s * g),
+       "sums: parts at once, then the sums of parts");
+    ok(near(cost("open-mpi", &two, NULL, s, s), notes2 + a + s * b), "two ranks send each other the whole");
+    ok(near(cost("open-mpi", &eight, NULL, 5e3, s), cost("open-mpi-gather", &eight, NULL, 5e3, s)), "as short ones do");
+    const struct sg_net_piece second = {.alpha_s = 1};
+    struct sg_net given = network(8);
+    given.piece = &second, given.n_pieces = 1;
+    ok(near(cost("open-mpi-gather", &given, NULL, 1e5, 0), 6), "pieces take the place of the link");
+}
+
 /* Messages that repeat are as many as if each were given. */
 static void test_repeated(void) {
     static const char *const name[] = {"all-gather-doubling", "sparcml"};
@@ -143,18 +163,20 @@ static void test_one_worker(void) {
     ok(!sg_link_find("token-ring") && !sg_collective_find("") && !sg_overlap_find("all"), "unknown names");
 }
 
-/* More workers and more bytes take no less time, and no message takes less than its bytes. */
+/* More workers and more bytes take no less time, and no message takes less than its bytes. Libraries change the way at
+ * lengths of their own, so that there a longer message may be faster. */
 static void test_order(void) {
     const struct sg_collective *c;
     for (size_t i = 0; (c = sg_collective_at(i)) != NULL; i++) {
         const struct sg_net_piece piece = {0, 1e-5, 1e-9};
+        const double least = strcmp(c->name, "open-mpi") == 0 ? 0.7 : 0.99;
         int grows = 1;
         double before = 0;
         for (double bytes = 0; bytes < 1e9; bytes = bytes * 3 + 100) {
             struct sg_net net = network(16);
             net.piece = &piece, net.n_pieces = 1;
             const double s = cost(c->name, &net, NULL, bytes, 4e9);
-            grows = grows && s >= before * 0.99 && isfinite(s);
+            grows = grows && s >= before * least && isfinite(s);
             before = s;
         }
         ok(grows, "%s: more bytes take no less time", c->name);
@@ -357,6 +379,7 @@ static void test_speed(void) {
 int main(void) {
     test_formulas();
     test_unequal();
+    test_open_mpi();
     test_repeated();
     test_one_worker();
     test_order();
