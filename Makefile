@@ -575,7 +575,7 @@ $(B)/links/%: tests/links/%.c $(B)/libengine.a $(B)/libsparsegrad.a $(B)/flags
 	@mkdir -p $(@D)
 	$(call run,LD)$(CC) $(cflags) $(ldflags) $(mpi_cflags) -MMD -MP -MF $@.d -o $@ $< $(filter %.o,$^) $(B)/libengine.a $(B)/libsparsegrad.a $(libs) $(mpi_libs)
 link-tools: all $(link_tools)
-links: ## steps on real links, shaped in namespaces of this machine, beside the network model; root, 8 quiet minutes
+links: ## steps on real links, shaped in namespaces of this machine, beside the network model; root, 6 quiet minutes
 	@$(need) $(packages_build) libopenmpi-dev openmpi-bin $(packages_torch)
 	@$(need) iproute2 util-linux || true # the run says what it lacks
 	@$(MAKE) --no-print-directory link-tools

@@ -13,13 +13,15 @@ try() { # a short try, skipped with its reason where it cannot run
     "$ROOT/tests/links/run" "$BIN" "$TOOLS" "$OUT" quick 3>&-
 }
 
-@test "two ranks on links of 1 Gbit/s: measured and modelled, and the interface sends what messages have" {
-    run --separate-stderr try
+@test "two ranks on links of 20 Mbit/s: exchange and step, measured and modelled, and what the interface sends" {
+    RATES=20 run --separate-stderr try
     [ "$status" != 77 ] || skip "${output#skipped: }"
     [ "$status" = 0 ] || { echo "$output" "$stderr"; false; }
-    [[ $output == *"1000      2  topk"* ]]
-    jq -e '.schema == "links/1" and (.steps | length) == 1 and .machine.mpi != null' "$OUT"
-    jq -e '.steps[0] | .measured_step_s > 0 and .modelled_step_s > .measured_step_in_memory_s' "$OUT"
+    [[ $output == *"20      2  topk"* ]]
+    jq -e '.schema == "links/2" and (.steps | length) == 1 and .machine.mpi != null and .summary.rows == 1' "$OUT"
+    jq -e '.steps[0] | .mbit_per_s == 20 and .measured_step_s > .measured_exchange_s and
+                       .modelled_step_s > .measured_step_in_memory_s' "$OUT"
+    jq -e '.steps[0] | .exchange_ratio > 0.5 and .exchange_ratio < 2' "$OUT"
     jq -e '[.exchanges[] | .measured_interface_bytes / .algorithm_bytes | . > 1 and . < 1.2] | all' "$OUT"
 }
 
@@ -46,6 +48,17 @@ traces() {
         same() { [ "$(traces)" = "$before" ]; }
         patiently same
     done
+}
+
+@test "rates and ranks that cannot be measured are refused by name, and so is a folder without steps" {
+    local setting
+    for setting in RATES=fast RATES=0 RANKS=1 RANKS=65; do
+        run -2 env "$setting" "$ROOT/tests/links/run" "$BIN" "$TOOLS" "$OUT"
+        [[ $output == *"${setting%=*}"*"${setting#*=}"* ]]
+    done
+    run -1 "$TOOLS/report" "$BATS_TEST_TMPDIR" "$OUT"
+    [[ $output == *"report: $BATS_TEST_TMPDIR"* ]]
+    [ ! -e "$OUT" ]
 }
 
 @test "what is missing is said, and the run is skipped" {

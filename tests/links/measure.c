@@ -2,11 +2,14 @@
  *
  *     measure pair RATE         a message from rank 0 to rank 1 and back, half the time of both
  *     measure shift RATE        a message from every rank to the next one, all at the same time
+ *     measure deal RATE         MPI_Alltoallv, with so many bytes for each rank
+ *     measure gather RATE       MPI_Allgatherv, of so many bytes of each rank
  *     measure exchange RATE     whole exchanges of lib/comm, with messages as long as those of the recipe's methods
  *     measure open-mpi RATE     Open MPI's own collectives with the longest and a sparse one of these
  *
  * RATE, in bits a second, limits how often large messages are repeated. Times are medians. Bytes are what the kernel
- * counts at the interface eth0 of each rank's namespace; they are null where there is none. */
+ * counts at the interface eth0 of each rank's namespace; they are null where there is none. shift, deal and gather take
+ * from when the last rank starts until the last one has all, by the clock that ranks of one machine share. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +21,7 @@
 #include "sg_json.h"
 #include "sg_stats.h"
 
-enum { LEAST = 5, MOST = 41 };
+enum { LEAST = 7, MOST = 41 };
 static const double BUDGET_S = 0.15; /* for all repetitions of one size */
 
 static int rank, ranks;
@@ -41,30 +44,56 @@ static int compare(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* ---- one message ---- */
+/* ---- times by bytes ---- */
 
 static void to_the_next(char *data, char *room, int bytes) {
     MPI_Sendrecv(data, bytes, MPI_BYTE, (rank + 1) % ranks, 0, room, bytes, MPI_BYTE, (rank + ranks - 1) % ranks, 0,
                  MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-static void measure_shift(cJSON *out, double byte_s) {
-    static const int size[] = {4, 256, 1024, 4096, 16384, 32768, 65536, 131072, 262144, 524288, 1048576, 2097152};
+/* The same parts for all ranks: their lengths, and where they begin. */
+static void equal_parts(int count[64], int displacement[64], int bytes) {
+    for (int r = 0; r < ranks; r++) {
+        count[r] = bytes;
+        displacement[r] = r * bytes;
+    }
+}
+
+static void deal(char *data, char *room, int bytes) {
+    int count[64], displacement[64];
+    equal_parts(count, displacement, bytes);
+    MPI_Alltoallv(data, count, displacement, MPI_BYTE, room, count, displacement, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+static void gather(char *data, char *room, int bytes) {
+    int count[64], displacement[64];
+    equal_parts(count, displacement, bytes);
+    MPI_Allgatherv(data, bytes, MPI_BYTE, room, count, displacement, MPI_BYTE, MPI_COMM_WORLD);
+}
+
+/* Bytes from 4 to those with which a rank gets 2 MiB, which is `moved` times as many. What gets 8 kB or less is mostly
+ * start-ups, and is measured eight in a row. */
+static void measure_sizes(cJSON *out, double byte_s, void (*run)(char *data, char *room, int bytes), int moved) {
+    static const int size[] = {4,     104,   256,    1024,   2048,   4096,    8192,   16384,
+                               32768, 65536, 131072, 262144, 524288, 1048576, 2097152};
     enum { SIZES = sizeof size / sizeof *size };
     double bytes[SIZES], seconds[SIZES];
-    char *data = reserve((size_t)size[SIZES - 1]), *room = reserve((size_t)size[SIZES - 1]);
-    for (size_t s = 0; s < SIZES; s++) {
+    char *data = reserve(2 * (size_t)size[SIZES - 1]), *room = reserve(2 * (size_t)size[SIZES - 1]);
+    size_t s = 0;
+    for (; s < SIZES && (double)size[s] * moved <= size[SIZES - 1]; s++) {
         double took_s[MOST];
-        const double wanted = BUDGET_S / (1e-4 + size[s] * byte_s);
+        const int in_a_row = size[s] * moved <= 8192 ? 8 : 1;
+        const double wanted = BUDGET_S / in_a_row / (1e-4 + size[s] * byte_s * moved);
         const size_t times = wanted < LEAST ? LEAST : wanted > MOST ? MOST : (size_t)wanted;
         for (size_t i = 0; i <= times; i++) { /* the first one is not counted */
             MPI_Barrier(MPI_COMM_WORLD);
             const double start_s = sg_clock_s();
-            to_the_next(data, room, size[s]);
-            double mine_s = sg_clock_s() - start_s, most_s;
-            MPI_Allreduce(&mine_s, &most_s, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+            for (int k = 0; k < in_a_row; k++)
+                run(data, room, size[s]);
+            double last_s[] = {start_s, sg_clock_s()};
+            MPI_Allreduce(MPI_IN_PLACE, last_s, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
             if (i > 0)
-                took_s[i - 1] = most_s;
+                took_s[i - 1] = (last_s[1] - last_s[0]) / in_a_row;
         }
         qsort(took_s, times, sizeof *took_s, compare);
         bytes[s] = size[s];
@@ -72,8 +101,8 @@ static void measure_shift(cJSON *out, double byte_s) {
     }
     free(data);
     free(room);
-    sg_json_set(out, "bytes", sg_json_numbers(bytes, SIZES));
-    sg_json_set(out, "seconds", sg_json_numbers(seconds, SIZES));
+    sg_json_set(out, "bytes", sg_json_numbers(bytes, s));
+    sg_json_set(out, "seconds", sg_json_numbers(seconds, s));
 }
 
 /* As sparsebench --measure-link does. */
@@ -138,17 +167,11 @@ static void by_comm(struct exchange *x) {
 
 static void by_mpi(struct exchange *x) {
     const int bytes = (int)x->shape.count * (x->shape.whole ? (int)sizeof(float) : ENTRY);
-    int count[64], displacement[64];
     x->message_bytes = bytes;
-    if (x->shape.whole) {
+    if (x->shape.whole)
         MPI_Allreduce(x->dense, x->sum, (int)x->shape.count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-        return;
-    }
-    for (int r = 0; r < ranks; r++) {
-        count[r] = bytes;
-        displacement[r] = r * bytes;
-    }
-    MPI_Allgatherv(x->dense, bytes, MPI_BYTE, x->all, count, displacement, MPI_BYTE, MPI_COMM_WORLD);
+    else
+        gather((char *)x->dense, x->all, bytes);
 }
 
 /* The bytes that this rank's interface has sent; -1 = there is none. */
@@ -222,7 +245,7 @@ int main(int argc, char **argv) {
     struct sg_error err;
     sg_comm *comm = NULL;
     if (argc != 3 || sg_comm_open(&comm, &err) != SG_OK) {
-        fprintf(stderr, "usage: mpirun measure pair|shift|exchange|open-mpi RATE\n");
+        fprintf(stderr, "usage: mpirun measure pair|shift|deal|gather|exchange|open-mpi RATE\n");
         return 2;
     }
     rank = sg_comm_rank(comm);
@@ -235,7 +258,11 @@ int main(int argc, char **argv) {
     if (strcmp(argv[1], "pair") == 0)
         measure_pair(out, comm);
     else if (strcmp(argv[1], "shift") == 0)
-        measure_shift(out, byte_s);
+        measure_sizes(out, byte_s, to_the_next, 1);
+    else if (strcmp(argv[1], "deal") == 0)
+        measure_sizes(out, byte_s, deal, ranks - 1);
+    else if (strcmp(argv[1], "gather") == 0)
+        measure_sizes(out, byte_s, gather, ranks - 1);
     else
         measure_exchanges(out, comm, strcmp(argv[1], "exchange") == 0);
     char *text = sg_json_text(out, false);

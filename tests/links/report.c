@@ -1,9 +1,11 @@
 /* report.c: what tests/links/run measured, beside the model of lib/net. usage: report FOLDER OUTPUT.json
  *
- * FOLDER has what measure and sparsetrain wrote: pair-RATE.json, shift-RATE-RANKS.json, exchange-RATE-RANKS.json,
- * open-mpi-RATE-RANKS.json and, with Open MPI's own flags, default-RATE-RANKS.json; RATE in Mbit/s, and
- * train-LINK-RANKS-METHOD.json, LINK such a RATE, `free` for links that are not shaped, or `memory` for shared memory
- * in their place. Files that are missing are left out. Everything modelled stands under a name that says so. */
+ * FOLDER has what measure and sparsetrain wrote: pair-RATE.json, {shift,deal,gather}-LINK-RANKS.json,
+ * exchange-RATE-RANKS.json, open-mpi-RATE-RANKS.json and, with Open MPI's own flags, default-RATE-RANKS.json; RATE in
+ * Mbit/s; and train-LINK-RANKS-METHOD.json. LINK is such a RATE, or `memory` for shared memory in its place. Rates and
+ * ranks are those of the files; other files that are missing are left out. Everything modelled stands under a name that
+ * says so. */
+#include <glob.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,15 +18,10 @@
 #include "sg_text.h"
 #include "sg_version.h"
 
-enum { POINTS = 32, PIECES = 3 };
-static const double CLOSE = 0.1, LARGE = 16384;
+enum { POINTS = 32, MOST = 16 };
+static const double LARGE = 16384, NEAR = 0.2, FAR = 2;
 static const char *const method_name[] = {"none", "topk", "hard-threshold", "qsgd", "powersgd", NULL};
-static const int rate_of[] = {100, 1000}, ranks_of[] = {2, 4, 8};
-enum {
-    RATES = sizeof rate_of / sizeof *rate_of,
-    RANKS = sizeof ranks_of / sizeof *ranks_of,
-    METHODS = sizeof method_name / sizeof *method_name - 1
-};
+enum { METHODS = sizeof method_name / sizeof *method_name - 1 };
 
 static void fail(const struct sg_error *err) {
     fprintf(stderr, "report: %s\n", err->msg);
@@ -46,50 +43,50 @@ static cJSON *read_file(const char *folder, const char *name) {
     return out;
 }
 
-/* ---- messages ---- */
+/* ---- times by bytes ---- */
 
-/* The time of a message, as straight pieces through measured times. */
+/* Measured times of messages or collectives, as a straight piece between any two of them. */
 struct curve {
     size_t points;
     double bytes[POINTS], seconds[POINTS];
-    struct net_fit line; /* through those of messages that exchanges move, from LARGE bytes on */
-    struct sg_net_piece piece[PIECES];
+    struct sg_net_piece piece[POINTS];
+    struct net_fit line; /* through those from LARGE bytes on */
 };
 
-static bool read_curve(struct curve *c, const char *folder, const char *name) {
-    cJSON *file = read_file(folder, name);
+/* What was measured of a kind, on links or in memory. */
+enum kind { SHIFT, DEAL, GATHER, KINDS };
+static const char *const kind_name[KINDS] = {"shift", "deal", "gather"};
+struct measured {
+    struct curve of[KINDS];
+};
+
+static bool read_curve(struct curve *c, const char *folder, char *take_name) {
+    cJSON *file = read_file(folder, take_name);
     const cJSON *bytes = sg_json_get(file, "bytes"), *seconds = sg_json_get(file, "seconds");
-    double work[2 * PIECES * (POINTS + 1)];
     size_t small = 0;
     struct sg_error err;
+    free(take_name);
     c->points = 0;
     for (int i = 0; i < cJSON_GetArraySize(bytes) && i < POINTS; i++) {
         c->bytes[c->points] = cJSON_GetArrayItem(bytes, i)->valuedouble;
         c->seconds[c->points++] = cJSON_GetArrayItem(seconds, i)->valuedouble;
     }
     cJSON_Delete(file);
-    if (c->points == 0)
+    if (c->points < 2)
         return false;
-    while (small < c->points && c->bytes[small] < LARGE)
+    for (size_t i = 0; i + 1 < c->points; i++) {
+        const double byte_s = (c->seconds[i + 1] - c->seconds[i]) / (c->bytes[i + 1] - c->bytes[i]);
+        c->piece[i] = (struct sg_net_piece){c->bytes[i], c->seconds[i] - c->bytes[i] * byte_s, byte_s};
+    }
+    while (small + 2 < c->points && c->bytes[small] < LARGE)
         small++;
-    if (net_fit_line(&c->line, c->bytes + small, c->seconds + small, c->points - small, &err) != SG_OK ||
-        net_fit_pieces(c->piece, PIECES, c->bytes, c->seconds, c->points, work, &err) != SG_OK)
+    if (net_fit_line(&c->line, c->bytes + small, c->seconds + small, c->points - small, &err) != SG_OK)
         fail(&err);
     return true;
 }
 
-/* The link that messages of this length meet. */
-static struct sg_link link_at(const struct curve *c, double bytes) {
-    size_t i = 0;
-    while (i + 1 < PIECES && c->piece[i + 1].bytes <= bytes)
-        i++;
-    return (struct sg_link){.name = "measured", .alpha_s = c->piece[i].alpha_s, .byte_s = c->piece[i].byte_s};
-}
-
-static double collective_s(const char *name, const struct curve *c, size_t ranks, double message, double hop) {
-    const struct sg_net net = {.workers = ranks, .nodes = ranks, .ports = 1, .between = link_at(c, hop)};
-    const struct sg_traffic traffic = sg_traffic_equal(message, ranks, 0);
-    return sg_collective_find(name)->seconds(&net, &traffic);
+static double at(const struct curve *c, double bytes) {
+    return sg_net_pieces_seconds(c->piece, c->points - 1, bytes);
 }
 
 /* ---- steps ---- */
@@ -121,141 +118,118 @@ static bool read_run(struct run *r, const char *folder, const char *link, int ra
     return isfinite(r->step_s);
 }
 
-/* What ranks tell each other before the messages of an exchange. */
-static double notes_s(const struct curve *c, size_t ranks) {
-    static const double NOTE_BYTES = 96;
-    return collective_s("all-gather-doubling", c, ranks, NOTE_BYTES, NOTE_BYTES);
+/* What a method's exchanges are: how many a step has, and whether their messages are summed. */
+static bool factors(const char *method) { /* P, and then Q */
+    return strcmp(method, "powersgd") == 0;
+}
+static bool sums(const char *method) {
+    return factors(method) || strcmp(method, "none") == 0;
 }
 
-/* Vectors that are added up: the faster of the two ways of lib/comm. */
-static double sum_s(const struct curve *c, size_t ranks, double bytes) {
-    const double shared_s = collective_s("two-round", c, ranks, bytes, bytes / (double)ranks);
-    return notes_s(c, ranks) + fmin(shared_s, collective_s("all-gather", c, ranks, bytes, bytes));
+/* The exchanges of a step by lib/net, whose messages are each as long as the curve says. */
+static double by_messages(const char *method, const struct curve *c, int ranks, double bytes) {
+    const size_t p = (size_t)ranks;
+    const double rounds = factors(method) ? 2 : 1;
+    const struct sg_net net = {.workers = p, .nodes = p, .ports = 1, .piece = c->piece, .n_pieces = c->points - 1};
+    const struct sg_traffic traffic = sg_traffic_equal(bytes / rounds, p, 0);
+    return rounds * sg_collective_find(sums(method) ? "open-mpi" : "open-mpi-gather")->seconds(&net, &traffic);
 }
 
-static double exchange_s(const char *method, const struct curve *c, size_t ranks, double bytes) {
-    if (strcmp(method, "none") == 0)
-        return sum_s(c, ranks, bytes);
-    if (strcmp(method, "powersgd") == 0) /* P, and then Q */
-        return 2 * sum_s(c, ranks, bytes / 2);
-    return notes_s(c, ranks) + collective_s("all-gather", c, ranks, bytes, bytes);
+/* The same exchanges from Open MPI's collectives, each as long as it takes by itself: the notes, and then the messages
+ * as lib/comm moves them. */
+static double by_collectives(const char *method, const struct measured *m, int ranks, double bytes) {
+    static const double NOTE_BYTES = 104, SHORT_BYTES = 4096;
+    const double rounds = factors(method) ? 2 : 1, part = bytes / rounds / ranks;
+    const bool shared = sums(method) && SHORT_BYTES + 2 * part < bytes / rounds;
+    const double moved_s =
+        shared ? at(&m->of[DEAL], part) + at(&m->of[GATHER], part) : at(&m->of[GATHER], bytes / rounds);
+    return rounds * (at(&m->of[GATHER], NOTE_BYTES) + moved_s);
 }
 
-static double step_s(double compute_s, double network_s) {
-    static const double nothing = 0, some = 1;
-    const struct sg_net_piece piece = {.alpha_s = network_s};
-    const struct sg_net net = {.workers = 2, .nodes = 2, .ports = 1, .piece = &piece, .n_pieces = 1};
-    const struct sg_net_step step = {
-        .layers = 1, .forward_s = &nothing, .backward_s = &compute_s, .bytes = &some, .senders = 1};
-    struct sg_step_time out;
-    double work[16];
-    sg_net_step_time(&out, NULL, &net, sg_collective_find("measured"), sg_overlap_find("none"), &step, work);
-    return out.step_s;
-}
-
-static bool close_to(double x, double to) {
-    return fabs(x / to - 1) <= CLOSE;
-}
-
-/* The exchanges of a step without any computing beside them, as measured; NaN = they were not. */
-static double alone_s(const char *folder, int rate, int ranks, const char *method) {
-    char *name = sg_format("exchange-%d-%d.json", rate, ranks);
-    cJSON *file = read_file(folder, name);
-    const cJSON *row = NULL;
-    double out = NAN;
-    free(name);
-    cJSON_ArrayForEach(row, sg_json_get(file, "rows")) if (strcmp(sg_json_string(row, "name", ""), method) == 0) out =
-        sg_json_number(row, "seconds", NAN) * (strcmp(method, "powersgd") == 0 ? 2 : 1);
-    cJSON_Delete(file);
-    return out;
-}
-
-/* What a step takes by what was measured or modelled of its parts. */
-struct guess {
-    double pair_s;     /* the model: in memory, and the ping-pong's times */
-    double with_tcp_s; /* on free links, and the ping-pong's times */
-    double alone_s;    /* in memory, and its exchanges alone */
-    double all_s;      /* on free links, and the times of all ranks sending at once */
+/* How many exchanges and steps were modelled well, and how many badly. */
+enum model { BY_COLLECTIVES, BY_MESSAGES, BY_A_PAIR, WHOLE_STEP, MODELS };
+static const char *const model_name[MODELS] = {"exchanges", "exchanges_by_messages", "exchanges_by_a_pair", "steps"};
+struct score {
+    int rows, near[MODELS], far[MODELS];
 };
 
-/* Why the model is off, if it is: which other measurement of the same parts the step agrees with. */
-static const char *verdict_of(double measured_s, const struct guess *g) {
-    if (close_to(g->pair_s, measured_s))
-        return "within 10 %";
-    if (close_to(g->alone_s, measured_s))
-        return "within 10 % with its exchange measured alone: these cores slow the exchange";
-    if (close_to(g->with_tcp_s, measured_s))
-        return "within 10 % with TCP's work, measured on free links";
-    if (close_to(g->all_s, measured_s))
-        return "within 10 % with messages measured while all ranks send";
-    if (measured_s > g->pair_s && measured_s < fmax(g->all_s, g->alone_s))
-        return "between a pair's links and those of all ranks at once, as measured";
-    return "not explained";
+/* Returns a mark for the table. */
+static char count(struct score *score, enum model model, double ratio) {
+    const bool well = fabs(ratio - 1) <= NEAR, badly = ratio > FAR || ratio < 1 / FAR;
+    score->near[model] += well;
+    score->far[model] += badly;
+    return well ? ' ' : badly ? '#' : '!';
 }
 
-/* Adds a row of the table, and says how the model did. */
-static void report_step(cJSON *rows, const char *folder, int rate, int ranks, const char *method,
-                        const struct curve *pair, const struct curve *all) {
-    struct run on_links, in_memory, freely;
-    char link[16];
-    snprintf(link, sizeof link, "%d", rate);
-    if (!read_run(&on_links, folder, link, ranks, method) || !read_run(&in_memory, folder, "memory", ranks, method))
+/* Adds a row of the table, and counts how the models did. */
+static void report_step(cJSON *rows, struct score *score, const char *folder, int rate, int ranks, const char *method,
+                        const struct curve *pair, const struct measured *link, const struct measured *memory) {
+    struct run on_links, in_memory;
+    char name[16];
+    snprintf(name, sizeof name, "%d", rate);
+    if (link->of[GATHER].points == 0 || !read_run(&on_links, folder, name, ranks, method) ||
+        !read_run(&in_memory, folder, "memory", ranks, method))
         return;
-    read_run(&freely, folder, "free", ranks, method);
-    const size_t p = (size_t)ranks;
-    const double pair_s = exchange_s(method, pair, p, on_links.bytes);
-    const double all_s = all->points > 0 ? exchange_s(method, all, p, on_links.bytes) : NAN;
-    const double exchange_alone_s = alone_s(folder, rate, ranks, method);
-    const struct guess g = {.pair_s = step_s(in_memory.step_s, pair_s),
-                            .with_tcp_s = step_s(freely.step_s, pair_s),
-                            .alone_s = in_memory.step_s + exchange_alone_s,
-                            .all_s = step_s(freely.step_s, all_s)};
-    const double ratio = g.pair_s / on_links.step_s;
-    const char *verdict = verdict_of(on_links.step_s, &g);
-    cJSON *row = cJSON_CreateObject();
-    sg_json_set_number(row, "mbit_per_s", rate);
-    sg_json_set_number(row, "ranks", ranks);
-    sg_json_set_string(row, "method", method);
-    sg_json_set_number(row, "message_bytes", on_links.bytes);
-    sg_json_set_number(row, "measured_step_s", on_links.step_s);
-    sg_json_set_number(row, "measured_compression_s", on_links.compression_s);
-    sg_json_set_number(row, "measured_exchange_s", on_links.exchange_s);
-    sg_json_set_number(row, "measured_step_in_memory_s", in_memory.step_s);
-    sg_json_set_number(row, "measured_step_on_free_links_s", freely.step_s);
-    sg_json_set_number(row, "measured_exchange_alone_s", exchange_alone_s);
-    sg_json_set_number(row, "modelled_exchange_s", pair_s);
-    sg_json_set_number(row, "modelled_step_s", g.pair_s);
-    sg_json_set_number(row, "modelled_step_with_tcp_s", g.with_tcp_s);
-    sg_json_set_number(row, "modelled_step_all_sending_s", g.all_s);
-    sg_json_set_number(row, "modelled_over_measured", ratio);
-    sg_json_set_string(row, "verdict", verdict);
-    sg_json_push(rows, row);
-    printf("%6d  %5d  %-14s  %8.0f  %8.2f  %8.2f  %8.2f  %8.2f  %8.2f  %8.2f  %8.2f  %5.2f  %s\n", rate, ranks, method,
-           on_links.bytes, 1e3 * on_links.step_s, 1e3 * on_links.compression_s, 1e3 * in_memory.step_s,
-           1e3 * freely.step_s, 1e3 * exchange_alone_s, 1e3 * pair_s, 1e3 * g.pair_s, ratio, verdict);
+    const double bytes = on_links.bytes, took_s = on_links.exchange_s, memory_s = in_memory.exchange_s;
+    const double collectives_s = by_collectives(method, link, ranks, bytes);
+    const double in_memory_s = by_collectives(method, memory, ranks, bytes);
+    const double exchange_s = memory_s + collectives_s - in_memory_s;
+    const double step_s = in_memory.step_s + collectives_s - in_memory_s;
+    const double messages_s = memory_s + by_messages(method, &link->of[SHIFT], ranks, bytes) -
+                              by_messages(method, &memory->of[SHIFT], ranks, bytes);
+    const double pair_s = by_messages(method, pair, ranks, bytes);
+    score->rows++;
+    const char mark = count(score, BY_COLLECTIVES, exchange_s / took_s);
+    const char messages_mark = count(score, BY_MESSAGES, messages_s / took_s);
+    const char pair_mark = count(score, BY_A_PAIR, pair_s / took_s);
+    const char step_mark = count(score, WHOLE_STEP, step_s / on_links.step_s);
+    sg_json_push(
+        rows,
+        SG_OBJECT(SG_NUMBER("mbit_per_s", rate), SG_NUMBER("ranks", ranks), SG_TEXT("method", method),
+                  SG_NUMBER("message_bytes", bytes), SG_NUMBER("measured_exchange_s", took_s),
+                  SG_NUMBER("measured_exchange_in_memory_s", memory_s), SG_NUMBER("modelled_exchange_s", exchange_s),
+                  SG_NUMBER("modelled_collectives_s", collectives_s),
+                  SG_NUMBER("modelled_collectives_in_memory_s", in_memory_s),
+                  SG_NUMBER("modelled_exchange_by_messages_s", messages_s),
+                  SG_NUMBER("modelled_exchange_by_a_pair_s", pair_s), SG_NUMBER("exchange_ratio", exchange_s / took_s),
+                  SG_NUMBER("exchange_ratio_by_messages", messages_s / took_s),
+                  SG_NUMBER("exchange_ratio_by_a_pair", pair_s / took_s), SG_NUMBER("measured_step_s", on_links.step_s),
+                  SG_NUMBER("measured_compression_s", on_links.compression_s),
+                  SG_NUMBER("measured_step_in_memory_s", in_memory.step_s), SG_NUMBER("modelled_step_s", step_s),
+                  SG_NUMBER("step_ratio", step_s / on_links.step_s)));
+    printf("%8d  %5d  %-14s  %8.0f  %8.2f  %8.2f  %8.2f  %5.2f%c  %8.2f  %5.2f%c  %8.2f  %5.2f%c  %8.2f  %8.2f  "
+           "%5.2f%c\n",
+           rate, ranks, method, bytes, 1e3 * took_s, 1e3 * memory_s, 1e3 * exchange_s, exchange_s / took_s, mark,
+           1e3 * messages_s, messages_s / took_s, messages_mark, 1e3 * pair_s, pair_s / took_s, pair_mark,
+           1e3 * on_links.step_s, 1e3 * step_s, step_s / on_links.step_s, step_mark);
 }
 
 /* ---- links and exchanges ---- */
 
-static void report_link(cJSON *links, int rate, int ranks, const struct curve *c) {
-    cJSON *link = cJSON_CreateObject();
+/* Adds the row of times that were read. rate 0 = shared memory. */
+static void report_link(cJSON *links, const struct curve *c, const char *kind, int rate, int ranks) {
     const double bits_per_s = 8 / c->line.byte_s, error = c->line.byte_error_s / c->line.byte_s;
-    sg_json_set_number(link, "mbit_per_s", rate);
-    sg_json_set_number(link, "ranks_sending", ranks);
-    sg_json_set(link, "measured_bytes", sg_json_numbers(c->bytes, c->points));
-    sg_json_set(link, "measured_s", sg_json_numbers(c->seconds, c->points));
-    sg_json_set_number(link, "fitted_alpha_s", c->line.alpha_s);
-    sg_json_set_number(link, "fitted_alpha_error_s", c->line.alpha_error_s);
-    sg_json_set_number(link, "fitted_bits_per_s", bits_per_s);
-    sg_json_set_number(link, "fitted_bits_per_s_error", bits_per_s * error);
-    sg_json_set_number(link, "fitted_worst", c->line.worst);
-    sg_json_push(links, link);
-    printf("%6d  %5d  %8.1f  %8.1f  %9.1f  %7.1f  %5.0f %%", rate, ranks, 1e6 * c->line.alpha_s,
-           1e6 * c->line.alpha_error_s, 1e-6 * bits_per_s, 1e-6 * bits_per_s * error, 100 * c->line.worst);
-    for (size_t i = 0; i < PIECES; i++)
-        printf("  %.0f: %.0f us + %.4g Mbit/s", c->piece[i].bytes, 1e6 * c->piece[i].alpha_s,
-               8e-6 / c->piece[i].byte_s);
-    putchar('\n');
+    sg_json_push(
+        links,
+        SG_OBJECT(SG_TEXT("kind", kind), SG_NUMBER("mbit_per_s", rate ? (double)rate : NAN), SG_NUMBER("ranks", ranks),
+                  SG_VALUE("measured_bytes", sg_json_numbers(c->bytes, c->points)),
+                  SG_VALUE("measured_s", sg_json_numbers(c->seconds, c->points)),
+                  SG_NUMBER("fitted_alpha_s", c->line.alpha_s),
+                  SG_NUMBER("fitted_alpha_error_s", c->line.alpha_error_s), SG_NUMBER("fitted_bits_per_s", bits_per_s),
+                  SG_NUMBER("fitted_bits_per_s_error", bits_per_s * error), SG_NUMBER("fitted_worst", c->line.worst)));
+    printf("%8.0f  %5d  %-6s  %9.1f  %9.1f  %8.1f  %8.1f  %9.1f  %7.1f  %5.0f %%\n", rate ? (double)rate : INFINITY,
+           ranks, kind, 1e6 * at(c, 104), 1e6 * at(c, 8192), 1e6 * c->line.alpha_s, 1e6 * c->line.alpha_error_s,
+           1e-6 * bits_per_s, 1e-6 * bits_per_s * error, 100 * c->line.worst);
+}
+
+/* Reads what was measured of all ranks at once, and adds its rows. */
+static void read_measured(cJSON *links, struct measured *m, const char *folder, int rate, int ranks) {
+    for (int k = 0; k < KINDS; k++) {
+        char *name = rate ? sg_format("%s-%d-%d.json", kind_name[k], rate, ranks)
+                          : sg_format("%s-memory-%d.json", kind_name[k], ranks);
+        if (read_curve(&m->of[k], folder, name))
+            report_link(links, &m->of[k], kind_name[k], rate, ranks);
+    }
 }
 
 static void report_exchanges(cJSON *out, const char *folder, const char *kind, const char *who, int rate, int ranks) {
@@ -278,20 +252,22 @@ static void report_exchanges(cJSON *out, const char *folder, const char *kind, c
         sg_json_set_number(copy, "measured_interface_bytes", wire);
         sg_json_set_number(copy, "algorithm_bytes", least);
         sg_json_push(out, copy);
-        printf("%6d  %5d  %-14s  %-23s  %9.2f  %10.0f  %10.0f  %6.3f\n", rate, ranks, what, who, 1e3 * took_s, wire,
+        printf("%8d  %5d  %-14s  %-23s  %9.2f  %10.0f  %10.0f  %6.3f\n", rate, ranks, what, who, 1e3 * took_s, wire,
                least, wire / least);
     }
     cJSON_Delete(file);
 }
 
 static cJSON *machine_of(const char *folder) {
-    cJSON *file = NULL, *out = cJSON_CreateObject();
-    for (int i = 0; i < RANKS * METHODS && !file; i++) { /* any run tells */
-        char *name = sg_format("train-memory-%d-%s.json", ranks_of[i / METHODS], method_name[i % METHODS]);
-        file = read_file(folder, name);
-        free(name);
-    }
+    cJSON *out = cJSON_CreateObject();
     struct utsname system;
+    glob_t found;
+    char *any = sg_format("%s/train-memory-*.json", folder); /* any run tells */
+    const bool there = glob(any, 0, NULL, &found) == 0;
+    cJSON *file = there ? read_file(folder, strrchr(found.gl_pathv[0], '/') + 1) : NULL;
+    if (there)
+        globfree(&found);
+    free(any);
     if (uname(&system) == 0)
         sg_json_set_string(out, "kernel", system.release);
     sg_json_set_string(out, "cpu", sg_json_string(file, "run.host.cpu", NULL));
@@ -303,58 +279,96 @@ static cJSON *machine_of(const char *folder) {
     return out;
 }
 
+static int ascending(const void *a, const void *b) {
+    return *(const int *)a - *(const int *)b;
+}
+
+/* The numbers N of the files KIND-N.json, ascending, into out [MOST]. Returns how many there are. */
+static int numbers_of(int *out, const char *folder, const char *kind) {
+    glob_t found;
+    int n = 0;
+    char *pattern = sg_format("%s/%s-[0-9]*.json", folder, kind);
+    if (glob(pattern, 0, NULL, &found) == 0) {
+        for (; n < (int)found.gl_pathc && n < MOST; n++)
+            out[n] = atoi(found.gl_pathv[n] + strlen(folder) + strlen(kind) + 2);
+        globfree(&found);
+    }
+    free(pattern);
+    qsort(out, (size_t)n, sizeof *out, ascending);
+    return n;
+}
+
+static cJSON *summary_of(const struct score *score) {
+    cJSON *out = SG_OBJECT(SG_NUMBER("rows", score->rows), SG_NUMBER("near", NEAR), SG_NUMBER("far", FAR));
+    printf("\n# Of %d, within %g %%, and off by more than a factor of %g:", score->rows, 100 * NEAR, FAR);
+    for (int m = 0; m < MODELS; m++) {
+        printf("%s %s %d, %d", m ? ";" : "", model_name[m], score->near[m], score->far[m]);
+        sg_json_set(out, model_name[m], SG_OBJECT(SG_NUMBER("near", score->near[m]), SG_NUMBER("far", score->far[m])));
+    }
+    putchar('\n');
+    return out;
+}
+
 int main(int argc, char **argv) {
-    static struct curve pair[RATES], all[RATES][RANKS];
+    static struct curve pair[MOST];
+    static struct measured all[MOST][MOST], memory[MOST];
+    int rate[MOST], ranks[MOST];
+    struct score score = {0};
     if (argc != 3) {
         fprintf(stderr, "usage: report FOLDER OUTPUT.json\n");
         return 2;
     }
+    const int rates = numbers_of(rate, argv[1], "pair"), sizes = numbers_of(ranks, argv[1], "shift-memory");
     cJSON *out = cJSON_CreateObject(), *links = cJSON_CreateArray(), *exchanges = cJSON_CreateArray();
     cJSON *steps = cJSON_CreateArray();
-    sg_json_set_string(out, "schema", "links/1");
+    sg_json_set_string(out, "schema", "links/2");
     sg_json_set(out, "program", sg_version_json("links", "ncf"));
     sg_json_set(out, "machine", machine_of(argv[1]));
 
-    printf("# One message, fitted: alpha + bytes / bandwidth from 16 KiB on (ranks 1: a ping-pong, else all send to "
-           "the next at once)\n"
-           "# link  ranks     alpha     error  bandwidth    error    worst  the pieces that the model uses: from so "
-           "many bytes on\n"
-           "#Mbit/s             us        us     Mbit/s   Mbit/s\n");
-    for (int r = 0; r < RATES; r++) {
-        char *name = sg_format("pair-%d.json", rate_of[r]);
-        if (read_curve(&pair[r], argv[1], name))
-            report_link(links, rate_of[r], 1, &pair[r]);
-        free(name);
-        for (int p = 0; p < RANKS; p++) {
-            name = sg_format("shift-%d-%d.json", rate_of[r], ranks_of[p]);
-            if (read_curve(&all[r][p], argv[1], name))
-                report_link(links, rate_of[r], ranks_of[p], &all[r][p]);
-            free(name);
-        }
+    printf("# Times in us by bytes, of 104 and 8192 and fitted: alpha + bytes / bandwidth from 16 KiB on. pair: a "
+           "ping-pong; all at\n"
+           "# once: shift sends to the next rank, deal is MPI_Alltoallv, gather MPI_Allgatherv, by the bytes for and "
+           "of each rank.\n"
+           "#   link  ranks  what        of 104    of 8192     alpha     error  bandwidth    error    worst\n"
+           "# Mbit/s                        us         us        us        us     Mbit/s   Mbit/s\n");
+    for (int p = 0; p < sizes; p++)
+        read_measured(links, &memory[p], argv[1], 0, ranks[p]);
+    for (int r = 0; r < rates; r++) {
+        if (read_curve(&pair[r], argv[1], sg_format("pair-%d.json", rate[r])))
+            report_link(links, &pair[r], "pair", rate[r], 2);
+        for (int p = 0; p < sizes; p++)
+            read_measured(links, &all[r][p], argv[1], rate[r], ranks[p]);
     }
     printf("\n# One exchange, measured: bytes at the interface beside those that the algorithm must send\n"
-           "# link  ranks  message of      by                            time   interface   algorithm   ratio\n"
-           "#Mbit/s                                                         ms       bytes       bytes\n");
-    for (int r = 0; r < RATES; r++)
-        for (int p = 0; p < RANKS; p++) {
-            report_exchanges(exchanges, argv[1], "exchange", "lib/comm", rate_of[r], ranks_of[p]);
-            report_exchanges(exchanges, argv[1], "open-mpi", "Open MPI, our flags", rate_of[r], ranks_of[p]);
-            report_exchanges(exchanges, argv[1], "default", "Open MPI", rate_of[r], ranks_of[p]);
+           "#   link  ranks  message of      by                            time   interface   algorithm   ratio\n"
+           "# Mbit/s                                                         ms       bytes       bytes\n");
+    for (int r = 0; r < rates; r++)
+        for (int p = 0; p < sizes; p++) {
+            report_exchanges(exchanges, argv[1], "exchange", "lib/comm", rate[r], ranks[p]);
+            report_exchanges(exchanges, argv[1], "open-mpi", "Open MPI, our flags", rate[r], ranks[p]);
+            report_exchanges(exchanges, argv[1], "default", "Open MPI", rate[r], ranks[p]);
         }
-    printf("\n# One step of training, times in ms. Measured: on links, of which compression on rank 0; in shared "
-           "memory; on free\n"
-           "# links; its exchange alone on links. Modelled by the ping-pong: the exchange, and the step in memory with "
-           "it.\n"
-           "# link  ranks  method           message  on links  compress    memory      free     alone   modelled  with "
-           "it  ratio  verdict\n"
-           "#Mbit/s                            bytes\n");
-    for (int r = 0; r < RATES; r++)
-        for (int p = 0; p < RANKS; p++)
-            for (const char *const *m = method_name; *m && pair[r].points > 0; m++)
-                report_step(steps, argv[1], rate_of[r], ranks_of[p], *m, &pair[r], &all[r][p]);
+    printf("\n# The exchanges of a step of training and the step, in ms; ratios are modelled over measured (! beyond "
+           "20 %%, # beyond 2).\n"
+           "# Modelled: the exchange in memory with Open MPI's collectives on links in the place of those in memory; "
+           "the same with\n"
+           "# lib/net's messages; lib/net's messages of a ping-pong, alone; and the step in memory with those "
+           "collectives.\n"
+           "#   link  ranks  method           message  exchange  in mem.   modelled   ratio  messages   ratio    "
+           "a pair   ratio      step  modelled   ratio\n"
+           "# Mbit/s                            bytes\n");
+    for (int r = 0; r < rates; r++)
+        for (int p = 0; p < sizes; p++)
+            for (const char *const *m = method_name; *m; m++)
+                report_step(steps, &score, argv[1], rate[r], ranks[p], *m, &pair[r], &all[r][p], &memory[p]);
+    if (score.rows == 0) {
+        fprintf(stderr, "report: %s has no step that was measured on links and in shared memory\n", argv[1]);
+        return 1;
+    }
     sg_json_set(out, "links", links);
     sg_json_set(out, "exchanges", exchanges);
     sg_json_set(out, "steps", steps);
+    sg_json_set(out, "summary", summary_of(&score));
     char *text = sg_json_text(out, true);
     FILE *file = fopen(argv[2], "w");
     const bool written = file && text && fputs(text, file) >= 0;
