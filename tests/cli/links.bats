@@ -21,7 +21,7 @@ try() { # a short try, skipped with its reason where it cannot run
     jq -e '.schema == "links/2" and (.steps | length) == 1 and .machine.mpi != null and .summary.rows == 1' "$OUT"
     jq -e '.steps[0] | .mbit_per_s == 20 and .measured_step_s > .measured_exchange_s and
                        .modelled_step_s > .measured_step_in_memory_s' "$OUT"
-    jq -e '.steps[0] | .exchange_ratio > 0.5 and .exchange_ratio < 2' "$OUT"
+    jq -e '.steps[0] | .exchange_ratio > 0 and .modelled_collectives_s > 0.01' "$OUT" # 34 kB take 14 ms
     jq -e '[.exchanges[] | .measured_interface_bytes / .algorithm_bytes | . > 1 and . < 1.2] | all' "$OUT"
 }
 

@@ -251,7 +251,7 @@ leaves() {
     for result in results/*.json; do
         name=$(basename "$result" .json)
         if [ "$name" = links ]; then # measured by make links, without a recipe of a figure
-            jq -e '.schema == "links/1" and (.steps | length > 0) and (.program.version != null)' "$result"
+            jq -e '.schema == "links/2" and (.steps | length > 0) and (.program.version != null)' "$result"
             continue
         fi
         if [ "$name" = advise-check ]; then # what make advise-check trained
