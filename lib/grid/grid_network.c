@@ -155,14 +155,11 @@ cJSON *sg_grid_network_json(const struct sg_grid_network *n, const struct sg_rec
                      SG_TEXT("processor", isnan(n->coding_s) ? n->processor : NULL), SG_VALUE("coding", coding));
 }
 
-cJSON *grid_network_json(const struct sg_recipe *recipe) {
-    struct sg_grid_network n;
-    struct sg_error unused;
-    bool there;
-    if (sg_grid_network_read(&n, &there, recipe, &unused) != SG_OK || !there)
-        return NULL; /* the times are there, so the file was read before */
-    char *model = model_text(&n, varies(recipe));
-    cJSON *out = sg_grid_network_json(&n, recipe, model);
+cJSON *grid_network_json(const struct sg_grid_network *n, const struct sg_recipe *recipe) {
+    if (!n)
+        return NULL;
+    char *model = model_text(n, varies(recipe));
+    cJSON *out = sg_grid_network_json(n, recipe, model);
     if (varies(recipe))
         cJSON_ReplaceItemInObjectCaseSensitive(out, "workers", cJSON_CreateNull());
     if (varies(recipe) && isnan(sg_node_number(&recipe->root, "network.nodes", NAN)))
@@ -193,12 +190,11 @@ static sg_status add_times(const struct sg_grid_network *n, const struct sg_cell
 }
 
 sg_status sg_grid_network(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
-                          const struct sg_recipe *recipe, struct sg_error *err) {
-    struct sg_grid_network n;
-    bool there;
-    sg_status status = sg_grid_network_read(&n, &there, recipe, err);
-    if (status != SG_OK || !there)
-        return status;
+                          const struct sg_recipe *recipe, const struct sg_grid_network *network, struct sg_error *err) {
+    if (!network)
+        return SG_OK;
+    struct sg_grid_network n = *network;
+    sg_status status = SG_OK;
     char *model = model_text(&n, varies(recipe)), *unit = model ? sg_format("s, modelled: %s", model) : NULL;
     if (!unit)
         status = sg_fail_memory(err, "the network's name");
