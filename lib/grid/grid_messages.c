@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grid_private.h"
 #include "sg_compressor.h"
 #include "sg_debug.h"
 #include "sg_grid_network.h"
@@ -12,6 +13,7 @@
 struct sg_grid_messages {
     const struct sg_cell *cell;
     bool codes;   /* the compressor is not `none`, so it encodes and decodes */
+    bool again;   /* the sum is compressed once more, to a message like a worker's */
     double entry; /* bytes of a number of a message; 0 = a message has all numbers of the model */
     size_t records, layers, workers;
     double d;
@@ -126,13 +128,15 @@ sg_status sg_grid_messages_open(struct sg_grid_messages **out, const struct sg_c
                                 struct sg_error *err) {
     const cJSON *layers = sg_json_get(run->header, "layers");
     const char *compressor = sg_node_string(cell->method, "compressor", "");
+    const struct sg_compressor_ops *ops = sg_compressor_find(compressor);
     struct sg_grid_messages *m = calloc(1, sizeof *m);
     if (!m)
         return sg_fail_memory(err, "the messages of a run");
     *m = (struct sg_grid_messages){
         .cell = cell,
         .codes = strcmp(compressor, "none") != 0,
-        .entry = entry_bytes(sg_compressor_find(compressor)),
+        .again = ops && ops->rounds && ops->rounds->again,
+        .entry = entry_bytes(ops),
         .records = run->n_points,
         .layers = cJSON_IsArray(layers) && run->layers ? (size_t)cJSON_GetArraySize(layers) : pieces(run),
         .workers = (size_t)sg_node_number(&cell->resolved, "workers", 1),
@@ -198,8 +202,8 @@ static sg_status set_coding(struct model *m, const struct sg_grid_network *n, st
     const struct sg_grid_messages *of = m->of;
     const char *compressor = sg_node_string(of->cell->method, "compressor", "");
     const struct sg_coding *coding = sg_coding_find(n->coding, compressor, of->entry != 8);
-    const double decoded = sg_collective_decoded(m->collective, n->net.workers);
-    const double encoded = sg_collective_encoded(m->collective, n->net.workers);
+    const double decoded = sg_collective_decoded(m->collective, &n->net);
+    const double encoded = sg_collective_encoded(m->collective, &n->net);
     if (!of->codes)
         return SG_OK;
     if (isnan(n->coding_s) && !coding && n->coding[0].compressor)
@@ -218,8 +222,11 @@ static sg_status set_coding(struct model *m, const struct sg_grid_network *n, st
 static bool open_model(struct model *m, const struct sg_grid_network *n, const struct sg_grid_messages *of) {
     const size_t count = of->layers, senders = of->workers < n->net.workers ? of->workers : n->net.workers;
     const struct sg_grid_exchange x = sg_grid_exchange_of(n, of->cell->method, of->cell->exchange);
-    *m = (struct model){
-        .of = of, .net = n->net, .collective = x.collective, .overlap = n->overlap, .bucket_bytes = n->bucket_bytes};
+    *m = (struct model){.of = of,
+                        .net = grid_net(n),
+                        .collective = x.collective,
+                        .overlap = n->overlap,
+                        .bucket_bytes = n->bucket_bytes};
     m->net.between.alpha_s *= x.exchanges; /* each starts anew, and carries its part of the bytes */
     m->net.within.alpha_s *= x.exchanges;
     m->memory = calloc((4 + senders) * count + sg_net_work(count, senders), sizeof *m->memory);
@@ -245,6 +252,7 @@ static bool open_model(struct model *m, const struct sg_grid_network *n, const s
                                    .bytes = m->bytes,
                                    .senders = senders,
                                    .dense = m->dense,
+                                   .unions = of->entry == 8 && !of->again && !x.sums,
                                    .bucket = m->bucket};
     return true;
 }
@@ -254,8 +262,8 @@ static void close_model(struct model *m) {
     free(m->bucket);
 }
 
-/* encode_s <- all coding of a step with this mean, which holds up the backward pass. coded: the share of such steps that
- * make a message; numbers of sparse ones are counted by the bytes. */
+/* encode_s <- all coding of a step with this mean, which holds up the backward pass. coded: the share of such steps
+ * that make a message; numbers of sparse ones are counted by the bytes. */
 static void put_coding(struct model *m, const double *share, double mean, double coded) {
     const struct sg_grid_messages *of = m->of;
     for (size_t l = 0; l < m->step.layers; l++) {

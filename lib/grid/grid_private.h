@@ -69,7 +69,9 @@ cJSON *grid_network_json(const struct sg_grid_network *network, const struct sg_
  * every process gets. The words are borrowed, and the list is to be freed; NULL = no memory. */
 char **grid_command_line(const char *const *word, size_t n, const struct sg_grid_options *o);
 
-struct sg_net;
+/* The network of a step: its link between nodes is divided among the processes that share it. */
+struct sg_net grid_net(const struct sg_grid_network *n);
+
 /* Adds the series of sg_burst_table on this network to a finished cell. They are null where the entries of each worker
  * are not recorded. */
 SG_CHECKED sg_status grid_add_bursts(const struct sg_net *net, struct sg_run *run, struct sg_error *err);

@@ -26,9 +26,11 @@
     "  - {name: QSGD, compressor: qsgd, levels: 4}\n"                                                                  \
     "  - {name: Random-k, compressor: randomk, k: 10, shared: 1}\n"                                                    \
     "  - {name: Server, compressor: topk, k: 11, exchange: parameter-server}\n"                                        \
+    "  - {name: Star, compressor: topk, k: 12, exchange: star}\n"                                                      \
+    "  - {name: Again, compressor: topk-twice, k: 12, exchange: star}\n"                                               \
     "  - {name: Integers, compressor: terngrad-shared}\n"                                                              \
     "  - {name: Far, compressor: qsgd, levels: 5, error-feedback: {form: dynamic-averaging, threshold: 1}}\n"
-enum { SGD, TOPK, POWERSGD, GTOPK, FP16, QSGD, RANDOMK, SERVER, INTEGERS, FAR, METHODS_THERE };
+enum { SGD, TOPK, POWERSGD, GTOPK, FP16, QSGD, RANDOMK, SERVER, STAR, AGAIN, INTEGERS, FAR, METHODS_THERE };
 
 struct grid {
     struct sg_recipe recipe;
@@ -105,6 +107,10 @@ static void test_one_layer(void) {
     ok(near(final(&g, SGD, "compute_time"), 20 * 0.3) &&
            near(final(&g, SGD, "time"), final(&g, SGD, "exposed_time") + 6),
        "none: nothing is encoded");
+    ok(near(final(&g, STAR, "exposed_time"), 20 * (2 * a + (8 * 4000 + 8 * 4000) * b)),
+       "a star: the server gets what eight send, and sends a dense sum to each");
+    ok(near(final(&g, AGAIN, "exposed_time"), 20 * (2 * a + (8 * 4000 + 8 * 5000) * b)),
+       "and what is compressed again is as long as the longest message");
     /* The others send (16000 - 5000) / 3 bytes. */
     ok(near(final(&g, TOPK, "exposed_time"), 20 * (3 * a + (5000 + 26000 / 3.0 + 16000) * b)),
        "topk: an all-gather by doubling, which is faster than a ring here");
@@ -115,6 +121,10 @@ static void test_one_layer(void) {
     ok(strcmp(unit, "s, modelled: 8 workers, 10gbe-tcp, auto, overlap fused in 25 MiB, coding 100 ns") == 0,
        "the unit names the model: %s", unit);
     struct grid plain;
+    ok(open_grid(&plain, RECORD("false") "network: {workers: 8, share: 4, coding: 0}\n", 0, &err) == SG_OK &&
+           near(final(&plain, STAR, "exposed_time"), 20 * (2 * a + 4 * (8 * 4000 + 8 * 4000) * b)),
+       "four processes share a link");
+    close_grid(&plain);
     ok(open_grid(&plain, RECORD("false"), 0, &err) == SG_OK && !sg_run_series(&plain.outcome[SGD].run, "time"),
        "without a network there are no times");
     ok(strcmp(plain.cell[TOPK].key, g.cell[TOPK].key) == 0, "the network is not part of a cell's key");
@@ -223,6 +233,26 @@ static void test_coding(void) {
     }
 }
 
+/* What a result says last of its network is how far published times are from it. */
+static void test_error(void) {
+    struct grid g;
+    struct sg_error err;
+    ok(open_grid(&g, RECORD("false") "network: {workers: 8}\n", 0, &err) == SG_OK, "a network");
+    cJSON *network = sg_grid_network_json(&g.network, &g.recipe, "model");
+    const cJSON *last = network ? network->child->prev : NULL;
+    const char *text = sg_json_string(network, "error", "");
+    char sums[64], *first = NULL;
+    snprintf(sums, sizeof sums, "%+g to %+g %% for sums, ", sg_net_errors[SG_NET_SUM].least,
+             sg_net_errors[SG_NET_SUM].most);
+    first = strstr(text, sums);
+    ok(last && strcmp(last->string, "error") == 0 && first &&
+           strstr(first, "for gathered messages as it comes, and by ") &&
+           strstr(first, "% for servers with the exchange") && strstr(text, "No published time"),
+       "%s", text);
+    cJSON_Delete(network);
+    close_grid(&g);
+}
+
 static void test_workers(void) {
     struct grid g;
     struct sg_error err;
@@ -267,34 +297,35 @@ static void test_bursts(void) {
 #define WITH(text) RECORD("false") "network: " text "\n"
 
 static void test_refused(void) {
-    refused(WITH("{workers: 8, lnik: 1gbe}"), "r.yaml:19:23: unknown key 'lnik' (did you mean 'link'?)");
-    refused(WITH("{link: 10gbe}"), "r.yaml:19:17: unknown link '10gbe' (did you mean '10gbe-tcp'?)");
-    refused(WITH("{collective: rign}"), "r.yaml:19:23: unknown collective 'rign' (did you mean 'ring'?)");
-    refused(WITH("{gather: all-gathre}"), "r.yaml:19:19: unknown gather 'all-gathre' (did you mean 'all-gather'?)");
+    refused(WITH("{workers: 8, lnik: 1gbe}"), "r.yaml:21:23: unknown key 'lnik' (did you mean 'link'?)");
+    refused(WITH("{link: 10gbe}"), "r.yaml:21:17: unknown link '10gbe' (did you mean '10gbe-tcp'?)");
+    refused(WITH("{collective: rign}"), "r.yaml:21:23: unknown collective 'rign' (did you mean 'ring'?)");
+    refused(WITH("{gather: all-gathre}"), "r.yaml:21:19: unknown gather 'all-gathre' (did you mean 'all-gather'?)");
     refused(WITH("{link: 10gbe-tcp}") "participation: 0.5\n",
-            "r.yaml:19:10: a network has messages of all workers at every step (leave out network or participation)");
-    refused(WITH("{processor: gpu}"), "r.yaml:19:22: processor must be v100, cpu, free or a .json file of sparsebench "
+            "r.yaml:21:10: a network has messages of all workers at every step (leave out network or participation)");
+    refused(WITH("{processor: gpu}"), "r.yaml:21:22: processor must be v100, cpu, free or a .json file of sparsebench "
                                       "--measure-coding, got 'gpu'");
-    refused(WITH("{overlap: layer}"), "r.yaml:19:20: overlap 'layer' goes by layers (add record.layers: true)");
-    refused(WITH("{nodes: 3}"), "r.yaml:19:18: nodes must divide the 4 workers, got 3");
-    refused(WITH("{servers: 5}"), "r.yaml:19:20: servers must be at most the 4 workers, got 5");
-    refused(WITH("{bandwidth: 0}"), "r.yaml:19:22: bandwidth must be greater than 0 and at most 1000000, got 0");
+    refused(WITH("{overlap: layer}"), "r.yaml:21:20: overlap 'layer' goes by layers (add record.layers: true)");
+    refused(WITH("{nodes: 3}"), "r.yaml:21:18: nodes must divide the 4 workers, got 3");
+    refused(WITH("{servers: 5}"), "r.yaml:21:20: servers must be at most the 4 workers, got 5");
+    refused(WITH("{share: 5}"), "r.yaml:21:18: share must be at most the 4 workers, got 5");
+    refused(WITH("{bandwidth: 0}"), "r.yaml:21:22: bandwidth must be greater than 0 and at most 1000000, got 0");
     refused(SMALL "network: {workers: 8}\n",
             "r.yaml:10:10: a network needs what runs sent (add bytes-sent or bits to record.series)");
     refused(RECORD("false") "plots: [{x: time, y: density}]\n",
-            "r.yaml:19:13: x: series 'time' is modelled, and there is no network (add a section 'network')");
+            "r.yaml:21:13: x: series 'time' is modelled, and there is no network (add a section 'network')");
     refused_set(SMALL, "record={series: [loss], workers: true}",
                 "--set record={series: [loss], workers: true}: record.workers is about layers (add layers: true)");
     refused(WITH("{bursts: true}"),
-            "r.yaml:19:19: bursts are what each worker sends at each step (add record.every: 1, "
+            "r.yaml:21:19: bursts are what each worker sends at each step (add record.every: 1, "
             "layers: true, workers: true)");
     refused(RECORD("false") "network: {}\nplots: [{x: burst-union, y: density}]\n",
-            "r.yaml:20:13: x: series 'burst-union' is modelled if the network's bursts are asked for (add "
+            "r.yaml:22:13: x: series 'burst-union' is modelled if the network's bursts are asked for (add "
             "network.bursts: true)");
     accepted(RECORD("true, workers: true") "network: {bursts: true}\nplots: [{x: step, y: burst-union-workers}]\n",
              "plots over bursts");
     refused(RECORD("false") "  - {name: Far, compressor: none, exchange: rign}\nnetwork: {}\n",
-            "r.yaml:19:45: unknown exchange 'rign' (did you mean 'ring'?)");
+            "r.yaml:21:45: unknown exchange 'rign' (did you mean 'ring'?)");
     accepted(WITH("{collective: nccl, gather: auto}") "plots: [{x: time, y: exposed-time}]\n",
              "plots over the network's series");
 }
@@ -318,6 +349,7 @@ int main(void) {
     test_one_layer();
     test_layers();
     test_coding();
+    test_error();
     test_workers();
     test_bursts();
     test_refused();
