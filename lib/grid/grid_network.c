@@ -146,13 +146,16 @@ static cJSON *exchanges_json(const struct sg_grid_network *n, const struct sg_re
     return out;
 }
 
-static void put_errors(FILE *out, const bool *kind, bool given) {
+/* Writes the errors of these kinds, as the model comes or with what was given; counted: and of how many numbers. */
+static void put_errors(FILE *out, const bool *kind, bool given, bool counted) {
     const char *before = "";
     for (int k = 0; k < SG_NET_KINDS; k++) {
         const struct sg_net_error *e = &sg_net_errors[k];
         const double least = given ? e->given_least : e->least, most = given ? e->given_most : e->most;
         if (kind[k] && !isnan(least)) {
             fprintf(out, "%s%+g to %+g %% for %s", before, least, most, e->what);
+            if (counted)
+                fprintf(out, " (%zu numbers)", e->compared);
             before = ", ";
         }
     }
@@ -176,10 +179,10 @@ char *sg_grid_error_text(const struct sg_grid_network *n, const struct sg_recipe
         return NULL;
     if (compared) {
         fputs("Against published times this model is off by ", out);
-        put_errors(out, kind, !comes);
+        put_errors(out, kind, !comes, true);
         if (comes) {
             fputs(" as it comes, and by ", out);
-            put_errors(out, kind, true);
+            put_errors(out, kind, true, false);
         }
         fputs(" with the exchange, overlap and coding of the publication given (results/NETWORK.md, Validation).", out);
     }

@@ -242,11 +242,11 @@ static void test_error(void) {
     const cJSON *last = network ? network->child->prev : NULL;
     const char *text = sg_json_string(network, "error", "");
     char sums[64], *first = NULL;
-    snprintf(sums, sizeof sums, "%+g to %+g %% for sums, ", sg_net_errors[SG_NET_SUM].least,
-             sg_net_errors[SG_NET_SUM].most);
+    snprintf(sums, sizeof sums, "%+g to %+g %% for sums (%zu numbers), ", sg_net_errors[SG_NET_SUM].least,
+             sg_net_errors[SG_NET_SUM].most, sg_net_errors[SG_NET_SUM].compared);
     first = strstr(text, sums);
     ok(last && strcmp(last->string, "error") == 0 && first &&
-           strstr(first, "for gathered messages as it comes, and by ") &&
+           strstr(first, "for gathered messages (2 numbers) as it comes, and by ") &&
            strstr(first, "% for servers with the exchange") && strstr(text, "No published time"),
        "%s", text);
     cJSON_Delete(network);
