@@ -61,8 +61,8 @@ size_t grid_source(const struct sg_cell *cells, size_t count, size_t cell);
 /* The rows of the processor of this name, or of the file of that path; sets out->processor, too. */
 SG_CHECKED sg_status grid_coding_read(struct sg_grid_network *out, const char *name, struct sg_error *err);
 
-/* "network": that of the recipe's section (sg_grid_network.h); NULL without one. Where the recipe's workers are a list and
- * each run has a network of its own workers, "workers" is null, and "nodes" unless the section has them. */
+/* "network": that of the recipe's section (sg_grid_network.h); NULL without one. Where the recipe's workers are a list
+ * and each run has a network of its own workers, "workers" is null, and "nodes" unless the section has them. */
 cJSON *grid_network_json(const struct sg_grid_network *network, const struct sg_recipe *recipe);
 
 /* The command line of a process of the grid: the words [n], then --data, --set and --plugin with their values, which

@@ -168,11 +168,12 @@ cJSON *sg_grid_devices(const struct sg_run *run);
 char *sg_grid_overview(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count,
                        double elapsed_s, int width, int rows);
 
-/* Adds the series of sg_net_series to finished cells: the modelled time of their messages on the network of the recipe's
- * section `network`; NULL = it has none. They are computed from the records of the runs; nothing is run and no file is written.
+/* Adds the series of sg_net_series to finished cells: the modelled time of their messages on the network of the
+ * recipe's section `network`; NULL = it has none. They are computed from the records of the runs; nothing is run and no
+ * file is written.
  *   bytes    of a step: the growth of bytes_sent since the last record, else of bits / 8, in equal parts
  *   workers  all send the mean, except that one sends density_padded / density times the mean, if both are recorded
- *   layers   in proportion to the entries of record.layers; without them the model is one layer
+ *   layers   in proportion to the entries of record.layers; without them equal pieces of the model
  * With record.workers the bytes divide among workers and layers by the entries that each sent of each.
  * Compute time is divided among layers by their elements, a third of it forward. The layers of the recipe are taken to
  * stand in the order of the forward pass. With network.bursts it adds those of sg_burst_table, too. */
@@ -184,8 +185,8 @@ SG_CHECKED sg_status sg_grid_network(struct sg_cell_outcome *outcomes, const str
 double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, const struct sg_node *at,
                      char why[SG_WHY_CHARS]);
 
-/* The whole result, of schema sparsebench/1. Takes over `program` and `run`. network: that of sg_grid_network. "status" is the worst of its cells': ok,
- * diverged, failed, interrupted (also for cells not run). NULL = no memory.
+/* The whole result, of schema sparsebench/1. Takes over `program` and `run`. network: that of sg_grid_network.
+ * "status" is the worst of its cells': ok, diverged, failed, interrupted (also for cells not run). NULL = no memory.
  *
  * "results": one object per label.
  *   {"label","method","compressor","baseline","parameters":{…},"constants":{…},"times_less","seeds":["1"],
