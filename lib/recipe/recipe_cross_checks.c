@@ -391,7 +391,7 @@ bool sg_check_methods(struct sg_check *c, const struct sg_node *root, const stru
         check_task_key(c, root, &methods->child[i], "sharding");
         fine = check_runs(c, root, &methods->child[i]);
     }
-    sg_check_copied(c, root, methods);
+    fine = fine && sg_check_copied(c, root, methods);
     if (c->n_labels * n_seeds > SG_CELLS)
         sg_problem_at(c->problems, methods->line, methods->column, "%zu cells are more than %d", c->n_labels * n_seeds,
                       SG_CELLS);
