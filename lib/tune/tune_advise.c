@@ -32,28 +32,19 @@ static sg_status read_options(struct advise *a, struct sg_error *err) {
 
 /* The changes of replays, all but the methods. */
 static void change_replay(struct advise *a) {
-    static const char *const series[] = {
-        "error-norm", "total-error", "density",           "density-padded",   "average-density",
-        "bits",       "bytes-sent",  "compression-error", "compression-bias", "compression-bias-sigma",
-        NULL};
     struct tune_changes *c = &a->changes;
-    struct sg_node seeds = {.kind = SG_NODE_LIST}, files = {.kind = SG_NODE_NULL};
+    struct sg_node files = {.kind = SG_NODE_NULL};
     tune_changes_start(c, a->t, NULL);
     tune_change_length(c, NULL, (double)a->steps);
-    c->lost = !sg_node_push_number(&seeds, NULL, sg_node_number(&a->t->recipe->root, "seeds.0", 1)) || c->lost;
-    tune_change(c, "seeds", &seeds);
-    tune_change_record(c, 1, true, series);
-    tune_change_plain(c, "record.layers", "true");
+    tune_change_record(c, 1, true,
+                       "error-norm, total-error, density, density-padded, average-density, bits, bytes-sent, "
+                       "compression-error, compression-bias, compression-bias-sigma");
+    tune_change(c, "{record.layers: true, seeds: [%.0f]}", sg_node_number(&a->t->recipe->root, "seeds.0", 1));
     if (a->recorded_here) {
-        tune_change_plain(c, "batch", "null");
-        tune_change_plain(c, "total-batch", "null");
-        tune_change_plain(c, "task", "null");
-        tune_change_plain(c, "task.kind", "recorded");
+        tune_change(c, "{batch: null, total-batch: null, task: null, task.kind: recorded}");
         c->lost = !sg_node_set_string(&files, a->files, strlen(a->files)) || c->lost;
-        tune_change(c, "task.files", &files);
-        tune_change_plain(c, "optimizer", "null");
-        tune_change_plain(c, "optimizer.kind", "sgd");
-        tune_change_number(c, "optimizer.learning-rate", a->gamma);
+        tune_change_value(c, "task.files", &files);
+        tune_change(c, "{optimizer: null, optimizer.kind: sgd, optimizer.learning-rate: %.17g}", a->gamma);
     }
     a->replay = *a->t;
     a->replay.grid.device = NULL; /* gradients are replayed on the CPU */

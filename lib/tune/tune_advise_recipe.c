@@ -18,8 +18,7 @@ static void put_reasons(FILE *out, const void *arg, size_t method) {
 /* Replaces the methods, and removes claims and plots, which name the recipe's methods. false = no memory. */
 static bool push_changes(struct sg_node *changes, const struct advise *a) {
     struct sg_node methods = {.kind = SG_NODE_LIST};
-    bool fine = sg_node_set_key(&methods, "methods") && sg_node_push_plain(changes, "claims", "null") &&
-                sg_node_push_plain(changes, "plots", "null");
+    bool fine = sg_node_set_key(&methods, "methods") && sg_node_push_yaml(changes, "{claims: null, plots: null}");
     for (size_t i = 0; fine && i <= a->listed && i <= MOST_METHODS; i++)
         fine = advise_push_candidate(&methods, a, candidate_at(a, i));
     fine = fine && sg_node_push(changes, &methods);

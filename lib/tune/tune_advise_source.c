@@ -26,15 +26,14 @@ static bool is_whole(const char *files) {
 
 /* Runs `steps` steps without compression, and records their gradients if `records`. */
 static sg_status run_dense(struct tune_trials *b, struct advise *a, double steps, bool records, struct sg_error *err) {
-    static const char *const series[] = {"learning-rate", NULL};
     struct tune_changes c;
     struct sg_node methods = {.kind = SG_NODE_LIST};
     struct sg_tune with = *a->t;
     tune_changes_start(&c, a->t, NULL);
     tune_change_length(&c, NULL, steps);
-    tune_change_record(&c, steps, false, series);
+    tune_change_record(&c, steps, false, "learning-rate");
     c.lost = !advise_push_baseline(&methods, a) || c.lost;
-    tune_change(&c, "methods", &methods);
+    tune_change_value(&c, "methods", &methods);
     sg_status status = tune_trials_open(b, &c, NULL, NULL, 1, err);
     if (status == SG_OK && records) {
         a->files = sg_format("%s/first-%.0f-steps-%.12s.gradients", with.grid.folder, steps, b->cells[0].key);

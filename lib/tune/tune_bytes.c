@@ -30,13 +30,12 @@ static const double *budgets(const struct tune_search *s) {
 /* Runs one step of one cell, to find the number of elements, of steps in an epoch, and |g_i|^2 at this step, NaN where
  * it is not recorded. */
 static sg_status look(struct tune_search *s, double start, double *gradient, struct sg_error *err) {
-    static const char *const series[] = {"bytes-sent", "gradient-norm", NULL};
     struct tune_changes c;
     struct tune_trials b = {.count = 0};
     tune_changes_start(&c, s->t, NULL);
     tune_change_values(&c, s, &(struct tune_point){.value = start}, 1);
     tune_change_length(&c, NULL, 1);
-    tune_change_record(&c, 1, false, series);
+    tune_change_record(&c, 1, false, "bytes-sent, gradient-norm");
     sg_status status = tune_trials_open(&b, &c, s->name, NULL, 1, err);
     SG_DO(status, tune_trials_run(&b, s->t, true, err));
     if (status == SG_OK) {
@@ -94,14 +93,15 @@ static sg_status keep(struct tune_found *f, const struct tune_search *s, struct 
         if (goal->missed)
             tune_say(s->t, "%s: no %s comes within %g %% of the budget %g; %.10g is the nearest, %+.1f %%", s->name,
                      s->key, 100 * s->tolerance, budgets(s)[i], goal->value, 100 * difference(goal));
-        f->value[f->n++] = goal->value;
-        while (f->value[at] != goal->value)
+        f->value[f->n++].x = goal->value;
+        while (f->value[at].x != goal->value)
             at++;
         if (at < i)
             continue;
-        snprintf(f->how[i], sizeof f->how[i], ACTION "%s %.10g sends %.4g MB, %+.1f %% of the budget %g (%zu seed%s)%s",
-                 s->key, goal->value, goal->reached * s->length.steps / 1e6, 100 * difference(goal), budgets(s)[i],
-                 s->seeds, s->seeds == 1 ? "" : "s", goal->missed ? ": the nearest" : "");
+        snprintf(f->value[i].how, TUNE_HOW_CHARS,
+                 ACTION "%s %.10g sends %.4g MB, %+.1f %% of the budget %g (%zu seed%s)%s", s->key, goal->value,
+                 goal->reached * s->length.steps / 1e6, 100 * difference(goal), budgets(s)[i], s->seeds,
+                 s->seeds == 1 ? "" : "s", goal->missed ? ": the nearest" : "");
     }
     return status;
 }
@@ -115,8 +115,8 @@ static sg_status keep_failed(struct tune_found *f, const struct tune_search *s, 
         return status;
     f->failed = true;
     f->n = sg_node_get(method, s->key)->kind == SG_NODE_STRING;
-    f->value[0] = tune_round(start, text);
-    snprintf(f->how[0], sizeof f->how[0], ACTION "no %s was found: %.180s", s->key, reason);
+    f->value[0].x = tune_round(start, text);
+    snprintf(f->value[0].how, TUNE_HOW_CHARS, ACTION "no %s was found: %.180s", s->key, reason);
     return SG_OK;
 }
 
@@ -166,10 +166,10 @@ static sg_status judge(const struct tune_search *s, const struct tune_found *fou
             "levels of qsgd, to start from",
             s->t->recipe->path);
     if (failed == n)
-        return sg_fail(err, SG_ERR_NONFINITE, "%s: %s", found[0].name, found[0].how[0] + strlen(ACTION));
+        return sg_fail(err, SG_ERR_NONFINITE, "%s: %s", found[0].name, found[0].value[0].how + strlen(ACTION));
     if (failed > 0)
         snprintf(s->t->failed, sizeof s->t->failed, "%s: %s (the other %zu methods are in the recipe%s)",
-                 found[first].name, found[first].how[0] + strlen(ACTION), n - 1,
+                 found[first].name, found[first].value[0].how + strlen(ACTION), n - 1,
                  failed > 1 ? ", the comments of which name more" : "");
     return SG_OK;
 }
@@ -208,19 +208,14 @@ sg_status sg_tune_match_bytes(struct sg_tune *t, struct sg_error *err) {
     static const struct tune_matching how = {
         .action = "match-bytes", .targets = "budgets", .key_of = tune_knob_key, .method = match_method, .judge = judge};
     double budget[BUDGETS];
-    struct tune_search *s = calloc(1, sizeof *s);
-    if (!s)
-        return sg_fail_memory(err, "the search");
-    tune_search_open(s, t, TUNE_BYTES, TOLERANCE);
-    sg_status status = read_budgets(s, budget, t->budgets, err);
+    struct tune_search s;
+    tune_search_open(&s, t, TUNE_BYTES, TOLERANCE);
+    sg_status status = read_budgets(&s, budget, t->budgets, err);
     if (status == SG_OK && !tune_recorded(t, "bytes_sent"))
         status = sg_fail(err, SG_ERR_ARGUMENT,
                          "%s: record.series has no bytes-sent, by which the volume of a whole run is known (add it)",
                          t->recipe->path);
     if (status == SG_OK)
-        say_methods(s);
-    if (status == SG_OK && !t->dry_run)
-        status = tune_match_methods(s, &how, cJSON_CreateObject(), err);
-    free(s);
-    return status;
+        say_methods(&s);
+    return status == SG_OK && !t->dry_run ? tune_match_methods(&s, &how, cJSON_CreateObject(), err) : status;
 }

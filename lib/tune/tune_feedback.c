@@ -89,14 +89,11 @@ static void compare(struct compared *m, const struct comparison *c, const struct
 }
 
 static sg_status play(struct comparison *c, struct sg_tune *t, struct sg_error *err) {
-    static const char *const series[] = {"average-density", "total-error",   "error-relative",
-                                         "error-mean-norm", "learning-rate", NULL};
     struct tune_changes changes;
     tune_changes_start(&changes, t, NULL);
-    tune_change_plain(&changes, "claims", "null");
-    tune_change_plain(&changes, "plots", "null");
-    tune_change_plain(&changes, "network", "null");
-    tune_change_record(&changes, 1, false, series);
+    tune_change(&changes, "{claims: null, plots: null, network: null}");
+    tune_change_record(&changes, 1, false,
+                       "average-density, total-error, error-relative, error-mean-norm, learning-rate");
     sg_status status = tune_trials_open(&c->trials, &changes, NULL, NULL, 1, err);
     SG_DO(status, tune_trials_run(&c->trials, t, true, err));
     tune_changes_free(&changes);

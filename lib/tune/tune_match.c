@@ -86,18 +86,16 @@ static cJSON *method_json(struct tune_search *s) {
 
 static sg_status match_method(struct tune_search *s, const struct sg_cell *cell, struct tune_found *f, cJSON **evidence,
                               struct sg_error *err) {
-    const struct tune_targets *topk = s->arg;
     tune_search_start(s, cell, "lambda", NULL);
     s->by_law = tune_law_holds(cell);
     for (size_t i = 0; i < s->n_goals; i++)
-        s->goal[i] = (struct tune_goal){
-            .label = topk->density[i].label, .target = topk->density[i].entries, .value = topk->density[i].lambda};
+        s->goal[i].value = s->goal[i].guess;
     sg_status status = search(s, err);
     SG_DO(status, tune_found_open(f, s, s->n_goals, err));
     for (; status == SG_OK && f->n < s->n_goals; f->n++) {
         const struct tune_goal *goal = &s->goal[f->n];
-        f->value[f->n] = goal->value;
-        snprintf(f->how[f->n], sizeof f->how[f->n],
+        f->value[f->n].x = goal->value;
+        snprintf(f->value[f->n].how, TUNE_HOW_CHARS,
                  "sparsetune --match-density%s: lambda %.4g sends %.4g %%, %s %.4g %% (%zu seed%s)",
                  s->t->padded ? " --padded" : "", goal->value, 100 * goal->reached / s->d, goal->label,
                  100 * goal->target / s->d, s->seeds, s->seeds == 1 ? "" : "s");
@@ -121,17 +119,11 @@ sg_status sg_tune_match_density(struct sg_tune *t, struct sg_error *err) {
                                              .compressor = "hard-threshold",
                                              .key_of = tune_lambda_key,
                                              .method = match_method};
-    struct tune_targets topk = {.n = 0};
-    struct tune_search *s = calloc(1, sizeof *s);
-    sg_status status = s ? check(t, err) : sg_fail_memory(err, "the search");
-    if (status == SG_OK && !t->dry_run && (status = tune_targets(&topk, t, err)) == SG_OK) {
-        tune_search_open(s, t, TUNE_ENTRIES, TOLERANCE);
-        s->arg = &topk;
-        s->n_goals = topk.n;
-        s->d = topk.d;
-        s->steps_per_epoch = topk.steps_per_epoch;
-        status = tune_match_methods(s, &how, SG_OBJECT(SG_BOOL("padded", t->padded)), err);
-    }
-    free(s);
-    return status;
+    struct tune_search s;
+    sg_status status = check(t, err);
+    if (status != SG_OK || t->dry_run)
+        return status;
+    tune_search_open(&s, t, TUNE_ENTRIES, TOLERANCE);
+    status = tune_topk_goals(&s, err);
+    return status == SG_OK ? tune_match_methods(&s, &how, SG_OBJECT(SG_BOOL("padded", t->padded)), err) : status;
 }

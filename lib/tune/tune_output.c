@@ -31,7 +31,7 @@ sg_status tune_cells_evidence(struct sg_tune *t, const char *text, const char *c
     with.recipe = &found;
     with.grid.fresh = false; /* they were run just now */
     tune_changes_start(&c, &with, NULL);
-    tune_change_plain(&c, "claims", "null");
+    tune_change(&c, "{claims: null}");
     sg_status status = tune_trials_open(&b, &c, NULL, compressor, SIZE_MAX, err);
     SG_DO(status, sg_grid_look(b.outcomes, b.cells, b.count, &with.grid, err));
     if (status == SG_OK) {

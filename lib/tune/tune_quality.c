@@ -9,8 +9,7 @@ const char *tune_baseline(const struct sg_node *methods) {
     for (int any = 0; any < 2; any++)
         for (size_t i = 0; i < methods->count; i++) {
             const struct sg_node *method = &methods->child[i];
-            if (strcmp(sg_node_string(method, "compressor", ""), "none") == 0 &&
-                (any || sg_node_bool(method, "baseline", false)))
+            if (tune_compresses_by(method, "none") && (any || sg_node_bool(method, "baseline", false)))
                 return sg_node_string(method, "name", "");
         }
     return NULL;

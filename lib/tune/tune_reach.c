@@ -194,13 +194,11 @@ static sg_status find_methods(struct reach *r, struct sg_error *err) {
 
 static sg_status write_found(char **out, const struct reach *r, const struct tune_point *best, struct sg_error *err) {
     const struct tune_search *s = &r->search;
-    double lambda = best->value;
-    char how[1][TUNE_HOW_CHARS];
-    const struct tune_found found = {
-        .name = s->name, .key = "lambda", .n = 1, .value = &lambda, .how = how, .appends = true};
-    snprintf(how[0], sizeof how[0],
-             "sparsetune --reach-baseline: lambda %.4g sends %.4g %%, %s %.4g, %s %.4g (%zu seed%s)", lambda,
-             100 * best->amount / r->topk.d, s->metric, best->quality, r->baseline, s->base, s->seeds,
+    struct tune_value value = {.x = best->value};
+    const struct tune_found found = {.name = s->name, .key = "lambda", .n = 1, .value = &value, .appends = true};
+    snprintf(value.how, sizeof value.how,
+             "sparsetune --reach-baseline: lambda %.4g sends %.4g %%, %s %.4g, %s %.4g (%zu seed%s)", value.x,
+             100 * best->amount / s->d, s->metric, best->quality, r->baseline, s->base, s->seeds,
              s->seeds == 1 ? "" : "s");
     return tune_emit_recipe(out, s->t, &found, 1, err);
 }
@@ -218,17 +216,14 @@ static sg_status search(struct reach *r, const struct sg_cell *cell, struct sg_e
     struct tune_point ladder[LADDER];
     char text[TUNE_LAMBDA_CHARS];
     size_t left, least = 0;
-    sg_status status = tune_targets(&r->topk, s->t, err);
+    sg_status status = tune_topk_goals(s, err);
     if (status != SG_OK)
         return status;
-    s->d = r->topk.d;
-    s->steps_per_epoch = r->topk.steps_per_epoch;
     tune_search_start(s, cell, "lambda", NULL);
-    for (size_t i = 1; i < r->topk.n; i++)
-        least = r->topk.density[i].entries < r->topk.density[least].entries ? i : least;
+    for (size_t i = 1; i < s->n_goals; i++)
+        least = s->goal[i].target < s->goal[least].target ? i : least;
     for (size_t i = 0; i < LADDER; i++) /* most of the ladder is below this, because gradients are largest at first */
-        ladder[i] =
-            (struct tune_point){.value = tune_round(r->topk.density[least].lambda * ldexp(1, 2 - (int)i), text)};
+        ladder[i] = (struct tune_point){.value = tune_round(s->goal[least].guess * ldexp(1, 2 - (int)i), text)};
     status = halve(r, ladder, &left, err);
     SG_DO(status, decide(r, ladder, left, err));
     SG_DO(status, write_found(&s->t->text, r, r->best, err));
@@ -237,10 +232,8 @@ static sg_status search(struct reach *r, const struct sg_cell *cell, struct sg_e
 
 sg_status sg_tune_reach_baseline(struct sg_tune *t, struct sg_error *err) {
     char metric[TUNE_METRIC_CHARS];
-    struct reach *r = calloc(1, sizeof *r);
-    if (!r)
-        return sg_fail_memory(err, "the search");
-    struct tune_search *s = &r->search;
+    struct reach reach = {.baseline = NULL}, *const r = &reach;
+    struct tune_search *const s = &r->search;
     const struct sg_cell *cell = t->cells;
     tune_search_open(s, t, TUNE_ENTRIES, TOLERANCE);
     s->metric = metric;
@@ -249,7 +242,7 @@ sg_status sg_tune_reach_baseline(struct sg_tune *t, struct sg_error *err) {
     SG_DO(status, tune_metric(t, metric, &s->higher, err));
     SG_DO(status, check_text(r, err));
     for (size_t c = 0; status == SG_OK && c < t->n_cells; c++)
-        if (strcmp(sg_node_string(t->cells[c].method, "compressor", ""), "none") != 0) /* no volume of it is shown */
+        if (!tune_compresses_by(t->cells[c].method, "none")) /* no volume of it is shown */
             status = tune_need_volume(t, &t->cells[c], err);
     while (status == SG_OK && strcmp(cell->name, s->name) != 0)
         cell++;
@@ -259,6 +252,5 @@ sg_status sg_tune_reach_baseline(struct sg_tune *t, struct sg_error *err) {
     else if (status == SG_OK)
         status = search(r, cell, err);
     cJSON_Delete(s->trials);
-    free(r);
     return status;
 }

@@ -9,9 +9,8 @@ enum { REACH_POINTS = 64 };
 struct reach {
     struct tune_search search; /* its points are the whole runs */
     const char *baseline;
-    double base_steps;           /* the baseline's length */
-    const struct sg_node *given; /* the method's lambda in the recipe: a number is replaced, a list is kept */
-    struct tune_targets topk;
+    double base_steps;                    /* the baseline's length */
+    const struct sg_node *given;          /* the method's lambda in the recipe: a number is replaced, a list is kept */
     const struct tune_point *best, *next; /* what was found, and the smallest larger lambda that fails (NULL: none) */
 };
 

@@ -21,15 +21,11 @@ static size_t summarize(struct summary *out, const struct reach *r, const struct
             out[n++] = (struct summary){.cell = &b->cells[i]};
         out[n - 1].value += tune_tail_median(&b->outcomes[i], r->search.metric) / (double)r->search.seeds;
         const struct sg_run *run = &b->outcomes[i].run;
-        const double entries = tune_entries(run, &b->cells[i], r->topk.d, false) / (double)r->search.seeds;
+        const double entries = tune_entries(run, &b->cells[i], r->search.d, false) / (double)r->search.seeds;
         out[n - 1].entries += entries;
         out[n - 1].volume += entries * sg_json_number(run->end, "steps", NAN);
     }
     return n;
-}
-
-static bool is_compressor(const struct summary *s, const char *name) {
-    return strcmp(sg_node_string(s->cell->method, "compressor", ""), name) == 0;
 }
 
 /* {"label","density","volume","value"} */
@@ -42,7 +38,7 @@ static cJSON *summary_json(const struct summary *s, double d) {
 static const struct summary *best_topk(const struct reach *r, const struct summary *s, size_t n) {
     const struct summary *best = NULL;
     for (size_t i = 0; i < n; i++)
-        if (is_compressor(&s[i], "topk") &&
+        if (tune_compresses_by(s[i].cell->method, "topk") &&
             tune_reaches(&r->search, &(struct tune_point){.quality = s[i].value, .base = r->search.base}) &&
             (!best || s[i].volume < best->volume))
             best = &s[i];
@@ -55,7 +51,8 @@ static bool is_front(const struct reach *r, const struct summary *s, size_t n, c
     bool front = !isnan(p->value);
     for (size_t j = 0; j < n; j++) {
         const double value = sign * (s[j].value - p->value), volume = s[j].volume - p->volume;
-        front = front && (is_compressor(&s[j], "none") || !(value <= 0 && volume <= 0 && (value < 0 || volume < 0)));
+        front = front && (tune_compresses_by(s[j].cell->method, "none") ||
+                          !(value <= 0 && volume <= 0 && (value < 0 || volume < 0)));
     }
     return front;
 }
@@ -67,8 +64,8 @@ static cJSON *tune_json(struct reach *r, const struct summary *s, size_t n) {
     const struct summary *topk = best_topk(r, s, n);
     cJSON *out = cJSON_CreateObject(), *points = cJSON_CreateArray();
     for (size_t i = 0; i < n; i++)
-        if (!is_compressor(&s[i], "none")) {
-            cJSON *point = summary_json(&s[i], r->topk.d);
+        if (!tune_compresses_by(s[i].cell->method, "none")) {
+            cJSON *point = summary_json(&s[i], r->search.d);
             sg_json_set_bool(point, "front", is_front(r, s, n, &s[i]));
             sg_json_push(points, point);
         }
@@ -77,39 +74,22 @@ static cJSON *tune_json(struct reach *r, const struct summary *s, size_t n) {
            SG_TEXT("baseline", r->baseline), SG_NUMBER("baseline_value", of->base),
            SG_NUMBER("baseline_steps", r->base_steps), SG_NUMBER("steps", of->length.steps),
            SG_NUMBER("lambda", best->value), SG_NUMBER("lambda_that_fails", r->next ? r->next->value : NAN),
-           SG_NUMBER("value", best->quality), SG_NUMBER("density", best->amount / r->topk.d),
-           SG_NUMBER("volume", volume), SG_VALUE("topk", topk ? summary_json(topk, r->topk.d) : NULL),
+           SG_NUMBER("value", best->quality), SG_NUMBER("density", best->amount / r->search.d),
+           SG_NUMBER("volume", volume), SG_VALUE("topk", topk ? summary_json(topk, r->search.d) : NULL),
            SG_NUMBER("times_less_volume", topk && volume > 0 ? topk->volume / volume : NAN), SG_VALUE("points", points),
            SG_VALUE("trials", of->trials));
     of->trials = NULL;
     return out;
 }
 
-/* Converts a name of results to the spelling of recipes. */
-static char *kebab(char out[64], const char *name) {
-    snprintf(out, 64, "%s", name);
-    for (char *c = out; *c; c++)
-        *c = *c == '_' ? '-' : *c;
-    return out;
-}
-
 /* A panel of metric over volume. */
 static void change_plots(struct tune_changes *c, const struct reach *r) {
     static const char *const volumes[] = {"bits", "bits_values", "average_density"};
-    struct sg_node plots = {.kind = SG_NODE_LIST}, plot = {.kind = SG_NODE_MAP}, at = {.kind = SG_NODE_MAP};
-    char x[64], y[64];
     size_t volume = 0;
     while (volume < 2 && !tune_recorded(r->search.t, volumes[volume]))
         volume++;
-    const bool fine = sg_node_push_plain(&plot, "x", kebab(x, volumes[volume])) &&
-                      sg_node_push_plain(&plot, "y", kebab(y, r->search.metric)) &&
-                      sg_node_push_number(&at, "tail-median", TUNE_TAIL) && sg_node_set_key(&at, "y-at") &&
-                      sg_node_push(&plot, &at) && sg_node_push_plain(&plot, "kind", "points") &&
-                      sg_node_push_plain(&plot, "log", "x") && sg_node_push(&plots, &plot);
-    sg_node_clear(&plot);
-    sg_node_clear(&at);
-    c->lost = c->lost || !fine;
-    tune_change(c, "plots", &plots);
+    tune_change(c, "{plots: [{x: %s, y: %s, y-at: {tail-median: %g}, kind: points, log: x}]}", volumes[volume],
+                r->search.metric, TUNE_TAIL);
 }
 
 /* All whole runs at all seeds. */
@@ -121,7 +101,7 @@ static void change_document(struct tune_changes *c, const struct reach *r) {
         if (s->point[i].seeds == s->seeds)
             full[n++] = s->point[i];
     tune_change_values(c, s, full, n);
-    tune_change_plain(c, "claims", "null");
+    tune_change(c, "{claims: null}");
     change_plots(c, r);
 }
 

@@ -305,8 +305,7 @@ cJSON *tune_search_json(struct tune_search *s) {
 sg_status tune_found_open(struct tune_found *f, const struct tune_search *s, size_t n, struct sg_error *err) {
     *f = (struct tune_found){.name = s->name, .key = s->key};
     f->value = calloc(n, sizeof *f->value);
-    f->how = calloc(n, sizeof *f->how);
-    return f->value && f->how ? SG_OK : sg_fail_memory(err, "the result");
+    return f->value ? SG_OK : sg_fail_memory(err, "the result");
 }
 
 /* ---- all methods ---- */
@@ -337,10 +336,8 @@ sg_status tune_match_methods(struct tune_search *s, const struct tune_matching *
         status = tune_cells_evidence(s->t, s->t->text, how->compressor, take_tune, err);
     else
         cJSON_Delete(take_tune);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         free(found[i].value);
-        free(found[i].how);
-    }
     free(found);
     cJSON_Delete(s->trials);
     return status;

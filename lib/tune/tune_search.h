@@ -6,7 +6,7 @@
 #include "sg_lambda_rules.h"
 #include "tune_private.h"
 
-enum { TUNE_GOALS = TUNE_DENSITIES, TUNE_POINTS = 1024 };
+enum { TUNE_GOALS = 64, TUNE_POINTS = 1024 };
 
 /* A value of the knob that was tried. */
 struct tune_point {
@@ -23,8 +23,9 @@ struct tune_point {
 
 /* An amount that is wanted. */
 struct tune_goal {
-    const char *label; /* the origin of the goal, for messages; may be NULL */
+    char label[128]; /* of the Top-k cell that sends as much; "" = none */
     double target;
+    double guess;      /* of a value that sends as much as Top-k */
     double value;      /* the nearest value so far, and the next one to try */
     double reached;    /* the amount of `value` at all seeds; 0 = not tried at all seeds */
     bool done, missed; /* done: the search for it has ended; missed: outside the tolerance */
@@ -63,6 +64,9 @@ struct tune_search {
 
 /* Sets the members that all searches of an action share, and zeroes the others. tolerance: the action's default. */
 void tune_search_open(struct tune_search *s, struct sg_tune *t, enum tune_unit unit, double tolerance);
+/* Makes goals, in recipe order and each once, of what the Top-k methods send in one step, which it runs, and sets d and
+ * steps_per_epoch. It is an error if there is none. */
+SG_CHECKED sg_status tune_topk_goals(struct tune_search *s, struct sg_error *err);
 /* Starts the search for the method of `cell`. key: the name of the knob; `parameter`: its row, or NULL. */
 void tune_search_start(struct tune_search *s, const struct sg_cell *cell, const char *key,
                        const struct sg_parameter *parameter);

@@ -1,11 +1,11 @@
-/* tune_targets.c: how many entries each Top-k sends, which is the target of a search. Top-k sends the same at every
+/* tune_targets.c: how many entries each Top-k sends, which is the goal of a search. Top-k sends the same at every
  * step and from every worker, so one step is enough, and the largest message is as long as the mean. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "sg_feedback.h"
-#include "tune_private.h"
+#include "tune_search.h"
 
 /* The lambda at which a search starts. A random walk reaches lambda, and its entry is sent, after (lambda / rms)^2
  * steps, so a share rms^2 / lambda^2 of all entries is sent at a step. rms is that of the residual after one step,
@@ -18,19 +18,19 @@ static double first_lambda(const struct sg_cell *cell, const struct sg_run *run,
     return error > 0 ? sqrt(error / entries) / scale : 0.5 / sqrt(entries);
 }
 
-static void take(struct tune_targets *out, const struct tune_trials *b) {
+static void take(struct tune_search *s, const struct tune_trials *b) {
     for (size_t i = 0; i < b->count; i++) {
         const struct sg_run *run = &b->outcomes[i].run;
-        struct tune_density density = {.entries = tune_entries(run, &b->cells[i], 0, false)};
-        density.lambda = first_lambda(&b->cells[i], run, density.entries);
-        snprintf(density.label, sizeof density.label, "%s", b->cells[i].label);
-        out->d = density.entries / sg_run_last(run, "average_density");
-        out->steps_per_epoch = 1 / sg_run_last(run, "epoch");
+        struct tune_goal goal = {.target = tune_entries(run, &b->cells[i], 0, false)};
+        goal.guess = first_lambda(&b->cells[i], run, goal.target);
+        snprintf(goal.label, sizeof goal.label, "%s", b->cells[i].label);
+        s->d = goal.target / sg_run_last(run, "average_density");
+        s->steps_per_epoch = 1 / sg_run_last(run, "epoch");
         bool seen = false;
-        for (size_t j = 0; j < out->n; j++)
-            seen = seen || out->density[j].entries == density.entries;
+        for (size_t j = 0; j < s->n_goals; j++)
+            seen = seen || s->goal[j].target == goal.target;
         if (!seen)
-            out->density[out->n++] = density;
+            s->goal[s->n_goals++] = goal;
     }
 }
 
@@ -39,23 +39,23 @@ static sg_status no_topk(const struct sg_tune *t, struct sg_error *err) {
                    t->recipe->path);
 }
 
-sg_status tune_targets(struct tune_targets *out, struct sg_tune *t, struct sg_error *err) {
+sg_status tune_topk_goals(struct tune_search *s, struct sg_error *err) {
+    struct sg_tune *t = s->t;
     struct tune_changes c;
     struct tune_trials b = {.count = 0};
-    out->n = 0;
     tune_changes_start(&c, t, NULL);
     tune_change_length(&c, NULL, 1);
-    tune_change_record(&c, 1, true, tune_volume_series);
+    tune_change_record(&c, 1, true, TUNE_VOLUME_SERIES);
     sg_status status = tune_trials_open(&b, &c, NULL, "topk", 1, err);
     if (status == SG_OK && b.count == 0)
         status = no_topk(t, err);
-    if (status == SG_OK && b.count > TUNE_DENSITIES)
-        status = sg_fail(err, SG_ERR_ARGUMENT, "%s: more than %d Top-k densities", t->recipe->path, TUNE_DENSITIES);
+    if (status == SG_OK && b.count > TUNE_GOALS)
+        status = sg_fail(err, SG_ERR_ARGUMENT, "%s: more than %d Top-k densities", t->recipe->path, TUNE_GOALS);
     if (status == SG_OK)
         tune_say(t, "one step of every Top-k method, for its density");
     SG_DO(status, tune_trials_run(&b, t, true, err));
     if (status == SG_OK)
-        take(out, &b);
+        take(s, &b);
     tune_trials_close(&b);
     tune_changes_free(&c);
     return status;
@@ -73,7 +73,7 @@ sg_status tune_plan(const struct sg_tune *t, const char *how, struct sg_error *e
     size_t topk = 0, wanting = 0;
     for (size_t i = 0; i < t->n_cells; i++) {
         const struct sg_cell *cell = &t->cells[i];
-        topk += strcmp(sg_node_string(cell->method, "compressor", ""), "topk") == 0;
+        topk += tune_compresses_by(cell->method, "topk");
         wanting += tune_wants_lambda(cell->method);
     }
     if (wanting == 0)
