@@ -1,5 +1,5 @@
 /* tune_advise_methods.c: the methods that --advise tries: the recipe's own, or a built-in list with a few settings
- * each, spread over the volume. */
+ * each, spread over the volume. And the recipe that it writes: the user's own with the methods of the list. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,27 +18,13 @@ static bool is_refused(const char *key) {
     return false;
 }
 
-static bool push_name(struct sg_node *map, const char *name) {
-    struct sg_node own = {.kind = SG_NODE_NULL};
-    const bool fine =
-        sg_node_set_string(&own, name, strlen(name)) && sg_node_set_key(&own, "name") && sg_node_push(map, &own);
-    sg_node_clear(&own);
-    return fine;
-}
-
-/* Appends a map, which is moved from and cleared, to the list `out`, if it is `fine`. */
-static bool push_map(struct sg_node *out, struct sg_node *take_map, bool fine) {
-    fine = fine && sg_node_push(out, take_map);
-    sg_node_clear(take_map);
-    return fine;
-}
-
 /* Appends a method, which keeps its positions in the user's recipe, to the list `out`, without keys that are absent or
  * that a replay refuses. The values of cell, which may be NULL, replace the method's lists. false = no memory. */
 static bool push_method(struct sg_node *out, const struct sg_node *method, const struct sg_node *cell,
                         const char *name) {
-    struct sg_node map = {.kind = SG_NODE_MAP, .line = method->line, .column = method->column};
-    bool fine = push_name(&map, name);
+    struct sg_node map = {.kind = SG_NODE_MAP, .line = method->line, .column = method->column}, own = {0};
+    bool fine =
+        sg_node_set_string(&own, name, strlen(name)) && sg_node_set_key(&own, "name") && sg_node_push(&map, &own);
     for (size_t i = 0; fine && i < method->count; i++) {
         const struct sg_node *value = &method->child[i], *single = cell ? sg_node_get(cell, value->key) : NULL;
         struct sg_node copy;
@@ -47,19 +33,23 @@ static bool push_method(struct sg_node *out, const struct sg_node *method, const
         fine = sg_node_copy(&copy, sg_node_absent(single) ? value : single) && sg_node_set_key(&copy, value->key) &&
                sg_node_push(&map, &copy);
     }
-    return push_map(out, &map, fine);
+    fine = fine && sg_node_push(out, &map);
+    sg_node_clear(&own);
+    sg_node_clear(&map);
+    return fine;
 }
 
 /* Appends the method that these members of a map in YAML describe. false = no memory. */
 static bool push_text(struct sg_node *out, const char *name, const char *members) {
     struct sg_node map = {.kind = SG_NODE_MAP};
     char *yaml = sg_format("{%s}", members);
-    const bool fine = yaml && push_name(&map, name) && sg_node_push_yaml(&map, yaml);
+    const bool fine = yaml && sg_node_push_yaml(&map, yaml) && push_method(out, &map, NULL, name);
     free(yaml);
-    return push_map(out, &map, fine);
+    sg_node_clear(&map);
+    return fine;
 }
 
-bool advise_push_candidate(struct sg_node *out, const struct advise *a, const struct advise_candidate *c) {
+static bool push_candidate(struct sg_node *out, const struct advise *a, const struct advise_candidate *c) {
     const struct sg_node *methods = sg_node_get(&a->trials.recipe.root, "methods");
     size_t i = 0;
     while (strcmp(sg_node_string(&methods->child[i], "name", ""), c->cell->name) != 0)
@@ -71,7 +61,7 @@ char *advise_candidate_text(const struct advise *a, const struct advise_candidat
     struct sg_node list = {.kind = SG_NODE_LIST};
     char *text = NULL;
     size_t size;
-    FILE *out = advise_push_candidate(&list, a, c) ? open_memstream(&text, &size) : NULL;
+    FILE *out = push_candidate(&list, a, c) ? open_memstream(&text, &size) : NULL;
     if (out)
         sg_node_put_yaml(out, &list.child[0], false);
     sg_node_clear(&list);
@@ -148,7 +138,7 @@ static sg_status find_lambdas(char list[LIST], struct advise *a, const struct bu
     struct tune_search search, *const s = &search;
     struct sg_node methods = {.kind = SG_NODE_LIST};
     struct tune_changes c;
-    tune_changes_start(&c, a->t, &a->changes);
+    tune_changes_start(&c, a->t, &a->trials.changes);
     c.lost = !push_text(&methods, method->name, "compressor: hard-threshold, lambda: [1]") || c.lost;
     tune_change_value(&c, "methods", &methods);
     *s = (struct tune_search){.t = &a->replay,
@@ -228,6 +218,37 @@ sg_status advise_methods(struct advise *a, struct sg_error *err) {
     struct sg_node list = {.kind = SG_NODE_LIST};
     sg_status status = advise_push_baseline(&list, a) ? SG_OK : sg_fail_memory(err, "the methods");
     SG_DO(status, a->own ? push_own(&list, a, err) : push_built_in(&list, a, err));
-    tune_change_value(&a->changes, "methods", &list);
+    tune_change_value(&a->trials.changes, "methods", &list);
+    return status;
+}
+
+/* ---- the recipe that is written ---- */
+
+enum { MOST_METHODS = 8 };
+
+/* The i-th method of the recipe; the first is the baseline without compression. */
+static const struct advise_candidate *candidate_at(const struct advise *a, size_t i) {
+    return &a->candidate[i == 0 ? a->baseline : a->list[i - 1]];
+}
+
+static void put_reasons(FILE *out, const void *arg, size_t method) {
+    const struct advise_candidate *c = candidate_at(arg, method);
+    if (!c->baseline)
+        tune_put_note(out, "sparsetune --advise: %.4g bytes a step, error %.3g of |g|^2, modelled %.3g times faster",
+                      c->bytes, c->error[ADVISE_RELATIVE], c->speedup);
+}
+
+sg_status advise_recipe(const struct advise *a, struct sg_error *err) {
+    struct sg_node methods = {.kind = SG_NODE_LIST}, written = {0};
+    struct tune_changes c;
+    tune_changes_start(&c, a->t, NULL);
+    tune_change(&c, "{claims: null, plots: null}"); /* they name the recipe's methods */
+    for (size_t i = 0; i <= a->listed && i <= MOST_METHODS; i++)
+        c.lost = !push_candidate(&methods, a, candidate_at(a, i)) || c.lost;
+    tune_change_value(&c, "methods", &methods);
+    sg_status status = c.lost ? sg_fail_memory(err, "the recipe") : tune_recipe_written(&written, a->t, &c.map, err);
+    SG_DO(status, tune_recipe_text(&a->t->text, a->t->recipe, &written, put_reasons, a, err));
+    sg_node_clear(&written);
+    tune_changes_free(&c);
     return status;
 }

@@ -4,7 +4,7 @@
  * The knob is what a controller may set: the density of Top-k, the lambda of hard-threshold, the levels of QSGD, the
  * rank of PowerSGD. A method is tuned if the recipe gives its knob a number, at which the search starts. Pilots of 2 %
  * of the run come first. For most compressors they predict the whole run, because all messages have the same length.
- * For a threshold of which the law of a random walk holds, it is one step and one pilot of 5 % (tune_law.c). Then come
+ * For a threshold of which the law of a random walk holds, it is one step and one pilot of 5 % (tune_search.c). Then come
  * whole runs, whose cells sparsebench reuses: with the first seed, then with all. A knob that cannot come within the
  * tolerance, because it is a whole number or at its limit, gets the nearest value. */
 #include <math.h>
@@ -30,13 +30,12 @@ static const double *budgets(const struct tune_search *s) {
 /* Runs one step of one cell, to find the number of elements, of steps in an epoch, and |g_i|^2 at this step, NaN where
  * it is not recorded. */
 static sg_status look(struct tune_search *s, double start, double *gradient, struct sg_error *err) {
-    struct tune_changes c;
-    struct tune_trials b = {.count = 0};
-    tune_changes_start(&c, s->t, NULL);
-    tune_change_values(&c, s, &(struct tune_point){.value = start}, 1);
-    tune_change_length(&c, NULL, 1);
-    tune_change_record(&c, 1, false, "bytes-sent, gradient-norm");
-    sg_status status = tune_trials_open(&b, &c, s->name, NULL, 1, err);
+    struct tune_trials b;
+    tune_trials_start(&b, s->t, NULL);
+    tune_change_values(&b.changes, s, &(struct tune_point){.value = start}, 1);
+    tune_change_length(&b.changes, NULL, 1);
+    tune_change_record(&b.changes, 1, false, "bytes-sent, gradient-norm");
+    sg_status status = tune_trials_open(&b, s->name, NULL, 1, err);
     SG_DO(status, tune_trials_run(&b, s->t, true, err));
     if (status == SG_OK) {
         const struct sg_run *run = &b.outcomes[0].run;
@@ -45,7 +44,6 @@ static sg_status look(struct tune_search *s, double start, double *gradient, str
         s->d = sg_json_number(sg_json_get(run->header, "constants"), "d", NAN);
     }
     tune_trials_close(&b);
-    tune_changes_free(&c);
     return status;
 }
 
@@ -176,17 +174,6 @@ static sg_status judge(const struct tune_search *s, const struct tune_found *fou
 
 /* ---- options ---- */
 
-static sg_status read_budgets(struct tune_search *s, double budget[BUDGETS], const char *list, struct sg_error *err) {
-    s->n_goals = tune_read_list(budget, BUDGETS, list, 1);
-    s->arg = budget;
-    return s->n_goals > 0
-               ? SG_OK
-               : sg_fail(err, SG_ERR_ARGUMENT,
-                         "--match-bytes=%s: give up to %d shares of what no compression sends, above 0 and up to "
-                         "1, with commas between them",
-                         list, BUDGETS);
-}
-
 /* Reports the methods whose knob has no number at which a search could start; with --dry-run also the others. */
 static void say_methods(const struct tune_search *s) {
     const struct sg_node *methods = sg_node_get(&s->t->recipe->root, "methods");
@@ -210,7 +197,9 @@ sg_status sg_tune_match_bytes(struct sg_tune *t, struct sg_error *err) {
     double budget[BUDGETS];
     struct tune_search s;
     tune_search_open(&s, t, TUNE_BYTES, TOLERANCE);
-    sg_status status = read_budgets(&s, budget, t->budgets, err);
+    s.arg = budget;
+    sg_status status = tune_read_list(budget, &s.n_goals, BUDGETS, "match-bytes", t->budgets, 1, false,
+                                      "shares of what no compression sends", err);
     if (status == SG_OK && !tune_recorded(t, "bytes_sent"))
         status = sg_fail(err, SG_ERR_ARGUMENT,
                          "%s: record.series has no bytes-sent, by which the volume of a whole run is known (add it)",

@@ -138,7 +138,7 @@ static void measure(struct draw *d, struct explain *e) {
     }
 }
 
-sg_status explain_measure(struct explain *e, struct sg_error *err) {
+static sg_status find_correlations(struct explain *e, struct sg_error *err) {
     const size_t n = e->n_methods;
     size_t *drawn = calloc(e->n_seeds + n, sizeof *drawn);
     double *room = calloc((e->n_columns + 2) * n + 2 * e->n_columns * EXPLAIN_DRAWS, sizeof *room);
@@ -173,7 +173,7 @@ const char *explain_rank(const struct explain *e, const struct explain_column *e
 sg_status sg_tune_explain(struct sg_tune *t, struct sg_error *err) {
     struct explain e = {0};
     sg_status status = explain_read(&e, t, err);
-    SG_DO(status, explain_measure(&e, err));
+    SG_DO(status, find_correlations(&e, err));
     if (status == SG_OK && (t->evidence = explain_json(&e)) == NULL)
         status = sg_fail_memory(err, "the evidence");
     SG_DO(status, tune_write_table(t, explain_put_table, &e, err));

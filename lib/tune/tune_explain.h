@@ -59,8 +59,6 @@ struct explain {
 
 /* Reads the results. SG_ERR_ARGUMENT: they are not of one setting or metric, or nothing in them can be compared. */
 SG_CHECKED sg_status explain_read(struct explain *out, const struct sg_tune *t, struct sg_error *err);
-/* Fills in what is found of every error. */
-SG_CHECKED sg_status explain_measure(struct explain *e, struct sg_error *err);
 void explain_free(struct explain *e);
 
 /* "orders", "orders in reverse" or "cannot tell". */

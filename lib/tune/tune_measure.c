@@ -76,20 +76,20 @@ static void look(struct tune_search *s, struct tune_point *p, const struct tune_
 sg_status tune_measure(struct tune_search *s, struct tune_point *p, size_t n, double steps, size_t seeds,
                        struct sg_error *err) {
     const bool whole = steps >= s->length.steps;
-    struct tune_changes c;
-    struct tune_trials b = {.count = 0};
-    tune_changes_start(&c, s->t, s->changes);
-    tune_change_values(&c, s, p, n);
-    tune_change(&c, "{claims: null, plots: null}"); /* of other values */
+    struct tune_trials b;
+    struct tune_changes *c = &b.changes;
+    tune_trials_start(&b, s->t, s->changes);
+    tune_change_values(c, s, p, n);
+    tune_change(c, "{claims: null, plots: null}"); /* of other values */
     if (!whole)
-        tune_change_length(&c, &s->length, steps);
+        tune_change_length(c, &s->length, steps);
     if (!whole && s->by_law)
-        tune_change_record(&c, 1, false, "bits-values, average-density-padded, bytes-sent, gradient-norm");
+        tune_change_record(c, 1, false, "bits-values, average-density-padded, bytes-sent, gradient-norm");
     else if (!whole && !s->metric && s->unit == TUNE_BYTES)
-        tune_change_record(&c, steps, false, "bytes-sent");
+        tune_change_record(c, steps, false, "bytes-sent");
     else if (!whole && !s->metric)
-        tune_change_record(&c, 1, true, TUNE_VOLUME_SERIES);
-    sg_status status = tune_trials_open(&b, &c, s->name, NULL, seeds, err);
+        tune_change_record(c, 1, true, TUNE_VOLUME_SERIES);
+    sg_status status = tune_trials_open(&b, s->name, NULL, seeds, err);
     if (status == SG_OK) {
         tune_say(s->t, "%s: %s at %zu value%s of %s, %.0f of %.0f steps", s->name, whole ? "whole run" : "pilot", n,
                  n == 1 ? "" : "s", s->key, steps, s->length.steps);
@@ -103,7 +103,6 @@ sg_status tune_measure(struct tune_search *s, struct tune_point *p, size_t n, do
     }
     s->pilot_steps += whole ? 0 : (double)n * steps;
     tune_trials_close(&b);
-    tune_changes_free(&c);
     return status;
 }
 

@@ -37,6 +37,7 @@ SG_CHECKED sg_status tune_changes_read(struct sg_recipe *out, struct sg_node *wr
                                        struct sg_error *err);
 
 struct tune_trials {
+    struct tune_changes changes;
     struct sg_recipe recipe;
     struct sg_node written; /* the recipe that the cells' processes read; null = the user's file */
     struct sg_cell *cells;  /* the chosen ones first */
@@ -44,10 +45,12 @@ struct tune_trials {
     struct sg_cell_outcome *outcomes; /* [count] */
 };
 
-/* Opens the recipe with these changes and chooses its cells of method `name` and compressor `compressor` (NULL = any)
- * at the first `seeds` seeds, in recipe order. */
-SG_CHECKED sg_status tune_trials_open(struct tune_trials *out, struct tune_changes *c, const char *name,
-                                      const char *compressor, size_t seeds, struct sg_error *err);
+/* Initializes *b, without cells, with a copy of the changes of `base`; NULL = none. */
+void tune_trials_start(struct tune_trials *b, const struct sg_tune *t, const struct tune_changes *base);
+/* Opens the recipe with b->changes and chooses its cells of method `name` and compressor `compressor` (NULL = any) at
+ * the first `seeds` seeds, in recipe order. */
+SG_CHECKED sg_status tune_trials_open(struct tune_trials *b, const char *name, const char *compressor, size_t seeds,
+                                      struct sg_error *err);
 /* Runs the chosen cells that are missing. A cell that fails is an error, one that diverges only if `converges`. */
 SG_CHECKED sg_status tune_trials_run(struct tune_trials *b, struct sg_tune *t, bool converges, struct sg_error *err);
 void tune_trials_close(struct tune_trials *b);
@@ -63,9 +66,10 @@ bool tune_recorded(const struct sg_tune *t, const char *name);
 
 /* ---- what options say ---- */
 
-/* Reads numbers above 0 and up to `largest`, with commas between them, into out [most]; returns how many, 0 = the text
- * is no such list. */
-size_t tune_read_list(double *out, size_t most, const char *text, double largest);
+/* Reads numbers above 0 and up to `largest`, with commas between them, into out [most]; *n is how many. SG_ERR_ARGUMENT:
+ * the text of the option is no such list of `what`, or not ascending where that is asked for. */
+SG_CHECKED sg_status tune_read_list(double *out, size_t *n, size_t most, const char *option, const char *text,
+                                    double largest, bool ascending, const char *what, struct sg_error *err);
 
 /* ---- how good a run is ---- */
 
@@ -171,9 +175,6 @@ const struct sg_parameter *tune_wordy_knob(const struct sg_node *method);
  * for each of n targets. what: the name of the targets in messages, for example "Top-k densities". */
 SG_CHECKED sg_status tune_emit_check(const struct sg_tune *t, tune_key_fn *key_of, size_t n, const char *what,
                                      struct sg_error *err);
-
-/* --oracle=feedback. */
-SG_CHECKED sg_status tune_oracle_feedback(struct sg_tune *t, struct sg_error *err);
 
 /* How theory trains the cells of a recipe for an action. */
 struct sg_theory_options tune_trained_here(const struct sg_tune *t, const struct sg_recipe *recipe);

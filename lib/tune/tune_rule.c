@@ -1,4 +1,5 @@
 /* tune_rule.c: --rule: lambda by the rules of sg_lambda_rules.h, one for each Top-k of the recipe. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,8 +59,10 @@ static const struct sg_cell *choose_pilot(const struct sg_cell *cells, size_t co
 
 static sg_status measure(struct group *group, const struct sg_tune *t, const struct sg_recipe *pilot,
                          struct sg_error *err) {
-    const struct sg_rules_options options = {
-        .how = tune_trained_here(t, pilot), .pilot = group->pilot, .points = t->points, .repeats = t->repeats};
+    const struct sg_rules_options options = {.how = tune_trained_here(t, pilot),
+                                             .pilot = group->pilot,
+                                             .points = (size_t)t->points,
+                                             .repeats = (size_t)t->repeats};
     struct sg_rules *rules = &group->rules;
     sg_status status = sg_rules_measure(rules, t->cells, t->n_cells, &options, err);
     if (status != SG_OK)
@@ -167,7 +170,8 @@ sg_status sg_tune_rule(struct sg_tune *t, struct sg_error *err) {
         return sg_fail(err, SG_ERR_ARGUMENT, "--rule=%s: must be simple, estimated or noise", t->rule);
     if (t->repeats > 0 && t->repeats < SG_NOISE_REPEATS)
         return sg_fail(err, SG_ERR_ARGUMENT,
-                       "--repeats=%zu: each half of the draws needs a variance of its own; give %d or more, or 0",
+                       "--repeats=%" PRId64
+                       ": each half of the draws needs a variance of its own; give %d or more, or 0",
                        t->repeats, SG_NOISE_REPEATS);
     if (t->grid.device && strcmp(t->grid.device, "cpu") != 0)
         return sg_fail(err, SG_ERR_UNSUPPORTED,

@@ -94,8 +94,6 @@ SG_CHECKED sg_status tune_pilot(struct tune_search *s, double steps, bool spread
 bool tune_law_holds(const struct sg_cell *cell);
 /* Tries the value of the middle goal, and solves for all goals by the law. by_law is true, and d is known. */
 SG_CHECKED sg_status tune_law_pilot(struct tune_search *s, double steps, struct sg_error *err);
-/* The value that sends the target, by the law through this point. */
-double tune_law_solve(const struct tune_search *s, const struct tune_point *through, double target);
 /* Tries `start` and a distant value at the first seed, to find whether the amount rises or falls with the knob, and
  * about where the goals are. */
 SG_CHECKED sg_status tune_find_direction(struct tune_search *s, double start, double steps, struct sg_error *err);

@@ -93,23 +93,23 @@ static void choose(struct tune_trials *b, const char *name, const char *compress
     }
 }
 
-sg_status tune_trials_open(struct tune_trials *out, struct tune_changes *c, const char *name, const char *compressor,
-                           size_t seeds, struct sg_error *err) {
-    struct tune_trials b = {.count = 0};
+void tune_trials_start(struct tune_trials *b, const struct sg_tune *t, const struct tune_changes *base) {
+    *b = (struct tune_trials){.count = 0};
+    tune_changes_start(&b->changes, t, base);
+}
+
+sg_status tune_trials_open(struct tune_trials *b, const char *name, const char *compressor, size_t seeds,
+                           struct sg_error *err) {
+    struct tune_changes *c = &b->changes;
     if (c->map.count > 0 && !c->pilot)
         settle_lengths(c);
-    sg_status status = tune_changes_read(&b.recipe, c->map.count > 0 ? &b.written : NULL, c, err);
-    SG_DO(status, sg_recipe_cells(&b.recipe, &b.cells, &b.all, err));
-    if (status == SG_OK) {
-        choose(&b, name, compressor, seeds);
-        b.outcomes = calloc(b.count + 1, sizeof *b.outcomes);
-        status = b.outcomes ? SG_OK : sg_fail_memory(err, "the cells");
-    }
-    if (status == SG_OK)
-        *out = b;
-    else
-        tune_trials_close(&b);
-    return status;
+    sg_status status = tune_changes_read(&b->recipe, c->map.count > 0 ? &b->written : NULL, c, err);
+    SG_DO(status, sg_recipe_cells(&b->recipe, &b->cells, &b->all, err));
+    if (status != SG_OK)
+        return status;
+    choose(b, name, compressor, seeds);
+    b->outcomes = calloc(b->count + 1, sizeof *b->outcomes);
+    return b->outcomes ? SG_OK : sg_fail_memory(err, "the cells");
 }
 
 /* *path <- a file with the changed recipe, which is complete: the cells' processes get no --set. */
@@ -169,14 +169,14 @@ sg_status tune_trials_run(struct tune_trials *b, struct sg_tune *t, bool converg
         grid.recipe_path = path;
         grid.n_set = 0;
     }
-    if (status == SG_OK && t->begin && !t->begin(grid.arg, b->count))
+    if (status == SG_OK && t->view && !sg_grid_view_open(t->view, b->count))
         status = sg_fail_memory(err, "the cells");
     if (status != SG_OK)
         return status;
     SG_TRACE(1, "a batch of %zu cells", b->count);
     status = sg_grid_run(b->outcomes, b->cells, b->count, &grid, err);
-    if (t->end)
-        t->end(grid.arg);
+    if (t->view)
+        sg_grid_view_close(t->view);
     SG_DO(status, judge(b, converges, err));
     if (status != SG_OK && grid.recipe_path == path)
         name_places(err, b, path);
@@ -189,6 +189,7 @@ void tune_trials_close(struct tune_trials *b) {
     sg_recipe_cells_free(b->cells, b->all);
     sg_recipe_free(&b->recipe);
     sg_node_clear(&b->written);
+    tune_changes_free(&b->changes);
     *b = (struct tune_trials){.count = 0};
 }
 
@@ -241,39 +242,15 @@ sg_status tune_need_volume(const struct sg_tune *t, const struct sg_cell *cell, 
                    path);
 }
 
-size_t tune_read_list(double *out, size_t most, const char *text, double largest) {
-    size_t n = 0;
-    for (const char *at = text;; at++) {
-        char *end;
-        const double x = strtod(at, &end);
-        if (end == at || !(x > 0) || !(x <= largest) || (*end != '\0' && *end != ',') || n == most)
-            return 0;
-        out[n++] = x;
-        if (*end == '\0')
-            return n;
-        at = end;
-    }
-}
-
-bool tune_compresses_by(const struct sg_node *method, const char *compressor) {
-    return strcmp(sg_node_string(method, "compressor", ""), compressor) == 0;
-}
-
-bool tune_wants_lambda(const struct sg_node *method) {
-    return tune_compresses_by(method, "hard-threshold") && !sg_node_absent(sg_node_get(method, "lambda"));
-}
-
-bool tune_sums_gradients(const struct sg_node *resolved) {
-    const struct sg_feedback_rule *rule = sg_feedback_find(sg_node_string(resolved, "error-feedback.form", "update"));
-    return rule && rule->keeps && !rule->before && !rule->keep &&
-           sg_node_number(resolved, "error-feedback.decay", 1) == 1;
-}
-
-const char *tune_lambda_key(const struct sg_node *method) {
-    return tune_wants_lambda(method) ? "lambda" : NULL;
-}
-
 /* ---- pilots ---- */
+
+struct tune_length tune_length(const struct sg_node *resolved, double steps_per_epoch) {
+    struct tune_length length = {
+        .resolved = resolved, .steps_per_epoch = steps_per_epoch, .steps = sg_node_number(resolved, "steps", NAN)};
+    if (isnan(length.steps))
+        length.steps = floor(sg_node_number(resolved, "epochs", 0) * steps_per_epoch + 0.5);
+    return length;
+}
 
 /* Scales the learning-rate schedule. */
 static void change_epochs(struct tune_changes *c, const struct sg_node *optimizer, double scale) {

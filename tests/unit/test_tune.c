@@ -237,17 +237,16 @@ static void written(const struct sg_recipe *recipe) {
     const struct sg_tune t = {.recipe = recipe};
     const struct tune_search s = {.name = "H: x", .key = "lambda"};
     const struct tune_point points[] = {{.value = 0.5}, {.value = 3, .spelling = "3.0"}};
-    struct tune_changes c;
-    struct tune_trials b = {.count = 0};
+    struct tune_trials b;
     struct sg_recipe again = {0};
     struct sg_cell *cells = NULL;
     struct sg_error err = {.status = SG_OK};
     size_t count = 0, size;
     char *yaml = NULL;
-    tune_changes_start(&c, &t, NULL);
-    tune_change(&c, "{claims: null, plots: null, record.series: [bits, bits-values]}");
-    tune_change_values(&c, &s, points, 2);
-    bool fine = tune_trials_open(&b, &c, "H: x", NULL, 1, &err) == SG_OK;
+    tune_trials_start(&b, &t, NULL);
+    tune_change(&b.changes, "{claims: null, plots: null, record.series: [bits, bits-values]}");
+    tune_change_values(&b.changes, &s, points, 2);
+    bool fine = tune_trials_open(&b, "H: x", NULL, 1, &err) == SG_OK;
     ok(fine && b.count == 2 && strcmp(b.cells[1].label, "H: x lambda=3.0") == 0, "a change makes cells (%s)", err.msg);
     FILE *out = open_memstream(&yaml, &size);
     sg_node_put_yaml(out, &b.written, true);
@@ -270,7 +269,6 @@ static void written(const struct sg_recipe *recipe) {
     sg_recipe_cells_free(cells, count);
     sg_recipe_free(&again);
     tune_trials_close(&b);
-    tune_changes_free(&c);
 }
 
 /* Of lengths that a --set gives the written recipe keeps those that count. */
@@ -287,8 +285,7 @@ static void lengths(void) {
                                   "  - {name: Top-k, compressor: topk, k: 2, steps: 7}\n";
     struct sg_recipe recipe, again = {0};
     struct sg_error err = {.status = SG_OK};
-    struct tune_changes c;
-    struct tune_trials b = {.count = 0};
+    struct tune_trials b;
     char *yaml = NULL;
     size_t size, count = 0;
     struct sg_cell *cells = NULL;
@@ -297,9 +294,9 @@ static void lengths(void) {
         exit(1);
     }
     const struct sg_tune t = {.recipe = &recipe};
-    tune_changes_start(&c, &t, NULL);
-    tune_change(&c, "{workers: 3}");
-    bool fine = tune_trials_open(&b, &c, NULL, NULL, 1, &err) == SG_OK;
+    tune_trials_start(&b, &t, NULL);
+    tune_change(&b.changes, "{workers: 3}");
+    bool fine = tune_trials_open(&b, NULL, NULL, 1, &err) == SG_OK;
     FILE *out = open_memstream(&yaml, &size);
     sg_node_put_yaml(out, &b.written, true);
     fclose(out);
@@ -315,7 +312,6 @@ static void lengths(void) {
     sg_recipe_free(&again);
     sg_recipe_free(&recipe);
     tune_trials_close(&b);
-    tune_changes_free(&c);
 }
 
 int main(void) {
