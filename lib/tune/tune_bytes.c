@@ -20,11 +20,6 @@ enum { BUDGETS = 8, TURNS = 12 };
 
 static const double TOLERANCE = 0.05, PILOT = 0.02, LEAST_PILOT = 10, LAW_PILOT = 0.05, BYTES = 8; /* of an entry */
 
-/* The budgets, as shares of the size of 32 bits for every element. */
-static const double *budgets(const struct tune_search *s) {
-    return s->arg;
-}
-
 /* ---- the search ---- */
 
 /* Runs one step of one cell, to find the number of elements, of steps in an epoch, and |g_i|^2 at this step, NaN where
@@ -55,9 +50,9 @@ static sg_status search(struct tune_search *s, const struct sg_cell *cell, doubl
     const double pilot = tune_pilot_steps(s, LAW_PILOT, LEAST_PILOT);
     s->by_law = s->by_law && gradient > 0 && pilot < s->length.steps;
     for (size_t i = 0; i < s->n_goals; i++) {
-        const double target = budgets(s)[i] * 4 * s->d;
-        s->goal[i] =
-            (struct tune_goal){.target = target, .value = s->by_law ? sg_rule_noise(target / BYTES, gradient) : start};
+        struct tune_goal *goal = &s->goal[i];
+        goal->target = goal->share * 4 * s->d;
+        goal->value = s->by_law ? sg_rule_noise(goal->target / BYTES, gradient) : start;
     }
     struct tune_refine stage = {
         .steps = tune_pilot_steps(s, PILOT, LEAST_PILOT), .first = 1, .seeds = 1, .turns = TURNS, .goes_on = true};
@@ -90,7 +85,7 @@ static sg_status keep(struct tune_found *f, const struct tune_search *s, struct 
         size_t at = 0;
         if (goal->missed)
             tune_say(s->t, "%s: no %s comes within %g %% of the budget %g; %.10g is the nearest, %+.1f %%", s->name,
-                     s->key, 100 * s->tolerance, budgets(s)[i], goal->value, 100 * difference(goal));
+                     s->key, 100 * s->tolerance, goal->share, goal->value, 100 * difference(goal));
         f->value[f->n++].x = goal->value;
         while (f->value[at].x != goal->value)
             at++;
@@ -98,7 +93,7 @@ static sg_status keep(struct tune_found *f, const struct tune_search *s, struct 
             continue;
         snprintf(f->value[i].how, TUNE_HOW_CHARS,
                  ACTION "%s %.10g sends %.4g MB, %+.1f %% of the budget %g (%zu seed%s)%s", s->key, goal->value,
-                 goal->reached * s->length.steps / 1e6, 100 * difference(goal), budgets(s)[i], s->seeds,
+                 goal->reached * s->length.steps / 1e6, 100 * difference(goal), goal->share, s->seeds,
                  s->seeds == 1 ? "" : "s", goal->missed ? ": the nearest" : "");
     }
     return status;
@@ -122,7 +117,7 @@ static cJSON *method_json(struct tune_search *s, const char *failed) {
     cJSON *out = tune_search_json(s), *targets = cJSON_CreateArray();
     for (size_t i = 0; !failed && i < s->n_goals; i++) {
         const struct tune_goal *goal = &s->goal[i];
-        sg_json_push(targets, SG_OBJECT(SG_NUMBER("budget", budgets(s)[i]), SG_NUMBER("value", goal->value),
+        sg_json_push(targets, SG_OBJECT(SG_NUMBER("budget", goal->share), SG_NUMBER("value", goal->value),
                                         SG_NUMBER("bytes", goal->reached * s->length.steps),
                                         SG_NUMBER("difference", difference(goal)), SG_BOOL("within", !goal->missed)));
     }
@@ -138,7 +133,7 @@ static sg_status match_method(struct tune_search *s, const struct sg_cell *cell,
     tune_search_start(s, cell, knob->name, knob);
     double start = tune_start(cell->method, knob);
     if (!knob->integer && sg_node_get(cell->method, knob->name)->kind == SG_NODE_STRING)
-        start = tune_possible(s, budgets(s)[0] / 2); /* a share: 64 bits an entry */
+        start = tune_possible(s, s->goal[0].share / 2); /* a share: 64 bits an entry */
     sg_status status = search(s, cell, start, err);
     const bool failed = status == SG_ERR_NONFINITE;
     reason = *err;
@@ -197,9 +192,10 @@ sg_status sg_tune_match_bytes(struct sg_tune *t, struct sg_error *err) {
     double budget[BUDGETS];
     struct tune_search s;
     tune_search_open(&s, t, TUNE_BYTES, TOLERANCE);
-    s.arg = budget;
     sg_status status = tune_read_list(budget, &s.n_goals, BUDGETS, "match-bytes", t->budgets, 1, false,
                                       "shares of what no compression sends", err);
+    for (size_t i = 0; i < s.n_goals; i++)
+        s.goal[i].share = budget[i];
     if (status == SG_OK && !tune_recorded(t, "bytes_sent"))
         status = sg_fail(err, SG_ERR_ARGUMENT,
                          "%s: record.series has no bytes-sent, by which the volume of a whole run is known (add it)",

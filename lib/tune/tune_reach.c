@@ -246,11 +246,15 @@ static cJSON *tune_json(struct reach *r, const struct summary *s, size_t n) {
 /* A panel of metric over volume. */
 static void change_plots(struct tune_changes *c, const struct reach *r) {
     static const char *const volumes[] = {"bits", "bits_values", "average_density"};
+    char text[192];
     size_t volume = 0;
     while (volume < 2 && !tune_recorded(r->search.t, volumes[volume]))
         volume++;
-    tune_change(c, "{plots: [{x: %s, y: %s, y-at: {tail-median: %g}, kind: points, log: x}]}", volumes[volume],
-                r->search.metric, TUNE_TAIL);
+    snprintf(text, sizeof text, "{plots: [{x: %s, y: %s, y-at: {tail-median: %g}, kind: points, log: x}]}",
+             volumes[volume], r->search.metric, TUNE_TAIL);
+    for (char *at = text; *at; at++) /* recipes spell columns so */
+        *at = *at == '_' ? '-' : *at;
+    tune_change(c, "%s", text);
 }
 
 /* All whole runs at all seeds. */

@@ -26,6 +26,7 @@ struct tune_goal {
     char label[128]; /* of the Top-k cell that sends as much; "" = none */
     double target;
     double guess;      /* of a value that sends as much as Top-k */
+    double share;      /* the target as a share of 32 bits for every element */
     double value;      /* the nearest value so far, and the next one to try */
     double reached;    /* the amount of `value` at all seeds; 0 = not tried at all seeds */
     bool done, missed; /* done: the search for it has ended; missed: outside the tolerance */
@@ -37,7 +38,6 @@ enum tune_unit { TUNE_ENTRIES, TUNE_BYTES };
 
 struct tune_search {
     struct sg_tune *t;
-    void *arg;                          /* of the action that searches */
     const struct tune_changes *changes; /* of all trials; NULL = none */
     enum tune_unit unit;
     double tolerance, d, steps_per_epoch;
