@@ -4,9 +4,9 @@
  * The knob is what a controller may set: the density of Top-k, the lambda of hard-threshold, the levels of QSGD, the
  * rank of PowerSGD. A method is tuned if the recipe gives its knob a number, at which the search starts. Pilots of 2 %
  * of the run come first. For most compressors they predict the whole run, because all messages have the same length.
- * For a threshold of which the law of a random walk holds, it is one step and one pilot of 5 % (tune_search.c). Then come
- * whole runs, whose cells sparsebench reuses: with the first seed, then with all. A knob that cannot come within the
- * tolerance, because it is a whole number or at its limit, gets the nearest value. */
+ * For a threshold of which the law of a random walk holds, it is one step and one pilot of 5 % (tune_search.c). Then
+ * come whole runs, whose cells sparsebench reuses: with the first seed, then with all. A knob that cannot come within
+ * the tolerance, because it is a whole number or at its limit, gets the nearest value. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,10 +3,10 @@
  *
  * Top-k sends the same number of entries at every step, so one step determines the target. Hard-threshold does not.
  * Where its residual is a sum of gradients, one pilot of 5 % of the run for the middle target gives the gradients of
- * which the law of a random walk predicts the volume of every lambda (tune_search.c). Elsewhere pilots of 1, 2 and 5 % for
- * every target, each closer to it than the one before, are extrapolated along the learning-rate schedule. Then whole
- * runs, whose cells sparsebench reuses, measure what a lambda sends. If that differs from the target by more than the
- * tolerance, lambda is corrected: by the first seed alone while it is far off, then by the mean over the seeds. Of
+ * which the law of a random walk predicts the volume of every lambda (tune_search.c). Elsewhere pilots of 1, 2 and 5 %
+ * for every target, each closer to it than the one before, are extrapolated along the learning-rate schedule. Then
+ * whole runs, whose cells sparsebench reuses, measure what a lambda sends. If that differs from the target by more than
+ * the tolerance, lambda is corrected: by the first seed alone while it is far off, then by the mean over the seeds. Of
  * several targets the middle one is tried first, because its extrapolation error corrects the others. */
 #include <math.h>
 #include <stdio.h>

@@ -66,8 +66,8 @@ bool tune_recorded(const struct sg_tune *t, const char *name);
 
 /* ---- what options say ---- */
 
-/* Reads numbers above 0 and up to `largest`, with commas between them, into out [most]; *n is how many. SG_ERR_ARGUMENT:
- * the text of the option is no such list of `what`, or not ascending where that is asked for. */
+/* Reads numbers above 0 and up to `largest`, with commas between them, into out [most]; *n is how many.
+ * SG_ERR_ARGUMENT: the text of the option is no such list of `what`, or not ascending where that is asked for. */
 SG_CHECKED sg_status tune_read_list(double *out, size_t *n, size_t most, const char *option, const char *text,
                                     double largest, bool ascending, const char *what, struct sg_error *err);
 
@@ -127,17 +127,21 @@ double tune_round(double lambda, char text[TUNE_LAMBDA_CHARS]);
 
 enum { TUNE_HOW_CHARS = 256 };
 
+/* A value that was found. */
+struct tune_value {
+    double x;                 /* rounded by tune_round; one that repeats is written once */
+    char how[TUNE_HOW_CHARS]; /* a comment; "" = none */
+};
+
 /* What was found for one method. */
 struct tune_found {
     const char *name;
     const char *key; /* whose values were found: "lambda" */
     size_t n;
-    struct tune_value {
-        double x;                 /* rounded by tune_round; a value that repeats is written once */
-        char how[TUNE_HOW_CHARS]; /* a comment; "" = none */
-    } * value;                    /* [n] */
-    bool appends;                 /* the list keeps its values and value[0] is appended; n = 1 */
-    bool failed; /* nothing was found; value[0].how is the reason. n = 0: the values stay; n = 1: value[0] is written */
+    struct tune_value *value; /* [n], or [1] if it failed */
+    bool appends;             /* the list keeps its values and value[0] is appended; n = 1 */
+    bool failed; /* nothing was found; value[0].how is the reason. n = 0: the values stay; n = 1: value[0].x replaces
+                    `match` */
 };
 
 /* *out <- the recipe with each method's values replaced or appended, and comments before the method. Claims and plots

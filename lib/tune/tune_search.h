@@ -25,7 +25,7 @@ struct tune_point {
 struct tune_goal {
     char label[128]; /* of the Top-k cell that sends as much; "" = none */
     double target;
-    double guess;      /* of a value that sends as much as Top-k */
+    double guess;      /* a first value, which sends about as much */
     double share;      /* the target as a share of 32 bits for every element */
     double value;      /* the nearest value so far, and the next one to try */
     double reached;    /* the amount of `value` at all seeds; 0 = not tried at all seeds */
@@ -64,8 +64,8 @@ struct tune_search {
 
 /* Sets the members that all searches of an action share, and zeroes the others. tolerance: the action's default. */
 void tune_search_open(struct tune_search *s, struct sg_tune *t, enum tune_unit unit, double tolerance);
-/* Makes goals, in recipe order and each once, of what the Top-k methods send in one step, which it runs, and sets d and
- * steps_per_epoch. It is an error if there is none. */
+/* Runs one step of every Top-k method, and makes what each sends a goal, in recipe order and once. It sets d and
+ * steps_per_epoch, too. It is an error if there is no Top-k. */
 SG_CHECKED sg_status tune_topk_goals(struct tune_search *s, struct sg_error *err);
 /* Starts the search for the method of `cell`. key: the name of the knob; `parameter`: its row, or NULL. */
 void tune_search_start(struct tune_search *s, const struct sg_cell *cell, const char *key,
