@@ -568,8 +568,9 @@ bench-lm: ## the same of the language model
 bench-ncf: ## and of NeuMF
 bench-cnn bench-lm bench-ncf: bench-%: all $(B)/training_libtorch
 	@sh tests/bench/training $* $(bin) $(B)/training_libtorch
-bench-network: all ## time the model of networks, a long run on 4096 workers
+bench-network: all ## time the model of networks, a long run on 4096 workers; count set-ups in which compression pays
 	@sh tests/bench/network $(bin)
+	@sh tests/bench/sweep $(bin)
 bench-residuals: all ## what residuals in a file cost, beside residuals in memory
 	@sh tests/bench/residuals $(bin) 16 20
 bench-compressors: all ## time a worker's step of every compressor

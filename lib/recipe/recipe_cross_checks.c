@@ -199,15 +199,19 @@ static bool has_series(const struct sg_node *root, const char *name) {
     return false;
 }
 
-/* Checks the nodes and parameter servers of a cluster with this number of workers. */
+/* Checks what divides a cluster of this number of workers. */
 static void check_cluster(struct sg_check *c, const struct sg_node *network, double workers) {
-    const struct sg_node *nodes = sg_node_member(network, "nodes"), *servers = sg_node_member(network, "servers");
+    static const char *const most[] = {"servers", "share"};
+    const struct sg_node *nodes = sg_node_member(network, "nodes");
     if (nodes != NULL && fmod(workers, nodes->number) != 0)
         sg_problem_at(c->problems, nodes->line, nodes->column, "nodes must divide the %g workers, got %s", workers,
                       nodes->string);
-    if (servers != NULL && servers->number > workers)
-        sg_problem_at(c->problems, servers->line, servers->column, "servers must be at most the %g workers, got %s",
-                      workers, servers->string);
+    for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
+        const struct sg_node *part = sg_node_member(network, most[i]);
+        if (part != NULL && part->number > workers)
+            sg_problem_at(c->problems, part->line, part->column, "%s must be at most the %g workers, got %s", most[i],
+                          workers, part->string);
+    }
 }
 
 /* The model needs the bytes that runs sent, for each layer if exchanges overlap with the backward pass. */
