@@ -8,15 +8,15 @@
 
 The texts are those of sg_flat.h, which says what every function here promises. An error is a RuntimeError. Where the
 workers are processes, each has a Method with `first` and `count`, and `gather` exchanges bytes (sparsegrad_ddp.py).
-The library is taken from the build or the installation that this file is a part of; else the loader looks for it."""
+The library is taken from this file's folder, or the build or installation that it is a part of; else the loader looks."""
 import ctypes as c
 import pathlib
 
 import numpy as np
 
 _name = "libsparsegrad.so.0.1"
-_above = list(pathlib.Path(__file__).resolve().parents)[2:4]
-_near = [above / lib / _name for above, lib in zip(_above, ("build/lib", "lib")) if (above / lib / _name).exists()]
+_above = [pathlib.Path(__file__).resolve().parents[i:] for i in (0, 2, 3)]  # a wheel, the tree, an installation
+_near = [up[0] / lib / _name for up, lib in zip(_above, ("", "build/lib", "lib")) if up and (up[0] / lib / _name).exists()]
 _lib = c.CDLL(str((_near + [_name])[0]))
 _FAILED = 7  # SG_ERR_COMM
 _size, _text, _any, _real = c.c_size_t, c.c_char_p, c.c_void_p, c.c_double

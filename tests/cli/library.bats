@@ -112,6 +112,26 @@ C
     done
 }
 
+@test "the wheel installs into a fresh environment without a network, whole, and compresses a vector there" {
+    find_python numpy ensurepip || skip "no Python has NumPy and venv: apt-get install python3-numpy python3-venv"
+    unset LD_LIBRARY_PATH PYTHONPATH
+    make -s -C "$ROOT" wheel >/dev/null
+    "$PYTHON" -m venv --system-site-packages fresh # for NumPy
+    run -0 fresh/bin/python -m pip install --no-index "$ROOT"/build/wheel/*.whl
+    "$PYTHON" - fresh/lib/python*/site-packages <<'PY' # what RECORD says of each file
+import base64, csv, hashlib, pathlib, sys
+folder = pathlib.Path(sys.argv[1])
+rows = [row for row in csv.reader(open(next(folder.glob("sparsegrad-*.dist-info/RECORD")))) if row[1]]
+assert {"sparsegrad.py", "sparsegrad_ddp.py"} < {row[0] for row in rows}
+for name, digest, size in rows:
+    data = (folder / name).read_bytes()
+    assert len(data) == int(size) and digest == "sha256=" + base64.urlsafe_b64encode(
+        hashlib.sha256(data).digest()).decode().rstrip("="), name
+PY
+    run -0 fresh/bin/python -c 'import numpy, sparsegrad; print(sparsegrad.topk(numpy.arange(9, dtype="f4"), None, 2)[0], sparsegrad._lib._name)'
+    [[ $output == "[7 8] $PWD/fresh/lib/"*"/site-packages/libsparsegrad.so."* ]]
+}
+
 @test "links between the installed documents hold" {
     cd "$INSTALLED/usr/share/doc/sparsegrad"
     [ -e results/README.md ] && [ -e recipes/OWN-GRADIENTS.md ]
