@@ -587,6 +587,8 @@ links: ## steps on real links, shaped in namespaces of this machine, beside the 
 	@$(need) iproute2 util-linux || true # the run says what it lacks
 	@$(MAKE) --no-print-directory link-tools
 	@tests/links/run $(bin) $(B)/links results/links.json || [ $$? = 77 ]
+bench-hooks: link-tools ## steps of DistributedDataParallel on such links, with hooks (HOOKS=a Python that has PyTorch; root)
+	@HOOKS=$(or $(HOOKS),python3) RANKS="$(or $(RANKS),2 4)" tests/links/run $(bin) $(B)/links results/ddp-hooks.json
 bench-estimators: all ## exact Top-k, thresholds and their estimators on recorded gradients
 	@sh tests/bench/estimators $(bin)
 $(B)/replay: tests/bench/replay.c $(B)/libengine.a $(B)/libsparsegrad.a $(B)/flags
@@ -610,5 +612,5 @@ compdb: ## compile_commands.json for editors
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: units golden install wheel publish carry report advise-check build-tests torture fuzz fuzz-merge bare rivals nightly optimized sanitized syntax syntax-only bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-network links link-tools reference deviations check-gpu kernel-resources
+.PHONY: units golden install wheel publish carry report advise-check build-tests torture fuzz fuzz-merge bare rivals nightly optimized sanitized syntax syntax-only bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-network bench-hooks links link-tools reference deviations check-gpu kernel-resources
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

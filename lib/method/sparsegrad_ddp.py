@@ -28,7 +28,9 @@ Error feedback whose workers have parameters of their own (cser, local-steps, dy
 checkpoint of a run needs state.residual and state.step of every process. What a method keeps beside them (momentum,
 PowerSGD's last factors, the residuals of second compressions) begins anew after it."""
 import concurrent.futures
+import functools
 import re
+import threading
 
 import numpy as np
 import torch
@@ -37,6 +39,7 @@ import torch.distributed as dist
 from sparsegrad import Method, decode, steps
 
 HEAD = 16  # bytes before a message (lib/FORMATS.md)
+LANES = 2  # threads, each with connections of its own: one group is compressed while another one travels
 
 
 class _Group:
@@ -54,7 +57,8 @@ class _Group:
             inside = [(length, r if ways == 1 else 1) for length, r in inside if length > 0 or ways == 1]
             lengths, row = zip(*inside)
             seed = state.seed + 1000003 * (number + i)  # the first one is that of the text
-            self.methods.append(Method(f"{state.text}; seed={seed % 2**63}", lengths, state.workers, state.rank, 1, row))
+            text = f"{state.text}; seed={seed % 2**63}"
+            self.methods.append(Method(text, lengths, state.workers, state.rank, 1, row))
             if ways > 1 and i == state.rank:
                 kept = "gradient" if self.methods[i].residual() is not None else "none"
                 text = f"{state.text.split(';')[0]}; error-feedback={kept}; seed={(seed + 500009) % 2**63}"
@@ -64,13 +68,14 @@ class _Group:
 
 class State:
     """The methods, this process's residual, and the gradient as its buckets come. `net` is the module that
-    DistributedDataParallel was given, `text` a method of sg_flat.h, `group` one for host memory (gloo)."""
+    DistributedDataParallel was given, `text` a method of sg_flat.h, `group` one for host memory (gloo), by which
+    all groups of layers then go one after another."""
 
     def __init__(self, net, text, group=None, whole=False, group_bytes=25 << 20):
         parameters = [p for p in net.parameters() if p.requires_grad]
         sizes, rows = [p.numel() for p in parameters], [p.shape[0] if p.dim() > 1 else 1 for p in parameters]
-        self.group = group if group is not None else dist.new_group(backend="gloo")
-        self.workers, self.rank = dist.get_world_size(self.group), dist.get_rank(self.group)
+        lanes = [group] if group is not None else [dist.new_group(backend="gloo") for _ in range(LANES)]
+        self.workers, self.rank = dist.get_world_size(lanes[0]), dist.get_rank(lanes[0])
         ends = list(map(int, np.cumsum(sizes)))
         self.at = {p.data_ptr(): end - p.numel() for p, end in zip(parameters, ends)}
         model = Method(text, sizes, self.workers, self.rank, 1, rows)
@@ -86,39 +91,37 @@ class State:
             if first == 0 or full and not whole and model.is_by_layer():
                 number, last, here = self.workers * len(self.groups), first, slice(first, last)
                 self.groups.append(_Group(self, number, sizes[here], rows[here], ends[first] - sizes[first]))
-        self.thread = concurrent.futures.ThreadPoolExecutor(1)
+        for i, g in enumerate(self.groups):
+            g.lane = lanes[i % len(lanes)]
+        self.threads = {id(lane): concurrent.futures.ThreadPoolExecutor(1) for lane in lanes}
+        self.lock = threading.Lock()
 
     def group_of(self, at):
         return next(g for g in self.groups if g.begin <= at)
 
-    def gather(self, own):
-        """The bytes of every process, in the order of the ranks."""
-        sizes = [torch.zeros(1, dtype=torch.int64) for _ in range(self.workers)]
-        dist.all_gather(sizes, torch.tensor([len(own[0])]), group=self.group)
-        mine = torch.zeros(max(map(int, sizes)), dtype=torch.uint8)
-        mine[: len(own[0])] = torch.frombuffer(bytearray(own[0]), dtype=torch.uint8)
-        every = [torch.empty_like(mine) for _ in sizes]
-        dist.all_gather(every, mine, group=self.group)
-        return [t[: int(n)].numpy().tobytes() for t, n in zip(every, sizes)]
+    def gather(self, own, lane):
+        """The bytes of every process, in the order of the ranks. Each of the others gets a message of its own, which
+        needs no padding and uses both directions of a link at once; gloo's all_gather does neither."""
+        return self.deal(own * self.workers, lane)
 
-    def deal(self, own):
-        """What every process has for this one."""
+    def deal(self, own, lane):
+        """What every process has for this one. `own` has bytes for each of them."""
         sizes = [torch.zeros(self.workers, dtype=torch.int64) for _ in own]
-        dist.all_gather(sizes, torch.tensor(list(map(len, own))), group=self.group)
+        dist.all_gather(sizes, torch.tensor(list(map(len, own))), group=lane)
         lengths = [int(n[self.rank]) for n in sizes]
         every = torch.empty(sum(lengths), dtype=torch.uint8)
         dist.all_to_all_single(every, torch.frombuffer(bytearray(b"".join(own)), dtype=torch.uint8), lengths,
-                               list(map(len, own)), group=self.group)
+                               list(map(len, own)), group=lane)
         return [t.numpy().tobytes() for t in every.split(lengths)]
 
-    def reduce(self, numbers, code):
+    def reduce(self, numbers, code, lane):
         """Adds the numbers of all processes up, in place."""
         sums = torch.from_numpy(numbers)
         if code == "fp32":
-            dist.all_reduce(sums, group=self.group)
+            dist.all_reduce(sums, group=lane)
             return
         halves = sums.div_(self.workers).to({"fp16": torch.float16, "bf16": torch.bfloat16}[code])
-        dist.all_reduce(halves, group=self.group)
+        dist.all_reduce(halves, group=lane)
         sums.copy_(halves).mul_(self.workers)
 
     def exchange(self, group, step):
@@ -127,15 +130,15 @@ class State:
         def spread(sums):
             second, own = [], sums[self.rank] / np.float32(self.workers)
             group.again.step(step, [own], [group.residual], lambda message: second.extend(message) or message)
-            for total, message in zip(sums, self.gather(second)):
+            for total, message in zip(sums, self.gather(second, group.lane)):
                 total[:] = 0
                 decode(total, message[HEAD:])
                 total *= np.float32(self.workers)
 
         gradients = [self.gradient[part] for part in group.slices]
         residuals = [self.residual[part] if self.residual is not None else None for part in group.slices]
-        ways = (self.deal, 1.0, None, spread, self.rank) if group.again else (
-            self.gather, 1.0, None if self.whole else self.reduce)
+        gather, deal, reduce = (functools.partial(f, lane=group.lane) for f in (self.gather, self.deal, self.reduce))
+        ways = (deal, 1.0, None, spread, self.rank) if group.again else (gather, 1.0, None if self.whole else reduce)
         for part, total in zip(group.slices, steps(group.methods, step, gradients, residuals, *ways)):
             np.divide(total, np.float32(self.workers), out=self.mean[part])
 
@@ -157,16 +160,19 @@ class _Bucket:
 
 
 def _run(state, group, step, waiting):
-    """On the thread of the state: exchanges a group, and completes the buckets that have all of theirs."""
+    """On a thread of the state: exchanges a group, and completes the buckets that have all of theirs."""
     try:
         state.exchange(group, step)
         for bucket in waiting:
-            bucket.missing -= 1
-            if bucket.missing == 0:
+            with state.lock:
+                bucket.missing -= 1
+                complete = bucket.missing == 0
+            if complete:
                 bucket.complete(state)
     except Exception as error:
         for bucket in waiting:
-            bucket.future.set_exception(error)
+            if not bucket.future.done():
+                bucket.future.set_exception(error)
 
 
 def hook(state, bucket):
@@ -179,7 +185,7 @@ def hook(state, bucket):
             group.waiting.append(bucket)
     for group in {id(g): g for g in bucket.groups}.values():
         if group.missing == 0:
-            state.thread.submit(_run, state, group, state.step, group.waiting)
+            state.threads[id(group.lane)].submit(_run, state, group, state.step, group.waiting)
             group.missing, group.waiting, state.sent = group.awaited, [], state.sent + 1
     if state.sent == len(state.groups):
         state.sent, state.step = 0, state.step + 1

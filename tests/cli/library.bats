@@ -206,17 +206,30 @@ sparsegrad.Method("topk density=0.5", [6])
 assert locale.str(0.5) == "0,5"'
 }
 
-@test "PyTorch's DistributedDataParallel: two processes make the trainer's messages, residuals and means, bit for bit" {
-    local text rank
+@test "PyTorch's DistributedDataParallel: the whole model gives the trainer's bits, layers do or come near, by the ways they should" {
+    local rank world
     find_python torch numpy || skip "no Python has PyTorch: name one that has it, SPARSE_TORCH_PYTHON=/path/to/python"
     reference
-    for text in "topk density=0.1" "powersgd rank=2"; do
-        rm -f store out0 out1
-        for rank in 0 1; do
-            OMP_NUM_THREADS=1 timeout 120 "$PYTHON" "$ROOT/tests/cli/library.py" worker $rank 2 "$PWD/store" "out$rank" "$text" 3>&- &
+    for world in 2 3; do
+        local cases=("near:8bit" "whole:qsgd; error-feedback=none")
+        [ $world = 3 ] || cases=("whole:topk density=0.1" "whole:powersgd rank=2" "layers:topk density=0.1" "layers:none"
+            "layers:signsgd; error-feedback=none" "near:fp16" "near:8bit")
+        rm -f store out?
+        for ((rank = 0; rank < world; rank++)); do
+            OMP_NUM_THREADS=1 timeout 240 "$PYTHON" "$ROOT/tests/cli/library.py" worker $rank $world "$PWD/store" "out$rank" "${cases[@]}" 3>&- &
         done
         wait
-        run -0 "$PYTHON" "$ROOT/tests/cli/library.py" compare ./reference "$text" out0 out1
-        [[ $output == "$text: 2 processes, "* ]]
+        "$PYTHON" "$ROOT/tests/cli/library.py" compare ./reference out? >>ways
     done
+    diff ways - <<'END'
+whole:topk density=0.1: 2 processes by gather
+whole:powersgd rank=2: 2 processes by gather
+layers:topk density=0.1: 2 processes by gather
+layers:none: 2 processes by reduce
+layers:signsgd; error-feedback=none: 2 processes by gather
+near:fp16: 2 processes by reduce
+near:8bit: 2 processes by gather
+near:8bit: 3 processes by deal and gather
+whole:qsgd; error-feedback=none: 3 processes by gather
+END
 }
