@@ -213,7 +213,7 @@ assert locale.str(0.5) == "0,5"'
     for world in 2 3; do
         local cases=("near:8bit" "whole:qsgd; error-feedback=none")
         [ $world = 3 ] || cases=("whole:topk density=0.1" "whole:powersgd rank=2" "layers:topk density=0.1" "layers:none"
-            "layers:signsgd; error-feedback=none" "near:fp16" "near:8bit")
+            "near:fp16" "near:8bit")
         rm -f store out?
         for ((rank = 0; rank < world; rank++)); do
             OMP_NUM_THREADS=1 timeout 240 "$PYTHON" "$ROOT/tests/cli/library.py" worker $rank $world "$PWD/store" "out$rank" "${cases[@]}" 3>&- &
@@ -226,7 +226,6 @@ whole:topk density=0.1: 2 processes by gather
 whole:powersgd rank=2: 2 processes by gather
 layers:topk density=0.1: 2 processes by gather
 layers:none: 2 processes by reduce
-layers:signsgd; error-feedback=none: 2 processes by gather
 near:fp16: 2 processes by reduce
 near:8bit: 2 processes by gather
 near:8bit: 3 processes by deal and gather
