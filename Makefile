@@ -485,6 +485,8 @@ mini-why-freedom: ## the same over layers, steps and workers for ResNet-8, an ho
 why-errors-madelon: ## and does the same error order methods on madelon? half a minute
 mini-why-workers: ## beyond the paper: does a lead need many workers, ResNet-8, an hour
 mini-why-rates: ## beyond the paper: each at its own learning rate, ResNet-8, an hour
+mini-why-errors-lstm: ## beyond the paper: which error counts for an LSTM on WikiText-2, a quarter of an hour
+mini-why-errors-neumf: ## and where hard-threshold loses, NeuMF on MovieLens-100K, a quarter of an hour
 why-rules: ## beyond the paper: one-class shards under four rules of error feedback, each at three learning rates, madelon, a minute
 mini-absolute: ## beyond the paper: thresholds, steps and singular values against relative compressors at equal bytes, an hour
 mini-powersgd: ## beyond the paper: PowerSGD, ACCORDION on its rank, QSGD with 4 bits, ResNet-8, ten minutes
@@ -573,8 +575,11 @@ bench-lm: ## the same of the language model
 bench-ncf: ## and of NeuMF
 bench-cnn bench-lm bench-ncf: bench-%: all $(B)/training_libtorch
 	@sh tests/bench/training $* $(bin) $(B)/training_libtorch
-bench-network: all ## time the model of networks, a long run on 4096 workers
+bench-network: all ## time the model of networks, a long run on 4096 workers; count set-ups in which compression pays
 	@sh tests/bench/network $(bin)
+	@sh tests/bench/sweep $(bin)
+bench-residuals: all ## what residuals in a file cost, beside residuals in memory
+	@sh tests/bench/residuals $(bin) 16 20
 bench-compressors: all ## time a worker's step of every compressor
 	@mkdir -p build/bench
 	$(bin)/sparsebench recipes/kernels.yaml --table --quiet --force -o build/bench/compressors.json --set 'operations=[]' --set 'threads=[2]' $(ARGS)
@@ -612,5 +617,5 @@ compdb: ## compile_commands.json for editors
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: units golden install wheel publish carry report advise-check build-tests torture fuzz fuzz-merge bare rivals nightly optimized sanitized syntax syntax-only bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-network bench-hooks links link-tools reference deviations check-gpu kernel-resources
+.PHONY: units golden install wheel publish carry report advise-check build-tests torture fuzz fuzz-merge bare rivals nightly optimized sanitized syntax syntax-only bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-hooks bench-residuals bench-network links link-tools reference deviations check-gpu kernel-resources
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

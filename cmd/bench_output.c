@@ -214,6 +214,9 @@ bool report_claims(const cJSON *result, bool beside_table) {
     const char *finding = sg_json_string(result, "summary.text", NULL);
     if (finding && !beside_table)
         sg_log_note("%s", finding);
+    const char *error = sg_json_string(result, "network.error", NULL);
+    if (error)
+        sg_log_note("%s", error);
     return fails;
 }
 

@@ -36,6 +36,8 @@ struct bench {
     struct sg_cell *cells;
     size_t all, count; /* in the recipe; chosen, these come first */
     struct sg_cell_outcome *outcomes;
+    struct sg_grid_network network;
+    bool modelled; /* there is a network */
     struct grid grid;
     char *page;  /* the file of --html; NULL = none */
     char **argv; /* [argc] of this program */
@@ -44,11 +46,15 @@ struct bench {
     double start_s;
 };
 
+static const struct sg_grid_network *network_of(const struct bench *b) {
+    return b->modelled ? &b->network : NULL;
+}
+
 /* What the result is, of the cells that are finished. */
 static cJSON *document_of(const struct bench *b) {
     return sg_grid_document(version_json(&b->recipe),
                             run_json(b->argc, b->argv, b->started_at, b->start_s, &b->grid.options), &b->recipe,
-                            b->cells, b->outcomes, b->count, (size_t)opt.points);
+                            network_of(b), b->cells, b->outcomes, b->count, (size_t)opt.points);
 }
 
 /* The cell that takes most memory. */
@@ -83,7 +89,7 @@ static void look_at_memory(const struct bench *b) {
     (void)!sg_train_check(b->cells, b->count, &how, &err);
     char *line = most.label ? sg_train_memory_line(&most.memory) : NULL;
     if (line)
-        sg_log_note("%s takes most, by %s", line, most.label);
+        sg_log_note("of all methods %s takes most: %s", most.label, line);
     else
         sg_log_note("memory: not known, see sparsetrain --check");
     free(line);
@@ -128,9 +134,7 @@ static sg_status prepare(struct bench *b, const char *path, struct sg_error *err
         return status;
     if (b->recipe.dangling)
         return sg_fail(err, SG_ERR_ARGUMENT, "%s", b->recipe.dangling);
-    struct sg_grid_network unused; /* what is wrong with it is said before any cell runs */
-    bool there;
-    status = sg_grid_network_read(&unused, &there, &b->recipe, err);
+    status = sg_grid_network_read(&b->network, &b->modelled, &b->recipe, err); /* before any cell runs */
     if (status != SG_OK)
         return status;
     b->outcomes = calloc(b->count + 1, sizeof *b->outcomes);
@@ -157,7 +161,7 @@ static sg_status run_grid(struct bench *b, cJSON **result, struct sg_error *err)
     } else if (status != SG_OK) {
         return status;
     }
-    status = sg_grid_network(b->outcomes, b->cells, b->count, &b->recipe, err);
+    status = sg_grid_network(b->outcomes, b->cells, b->count, &b->recipe, network_of(b), err);
     if (status != SG_OK)
         return status;
     *result = document_of(b);

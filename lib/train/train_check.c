@@ -94,7 +94,7 @@ static sg_status judge_memory(const struct check *c, struct train *t, struct sg_
 
 /* Checks a cell whose task is open, and writes the mistake into why. */
 static sg_status judge(const struct check *c, struct train *t, struct sg_error *why) {
-    static const uint32_t never_read = 0; /* what is copied is there only when the other run is finished */
+    static const uint32_t never_read = 0; /* k of another run is read later */
     sg_method *method = NULL;
     sg_status status = train_choose(t, why);
     if (status == SG_OK) {

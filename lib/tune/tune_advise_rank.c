@@ -105,8 +105,8 @@ static sg_status find_times(struct advise *a, struct advise_candidate *c, struct
     double total[SG_NET_SERIES];
     const double steps = sg_run_last(run, "step");
     const struct sg_grid_exchange x = sg_grid_exchange_of(&network, c->cell->method, c->cell->exchange);
-    const double encoded = sg_collective_encoded(x.collective, network.net.workers);
-    const double decoded = sg_collective_decoded(x.collective, network.net.workers);
+    const double encoded = sg_collective_encoded(x.collective, &network.net);
+    const double decoded = sg_collective_decoded(x.collective, &network.net);
     c->caution[ADVISE_GATHERED] = x.collective->decodes == SG_DECODES_ALL;
     if (advise_times_coding(a))
         network.coding_s = (encoded * c->encode_s + decoded * c->add_s) / (double)a->d;

@@ -202,6 +202,9 @@ cJSON *advise_assumptions(const struct advise *a) {
     for (size_t i = 0; i < a->n; i++)
         if (a->candidate[i].why[0])
             tune_sentence(out, "%s is left out: %s.", a->candidate[i].cell->label, a->candidate[i].why);
+    char *error = sg_grid_error_text(n, &a->trials.recipe);
+    tune_sentence(out, "%s", error ? error : "");
+    free(error);
     return out;
 }
 

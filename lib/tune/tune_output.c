@@ -35,7 +35,7 @@ sg_status tune_cells_evidence(struct sg_tune *t, const char *text, const char *c
     sg_status status = tune_trials_open(&b, &c, NULL, compressor, SIZE_MAX, err);
     SG_DO(status, sg_grid_look(b.outcomes, b.cells, b.count, &with.grid, err));
     if (status == SG_OK) {
-        t->evidence = sg_grid_document(NULL, NULL, &b.recipe, b.cells, b.outcomes, b.count, 600);
+        t->evidence = sg_grid_document(NULL, NULL, &b.recipe, NULL, b.cells, b.outcomes, b.count, 600);
         sg_json_set(t->evidence, "tune", take_tune);
         status = t->evidence ? SG_OK : sg_fail_memory(err, "the evidence");
     }

@@ -161,7 +161,7 @@ sg_status reach_document(struct reach *r, struct sg_error *err) {
     if (status == SG_OK && !s)
         status = sg_fail_memory(err, "the evidence");
     if (status == SG_OK) {
-        t->evidence = sg_grid_document(NULL, NULL, &b.recipe, b.cells, b.outcomes, b.count, 600);
+        t->evidence = sg_grid_document(NULL, NULL, &b.recipe, NULL, b.cells, b.outcomes, b.count, 600);
         sg_json_set(t->evidence, "tune", tune_json(r, s, summarize(s, r, &b)));
     }
     t->grid.fresh = fresh;
