@@ -389,6 +389,13 @@ install: all $(B)/installed/libsparsegrad.a $(B)/sparsegrad.pc $(B)/sparse-recip
 	install -m 644 $(wildcard datasets/*.yaml) $(DESTDIR)$(PREFIX)/share/sparsegrad/datasets
 	install -m 755 datasets/fetch $(DESTDIR)$(PREFIX)/share/sparsegrad/datasets
 
+# For pip: the library without debug information, sparsegrad.py and the hook for PyTorch.
+wheel: all ## pack the library with its Python files into build/wheel, for pip install
+	@mkdir -p build/wheel
+	@strip -g -o build/wheel/$(soname) $(shared)
+	@rm -f build/wheel/*.whl
+	@python3 lib/method/wheel $(VERSION) build/wheel/$(soname) build/wheel
+
 # ---- figures --------------------------------------------------------------------------------------------------------
 # Each recipe is a target: packages first, then a make that sees them, then the run, the table, the claims and the plot.
 # recipes/mini/NAME.yaml, the same shape at laptop size, is the target mini-NAME; recipes/night/NAME.yaml, for hours on two
@@ -403,7 +410,7 @@ torch_figures := $(foreach r,$(shell grep -l $(torch_tasks:%=-e 'kind: %,') $(re
 packages_build := gcc libc6-dev libyaml-dev libcjson-dev
 packages_torch := libtorch-dev libopenblas0-pthread g++
 packages_fetch := curl ca-certificates bzip2 unzip
-packages_test  := $(packages_build) librsvg2-bin gnuplot-nox clang libclang-rt-dev libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config procps iproute2 jq libxml2-utils python3 python3-numpy strace chromium slurmctld slurmd slurm-client munge $(packages_fetch) $(packages_torch)
+packages_test  := $(packages_build) librsvg2-bin gnuplot-nox clang libclang-rt-dev libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config procps iproute2 jq libxml2-utils python3 python3-numpy python3-venv strace chromium slurmctld slurmd slurm-client munge $(packages_fetch) $(packages_torch)
 need         = sh .ci/need $(DEPS)
 .PHONY: $(figures)
 carried     := $(if $(filter command,$(firstword $(origin BIN))),$(BIN))
@@ -585,6 +592,8 @@ links: ## steps on real links, shaped in namespaces of this machine, beside the 
 	@$(need) iproute2 util-linux || true # the run says what it lacks
 	@$(MAKE) --no-print-directory link-tools
 	@tests/links/run $(bin) $(B)/links results/links.json || [ $$? = 77 ]
+bench-hooks: link-tools ## steps of DistributedDataParallel on such links, with hooks (HOOKS=a Python that has PyTorch; root)
+	@HOOKS=$(or $(HOOKS),python3) RANKS="$(or $(RANKS),2 4)" tests/links/run $(bin) $(B)/links results/ddp-hooks.json
 bench-estimators: all ## exact Top-k, thresholds and their estimators on recorded gradients
 	@sh tests/bench/estimators $(bin)
 $(B)/replay: tests/bench/replay.c $(B)/libengine.a $(B)/libsparsegrad.a $(B)/flags
@@ -608,5 +617,5 @@ compdb: ## compile_commands.json for editors
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: units golden install publish carry report advise-check build-tests torture fuzz fuzz-merge bare rivals nightly optimized sanitized syntax syntax-only bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-residuals bench-network links link-tools reference deviations check-gpu kernel-resources
+.PHONY: units golden install wheel publish carry report advise-check build-tests torture fuzz fuzz-merge bare rivals nightly optimized sanitized syntax syntax-only bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-hooks bench-residuals bench-network links link-tools reference deviations check-gpu kernel-resources
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -308,7 +308,7 @@ static int verify(const char *const *name, size_t n, int argc, char **argv) {
     const struct sg_recipe none = {.n_set = 0};
     struct sg_file_writer file = {0};
     struct sg_error err;
-    cJSON *results = NULL, *document = cJSON_CreateObject();
+    cJSON *results = NULL;
     char started_at[21];
     bool passed = false;
     const double start_s = sg_clock_s();
@@ -317,12 +317,10 @@ static int verify(const char *const *name, size_t n, int argc, char **argv) {
     SG_DO(status, sg_verify_report(&results, &passed, &how, &err));
     if (status == SG_OK && table_wanted())
         status = sg_verify_print(stdout, results, (size_t)sg_terminal_columns(STDOUT_FILENO), &err);
-    sg_json_set_string(document, "schema", "sparsebench-verify/1");
-    sg_json_set_string(document, "status", passed ? "ok" : "failed");
-    sg_json_set(document, "program", version_json(&none));
-    sg_json_set(document, "run", sg_result_command(argc, argv, started_at, sg_clock_s() - start_s));
-    sg_json_set(document, "host", sg_result_host());
-    sg_json_set(document, "results", results);
+    cJSON *document = SG_OBJECT(SG_TEXT("schema", "sparsebench-verify/1"), SG_TEXT("status", passed ? "ok" : "failed"),
+                                SG_VALUE("program", version_json(&none)),
+                                SG_VALUE("run", sg_result_command(argc, argv, started_at, sg_clock_s() - start_s)),
+                                SG_VALUE("host", sg_result_host()), SG_VALUE("results", results));
     if (status == SG_OK && (opt.output || !table_wanted()))
         status = write_json(document, &file, &err);
     if (status != SG_OK)

@@ -144,6 +144,47 @@ SG_API SG_CHECKED sg_status sg_method_step(sg_method *m, uint64_t step, double g
                                            float *const *e, float *sum, sg_gather *gather, void *of,
                                            struct sg_error *err);
 
+/* ---- steps of which not every message comes to every process ---- */
+
+/* true: a layer's message depends on that layer alone, so that layers may have methods of their own, whose steps begin
+ * as their gradients come. Only random draws differ: give each of these methods a seed of its own. false: a controller
+ * or the feedback rule goes by the whole model. */
+SG_API bool sg_method_is_by_layer(const sg_method *m);
+/* true: it writes every element in a code that no network adds, and a step may add its messages in parts. */
+SG_API bool sg_method_may_share(const sg_method *m);
+
+/* An all-reduce of the caller's own: numbers [count] <- their sums over all processes, the same bits in each of them.
+ * Every number is exact in the code of that name: fp32, fp16 or bf16. */
+typedef sg_status sg_reduce(void *of, float *numbers, size_t count, const char *code, struct sg_error *err);
+
+/* Brings the sum of each part from the process that computed it to all processes: sum[mine] is complete at the call, and
+ * all are after it. It may change all of them, if they have the same bits in all processes afterwards. */
+typedef sg_status sg_spread(void *of, float *const *sum, struct sg_error *err);
+
+struct sg_exchange {
+    size_t size;       /* sizeof(struct sg_exchange) */
+    sg_gather *gather; /* as in sg_method_step; of several parts, see below */
+    sg_reduce *reduce; /* NULL = all messages are gathered */
+    sg_spread *spread; /* for several parts */
+    size_t mine;       /* of several parts the one that this process adds up */
+    void *of;
+};
+
+/* sg_method_step with more ways to exchange. The messages of none, fp16, bf16, random-k with shared positions and of
+ * PowerSGD's rounds go to `reduce` if there is one: the sum is then its own, in its order of addition, and is not
+ * checked for NaN and Inf.
+ *
+ * With parts > 1 the vector is cut into parts, each with a method of its own, and the messages of a part go to one
+ * process only, which decodes and adds them.
+ *   part [parts]           methods of the same workers, with sg_method_may_share
+ *   g, e [parts][count]    gradients and residuals of each part's layout
+ *   sum [parts]            <- the sums, as `spread` left them
+ * Here `gather` is given the messages of all parts, [parts][count], and returns those of part `mine` of all workers,
+ * [workers]; reduce is not called. */
+SG_API SG_CHECKED sg_status sg_method_step_with(sg_method *const *part, size_t parts, uint64_t step, double gamma,
+                                                const float *const *g, float *const *e, float *const *sum,
+                                                const struct sg_exchange *by, struct sg_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -61,8 +61,8 @@ struct sg_method_config {
      * 0 = one for each worker. The first `count` / rooms workers share one, the next the next one: room r serves the
      * workers first + count r / rooms to first + count (r + 1) / rooms - 1. */
     size_t rooms;
-    /* Where the vectors of n floats lie that each worker has for itself, beside e: what a feedback rule keeps, copies of
-     * what is compressed, and messages of all numbers as floats. It returns zeros, or NULL if there is no room; they
+    /* Where the vectors of n floats lie that each worker has for itself, beside e: what a feedback rule keeps, copies
+     * of what is compressed, and messages of all numbers as floats. It returns zeros, or NULL if there is no room; they
      * outlast the method, which does not release them. NULL = in the kernels' memory; not on a GPU. */
     float *(*vector)(void *of, size_t n);
     void *vector_of;

@@ -1,4 +1,4 @@
-/* train_vectors.c: where the vectors lie that grow with the number of workers: in memory, or in a file (`residuals`). */
+/* train_vectors.c: where the vectors of all workers lie: in memory, or in a file (`residuals`). */
 #include <stdlib.h>
 #include <string.h>
 

@@ -139,7 +139,7 @@ bool advise_pays(const struct advise *a) {
 }
 
 bool advise_is_open(const struct advise_candidate *c) {
-    return !c->why[0] && strcmp(sg_node_string(c->cell->method, "compressor", ""), "none") != 0;
+    return !c->why[0] && !tune_compresses_by(c->cell->method, "none");
 }
 
 /* Chooses the fastest open method, or among those about as fast the one with the smallest error that ranks. Returns its

@@ -112,6 +112,26 @@ C
     done
 }
 
+@test "the wheel installs into a fresh environment without a network, whole, and compresses a vector there" {
+    find_python numpy ensurepip || skip "no Python has NumPy and venv: apt-get install python3-numpy python3-venv"
+    unset LD_LIBRARY_PATH PYTHONPATH
+    make -s -C "$ROOT" wheel >/dev/null
+    "$PYTHON" -m venv --system-site-packages fresh # for NumPy
+    run -0 fresh/bin/python -m pip install --no-index "$ROOT"/build/wheel/*.whl
+    "$PYTHON" - fresh/lib/python*/site-packages <<'PY' # what RECORD says of each file
+import base64, csv, hashlib, pathlib, sys
+folder = pathlib.Path(sys.argv[1])
+rows = [row for row in csv.reader(open(next(folder.glob("sparsegrad-*.dist-info/RECORD")))) if row[1]]
+assert {"sparsegrad.py", "sparsegrad_ddp.py"} < {row[0] for row in rows}
+for name, digest, size in rows:
+    data = (folder / name).read_bytes()
+    assert len(data) == int(size) and digest == "sha256=" + base64.urlsafe_b64encode(
+        hashlib.sha256(data).digest()).decode().rstrip("="), name
+PY
+    run -0 fresh/bin/python -c 'import numpy, sparsegrad; print(sparsegrad.topk(numpy.arange(9, dtype="f4"), None, 2)[0], sparsegrad._lib._name)'
+    [[ $output == "[7 8] $PWD/fresh/lib/"*"/site-packages/libsparsegrad.so."* ]]
+}
+
 @test "links between the installed documents hold" {
     cd "$INSTALLED/usr/share/doc/sparsegrad"
     [ -e results/README.md ] && [ -e recipes/OWN-GRADIENTS.md ]
@@ -186,17 +206,29 @@ sparsegrad.Method("topk density=0.5", [6])
 assert locale.str(0.5) == "0,5"'
 }
 
-@test "PyTorch's DistributedDataParallel: two processes make the trainer's messages, residuals and means, bit for bit" {
-    local text rank
+@test "PyTorch's DistributedDataParallel: the whole model gives the trainer's bits, layers do or come near, by the ways they should" {
+    local rank world
     find_python torch numpy || skip "no Python has PyTorch: name one that has it, SPARSE_TORCH_PYTHON=/path/to/python"
     reference
-    for text in "topk density=0.1" "powersgd rank=2"; do
-        rm -f store out0 out1
-        for rank in 0 1; do
-            OMP_NUM_THREADS=1 timeout 120 "$PYTHON" "$ROOT/tests/cli/library.py" worker $rank 2 "$PWD/store" "out$rank" "$text" 3>&- &
+    for world in 2 3; do
+        local cases=("near:8bit" "whole:qsgd; error-feedback=none")
+        [ $world = 3 ] || cases=("whole:topk density=0.1" "whole:powersgd rank=2" "layers:topk density=0.1" "layers:none"
+            "near:fp16" "near:8bit")
+        rm -f store out?
+        for ((rank = 0; rank < world; rank++)); do
+            OMP_NUM_THREADS=1 timeout 240 "$PYTHON" "$ROOT/tests/cli/library.py" worker $rank $world "$PWD/store" "out$rank" "${cases[@]}" 3>&- &
         done
         wait
-        run -0 "$PYTHON" "$ROOT/tests/cli/library.py" compare ./reference "$text" out0 out1
-        [[ $output == "$text: 2 processes, "* ]]
+        "$PYTHON" "$ROOT/tests/cli/library.py" compare ./reference out? >>ways
     done
+    diff ways - <<'END'
+whole:topk density=0.1: 2 processes by gather
+whole:powersgd rank=2: 2 processes by gather
+layers:topk density=0.1: 2 processes by gather
+layers:none: 2 processes by reduce
+near:fp16: 2 processes by reduce
+near:8bit: 2 processes by gather
+near:8bit: 3 processes by deal and gather
+whole:qsgd; error-feedback=none: 3 processes by gather
+END
 }

@@ -1,9 +1,12 @@
 """library.py: sparsegrad.py and the communication hook beside it against library_reference.c, bit for bit.
 
     library.py ctypes REFERENCE TEXT         workers of one process, and each with a method of its own
-    library.py worker RANK WORLD STORE OUT TEXT
+    library.py worker RANK WORLD STORE OUT WAY:TEXT...
                                              one process of a DistributedDataParallel; writes what it did to OUT
-    library.py compare REFERENCE TEXT OUT... what these processes did
+    library.py compare REFERENCE OUT...      what these processes did
+
+The ways: `whole`, with State(..., whole=True), gives the reference's messages, residuals and means; `layers` gives its
+residuals and means; and `near` the gradients' mean within a tenth, where sums are rounded or compressed again.
 """
 import pickle
 import subprocess
@@ -68,62 +71,89 @@ def ctypes_page(program, text):
     print(f"{text}: {sum(map(len, sent))} bytes in the last step")
 
 
-def worker(rank, world, store, out, text):
+def worker(rank, world, store, out, *cases):
     import torch
     import torch.distributed as dist
 
+    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=world)
+    did = [train(rank, *case.split(":", 1)) for case in cases]
+    with open(out, "wb") as f:
+        pickle.dump(did, f)
+    dist.destroy_process_group()
+
+
+def train(rank, way, text):
+    import torch
+
     import sparsegrad_ddp
 
-    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=world)
     torch.manual_seed(0)
     net = torch.nn.Sequential(torch.nn.Linear(600, 500), torch.nn.Tanh(), torch.nn.Linear(500, 530))
     assert [tuple(p.shape) for p in net.parameters()] == SHAPES
     model = torch.nn.parallel.DistributedDataParallel(net, bucket_cap_mb=1)
-    did = {"gradients": [], "messages": [], "means": [], "buckets": 0}
+    did = {"way": way, "text": text, "gradients": [], "messages": [], "means": [], "exchanges": 0, "ways": set()}
 
     class Watched(sparsegrad_ddp.State):
-        def gather(self, own):
+        def gather(self, own, lane):
             if len(own[0]) != 8 * len(SIZES):
                 did["messages"].append(own[0][HEAD:])
-            return super().gather(own)
+            return super().gather(own, lane)
 
-        def exchange(self):
-            did["gradients"].append(self.gradient.copy())
-            did["buckets"] = max(did["buckets"], len(self.waiting))
-            return super().exchange()
+        def reduce(self, numbers, code, lane):
+            did["ways"].add("reduce")
+            super().reduce(numbers, code, lane)
 
-    state = Watched(net, text)
+        def deal(self, own, lane):
+            did["ways"].add("gather" if len(set(own)) == 1 else "deal")
+            return super().deal(own, lane)
+
+        def exchange(self, group, step):
+            did["exchanges"] += 1
+            super().exchange(group, step)
+
+    state = Watched(net, text, whole=way == "whole")
     model.register_comm_hook(state, sparsegrad_ddp.hook)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     torch.manual_seed(1 + rank)
     for _ in range(STEPS):
         optimizer.zero_grad()
         model(torch.randn(4, 600)).square().mean().backward()
+        did["gradients"].append(state.gradient.copy())
         did["means"].append(np.concatenate([p.grad.numpy().ravel() for p in net.parameters()]))
         optimizer.step()
     did["residual"] = state.residual
     did["parameters"] = np.concatenate([p.detach().numpy().ravel() for p in net.parameters()])
-    with open(out, "wb") as f:
-        pickle.dump(did, f)
-    dist.destroy_process_group()
+    return did
 
 
-def compare(program, text, *outs):
-    did = [pickle.load(open(out, "rb")) for out in outs]
-    world, d = len(did), sum(SIZES)
+def compare(program, *outs):
+    for did in zip(*(pickle.load(open(out, "rb")) for out in outs)):
+        compare_case(program, did)
+
+
+def compare_case(program, did):
+    world, d, way, text = len(did), sum(SIZES), did[0]["way"], did[0]["text"]
     gradients = np.stack([[w["gradients"][t] for w in did] for t in range(STEPS)])
     messages, sums, residuals = reference(program, text, gradients)
     rounds = len(messages[0]) // world
     for w, one in enumerate(did):
-        mine = [m for t in range(STEPS) for m in messages[t][w::world]]
-        assert one["messages"] == mine and len(mine) == STEPS * rounds, f"messages of worker {w} differ"
-        same(f"residuals of worker {w}", one["residual"] if one["residual"] is not None else np.zeros(d), residuals[w])
+        if way == "whole":
+            mine = [m for t in range(STEPS) for m in messages[t][w::world]]
+            assert one["messages"] == mine and len(mine) == STEPS * rounds, f"messages of worker {w} differ"
+        if way != "near":
+            kept = one["residual"] if one["residual"] is not None else np.zeros(d)
+            same(f"residuals of worker {w}", kept, residuals[w])
         for t in range(STEPS):
-            same(f"means of step {t}", one["means"][t], sums[t] / np.float32(world))
+            if way == "near":
+                exact = gradients[t].mean(0, np.float64)
+                error = np.linalg.norm(one["means"][t] - exact) / np.linalg.norm(exact)
+                assert 0 < error < 0.1, f"means of step {t} are off by {error}"
+            else:
+                same(f"means of step {t}", one["means"][t], sums[t] / np.float32(world))
         same("parameters", one["parameters"], did[0]["parameters"])
-        assert one["buckets"] > 1, "one bucket has the whole model"
+        assert one["exchanges"] == STEPS * (1 if way == "whole" else 2), "these are not the groups of layers"
     assert not np.array_equal(gradients[0, 0], gradients[0, 1]), "the workers saw the same data"
-    print(f"{text}: {world} processes, {did[0]['buckets']} buckets, {rounds} rounds")
+    print(f"{way}:{text}: {world} processes by {' and '.join(sorted(did[0]['ways']))}")
 
 
 if __name__ == "__main__":

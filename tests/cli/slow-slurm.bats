@@ -193,19 +193,20 @@ END
     cmp <(grep '"record":"step"' "$OUT"/alone/*.ndjson) <(grep '"record":"step"' "$OUT"/cells/*.ndjson)
 }
 
-@test "recipes/clusters/grid.pbs, without a PBS: hosts of its file, and submitted again at the time limit" {
+@test "recipes/clusters/grid.pbs, without a PBS: submitted again at the time limit, and resumed" {
     mkdir "$OUT/bin"
-    printf 'localhost\nlocalhost\n' >"$OUT/nodes"
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    echo localhost >"$OUT/nodes" # one rank, which no busy machine slows down
     printf '#!/bin/sh\necho "$@" >>"%s"\n' "$OUT/submitted" >"$OUT/bin/qsub"
     chmod +x "$OUT/bin/qsub"
     export PATH=$OUT/bin:$PATH PBS_O_WORKDIR=$ROOT PBS_NODEFILE=$OUT/nodes RECIPE=recipes/smoke.yaml
-    export OPTIONS="--device cpu --set steps=100000 --set record.every=500 --method Hard-threshold --seed 1 --folder $OUT/cells"
+    export OPTIONS="--device cpu --set steps=200000 --set record.every=500 --method Hard-threshold --seed 1 --folder $OUT/cells"
     code=0
-    OPTIONS+=" --time-limit 2" bash recipes/clusters/grid.pbs || code=$?
+    OPTIONS+=" --time-limit 1" bash recipes/clusters/grid.pbs || code=$?
     [ "$code" = 124 ]
     [ "$(cat "$OUT/submitted")" = recipes/clusters/grid.pbs ]
     bash recipes/clusters/grid.pbs
-    [ "$(jq -c 'select(.record == "run") | [.segments[].ranks]' "$OUT"/cells/*.ndjson)" = "[2,2]" ]
+    [ "$(jq -c 'select(.record == "run") | [.segments[].ranks]' "$OUT"/cells/*.ndjson)" = "[1,1]" ]
     [ "$(wc -l <"$OUT/submitted")" = 1 ]
 }
 

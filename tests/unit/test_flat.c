@@ -170,12 +170,16 @@ static bool step_whole(sg_method *m, float (*g)[D], struct side *s, uint64_t ste
     return sg_method_play(&play, step, 1, &err) == SG_OK;
 }
 
-/* Every worker has a method of its own, as a process would. They are threads here, which meet in `gather`. */
+/* Every worker has a method of its own, as a process would. They are threads here, which meet in `gather` and
+ * `reduce`. */
 static struct meeting {
     pthread_barrier_t all_here;
     uint8_t copy[WORKERS][16384];
     const uint8_t *bytes[WORKERS];
     size_t size[WORKERS];
+    float number[WORKERS][D];
+    bool reduces;
+    size_t reduced;
 } meeting;
 
 struct process {
@@ -203,9 +207,28 @@ static sg_status gather(void *of, const uint8_t *const *own, const size_t *own_s
     return SG_OK;
 }
 
+static sg_status reduce(void *of, float *numbers, size_t count, const char *code, struct sg_error *e) {
+    const struct process *p = of;
+    (void)e;
+    if (count > D || sg_code_find(code) == NULL)
+        abort();
+    memcpy(meeting.number[p->worker], numbers, count * sizeof *numbers);
+    pthread_barrier_wait(&meeting.all_here);
+    memset(numbers, 0, count * sizeof *numbers);
+    for (size_t w = 0; w < WORKERS; w++)
+        for (size_t i = 0; i < count; i++)
+            numbers[i] += meeting.number[w][i];
+    meeting.reduced += p->worker == 0;
+    pthread_barrier_wait(&meeting.all_here);
+    return SG_OK;
+}
+
 static void *process_step(void *of) {
     struct process *p = of;
-    p->err.status = sg_method_step(p->m, p->step, 1, &p->g, &p->e, p->sum, gather, p, &p->err);
+    float *const sum = p->sum;
+    const struct sg_exchange by = {
+        .size = sizeof by, .gather = gather, .reduce = meeting.reduces ? reduce : NULL, .of = p};
+    p->err.status = sg_method_step_with(&p->m, 1, p->step, 1, &p->g, &p->e, &sum, &by, &p->err);
     return NULL;
 }
 
@@ -242,7 +265,8 @@ static void test_steps(const char *text) {
         for (size_t w = 0; w < WORKERS && fine; w++)
             fine = same(whole.e[w], parts.e[w], D);
     }
-    ok(fine, "%s: bytes give the trainer's sums and residuals%s%s", text, fine ? "" : ": ", fine ? "" : err.msg);
+    ok(fine, "%s: %s give the trainer's sums and residuals%s%s", text, meeting.reduces ? "numbers" : "bytes",
+       fine ? "" : ": ", fine ? "" : err.msg);
     sg_method_close(all);
     for (size_t w = 0; w < WORKERS; w++)
         sg_method_close(own[w]);
@@ -272,6 +296,30 @@ static void test_every_compressor(void) {
     test_steps("hard-threshold; controller=budget total=100; steps=4; steps-per-epoch=2");
     test_steps("topk k=30; error-feedback=ef21");
     test_steps("topk k=30; error-feedback=dgc-momentum");
+}
+
+/* What networks can add is added, and gives the same bits; all else is gathered. */
+static void test_reduce(void) {
+    static const struct {
+        const char *text;
+        size_t rounds;
+    } of[] = {{"none", 1},
+              {"fp16", 1},
+              {"bf16", 1},
+              {"randomk k=30 shared=1", 1},
+              {"randomk k=30 shared=1 | fp16", 1},
+              {"powersgd rank=2", 2},
+              {"randomk k=30 shared=1 | levels levels=15", 0},
+              {"randomk k=30 shared=0", 0},
+              {"topk k=700", 0},
+              {"qsgd", 0}};
+    meeting.reduces = true;
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        meeting.reduced = 0;
+        test_steps(of[i].text);
+        ok(meeting.reduced == of[i].rounds * STEPS, "%s: %zu sums", of[i].text, meeting.reduced);
+    }
+    meeting.reduces = false;
 }
 
 /* What a gather gives back instead of the message that worker 0 made. */
@@ -349,6 +397,7 @@ int main(void) {
     test_low_rank();
     test_texts();
     test_every_compressor();
+    test_reduce();
     test_strangers();
     test_refused();
     return tap_done();
