@@ -83,7 +83,7 @@ static void look_at_memory(const struct bench *b) {
     (void)!sg_train_check(b->cells, b->count, &how, &err);
     char *line = most.label ? sg_train_memory_line(&most.memory) : NULL;
     if (line)
-        sg_log_note("%s takes most, by %s", line, most.label);
+        sg_log_note("of all methods %s takes most: %s", most.label, line);
     else
         sg_log_note("memory: not known, see sparsetrain --check");
     free(line);

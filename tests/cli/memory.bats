@@ -80,7 +80,7 @@ names() {
     grep -E '  vectors of feedback and compressor +100 x 20(\.[0-9]*)? kB' <<<"$stderr"
     jq -e .workers <<<"$output"
     run -0 --separate-stderr sparsebench r.yaml --dry-run
-    [[ $stderr == *"100 workers of "*"takes most, by "* ]]
+    [[ $stderr == *"of all methods "*" takes most: memory: "*"100 workers of "* ]]
     for program in "sparsetrain --method SGD" sparsebench; do
         # shellcheck disable=SC2086
         run -0 --separate-stderr $program r.yaml --dry-run -q
