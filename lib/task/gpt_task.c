@@ -64,11 +64,11 @@ static sg_status allocate(struct sg_task *t, struct sg_error *err) {
 }
 
 /* Floats at work for each token: what a block keeps for the backward pass and the gradients of its widest part; logits,
- * their probabilities and their gradient. */
+ * their logarithms and gradients. Measured. */
 static double token_floats(const struct gpt_shape *s, double dropout) {
     const double width = (double)s->width, weights = (double)(s->heads * s->context), masks = dropout > 0;
     return (double)s->layers * ((18 + 4 * masks) * width + (2 + 2 * masks) * weights) + 10 * width +
-           3 * (double)s->vocabulary;
+           4 * (double)s->vocabulary;
 }
 
 static sg_status gpt_open(struct sg_task *t, struct sg_error *err) {
@@ -94,7 +94,8 @@ static sg_status gpt_open(struct sg_task *t, struct sg_error *err) {
     sg_task_add_constant(t, "tokens", (double)t->data.train.count);
     info->steps_per_epoch = (uint64_t)fmax(1, floor((double)t->data.train.count / ((double)t->base.workers * tokens)));
     info->no_decay = t->net.no_decay;
-    info->gradient_bytes = sizeof(float) * tokens * token_floats(&shape, t->dropout);
+    info->gradient_bytes = /* the embedding has two gradients before they are added, as input and as head */
+        sizeof(float) * (tokens * token_floats(&shape, t->dropout) + 2 * (double)(shape.vocabulary * shape.width));
     info->evaluation_bytes = info->gradient_bytes;
     info->gradient_flops = 3 * t->net.token_flops * tokens; /* backward: twice forward's */
     return SG_OK;
