@@ -41,6 +41,10 @@ int measure_link(void) {
     if (comm)
         sg_app_set_rank(sg_comm_rank(comm), sg_comm_size(comm));
     SG_DO(status, sg_comm_time_messages(comm, &times, &err));
+    if (status != SG_OK && comm && sg_comm_size(comm) > 1) { /* the other ranks may wait for this one's messages */
+        sg_log_error("%s", err.msg);
+        sg_comm_abort(comm, sg_exit_code(status));
+    }
     if (status == SG_OK && lead)
         status = print(comm, &times, &err);
     if (status != SG_OK && lead)

@@ -27,26 +27,19 @@ const struct sg_grid_command command = {&cell_opt.set, &opt.methods, &opt.seeds,
 
 cJSON *run_json(int argc, char **argv, const char *started_at, double start_s, const struct sg_grid_options *o) {
     cJSON *out = sg_result_command(argc, argv, started_at, sg_clock_s() - start_s);
-    sg_json_set_number(out, "jobs", o->jobs);
-    sg_json_set_number(out, "threads", o->threads > 0 ? (double)o->threads : NAN); /* null: sparsetrain's choice */
-    sg_json_set_string(out, "launcher", o->launcher);
-    sg_json_set_string(out, "folder", o->folder);
+    SG_SET(out, SG_NUMBER("jobs", o->jobs),
+           SG_NUMBER("threads", o->threads > 0 ? (double)o->threads : NAN), /* null: sparsetrain's choice */
+           SG_TEXT("launcher", o->launcher), SG_TEXT("folder", o->folder));
     sg_grid_command_json(out, &command);
     return out;
 }
 
 cJSON *kernels_json(const struct sg_recipe *recipe, const char *status, cJSON *take_run, cJSON *take_results) {
-    cJSON *out = cJSON_CreateObject(), *claims = sg_bench_claims(recipe, take_results);
-    sg_json_set_string(out, "schema", SG_SCHEMA_BENCH);
-    sg_json_set_string(out, "kind", "kernels");
-    sg_json_set_string(out, "status", status);
-    sg_json_set(out, "program", version_json(recipe));
-    sg_json_set(out, "run", take_run);
-    sg_json_set(out, "recipe", sg_recipe_json(recipe));
-    sg_json_set(out, "host", sg_result_host());
-    sg_json_set(out, "results", take_results);
-    sg_json_set(out, "claims", claims);
-    return out;
+    cJSON *claims = sg_bench_claims(recipe, take_results);
+    return SG_OBJECT(SG_TEXT("schema", SG_SCHEMA_BENCH), SG_TEXT("kind", "kernels"), SG_TEXT("status", status),
+                     SG_VALUE("program", version_json(recipe)), SG_VALUE("run", take_run),
+                     SG_VALUE("recipe", sg_recipe_json(recipe)), SG_VALUE("host", sg_result_host()),
+                     SG_VALUE("results", take_results), SG_VALUE("claims", claims));
 }
 
 /* True if two results are equal in this part. */
@@ -214,6 +207,9 @@ bool report_claims(const cJSON *result, bool beside_table) {
     const char *finding = sg_json_string(result, "summary.text", NULL);
     if (finding && !beside_table)
         sg_log_note("%s", finding);
+    const char *error = sg_json_string(result, "network.error", NULL);
+    if (error)
+        sg_log_note("%s", error);
     return fails;
 }
 

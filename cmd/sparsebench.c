@@ -36,6 +36,8 @@ struct bench {
     struct sg_cell *cells;
     size_t all, count; /* in the recipe; chosen, these come first */
     struct sg_cell_outcome *outcomes;
+    struct sg_grid_network network;
+    bool modelled; /* there is a network */
     struct grid grid;
     char *page;  /* the file of --html; NULL = none */
     char **argv; /* [argc] of this program */
@@ -44,11 +46,15 @@ struct bench {
     double start_s;
 };
 
+static const struct sg_grid_network *network_of(const struct bench *b) {
+    return b->modelled ? &b->network : NULL;
+}
+
 /* What the result is, of the cells that are finished. */
 static cJSON *document_of(const struct bench *b) {
     return sg_grid_document(version_json(&b->recipe),
                             run_json(b->argc, b->argv, b->started_at, b->start_s, &b->grid.options), &b->recipe,
-                            b->cells, b->outcomes, b->count, (size_t)opt.points);
+                            network_of(b), b->cells, b->outcomes, b->count, (size_t)opt.points);
 }
 
 /* The cell that takes most memory. */
@@ -128,9 +134,7 @@ static sg_status prepare(struct bench *b, const char *path, struct sg_error *err
         return status;
     if (b->recipe.dangling)
         return sg_fail(err, SG_ERR_ARGUMENT, "%s", b->recipe.dangling);
-    struct sg_grid_network unused; /* what is wrong with it is said before any cell runs */
-    bool there;
-    status = sg_grid_network_read(&unused, &there, &b->recipe, err);
+    status = sg_grid_network_read(&b->network, &b->modelled, &b->recipe, err); /* before any cell runs */
     if (status != SG_OK)
         return status;
     b->outcomes = calloc(b->count + 1, sizeof *b->outcomes);
@@ -157,7 +161,7 @@ static sg_status run_grid(struct bench *b, cJSON **result, struct sg_error *err)
     } else if (status != SG_OK) {
         return status;
     }
-    status = sg_grid_network(b->outcomes, b->cells, b->count, &b->recipe, err);
+    status = sg_grid_network(b->outcomes, b->cells, b->count, &b->recipe, network_of(b), err);
     if (status != SG_OK)
         return status;
     *result = document_of(b);
@@ -304,7 +308,7 @@ static int verify(const char *const *name, size_t n, int argc, char **argv) {
     const struct sg_recipe none = {.n_set = 0};
     struct sg_file_writer file = {0};
     struct sg_error err;
-    cJSON *results = NULL, *document = cJSON_CreateObject();
+    cJSON *results = NULL;
     char started_at[21];
     bool passed = false;
     const double start_s = sg_clock_s();
@@ -313,12 +317,10 @@ static int verify(const char *const *name, size_t n, int argc, char **argv) {
     SG_DO(status, sg_verify_report(&results, &passed, &how, &err));
     if (status == SG_OK && table_wanted())
         status = sg_verify_print(stdout, results, (size_t)sg_terminal_columns(STDOUT_FILENO), &err);
-    sg_json_set_string(document, "schema", "sparsebench-verify/1");
-    sg_json_set_string(document, "status", passed ? "ok" : "failed");
-    sg_json_set(document, "program", version_json(&none));
-    sg_json_set(document, "run", sg_result_command(argc, argv, started_at, sg_clock_s() - start_s));
-    sg_json_set(document, "host", sg_result_host());
-    sg_json_set(document, "results", results);
+    cJSON *document = SG_OBJECT(SG_TEXT("schema", "sparsebench-verify/1"), SG_TEXT("status", passed ? "ok" : "failed"),
+                                SG_VALUE("program", version_json(&none)),
+                                SG_VALUE("run", sg_result_command(argc, argv, started_at, sg_clock_s() - start_s)),
+                                SG_VALUE("host", sg_result_host()), SG_VALUE("results", results));
     if (status == SG_OK && (opt.output || !table_wanted()))
         status = write_json(document, &file, &err);
     if (status != SG_OK)

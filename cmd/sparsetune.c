@@ -15,25 +15,23 @@ static struct {
     struct sg_tune tune; /* what actions are told by options */
     const char *output, *emitted;
     bool match_density, reach_baseline, theory, when, advise, explain, force, json, table;
-    int64_t points, repeats;
-} opt = {.tune = {.tolerance = NAN, .target = NAN}, .points = 8, .repeats = 16};
+} opt = {.tune = {.tolerance = NAN, .target = NAN, .points = 8, .repeats = 16}};
 
+/* Each has an option of its name. */
 static const struct action {
     const char *name;
     sg_tune_action *run;
-    const bool *wanted;       /* by a flag, */
-    const char *const *value; /* or by an option with a value */
-    bool reads_results;       /* in place of a recipe; it runs nothing */
+    bool reads_results; /* in place of a recipe; it runs nothing */
 } actions[] = {
-    {"match-density", sg_tune_match_density, &opt.match_density, NULL},
-    {"match-bytes", sg_tune_match_bytes, NULL, &opt.tune.budgets},
-    {"reach-baseline", sg_tune_reach_baseline, &opt.reach_baseline, NULL},
-    {"oracle", sg_tune_oracle, NULL, &opt.tune.recording},
-    {"rule", sg_tune_rule, NULL, &opt.tune.rule},
-    {"theory", sg_tune_theory, &opt.theory, NULL},
-    {"when", sg_tune_when, &opt.when, NULL},
-    {"advise", sg_tune_advise, &opt.advise, NULL},
-    {"explain", sg_tune_explain, &opt.explain, NULL, true},
+    {"match-density", sg_tune_match_density},
+    {"match-bytes", sg_tune_match_bytes},
+    {"reach-baseline", sg_tune_reach_baseline},
+    {"oracle", sg_tune_oracle},
+    {"rule", sg_tune_rule},
+    {"theory", sg_tune_theory},
+    {"when", sg_tune_when},
+    {"advise", sg_tune_advise},
+    {"explain", sg_tune_explain, true},
 };
 
 static const struct sg_option options[] = {
@@ -104,9 +102,9 @@ static const struct sg_option options[] = {
          "(default); "
          "mean, of all workers together; lag, the part of that along the next gradient; or drift, of all steps so far "
          "together"},
-    {SG_OPTION_INT, "points", 0, &opt.points, .value = "N", .min = 3, .max = 100000,
+    {SG_OPTION_INT, "points", 0, &opt.tune.points, .value = "N", .min = 3, .max = 100000,
      .help = "--rule: points along the pilot, which is a tenth of a run"},
-    {SG_OPTION_INT, "repeats", 0, &opt.repeats, .value = "N", .min = 0, .max = 1000000,
+    {SG_OPTION_INT, "repeats", 0, &opt.tune.repeats, .value = "N", .min = 0, .max = 1000000,
      .help = "--rule: gradients that each worker draws at each point, 4 or more; 0 = expectations, where the "
              "task has them (logreg)"},
     {SG_OPTION_LIST, "set", 0, &cell_opt.set, .value = "KEY=VALUE",
@@ -159,14 +157,6 @@ static const struct sg_program program = {
     .n_options = sizeof options / sizeof *options,
     .shared = &cell_options,
 };
-
-static bool begin_batch(void *arg, size_t count) {
-    return sg_grid_view_open(arg, count);
-}
-
-static void end_batch(void *arg) {
-    sg_grid_view_close(arg);
-}
 
 static void say(const char *text) {
     sg_log_note("%s", text);
@@ -254,12 +244,9 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const st
     t.grid = grid.options;
     t.columns = (size_t)sg_terminal_columns(STDOUT_FILENO);
     t.emits = opt.emitted != NULL;
-    t.points = (size_t)opt.points;
-    t.repeats = (size_t)opt.repeats;
     t.progress = on_progress;
     t.say = say;
-    t.begin = begin_batch;
-    t.end = end_batch;
+    t.view = &grid.view;
     SG_DO(status, action->run(&t, err));
     sg_progress_end(&bar);
     if (status == SG_OK && !opt.tune.dry_run) {
@@ -277,11 +264,23 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const st
     return status;
 }
 
+/* True if a flag, or an option with a text or a number that has no default, is given. */
+static bool is_given(const char *name) {
+    const struct sg_option *o = options;
+    while (strcmp(o->name, name) != 0)
+        o++;
+    return o->type == SG_OPTION_FLAG     ? *(const bool *)o->target
+           : o->type == SG_OPTION_NUMBER ? !isnan(*(const double *)o->target)
+                                         : *(const char *const *)o->target != NULL;
+}
+
 /* The one action that was asked for; NULL after a message. */
 static const struct action *choose_action(void) {
+    static const char *const own[][2] = {{"bandwidths", "when"},   {"clusters", "when"}, {"target", "when"},
+                                         {"candidates", "advise"}, {"error", "advise"},  {"emit-recipe", "advise"}};
     const struct action *found = NULL;
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
-        if (actions[i].wanted ? !*actions[i].wanted : !*actions[i].value)
+        if (!is_given(actions[i].name))
             continue;
         if (found) {
             sg_log_error("--%s and --%s: one at a time", found->name, actions[i].name);
@@ -295,16 +294,9 @@ static const struct action *choose_action(void) {
         sg_log_error("--padded tells --match-density which density to match; --%s has no use for it", found->name);
         return NULL;
     }
-    const struct {
-        const char *name, *action;
-        bool given;
-    } own[] = {
-        {"bandwidths", "when", opt.tune.bandwidths != NULL}, {"clusters", "when", opt.tune.clusters != NULL},
-        {"target", "when", !isnan(opt.tune.target)},         {"candidates", "advise", opt.tune.candidates != NULL},
-        {"error", "advise", opt.tune.error != NULL},         {"emit-recipe", "advise", opt.emitted != NULL}};
     for (size_t i = 0; found && i < sizeof own / sizeof *own; i++)
-        if (own[i].given && strcmp(found->name, own[i].action) != 0) {
-            sg_log_error("--%s is an option of --%s; --%s has no use for it", own[i].name, own[i].action, found->name);
+        if (is_given(own[i][0]) && strcmp(found->name, own[i][1]) != 0) {
+            sg_log_error("--%s is an option of --%s; --%s has no use for it", own[i][0], own[i][1], found->name);
             return NULL;
         }
     return found;

@@ -11,6 +11,7 @@
 
 #include "sg_debug.h"
 #include "sg_file.h"
+#include "sg_file_memory.h"
 #include "sg_text.h"
 
 struct header {
@@ -129,24 +130,19 @@ static sg_status check(const struct header *h, size_t bytes, const struct sg_cac
 }
 
 sg_status sg_cache_map(void **base, size_t *bytes, const struct sg_cache *c, struct sg_error *err) {
-    struct stat st = {0};
-    int fd;
+    void *file;
+    size_t size;
     if (!c->path)
         return sg_fail(err, SG_ERR_MISSING, "there is no folder for caches");
-    sg_status status = sg_file_open(&fd, c->path, err);
+    sg_status status = sg_file_map(&file, &size, c->path, err);
     if (status != SG_OK)
         return status;
-    void *file =
-        fstat(fd, &st) == 0 && st.st_size > 0 ? mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0) : NULL;
-    if (file == MAP_FAILED)
-        status = sg_fail_errno(err, SG_ERR_IO, "%s: cannot map", c->path);
-    else if ((status = check(file, file ? (size_t)st.st_size : 0, c, err)) != SG_OK && file)
-        munmap(file, (size_t)st.st_size);
-    close(fd);
-    if (status != SG_OK)
+    if ((status = check(file, size, c, err)) != SG_OK) {
+        sg_file_unmap(file, size);
         return status;
+    }
     *base = file;
-    *bytes = (size_t)st.st_size;
+    *bytes = size;
     return SG_OK;
 }
 

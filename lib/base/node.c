@@ -82,17 +82,16 @@ bool sg_node_push(struct sg_node *parent, struct sg_node *child) {
     return true;
 }
 
-bool sg_node_push_plain(struct sg_node *parent, const char *key, const char *text) {
-    struct sg_node child = {0};
-    if (sg_node_set_plain(&child, text, strlen(text)) && (key == NULL || sg_node_set_key(&child, key)))
-        return sg_node_push(parent, &child);
-    sg_node_clear(&child);
-    return false;
-}
-
-bool sg_node_push_number(struct sg_node *parent, const char *key, double number) {
-    char text[SG_NUMBER_CHARS];
-    return sg_node_push_plain(parent, key, sg_number_text(number, text));
+bool sg_node_push_yaml(struct sg_node *parent, const char *yaml) {
+    struct sg_node own = {0};
+    struct sg_node_fault unused;
+    bool fine = sg_node_read(&own, yaml, strlen(yaml), SG_ORIGIN_PRESET, &unused) == SG_OK;
+    if (fine && (own.kind != SG_NODE_MAP || parent->kind != SG_NODE_MAP))
+        return sg_node_push(parent, &own);
+    for (size_t i = 0; fine && i < own.count; i++)
+        fine = sg_node_push(parent, &own.child[i]);
+    sg_node_clear(&own);
+    return fine;
 }
 
 bool sg_node_copy(struct sg_node *out, const struct sg_node *node) {

@@ -77,9 +77,8 @@ bool sg_node_set_key(struct sg_node *node, const char *key);
 bool sg_node_set_string(struct sg_node *node, const char *text, size_t length);
 /* Sets the node to the scalar that `text` is in plain YAML: null, true, false, a decimal number, else a string. */
 bool sg_node_set_plain(struct sg_node *node, const char *text, size_t length);
-/* Appends the scalar that `text` is in plain YAML to a list (key NULL) or to a map. */
-bool sg_node_push_plain(struct sg_node *parent, const char *key, const char *text);
-bool sg_node_push_number(struct sg_node *parent, const char *key, double number);
+/* Appends what this YAML is: to a list as an entry, to a map the members of a map. `false` if it is no YAML, too. */
+bool sg_node_push_yaml(struct sg_node *parent, const char *yaml);
 /* Frees what the node holds and zeroes it. */
 void sg_node_clear(struct sg_node *node);
 

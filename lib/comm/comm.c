@@ -237,6 +237,7 @@ void sg_comm_close(sg_comm *c) {
     free(c->mine);
     free(c->all);
     free(c->decoded);
+    free(c->cut);
     free(c);
 }
 

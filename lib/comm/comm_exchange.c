@@ -17,7 +17,7 @@ void sg_comm_begin(sg_comm *c, float *sum, size_t n, const struct sg_kernels *ke
     c->kernels = kernels;
     c->exec = *exec;
     c->added = 0;
-    c->copies = false;
+    c->copies = c->hears = false;
     memset(c->put, 0, c->count * sizeof *c->put);
     memset(c->note + c->first, 0, c->count * sizeof *c->note);
     if (n && adds_at_once(c))
@@ -84,6 +84,10 @@ static sg_status keep_message(sg_comm *c, size_t local, struct sg_error *err) {
 
 void sg_comm_copy(sg_comm *c) {
     c->copies = !c->exec.device;
+}
+
+void sg_comm_hear(sg_comm *c) {
+    c->hears = true;
 }
 
 sg_status sg_comm_put(sg_comm *c, size_t worker, const struct sg_message *message, struct sg_error *err) {
@@ -215,6 +219,7 @@ static struct sg_volume volume_of(const sg_comm *c) {
 static sg_status compare_messages(sg_comm *c, struct sg_error *err) {
     c->like = NULL;
     c->skipped = 0;
+    c->dense = true;
     for (size_t w = 0; w < c->workers; w++) {
         const struct note *note = &c->note[w];
         if (note->kind == COMM_SKIPPED)
@@ -223,6 +228,7 @@ static sg_status compare_messages(sg_comm *c, struct sg_error *err) {
             c->like = note;
         else if (note->kind != c->like->kind || note->code != c->like->code)
             return sg_fail(err, SG_ERR_ARGUMENT, "messages of different kinds or codes in one exchange");
+        c->dense &= note->kind == COMM_SKIPPED || (note->kind == COMM_ENCODED && note->count == c->n);
     }
     for (size_t w = 0; w < c->count && c->skipped; w++)
         if (c->put[w].known)
@@ -235,14 +241,15 @@ static sg_status add_up(sg_comm *c, struct sg_error *err) {
     if (status != SG_OK || c->n == 0 || adds_at_once(c))
         return status;
     c->kernels->zero(&c->exec, c->sum, c->n * sizeof *c->sum);
+    c->in_chunks = c->world.size > 1 && (c->like->kind == COMM_WHOLE || comm_cuts(c));
     if (c->world.size > 1)
-        return (c->like->kind == COMM_WHOLE ? comm_sum_whole : comm_sum_sparse)(c, err);
+        return (c->in_chunks ? comm_sum_chunks : comm_sum_gathered)(c, err);
     sg_message_add_all(c->sum, c->n, c->put, comm_present(c->put, c->workers), c->kernels, &c->exec);
     return SG_OK;
 }
 
 const struct sg_message *sg_comm_messages(const sg_comm *c) {
-    if (c->exec.device != NULL || c->skipped || (c->world.size > 1 && c->like->kind == COMM_WHOLE))
+    if (c->exec.device != NULL || c->skipped || c->in_chunks)
         return NULL;
     return c->world.size > 1 ? c->arrived : c->put;
 }

@@ -1,4 +1,4 @@
-/* comm_messages.c: moves messages between ranks and adds them up. */
+/* comm_messages.c: gathers the messages of all workers on every rank, and adds them up. */
 #include <string.h>
 
 #include "comm_private.h"
@@ -132,7 +132,7 @@ static sg_status get_messages(sg_comm *c, struct sg_error *err) {
     return status;
 }
 
-sg_status comm_sum_sparse(sg_comm *c, struct sg_error *err) {
+sg_status comm_sum_gathered(sg_comm *c, struct sg_error *err) {
     size_t local = 0, total = 0;
     sg_status status = count_blocks(c, &local, &total, err);
     SG_DO(status, comm_reserve(&c->mine, &c->mine_bytes, local * BLOCK_BYTES, err));
@@ -141,120 +141,11 @@ sg_status comm_sum_sparse(sg_comm *c, struct sg_error *err) {
     if (status == SG_OK && total)
         status = comm_gather(c, c->mine, c->all, BLOCK_BYTES, err);
     SG_DO(status, get_messages(c, err));
-    if (status == SG_OK)
-        sg_message_add_all(c->sum, c->n, c->arrived, comm_present(c->arrived, c->workers), c->kernels, &c->exec);
-    return status;
-}
-
-/* ---- whole messages ---- */
-
-/* The code of all messages. */
-static const struct sg_code *code_of(const sg_comm *c) {
-    return sg_code_of(c->like->code);
-}
-
-/* Finds the messages, `length` numbers of each, side by side in c->all. Returns how many there are. */
-static size_t arrive_whole(sg_comm *c, size_t length, size_t stride) {
-    const struct sg_code *code = code_of(c);
-    const size_t present = c->workers - c->skipped;
-    for (size_t m = 0; m < present; m++)
-        c->arrived[m] = (struct sg_message){.code = code,
-                                            .n = length,
-                                            .count = length,
-                                            .data = (const uint8_t *)c->all + m * stride,
-                                            .bytes = length * code->width};
-    return present;
-}
-
-/* Every rank gets all messages, and adds them up. */
-static sg_status gather_whole(sg_comm *c, size_t start, size_t length, struct sg_error *err) {
-    const size_t width = code_of(c)->width, stride = data_room(length * width);
-    comm_items_of_messages(c);
-    for (int m = 0; m < c->items[c->world.rank]; m++)
-        memcpy((uint8_t *)c->mine + (size_t)m * stride, (const uint8_t *)c->put[m].data + start * width,
-               length * width);
-    sg_status status = comm_gather(c, c->mine, c->all, stride, err);
     if (status != SG_OK)
         return status;
-    sg_message_add_all(c->sum + start, length, c->arrived, arrive_whole(c, length, stride), c->kernels, &c->exec);
+    const size_t present = comm_present(c->arrived, c->workers);
+    if (comm_shares_decoding(c))
+        return comm_add_slices(c, present, err);
+    sg_message_add_all(c->sum, c->n, c->arrived, present, c->kernels, &c->exec);
     return SG_OK;
-}
-
-/* The first of `length` numbers that this rank adds up when all ranks share the work. */
-static size_t slice_of(const sg_comm *c, size_t length, int rank) {
-    return length * (size_t)rank / (size_t)c->world.size;
-}
-
-/* The numbers of a slice as it is dealt: padded so that behind it, in a code of any width, a float may lie. */
-static size_t padded(size_t slice) {
-    return (slice + sizeof(float) - 1) / sizeof(float) * sizeof(float);
-}
-
-/* Deals the slices of this rank's messages to those that add them up. */
-static sg_status deal_slices(sg_comm *c, size_t start, size_t length, struct sg_error *err) {
-    const int me = c->world.rank;
-    const size_t width = code_of(c)->width, slice = padded(slice_of(c, length, me + 1) - slice_of(c, length, me));
-    uint8_t *to = c->mine;
-    comm_items_of_messages(c);
-    const size_t mine = (size_t)c->items[me];
-    for (int r = 0, sent = 0, from = 0; r < c->world.size; sent += c->dealt[r], from += c->items[r++]) {
-        const size_t begin = slice_of(c, length, r), part = slice_of(c, length, r + 1) - begin;
-        c->dealt[r] = (int)(mine * padded(part));
-        c->dealt_from[r] = sent;
-        c->items[r] *= (int)slice;
-        c->displacement[r] = from;
-        for (size_t m = 0; m < mine; m++, to += padded(part) * width) {
-            memcpy(to, (const uint8_t *)c->put[m].data + (start + begin) * width, part * width);
-            memset(to + part * width, 0, (padded(part) - part) * width);
-        }
-    }
-    return c->transport->deal(c->mine, (struct sg_parts){c->dealt, c->dealt_from}, c->all,
-                              (struct sg_parts){c->items, c->displacement}, width, err);
-}
-
-/* Every rank adds up one slice of all messages, and all ranks get the sums. */
-static sg_status share_whole(sg_comm *c, size_t start, size_t length, struct sg_error *err) {
-    const size_t begin = slice_of(c, length, c->world.rank), slice = slice_of(c, length, c->world.rank + 1) - begin;
-    float *const sum = c->sum + start, *const host = c->exec.device ? c->decoded : sum;
-    sg_status status = deal_slices(c, start, length, err);
-    if (status != SG_OK)
-        return status;
-    const size_t present = arrive_whole(c, slice, padded(slice) * code_of(c)->width);
-    sg_message_add_all(sum + begin, slice, c->arrived, present, c->kernels, &c->exec);
-    if (c->exec.device && c->kernels->get(&c->exec, host + begin, sum + begin, slice * sizeof *sum) != SG_KERNEL_OK)
-        return sg_fail(err, SG_ERR_UNSUPPORTED, "the device failed");
-    for (int r = 0; r < c->world.size; r++)
-        c->items[r] = (int)(slice_of(c, length, r + 1) - slice_of(c, length, r));
-    status = comm_gather(c, NULL, host, sizeof *sum, err);
-    if (status == SG_OK && c->exec.device)
-        c->kernels->put(&c->exec, sum, host, length * sizeof *sum);
-    return status;
-}
-
-/* True if sharing the work is faster than gathering all messages. By the model of lib/net, gathering takes R - 1 times
- * alpha + m beta on R ranks, where m is a rank's messages. Sharing takes twice as many messages: an R-th of m, and then
- * an R-th of the sums. The sum of every number is taken over the same workers in the same order, so bits are the same.
- * MPI counts the numbers of all workers' slices in int. */
-static bool shares(const sg_comm *c) {
-    const double ranks = c->world.size, n = (double)c->n;
-    const size_t workers = (c->workers + (size_t)c->world.size - 1) / (size_t)c->world.size;
-    const double message = n * (double)(workers * code_of(c)->width), sums = n * sizeof *c->sum;
-    return c->workers <= INT32_MAX / DENSE_CHUNK && LATENCY_BYTES + (message + sums) / ranks < message;
-}
-
-sg_status comm_sum_whole(sg_comm *c, struct sg_error *err) {
-    const bool share = shares(c);
-    (void)comm_present(c->put, c->count); /* the messages of this rank stand first */
-    const size_t ranks = share ? (size_t)c->world.size : 1, width = code_of(c)->width;
-    const size_t chunk = c->n < DENSE_CHUNK * ranks ? c->n : DENSE_CHUNK * ranks;
-    const size_t slice = padded((chunk + ranks - 1) / ranks);
-    sg_status status = comm_reserve(&c->mine, &c->mine_bytes, c->count * ranks * slice * width, err);
-    SG_DO(status, comm_reserve(&c->all, &c->all_bytes, c->workers * slice * width, err));
-    if (status == SG_OK && share && c->exec.device)
-        status = comm_reserve(&c->decoded, &c->decoded_bytes, chunk * sizeof *c->sum, err);
-    for (size_t start = 0; status == SG_OK && start < c->n; start += chunk) {
-        const size_t length = c->n - start < chunk ? c->n - start : chunk;
-        status = (share ? share_whole : gather_whole)(c, start, length, err);
-    }
-    return status;
 }

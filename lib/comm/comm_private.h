@@ -45,29 +45,33 @@ struct sg_comm {
     size_t n;
     const struct sg_kernels *kernels;
     struct sg_exec exec;
+    bool hears;              /* every rank gets all messages as they are */
     bool copies;             /* messages on a CPU are copied when they are put */
     struct sg_message *put;  /* [count] of this rank's workers; code NULL = not put (yet) */
     size_t added;            /* how many messages of a GPU were put, or skipped */
     const struct note *like; /* at its end: of the first message, whose kind and code all messages have */
     size_t skipped;          /* at its end: how many workers of all ranks have no message */
+    bool dense;              /* at its end: all messages are encoded, and have all n numbers */
+    bool in_chunks;          /* at its end: no rank has whole messages of other ranks */
 
-    struct note *note;               /* [workers] */
-    double (*number)[SG_COMM_NOTES]; /* [workers] the notes of the outcome */
-    struct sg_message *arrived;      /* [workers] the messages that are added up, over ranks */
-    size_t *place;                   /* [workers] scratch: where each worker's message lies */
-    struct sg_wire_plan *plan;       /* [count] for messages that are encoded */
-    struct copy *copy;               /* [count] */
-    int *items, *displacement;       /* [size] scratch for gathers */
-    int *dealt, *dealt_from;         /* [size] scratch for what every rank is sent */
-    sg_status *agreed;               /* [size] scratch for sg_comm_agree */
-    void *mine, *all, *decoded;      /* memory for messages that travel; it grows when needed */
-    size_t mine_bytes, all_bytes, decoded_bytes;
+    struct note *note;                /* [workers] */
+    double (*number)[SG_COMM_NOTES];  /* [workers] the notes of the outcome */
+    struct sg_message *arrived;       /* [workers] the messages that are added up, over ranks */
+    size_t *place;                    /* [workers] scratch: where each worker's message lies */
+    struct sg_wire_plan *plan;        /* [count] for messages that are encoded */
+    struct copy *copy;                /* [count] */
+    int *items, *displacement;        /* [size] scratch for gathers */
+    int *dealt, *dealt_from;          /* [size] scratch for what every rank is sent */
+    sg_status *agreed;                /* [size] scratch for sg_comm_agree */
+    void *mine, *all, *decoded, *cut; /* memory for messages that travel; it grows when needed */
+    size_t mine_bytes, all_bytes, decoded_bytes, cut_bytes;
 };
 
 enum {
     DENSE_CHUNK = 1 << 18, /* a rank receives so many numbers of a whole message at a time, to bound memory */
     LATENCY_BYTES = 4096,  /* starting a message costs about the time of so many bytes, on fast and slow links */
-    BLOCK_BYTES = 16,      /* other messages of a rank move in blocks of this size */
+    SLICE_STEP = 8,        /* slices begin at multiples of it (sg_code.cut) */
+    BLOCK_BYTES = 16,      /* messages move in blocks of this size, except whole ones that are gathered */
     ENTRY_BYTES = sizeof(uint32_t) + sizeof(float),
     WORTH_ENTRIES = 1 << 12, /* from so many entries on a second thread saves more than it costs */
     COUNT_BYTES = 4          /* counted for the length of a message that is not encoded */
@@ -96,9 +100,16 @@ size_t comm_present(struct sg_message *m, size_t count);
 sg_status comm_for_workers(sg_comm *c, size_t count, size_t entries,
                            sg_status (*one)(sg_comm *c, size_t worker, struct sg_error *err), struct sg_error *err);
 
-/* ---- comm_messages.c: messages between ranks ---- */
+/* ---- comm_messages.c, comm_slices.c: messages between ranks ---- */
 
-/* sum += the messages of all workers in worker order: comm_sum_whole if they are COMM_WHOLE, else comm_sum_sparse. */
-sg_status comm_sum_whole(sg_comm *c, struct sg_error *err);
-sg_status comm_sum_sparse(sg_comm *c, struct sg_error *err);
+/* sum += the messages of all workers in worker order. The first gathers them on every rank. The second is for those
+ * that are COMM_WHOLE, or for which comm_cuts is true. */
+sg_status comm_sum_gathered(sg_comm *c, struct sg_error *err);
+sg_status comm_sum_chunks(sg_comm *c, struct sg_error *err);
+bool comm_cuts(const sg_comm *c);
+
+/* Returns whether each rank should decode only one slice of the messages that it has gathered. The second does it, for
+ * c->arrived [present]. */
+bool comm_shares_decoding(const sg_comm *c);
+sg_status comm_add_slices(sg_comm *c, size_t present, struct sg_error *err);
 #endif

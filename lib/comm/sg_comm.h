@@ -51,11 +51,19 @@ size_t sg_comm_count(const sg_comm *c);        /* workers of this rank, >= 1 */
  *     sg_comm_end(c, &control, &outcome, &err);
  *
  * It adds the messages of all workers to the sum, which starts at +0, in the order of the workers. For that it sends
- * this rank's messages to all ranks. Where the messages have all n numbers in a code of fixed width and it is faster,
- * every rank adds up one slice of them, and the sums are sent to all ranks; the bits are the same. All ranks begin and
- * end the same exchanges, and each sg_comm_begin needs its sg_comm_end. The messages of one exchange have one code, and
- * all or none of them have positions. An empty message has none and is allowed. Positions that every rank can derive
- * are not sent: a rank uses those of its own messages. */
+ * this rank's messages to all ranks. Where the messages have all n numbers and it is faster, every rank gets and adds
+ * up one slice of them, and the sums are sent to all ranks; the bits are the same. That needs a code with a width, or
+ * one that can be cut (sg_code.cut). Messages in other codes are sent as a whole, and each rank decodes one slice of
+ * them if that is faster:
+ *
+ *     eden          the numbers of a block are rotated together, by signs that are drawn for their places
+ *     inceptionn    a number has as many bytes as it needs
+ *     factors       every number of a layer depends on a whole column and row
+ *     least         floats stand in a list behind the signs of all numbers
+ *
+ * All ranks begin and end the same exchanges, and each sg_comm_begin needs its sg_comm_end. The messages of one
+ * exchange have one code, and all or none of them have positions. An empty message has none and is allowed. Positions
+ * that every rank can derive are not sent: a rank uses those of its own messages. */
 
 enum { SG_COMM_NOTES = 6 };
 
@@ -75,6 +83,9 @@ SG_CHECKED sg_status sg_comm_put(sg_comm *c, size_t worker, const struct sg_mess
 /* From now to the end of this exchange, a message on a CPU is copied when it is put, so that its memory can serve
  * another worker at once. The copies' memory is kept for later exchanges. */
 void sg_comm_copy(sg_comm *c);
+
+/* Every rank gets all messages of this exchange as a whole, for sg_comm_messages. All ranks call it, or none. */
+void sg_comm_hear(sg_comm *c);
 
 /* The worker takes no part in this exchange, and puts no message: it adds nothing to the sum, and counts as a message
  * of no entries, bits and bytes. On a GPU this, too, is called in the order of the workers. At least one worker of all
@@ -123,8 +134,9 @@ SG_CHECKED sg_status sg_comm_bytes(const sg_comm *c, const struct sg_message *me
                                    struct sg_error *err);
 
 /* The messages [workers] of all workers in the exchange that ended last, in host memory; borrowed until the next
- * exchange begins. NULL = they are not all here: they were all n numbers of a fixed width and came from several ranks,
- * they lie on a GPU, or a worker was skipped. */
+ * exchange begins. NULL = they are not all here: they lie on a GPU, a worker was skipped, or several ranks
+ * exchanged slices of them, as they may without sg_comm_hear, and do in any case where all n numbers have a fixed
+ * width. */
 const struct sg_message *sg_comm_messages(const sg_comm *c);
 
 /* ---- small collective calls ---- */

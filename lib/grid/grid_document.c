@@ -26,8 +26,8 @@ static const char *worst_status(const struct sg_cell_outcome *outcomes, size_t c
 }
 
 cJSON *sg_grid_document(cJSON *take_program, cJSON *take_run, const struct sg_recipe *recipe,
-                        const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count,
-                        size_t most) {
+                        const struct sg_grid_network *network, const struct sg_cell *cells,
+                        const struct sg_cell_outcome *outcomes, size_t count, size_t most) {
     struct grid_frame g;
     if (!grid_frame_open(&g, recipe, cells, outcomes, count)) {
         sg_json_lost();
@@ -43,10 +43,10 @@ cJSON *sg_grid_document(cJSON *take_program, cJSON *take_run, const struct sg_re
         SG_VALUE("dataset", first_copy(outcomes, count, true, "dataset")),
         SG_VALUE("identities", sg_grid_identities(outcomes, count)), SG_VALUE("host", sg_result_host()),
         SG_VALUE("libraries", first_copy(outcomes, count, false, "libraries")),
-        SG_VALUE("units", first_copy(outcomes, count, true, "units")), SG_VALUE("network", grid_network_json(recipe)),
-        SG_VALUE("traffic", traffic), SG_VALUE("results", grid_results_json(&g, &t, most)),
-        SG_VALUE("claims", grid_claims_json(&g)), SG_VALUE("plots", grid_plots_json(&g)),
-        SG_VALUE("summary", grid_summary_json(&g, &t)));
+        SG_VALUE("units", first_copy(outcomes, count, true, "units")),
+        SG_VALUE("network", grid_network_json(network, recipe)), SG_VALUE("traffic", traffic),
+        SG_VALUE("results", grid_results_json(&g, &t, most)), SG_VALUE("claims", grid_claims_json(&g)),
+        SG_VALUE("plots", grid_plots_json(&g)), SG_VALUE("summary", grid_summary_json(&g, &t)));
     grid_frame_close(&g);
     return out;
 }

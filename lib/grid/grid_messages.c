@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grid_private.h"
 #include "sg_compressor.h"
 #include "sg_debug.h"
 #include "sg_grid_network.h"
@@ -12,17 +13,19 @@
 struct sg_grid_messages {
     const struct sg_cell *cell;
     bool codes;   /* the compressor is not `none`, so it encodes and decodes */
+    bool again;   /* the sum is compressed once more, to a message like a worker's */
     double entry; /* bytes of a number of a message; 0 = a message has all numbers of the model */
     size_t records, layers, workers;
     double d;
-    double *steps;      /* [records] since the record before */
-    double *mean;       /* [records] bytes that a worker sent at each of these steps */
-    double *longer;     /* [records] how many times longer than the mean the longest message was */
-    double *share;      /* [records][layers] the part of the bytes that each layer has */
-    double *sent;       /* [records][layers][workers] the bytes of each worker's messages; NULL = not recorded */
-    bool *by_worker;    /* [records] true if `sent` is known at the record */
-    double *elements;   /* [layers] */
-    double mean_of_all; /* bytes that a worker sent at a step, over the whole run */
+    double *steps;    /* [records] since the record before */
+    double *mean;     /* [records] bytes that a worker sent at each of these steps */
+    double *longer;   /* [records] how many times longer than the mean the longest message was */
+    double *share;    /* [records][layers] the part of the bytes that each layer has */
+    double *sent;     /* [records][layers][workers] the bytes of each worker's messages; NULL = not recorded */
+    double *coded;    /* [records] the share of these steps at which messages were made */
+    bool *by_worker;  /* [records] true if `sent` is known at the record */
+    double *elements; /* [layers] */
+    double mean_of_all, coded_of_all; /* the same over the whole run */
 };
 
 /* ---- the records ---- */
@@ -63,6 +66,25 @@ static bool find_sent(double *sent, const struct sg_grid_messages *m, const cJSO
     return true;
 }
 
+/* A worker takes steps by itself: with local-steps it makes a message every few steps, with dynamic-averaging at the
+ * steps at which something was sent. All steps of the record with most bytes a step count as such steps. */
+static void find_coded(struct sg_grid_messages *m) {
+    const struct sg_node *cell = &m->cell->resolved;
+    const char *form = sg_node_string(cell, "error-feedback.form", "");
+    const bool local = strcmp(form, "local-steps") == 0, dynamic = strcmp(form, "dynamic-averaging") == 0;
+    double most = 0, steps = 0, coded = 0;
+    for (size_t i = 0; i < m->records; i++)
+        most = fmax(most, m->mean[i]);
+    for (size_t i = 0; i < m->records; i++) {
+        m->coded[i] = local                 ? 1 / sg_node_number(cell, "error-feedback.steps", 1)
+                      : dynamic && most > 0 ? m->mean[i] / most
+                                            : 1;
+        steps += m->steps[i];
+        coded += m->steps[i] * m->coded[i];
+    }
+    m->coded_of_all = steps > 0 ? coded / steps : 1;
+}
+
 /* The bytes of a step are the mean over the workers, of the steps since the record before. */
 static void read_records(struct sg_grid_messages *m, const struct sg_run *run) {
     const double *step = sg_run_series(run, "step"), *bytes = sg_run_series(run, "bytes_sent"),
@@ -80,6 +102,7 @@ static void read_records(struct sg_grid_messages *m, const struct sg_run *run) {
     }
     const size_t n = m->records;
     m->mean_of_all = n > 0 && step[n - 1] > 0 ? fmax(0, sent[n - 1]) / step[n - 1] / unit : 0;
+    find_coded(m);
 }
 
 /* A model whose layers were not recorded is cut into equal pieces of about 1 MiB, so that buckets can be filled. */
@@ -88,9 +111,11 @@ static size_t pieces(const struct sg_run *run) {
     return (size_t)fmax(1, fmin(256, ceil(bytes / (1 << 20))));
 }
 
-/* Of rounds that add shorter vectors 4, of sparse messages 8. */
+/* Of rounds that add shorter vectors 4, of sparse messages 8, 0 where all elements of the model are sent. */
 static double entry_bytes(const struct sg_compressor_ops *ops) {
-    return ops && ops->rounds && ops->rounds->length ? 4 : ops && ops->traits & SG_TRAIT_DENSE ? 0 : 8;
+    const bool adds = ops && ops->rounds && ops->rounds->length;
+    const bool whole = ops && (adds ? ops->rounds->integers : ops->traits & SG_TRAIT_DENSE);
+    return whole ? 0 : adds ? 4 : 8;
 }
 
 static bool has_workers(const struct sg_run *run) {
@@ -103,13 +128,15 @@ sg_status sg_grid_messages_open(struct sg_grid_messages **out, const struct sg_c
                                 struct sg_error *err) {
     const cJSON *layers = sg_json_get(run->header, "layers");
     const char *compressor = sg_node_string(cell->method, "compressor", "");
+    const struct sg_compressor_ops *ops = sg_compressor_find(compressor);
     struct sg_grid_messages *m = calloc(1, sizeof *m);
     if (!m)
         return sg_fail_memory(err, "the messages of a run");
     *m = (struct sg_grid_messages){
         .cell = cell,
         .codes = strcmp(compressor, "none") != 0,
-        .entry = entry_bytes(sg_compressor_find(compressor)),
+        .again = ops && ops->rounds && ops->rounds->again,
+        .entry = entry_bytes(ops),
         .records = run->n_points,
         .layers = cJSON_IsArray(layers) && run->layers ? (size_t)cJSON_GetArraySize(layers) : pieces(run),
         .workers = (size_t)sg_node_number(&cell->resolved, "workers", 1),
@@ -120,12 +147,14 @@ sg_status sg_grid_messages_open(struct sg_grid_messages **out, const struct sg_c
     m->mean = calloc(n, sizeof *m->mean);
     m->longer = calloc(n, sizeof *m->longer);
     m->share = calloc(numbers, sizeof *m->share);
+    m->coded = calloc(n, sizeof *m->coded);
     m->by_worker = calloc(n, sizeof *m->by_worker);
     m->elements = calloc(m->layers + 1, sizeof *m->elements);
     const bool by_worker = has_workers(run);
     if (by_worker)
         m->sent = calloc(numbers, m->workers * sizeof *m->sent);
-    if (!m->steps || !m->mean || !m->longer || !m->share || !m->by_worker || !m->elements || (by_worker && !m->sent)) {
+    if (!m->steps || !m->mean || !m->longer || !m->share || !m->coded || !m->by_worker || !m->elements ||
+        (by_worker && !m->sent)) {
         sg_grid_messages_free(m);
         return sg_fail_memory(err, "the messages of a run");
     }
@@ -146,6 +175,7 @@ void sg_grid_messages_free(struct sg_grid_messages *m) {
     free(m->longer);
     free(m->share);
     free(m->sent);
+    free(m->coded);
     free(m->by_worker);
     free(m->elements);
     free(m);
@@ -167,19 +197,13 @@ struct model {
     double element_s, number_s; /* of coding: each number of the model, and of a worker's message */
 };
 
-/* The share of the steps at which a method makes a message. */
-static double coded_share(const struct sg_cell *cell) {
-    const bool local = strcmp(sg_node_string(&cell->resolved, "error-feedback.form", ""), "local-steps") == 0;
-    return local ? 1 / sg_node_number(&cell->resolved, "error-feedback.steps", 1) : 1;
-}
-
-/* The times of coding, means over all steps. */
+/* The times of coding where a message is made. */
 static sg_status set_coding(struct model *m, const struct sg_grid_network *n, struct sg_error *err) {
     const struct sg_grid_messages *of = m->of;
     const char *compressor = sg_node_string(of->cell->method, "compressor", "");
     const struct sg_coding *coding = sg_coding_find(n->coding, compressor, of->entry != 8);
-    const double decoded = sg_collective_decoded(m->collective, n->net.workers);
-    const double encoded = sg_collective_encoded(m->collective, n->net.workers);
+    const double decoded = sg_collective_decoded(m->collective, &n->net);
+    const double encoded = sg_collective_encoded(m->collective, &n->net);
     if (!of->codes)
         return SG_OK;
     if (isnan(n->coding_s) && !coding && n->coding[0].compressor)
@@ -192,16 +216,17 @@ static sg_status set_coding(struct model *m, const struct sg_grid_network *n, st
         m->element_s = 1e-9 * encoded * coding->element_ns;
         m->number_s = 1e-9 * decoded * coding->number_ns;
     }
-    m->element_s *= coded_share(of->cell);
-    m->number_s *= of->entry > 0 ? 1 : coded_share(of->cell); /* sparse numbers are counted by the bytes */
     return SG_OK;
 }
 
 static bool open_model(struct model *m, const struct sg_grid_network *n, const struct sg_grid_messages *of) {
     const size_t count = of->layers, senders = of->workers < n->net.workers ? of->workers : n->net.workers;
     const struct sg_grid_exchange x = sg_grid_exchange_of(n, of->cell->method, of->cell->exchange);
-    *m = (struct model){
-        .of = of, .net = n->net, .collective = x.collective, .overlap = n->overlap, .bucket_bytes = n->bucket_bytes};
+    *m = (struct model){.of = of,
+                        .net = grid_net(n),
+                        .collective = x.collective,
+                        .overlap = n->overlap,
+                        .bucket_bytes = n->bucket_bytes};
     m->net.between.alpha_s *= x.exchanges; /* each starts anew, and carries its part of the bytes */
     m->net.within.alpha_s *= x.exchanges;
     m->memory = calloc((4 + senders) * count + sg_net_work(count, senders), sizeof *m->memory);
@@ -227,6 +252,7 @@ static bool open_model(struct model *m, const struct sg_grid_network *n, const s
                                    .bytes = m->bytes,
                                    .senders = senders,
                                    .dense = m->dense,
+                                   .unions = of->entry == 8 && !of->again && !x.sums,
                                    .bucket = m->bucket};
     return true;
 }
@@ -236,12 +262,13 @@ static void close_model(struct model *m) {
     free(m->bucket);
 }
 
-/* encode_s <- all coding of a step with this mean, which holds up the backward pass. */
-static void put_coding(struct model *m, const double *share, double mean) {
+/* encode_s <- all coding of a step with this mean, which holds up the backward pass. coded: the share of such steps
+ * that make a message; numbers of sparse ones are counted by the bytes. */
+static void put_coding(struct model *m, const double *share, double mean, double coded) {
     const struct sg_grid_messages *of = m->of;
     for (size_t l = 0; l < m->step.layers; l++) {
-        const double numbers = of->entry > 0 ? mean * share[l] / of->entry : of->elements[l];
-        m->encode_s[l] = m->element_s * of->elements[l] + m->number_s * numbers;
+        const double numbers = of->entry > 0 ? mean * share[l] / of->entry : coded * of->elements[l];
+        m->encode_s[l] = m->element_s * coded * of->elements[l] + m->number_s * numbers;
     }
 }
 
@@ -276,7 +303,7 @@ static void plan_buckets(struct model *m) {
         sg_net_fill(m->bucket, m->step.layers, m->dense, m->bucket_bytes);
         return;
     }
-    put_coding(m, share, m->of->mean_of_all);
+    put_coding(m, share, m->of->mean_of_all, m->of->coded_of_all);
     put_messages(m, share, m->of->mean_of_all, 1);
     sg_net_plan(m->bucket, &m->net, m->collective, &m->step, m->work);
 }
@@ -300,7 +327,7 @@ sg_status sg_grid_messages_time(double *const column[SG_NET_SERIES], const struc
     for (size_t i = 0; i < n; i++) {
         struct sg_step_time time;
         if (of->steps[i] > 0) {
-            put_coding(&m, of->share + i * of->layers, of->mean[i]);
+            put_coding(&m, of->share + i * of->layers, of->mean[i], of->coded[i]);
             if (of->by_worker[i])
                 put_recorded(&m, i);
             else

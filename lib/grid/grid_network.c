@@ -23,7 +23,8 @@ static void read_network(struct sg_grid_network *out, const struct sg_node *sect
                                .between = *sg_link_find(sg_node_string(section, "link", NULL)),
                                .within = *sg_link_find(sg_node_string(section, "link-within", NULL)),
                                .ports = (size_t)sg_node_number(section, "ports", 1),
-                               .servers = (size_t)sg_node_number(section, "servers", workers)};
+                               .servers = (size_t)sg_node_number(section, "servers", 0)};
+    out->share = sg_node_number(section, "share", 1);
     out->sum = sg_collective_find(sg_node_string(section, "collective", NULL));
     out->gather = is_own(gather) ? NULL : sg_collective_find(gather);
     out->overlap = sg_overlap_find(sg_node_string(section, "overlap", NULL));
@@ -46,6 +47,12 @@ sg_status sg_grid_network_read(struct sg_grid_network *out, bool *there, const s
     read_network(out, section, sg_node_number(&recipe->root, "workers", 1));
     out->processor_given = processor != NULL;
     return grid_coding_read(out, processor ? processor : "v100", err);
+}
+
+struct sg_net grid_net(const struct sg_grid_network *n) {
+    struct sg_net net = n->net;
+    net.between.byte_s *= n->share;
+    return net;
 }
 
 /* True if the recipe's workers are a list, so that the network has as many workers as each run. */
@@ -85,28 +92,29 @@ struct sg_grid_exchange sg_grid_exchange_of(const struct sg_grid_network *networ
 sg_status sg_grid_network_change(struct sg_grid_network *out, const struct sg_grid_network *of, double bits_per_s,
                                  size_t workers, struct sg_error *err) {
     const size_t each = of->net.workers / of->net.nodes; /* workers of a node */
-    const bool all_serve = of->net.servers == of->net.workers;
     if (workers % each != 0)
         return sg_fail(err, SG_ERR_ARGUMENT, "%zu workers do not fill nodes of %zu workers each", workers, each);
     *out = *of;
     out->net.between.byte_s = 8 / bits_per_s;
     out->net.workers = workers;
     out->net.nodes = workers / each;
-    out->net.servers = all_serve || of->net.servers > workers ? workers : of->net.servers;
+    out->net.servers = of->net.servers > workers ? workers : of->net.servers;
     return SG_OK;
 }
 
 char *sg_grid_network_text(const struct sg_grid_network *n) {
     const char *file = strrchr(n->processor, '/');
-    char bucket[40] = "", coding[48];
+    char bucket[40] = "", shared[40] = "", coding[48];
+    if (n->share > 1)
+        snprintf(shared, sizeof shared, " shared by %g", n->share);
     if (n->overlap->kind == SG_OVERLAP_FUSED && n->bucket_bytes > 0)
         snprintf(bucket, sizeof bucket, " in %.4g MiB", n->bucket_bytes / (1 << 20));
     if (isnan(n->coding_s))
         snprintf(coding, sizeof coding, "of %.40s", file ? file + 1 : n->processor);
     else
         snprintf(coding, sizeof coding, "%.4g ns", n->coding_s * 1e9);
-    return sg_format("%s, %s%s%s, overlap %s%s, coding %s", n->net.between.name, n->sum->name, n->gather ? " and " : "",
-                     n->gather ? n->gather->name : "", n->overlap->name, bucket, coding);
+    return sg_format("%s%s, %s%s%s, overlap %s%s, coding %s", n->net.between.name, shared, n->sum->name,
+                     n->gather ? " and " : "", n->gather ? n->gather->name : "", n->overlap->name, bucket, coding);
 }
 
 /* "64 workers, 10gbe-tcp with 8 Gbit/s and 20 us, …" */
@@ -138,31 +146,76 @@ static cJSON *exchanges_json(const struct sg_grid_network *n, const struct sg_re
     return out;
 }
 
+/* Writes the errors of these kinds, as the model comes or with what was given; counted: and of how many numbers. */
+static void put_errors(FILE *out, const bool *kind, bool given, bool counted) {
+    const char *before = "";
+    for (int k = 0; k < SG_NET_KINDS; k++) {
+        const struct sg_net_error *e = &sg_net_errors[k];
+        const double least = given ? e->given_least : e->least, most = given ? e->given_most : e->most;
+        if (kind[k] && !isnan(least)) {
+            fprintf(out, "%s%+g to %+g %% for %s", before, least, most, e->what);
+            if (counted)
+                fprintf(out, " (%zu numbers)", e->compared);
+            before = ", ";
+        }
+    }
+}
+
+char *sg_grid_error_text(const struct sg_grid_network *n, const struct sg_recipe *recipe) {
+    const struct sg_node *methods = sg_node_get(&recipe->root, "methods");
+    bool kind[SG_NET_KINDS + 1] = {false}, comes = false, compared = false;
+    char *text = NULL;
+    size_t size;
+    for (size_t i = 0; methods && i < methods->count; i++) {
+        const char *given = sg_node_string(&methods->child[i], "exchange", NULL);
+        const struct sg_grid_exchange x = sg_grid_exchange_of(n, &methods->child[i], given);
+        const enum sg_net_kind k = sg_net_kind_of(x.collective, x.exchanges);
+        kind[k] = true;
+        compared = compared || k < SG_NET_KINDS;
+        comes = comes || (k < SG_NET_KINDS && !isnan(sg_net_errors[k].least));
+    }
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    if (compared) {
+        fputs("Against published times this model is off by ", out);
+        put_errors(out, kind, !comes, true);
+        if (comes) {
+            fputs(" as it comes, and by ", out);
+            put_errors(out, kind, true, false);
+        }
+        fputs(" with the exchange, overlap and coding of the publication given (results/NETWORK.md, Validation).", out);
+    }
+    if (kind[SG_NET_KINDS])
+        fprintf(out, "%sNo published time of %sexchanges was compared with it.", compared ? " " : "",
+                compared ? "the other methods' " : "these ");
+    return sg_stream_text(out, &text);
+}
+
 cJSON *sg_grid_network_json(const struct sg_grid_network *n, const struct sg_recipe *recipe, const char *model) {
     const struct sg_link *between = &n->net.between;
-    char *text = sg_grid_coding_text(n);
-    cJSON *coding = text ? cJSON_CreateString(text) : NULL;
+    char *text = sg_grid_coding_text(n), *off = sg_grid_error_text(n, recipe);
+    cJSON *coding = text ? cJSON_CreateString(text) : NULL, *error = off ? cJSON_CreateString(off) : NULL;
     free(text);
+    free(off);
     cJSON *link = SG_OBJECT(SG_TEXT("name", between->name), SG_NUMBER("alpha_s", between->alpha_s),
                             SG_NUMBER("bits_per_s", 8 / between->byte_s), SG_TEXT("source", between->source),
                             SG_BOOL("interpolated", between->interpolated));
     return SG_OBJECT(SG_TEXT("model", model), SG_BOOL("modelled", true), SG_NUMBER("workers", n->net.workers),
-                     SG_NUMBER("nodes", n->net.nodes), SG_VALUE("link", link), SG_TEXT("collective", n->sum->name),
-                     SG_TEXT("gather", n->gather ? n->gather->name : NULL),
+                     SG_NUMBER("nodes", n->net.nodes), SG_NUMBER("share", n->share), SG_VALUE("link", link),
+                     SG_TEXT("collective", n->sum->name), SG_TEXT("gather", n->gather ? n->gather->name : NULL),
                      SG_VALUE("exchanges", exchanges_json(n, recipe)), SG_TEXT("overlap", n->overlap->name),
                      SG_NUMBER("bucket_bytes", n->bucket_bytes > 0 ? n->bucket_bytes : NAN),
                      SG_NUMBER("compute_s", n->compute_s), SG_NUMBER("coding_ns", n->coding_s * 1e9),
-                     SG_TEXT("processor", isnan(n->coding_s) ? n->processor : NULL), SG_VALUE("coding", coding));
+                     SG_TEXT("processor", isnan(n->coding_s) ? n->processor : NULL), SG_VALUE("coding", coding),
+                     SG_VALUE("error", error));
 }
 
-cJSON *grid_network_json(const struct sg_recipe *recipe) {
-    struct sg_grid_network n;
-    struct sg_error unused;
-    bool there;
-    if (sg_grid_network_read(&n, &there, recipe, &unused) != SG_OK || !there)
-        return NULL; /* the times are there, so the file was read before */
-    char *model = model_text(&n, varies(recipe));
-    cJSON *out = sg_grid_network_json(&n, recipe, model);
+cJSON *grid_network_json(const struct sg_grid_network *n, const struct sg_recipe *recipe) {
+    if (!n)
+        return NULL;
+    char *model = model_text(n, varies(recipe));
+    cJSON *out = sg_grid_network_json(n, recipe, model);
     if (varies(recipe))
         cJSON_ReplaceItemInObjectCaseSensitive(out, "workers", cJSON_CreateNull());
     if (varies(recipe) && isnan(sg_node_number(&recipe->root, "network.nodes", NAN)))
@@ -193,12 +246,11 @@ static sg_status add_times(const struct sg_grid_network *n, const struct sg_cell
 }
 
 sg_status sg_grid_network(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
-                          const struct sg_recipe *recipe, struct sg_error *err) {
-    struct sg_grid_network n;
-    bool there;
-    sg_status status = sg_grid_network_read(&n, &there, recipe, err);
-    if (status != SG_OK || !there)
-        return status;
+                          const struct sg_recipe *recipe, const struct sg_grid_network *network, struct sg_error *err) {
+    if (!network)
+        return SG_OK;
+    struct sg_grid_network n = *network;
+    sg_status status = SG_OK;
     char *model = model_text(&n, varies(recipe)), *unit = model ? sg_format("s, modelled: %s", model) : NULL;
     if (!unit)
         status = sg_fail_memory(err, "the network's name");
@@ -207,8 +259,9 @@ sg_status sg_grid_network(struct sg_cell_outcome *outcomes, const struct sg_cell
             continue;
         read_network(&n, sg_node_get(&recipe->root, "network"), sg_node_number(&cells[i].resolved, "workers", 1));
         status = add_times(&n, &cells[i], &outcomes[i].run, unit, err);
+        const struct sg_net net = grid_net(&n);
         if (status == SG_OK && n.bursts)
-            status = grid_add_bursts(&n.net, &outcomes[i].run, err);
+            status = grid_add_bursts(&net, &outcomes[i].run, err);
     }
     free(model);
     free(unit);

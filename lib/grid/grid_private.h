@@ -61,15 +61,17 @@ size_t grid_source(const struct sg_cell *cells, size_t count, size_t cell);
 /* The rows of the processor of this name, or of the file of that path; sets out->processor, too. */
 SG_CHECKED sg_status grid_coding_read(struct sg_grid_network *out, const char *name, struct sg_error *err);
 
-/* "network": null, or that of the recipe's section (sg_grid_network.h). Where the recipe's workers are a list and
- * each run has a network of its own workers, "workers" is null, and "nodes" unless the section has them. */
-cJSON *grid_network_json(const struct sg_recipe *recipe);
+/* "network": that of the recipe's section (sg_grid_network.h); NULL without one. Where the recipe's workers are a list
+ * and each run has a network of its own workers, "workers" is null, and "nodes" unless the section has them. */
+cJSON *grid_network_json(const struct sg_grid_network *network, const struct sg_recipe *recipe);
 
 /* The command line of a process of the grid: the words [n], then --data, --set and --plugin with their values, which
  * every process gets. The words are borrowed, and the list is to be freed; NULL = no memory. */
 char **grid_command_line(const char *const *word, size_t n, const struct sg_grid_options *o);
 
-struct sg_net;
+/* The network of a step: its link between nodes is divided among the processes that share it. */
+struct sg_net grid_net(const struct sg_grid_network *n);
+
 /* Adds the series of sg_burst_table on this network to a finished cell. They are null where the entries of each worker
  * are not recorded. */
 SG_CHECKED sg_status grid_add_bursts(const struct sg_net *net, struct sg_run *run, struct sg_error *err);

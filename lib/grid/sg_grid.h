@@ -20,6 +20,8 @@
 #include "sg_result.h"
 #include "sg_status.h"
 
+struct sg_grid_network; /* sg_grid_network.h */
+
 enum sg_cell_state {
     SG_CELL_WAITING, /* not run yet, or stopped by a signal with its checkpoint written (message "interrupted") */
     SG_CELL_RUNNING,
@@ -166,23 +168,25 @@ cJSON *sg_grid_devices(const struct sg_run *run);
 char *sg_grid_overview(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count,
                        double elapsed_s, int width, int rows);
 
-/* Adds the series of sg_net_series to finished cells, if the recipe has a section `network`: the modelled time of their
- * messages. They are computed from the records of the runs; nothing is run and no file is written.
+/* Adds the series of sg_net_series to finished cells: the modelled time of their messages on the network of the
+ * recipe's section `network`; NULL = it has none. They are computed from the records of the runs; nothing is run and no
+ * file is written.
  *   bytes    of a step: the growth of bytes_sent since the last record, else of bits / 8, in equal parts
  *   workers  all send the mean, except that one sends density_padded / density times the mean, if both are recorded
- *   layers   in proportion to the entries of record.layers; without them the model is one layer
+ *   layers   in proportion to the entries of record.layers; without them equal pieces of the model
  * With record.workers the bytes divide among workers and layers by the entries that each sent of each.
  * Compute time is divided among layers by their elements, a third of it forward. The layers of the recipe are taken to
  * stand in the order of the forward pass. With network.bursts it adds those of sg_burst_table, too. */
 SG_CHECKED sg_status sg_grid_network(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
-                                     const struct sg_recipe *recipe, struct sg_error *err);
+                                     const struct sg_recipe *recipe, const struct sg_grid_network *network,
+                                     struct sg_error *err);
 
 /* sg_frame_value of a cell: the series or constant `metric` of one that ended well, reduced as `at` says. */
 double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, const struct sg_node *at,
                      char why[SG_WHY_CHARS]);
 
-/* The whole result, of schema sparsebench/1. Takes over `program` and `run`. "status" is the worst of its cells': ok,
- * diverged, failed, interrupted (also for cells not run). NULL = no memory.
+/* The whole result, of schema sparsebench/1. Takes over `program` and `run`. network: that of sg_grid_network.
+ * "status" is the worst of its cells': ok, diverged, failed, interrupted (also for cells not run). NULL = no memory.
  *
  * "results": one object per label.
  *   {"label","method","compressor","baseline","parameters":{…},"constants":{…},"times_less","seeds":["1"],
@@ -206,7 +210,8 @@ double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, 
  * "plots": [{"x","y","log","title","kind","x_range","y_range","methods","x_at","y_at","points"}], with names in
  * snake_case. `points` is null for curves; else it is [{"label","x":{"mean","std","n","values"},"y":{…}}]. */
 cJSON *sg_grid_document(cJSON *take_program, cJSON *take_run, const struct sg_recipe *recipe,
-                        const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count, size_t most);
+                        const struct sg_grid_network *network, const struct sg_cell *cells,
+                        const struct sg_cell_outcome *outcomes, size_t count, size_t most);
 
 /* The words with which a command chose part of a recipe. */
 struct sg_grid_command {

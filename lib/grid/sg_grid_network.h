@@ -23,6 +23,7 @@ struct sg_grid_network {
     const struct sg_collective *sum;    /* of messages that are summed during the exchange */
     const struct sg_collective *gather; /* of all other messages; NULL = as sg_grid_exchange_of has it */
     const struct sg_overlap *overlap;
+    double share;                             /* processes that share a link between nodes */
     double compute_s;                         /* forward and backward pass of a step */
     double bucket_bytes;                      /* of `fused`, without compression; 0 = those of sg_net_plan */
     double coding_s;                          /* encoding and decoding of one number of the model; NaN = by `coding` */
@@ -44,6 +45,10 @@ char *sg_grid_network_text(const struct sg_grid_network *n);
 /* The source of the times of coding, as a sentence. NULL = no memory. */
 char *sg_grid_coding_text(const struct sg_grid_network *n);
 
+/* How far published times are from this model, for the exchanges of the recipe's methods, as a sentence. NULL = no
+ * memory. */
+char *sg_grid_error_text(const struct sg_grid_network *n, const struct sg_recipe *recipe);
+
 /* How the messages of a method travel. */
 struct sg_grid_exchange {
     const struct sg_collective *collective;
@@ -57,17 +62,17 @@ struct sg_grid_exchange {
 struct sg_grid_exchange sg_grid_exchange_of(const struct sg_grid_network *network, const struct sg_node *method,
                                             const char *given);
 
-/* Changes the bandwidth between the nodes and the number of workers. The workers per node and the number of parameter
- * servers stay, if there are enough workers. SG_ERR_ARGUMENT: this number of workers does not fill whole nodes; *out is
- * then unchanged. */
+/* Changes the bandwidth between the nodes and the number of workers. The workers per node and the number of servers
+ * stay, if there are enough workers. SG_ERR_ARGUMENT: this number of workers does not fill whole nodes; *out is then
+ * unchanged. */
 SG_CHECKED sg_status sg_grid_network_change(struct sg_grid_network *out, const struct sg_grid_network *of,
                                             double bits_per_s, size_t workers, struct sg_error *err);
 
-/* A result's "network": {"model","modelled":true,"workers","nodes","link":{"name","alpha_s","bits_per_s","source",
- * "interpolated"},"collective","gather","exchanges":{NAME:COLLECTIVE},"overlap","bucket_bytes","compute_s","coding_ns",
- * "processor","coding"}; gather null: that of each method; exchanges: the collective of each of the recipe's methods;
- * bucket_bytes null: no buckets of a size; coding_ns null: by the processor; coding: the source. `model` names the
- * network in titles. NULL = no memory. */
+/* A result's "network": {"model","modelled":true,"workers","nodes","share","link":{"name","alpha_s","bits_per_s",
+ * "source","interpolated"},"collective","gather","exchanges":{NAME:COLLECTIVE},"overlap","bucket_bytes","compute_s",
+ * "coding_ns","processor","coding","error"}; gather null: that of each method; exchanges: the collective of each of the
+ * recipe's methods; bucket_bytes null: no buckets of a size; coding_ns null: by the processor; coding: the source;
+ * error: sg_grid_error_text. `model` names the network in titles. NULL = no memory. */
 cJSON *sg_grid_network_json(const struct sg_grid_network *n, const struct sg_recipe *recipe, const char *model);
 
 /* The messages that a finished run sent up to each of its records. */

@@ -102,7 +102,7 @@ static const struct sg_parameter params[PARAMS] = {
 };
 
 static const struct sg_rounds rounds = {
-    .count = 2, .length = length, .floats = method_float_a_layer, .combine = combine, .keep = keep};
+    .count = 2, .length = length, .integers = true, .floats = method_float_a_layer, .combine = combine, .keep = keep};
 
 const struct sg_compressor_ops sg_compress_global_qsgd = {
     .name = "global-qsgd",
@@ -260,6 +260,7 @@ static const struct sg_parameter power_params[PARAMS] = {
 static const struct sg_rounds power_rounds = {.count = 2,
                                               .hears = true,
                                               .length = length,
+                                              .integers = true,
                                               .floats = method_float_a_layer,
                                               .room = room_for_pieces,
                                               .combine = combine_powers,

@@ -80,7 +80,7 @@ static const struct sg_parameter params[PARAMS] = {
 };
 
 static const struct sg_rounds rounds = {
-    .count = 1, .length = length, .floats = floats, .combine = combine, .keep = keep};
+    .count = 1, .length = length, .integers = true, .floats = floats, .combine = combine, .keep = keep};
 
 const struct sg_compressor_ops sg_compress_intsgd = {
     .name = "intsgd",

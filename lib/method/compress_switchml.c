@@ -153,7 +153,7 @@ static const struct sg_parameter params[PARAMS] = {
 };
 
 static const struct sg_rounds rounds = {
-    .count = 3, .length = length, .floats = floats, .combine = combine, .keep = keep};
+    .count = 3, .length = length, .integers = true, .floats = floats, .combine = combine, .keep = keep};
 
 const struct sg_compressor_ops sg_compress_switchml = {
     .name = "switchml",

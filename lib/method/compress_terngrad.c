@@ -88,8 +88,12 @@ static sg_status open_shared(struct sg_worker *w, struct sg_error *err) {
     return sg_integers_open(w, w->shared->layout.n_layers, "terngrad-shared", err);
 }
 
-static const struct sg_rounds rounds = {
-    .count = 2, .length = length, .floats = method_float_a_layer, .combine = take_largest, .keep = keep};
+static const struct sg_rounds rounds = {.count = 2,
+                                        .length = length,
+                                        .integers = true,
+                                        .floats = method_float_a_layer,
+                                        .combine = take_largest,
+                                        .keep = keep};
 
 /* ---- the rows ---- */
 

@@ -100,13 +100,19 @@ size_t method_data_bytes(const sg_method *m) {
                                          : 0;
 }
 
-static bool allocate_room(const sg_method *m, struct message_room *room) {
+/* A vector of one worker. */
+static float *worker_vector(const sg_method *m, const struct sg_method_config *config) {
+    return m->borrows ? config->vector(config->vector_of, m->d)
+                      : m->shared.kernels->allocate(&m->shared.exec, m->d * sizeof(float));
+}
+
+static bool allocate_room(const sg_method *m, struct message_room *room, const struct sg_method_config *config) {
     const struct sg_kernels *k = m->shared.kernels;
     const struct sg_exec *exec = &m->shared.exec;
     const bool indexed = m->compressor->select == NULL || !(m->compressor->traits & SG_TRAIT_DENSE);
     const size_t bytes = method_data_bytes(m);
     room->index = indexed ? k->allocate(exec, m->d * sizeof *room->index) : NULL;
-    room->value = k->allocate(exec, m->d * sizeof *room->value);
+    room->value = m->whole ? worker_vector(m, config) : k->allocate(exec, m->d * sizeof *room->value);
     room->data = bytes > 0 ? k->allocate(exec, bytes) : NULL;
     return (room->index != NULL || !indexed) && room->value != NULL && (room->data != NULL || bytes == 0);
 }
@@ -143,7 +149,9 @@ bool method_keeps_lead_sum(const sg_method *m, size_t worker) {
            m->controller->ask(m->controller_param, m->state, NULL) & SG_ASK_ADD;
 }
 
-static bool allocate_vectors(const sg_method *m, struct sg_feedback_state *out, size_t count) {
+/* Vectors for a feedback rule: of one worker, or without a config of all together. */
+static bool allocate_vectors(const sg_method *m, struct sg_feedback_state *out, size_t count,
+                             const struct sg_method_config *config) {
     bool whole = true;
     *out = (struct sg_feedback_state){.d = m->d,
                                       .param = m->shared.feedback.param,
@@ -151,7 +159,9 @@ static bool allocate_vectors(const sg_method *m, struct sg_feedback_state *out, 
                                       .kernels = m->shared.kernels,
                                       .exec = &m->shared.exec};
     for (size_t i = 0; i < count; i++)
-        whole &= (out->vector[i] = m->shared.kernels->allocate(&m->shared.exec, m->d * sizeof(float))) != NULL;
+        whole &= (out->vector[i] = config != NULL
+                                       ? worker_vector(m, config)
+                                       : m->shared.kernels->allocate(&m->shared.exec, m->d * sizeof(float))) != NULL;
     return whole;
 }
 
@@ -160,19 +170,13 @@ static bool allocate_worker(sg_method *m, struct method_worker *w, const struct 
     w->count = calloc(m->shared.layout.n_layers, sizeof *w->count);
     w->state = calloc(method_worker_doubles(m) + 1, sizeof *w->state);
     if (config->inputs)
-        w->input = w->input_room = malloc((m->d + 1) * sizeof *w->input);
+        w->input = w->input_room = m->borrows ? worker_vector(m, config) : malloc((m->d + 1) * sizeof *w->input);
     if (sg_method_rounds(m) > 1 && !has_residual)
-        w->p = m->shared.kernels->allocate(&m->shared.exec, m->d * sizeof *w->p);
+        w->p = worker_vector(m, config);
     return w->count != NULL && w->state != NULL && (w->input != NULL || !config->inputs) &&
            (w->p != NULL || sg_method_rounds(m) == 1 || has_residual) &&
-           allocate_vectors(m, &w->feedback,
-                            config->feedback.rule->worker_vectors + config->feedback.rule->worker_room);
-}
-
-/* Workers can share rooms if nothing of a message is needed once it was copied, and copies are shorter than rooms. */
-static bool may_share(const sg_method *m, const struct sg_method_config *config) {
-    const bool floats = m->compressor->select != NULL && m->compressor->traits & SG_TRAIT_DENSE;
-    return !config->inputs && m->compressor->rounds == NULL && !(floats && m->shared.code == &sg_code_fp32);
+           allocate_vectors(m, &w->feedback, config->feedback.rule->worker_vectors + config->feedback.rule->worker_room,
+                            config);
 }
 
 bool sg_method_shares_rooms(const sg_method *m) {
@@ -182,7 +186,11 @@ bool sg_method_shares_rooms(const sg_method *m) {
 static sg_status allocate(sg_method *m, const struct sg_method_config *config, struct sg_error *err) {
     const size_t layers = m->shared.layout.n_layers;
     const struct sg_rounds *rounds = m->compressor->rounds;
-    m->may_share = may_share(m, config);
+    m->borrows = config->vector != NULL;
+    m->whole =
+        m->compressor->select != NULL && m->compressor->traits & SG_TRAIT_DENSE && m->shared.code == &sg_code_fp32;
+    /* Workers can share rooms if nothing of a message is needed once it was copied, and copies are shorter than rooms. */
+    m->may_share = !config->inputs && rounds == NULL && !m->whole;
     m->shares_rooms = !config->turns && config->rooms > 0 && config->rooms < m->count && m->may_share;
     m->rooms = config->turns ? 1 : m->shares_rooms ? config->rooms : m->count;
     m->worker = calloc(m->count, sizeof *m->worker);
@@ -202,7 +210,7 @@ static sg_status allocate(sg_method *m, const struct sg_method_config *config, s
     if (whole && rounds != NULL && rounds->room != NULL)
         whole = (m->shared.room = calloc(rounds->room(&m->shared) + 1, 1)) != NULL;
     for (size_t i = 0; whole && i < m->rooms; i++)
-        whole = allocate_room(m, &m->room[i]);
+        whole = allocate_room(m, &m->room[i], config);
     for (size_t w = 0, room = 0; whole && w < m->count; w++) {
         while (w >= m->count * (room + 1) / m->rooms)
             room++;
@@ -216,7 +224,7 @@ static sg_status allocate(sg_method *m, const struct sg_method_config *config, s
         m->lost = malloc((m->d + 1) * sizeof *m->lost);
         whole = m->measured != NULL && m->lost != NULL;
     }
-    whole = whole && allocate_vectors(m, &m->common, config->feedback.rule->common_vectors);
+    whole = whole && allocate_vectors(m, &m->common, config->feedback.rule->common_vectors, NULL);
     if (config->feedback.rule->resets != NULL) {
         m->reset_knob = calloc(layers, sizeof *m->reset_knob);
         m->zeros = calloc(m->d + 1, sizeof *m->zeros);
@@ -305,6 +313,12 @@ static void release(const sg_method *m, void *memory) {
         m->shared.kernels->release(&m->shared.exec, memory);
 }
 
+/* A vector of one worker. */
+static void release_vector(const sg_method *m, float *vector) {
+    if (!m->borrows)
+        release(m, vector);
+}
+
 void sg_method_close(sg_method *m) {
     if (m == NULL)
         return;
@@ -312,15 +326,17 @@ void sg_method_close(sg_method *m) {
         struct method_worker *worker = &m->worker[w];
         free(worker->count);
         free(worker->state);
-        release(m, worker->p);
-        free(worker->input_room);
+        release_vector(m, worker->p);
+        if (!m->borrows)
+            free(worker->input_room);
         free(worker->seen.scratch);
         for (size_t i = 0; i < SG_FEEDBACK_VECTORS; i++)
-            release(m, worker->feedback.vector[i]);
+            release_vector(m, worker->feedback.vector[i]);
     }
     for (size_t i = 0; m->room != NULL && i < m->rooms; i++) {
         release(m, m->room[i].index);
-        release(m, m->room[i].value);
+        if (!m->whole || !m->borrows)
+            release(m, m->room[i].value);
         release(m, m->room[i].data);
     }
     for (size_t i = 0; i < SG_FEEDBACK_VECTORS; i++)

@@ -28,7 +28,7 @@ struct method_worker {
     const float *g;    /* [d] the gradient of this step, or what the rule's `before` made of it */
     double note;
     struct sg_feedback_state feedback;
-    /* [d] what is compressed, in the kernels' memory, if later rounds need it and no residual holds it; else NULL */
+    /* [d] what is compressed, in memory for the kernels, if later rounds need it and no residual holds it; else NULL */
     float *p;
     float *input;      /* [d] input_room while copies of p are kept; else NULL */
     float *input_room; /* [d] if the method was opened with `inputs`; else NULL */
@@ -46,6 +46,8 @@ struct sg_method {
     struct message_room *room;    /* [rooms] one for each worker, or shared by neighbours */
     size_t rooms;
     bool may_share, shares_rooms; /* workers could share rooms; they do, as sg_method_shares_rooms says */
+    bool whole;                   /* messages have all numbers as floats */
+    bool borrows;                 /* the config's `vector` allocates the vectors of workers */
 
     struct sg_facts facts; /* of the present step */
     struct sg_settings settings;

@@ -113,6 +113,7 @@ struct sg_rounds {
     bool hears;
     /* The length of the vectors that are added up in a round, the same on every rank; at most d. NULL = d. */
     size_t (*length)(const struct sg_shared *s, unsigned round);
+    bool integers; /* with `length`: numbers of all d elements are added up, as integers of less than four bytes */
     /* `floats`: length of s->memory, which checkpoints save; NULL = 0. `start` sets its first values; NULL = zeros. */
     size_t (*floats)(const struct sg_layout *layout);
     void (*start)(const struct sg_shared *s);

@@ -21,17 +21,21 @@ static double dense_switch_seconds(const struct sg_net *net, const struct sg_tra
     return fmin(net_all_gather.seconds(net, t), sg_collective_find("ring")->seconds(net, &dense));
 }
 
-/* One message with all positions that any worker sent, which are d (1 - prod (1 - k_w / d)) if they are independent. */
-static double union_seconds(const struct sg_net *net, const struct sg_traffic *t, double messages) {
+/* Positions that any worker sent are d (1 - prod (1 - k_w / d)) if they are independent. */
+double net_union_bytes(const struct sg_net *net, const struct sg_traffic *t) {
     const double d = vector_elements(t);
     double log_empty = 0;
-    (void)messages;
     for (size_t w = 0; w < t->senders; w++) {
         const size_t alike = net->workers / t->senders + (w < net->workers % t->senders);
         const double k = (t->bytes ? t->bytes[w] : t->most) / ENTRY_BYTES;
         log_empty += (double)alike * log1p(-fmin(1, k / d));
     }
-    return net->between.alpha_s - d * expm1(log_empty) * ENTRY_BYTES * net->between.byte_s;
+    return -d * expm1(log_empty) * ENTRY_BYTES;
+}
+
+static double union_seconds(const struct sg_net *net, const struct sg_traffic *t, double messages) {
+    (void)messages;
+    return net->between.alpha_s + net_union_bytes(net, t) * net->between.byte_s;
 }
 
 static double sparcml_seconds(const struct sg_net *net, const struct sg_traffic *t, double messages) {

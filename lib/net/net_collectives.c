@@ -122,9 +122,27 @@ static double oktopk_seconds(const struct sg_net *net, const struct sg_traffic *
                : (2 * p + 2 * log2(p)) * net->between.alpha_s + 3 * (p - 1) / p * (t->sum / p) * net->between.byte_s;
 }
 
+/* K: all workers are servers unless a number is given, and one server is no worker. */
+static double servers(const struct sg_net *net, bool outside) {
+    return net->servers > 0 ? (double)net->servers : outside ? 1 : (double)net->workers;
+}
+
+/* Messages of `up` bytes to a server in so many turns, and `down` bytes back. */
+static double served(const struct sg_net *net, double turns, double up, double down) {
+    return 2 * turns * net->between.alpha_s + (up + down) * net->between.byte_s + up * net->sum_s;
+}
+
 static double server_seconds(const struct sg_net *net, const struct sg_traffic *t) {
-    const double part = t->most / (double)net->servers;
-    return (double)(net->workers - 1) * (2 * sent(&net->between, part) + part * net->sum_s);
+    const double others = (double)(net->workers - 1), part = t->most / servers(net, false);
+    return served(net, others, others * part, others * part);
+}
+
+/* Every worker has a link to the server and sends at once, so start-ups count once. The server's link is as wide as K
+ * of them and carries all messages, and the sum P times. */
+static double star_seconds(const struct sg_net *net, const struct sg_traffic *t) {
+    const double k = servers(net, true);
+    const double sum = t->unions ? fmin(net_union_bytes(net, t), t->dense) : t->most;
+    return net->workers == 1 ? 0 : served(net, 1, fmax(t->most, t->sum / k), (double)net->workers * sum / k);
 }
 
 /* Sums within nodes, between nodes, and back. */
@@ -281,8 +299,22 @@ static const void *const collectives[] = {
         .source = "Bai et al., HiPress, SOSP 2021",
         .formula = "(P-1)(2 alpha + S/K (2 beta + gamma))",
         .sums = true,
-        .decodes = SG_DECODES_TWICE,
+        .decodes = SG_DECODES_SERVED,
         .seconds = server_seconds,
+    },
+    &(const struct sg_collective){
+        .name = "star",
+        .summary =
+            "a server outside the workers, whose link is as wide as K workers' (1 if servers is absent), gets all "
+            "messages and sends the sum to each worker",
+        .source =
+            "the set-up of Xu et al., DeepReduce, NeurIPS 2021; the formula is ours, that of parameter-server with "
+            "messages of P workers, not P-1, and start-ups at the same time",
+        .formula = "2 alpha + max(max_w m_w, sum_w m_w / K) beta + P u / K beta, u the union of the messages",
+        .sums = true,
+        .outside = true,
+        .decodes = SG_DECODES_SERVED,
+        .seconds = star_seconds,
     },
     &(const struct sg_collective){
         .name = "hierarchical",
@@ -328,19 +360,23 @@ const struct sg_collective *sg_collective_find(const char *name) {
     return sg_row_find(&collective_rows, name);
 }
 
-double sg_collective_decoded(const struct sg_collective *collective, size_t workers) {
+double sg_collective_decoded(const struct sg_collective *collective, const struct sg_net *net) {
     switch (collective->decodes) {
     case SG_DECODES_ALL:
-        return (double)workers;
+        return (double)net->workers;
     case SG_DECODES_LOG:
-        return fmax(1, net_log2_ceil(workers));
+        return fmax(1, net_log2_ceil(net->workers));
     case SG_DECODES_TWICE:
         return 2;
+    case SG_DECODES_SERVED:
+        return 1 + (double)net->workers / servers(net, collective->outside);
     default:
         return 1;
     }
 }
 
-double sg_collective_encoded(const struct sg_collective *collective, size_t workers) {
-    return collective->decodes == SG_DECODES_TWICE ? 1 + 1 / (double)workers : 1;
+double sg_collective_encoded(const struct sg_collective *collective, const struct sg_net *net) {
+    return collective->decodes == SG_DECODES_TWICE    ? 1 + 1 / (double)net->workers
+           : collective->decodes == SG_DECODES_SERVED ? 1 + 1 / servers(net, collective->outside)
+                                                      : 1;
 }

@@ -15,6 +15,9 @@ extern const struct sg_collective net_ring, net_recursive_doubling, net_pat, net
 extern const struct sg_collective net_all_gather, net_all_gather_doubling, net_all_gather_bruck, net_all_gather_padded,
     net_sparcml;
 
+/* net_bursts.c: the bytes of a sparse message that has all positions of these, each once. */
+double net_union_bytes(const struct sg_net *net, const struct sg_traffic *traffic);
+
 /* net_coding_cpu.c */
 extern const struct sg_coding net_coding_cpu[];
 

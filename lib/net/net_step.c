@@ -88,6 +88,7 @@ static double bucket_s(const struct run *r, size_t first, size_t last) {
         bytes = r->sum;
     }
     struct sg_traffic t = sg_traffic_of(bytes, senders, r->net->workers, dense);
+    t.unions = r->step->unions;
     return t.most > 0 ? r->collective->seconds(r->net, &t) : 0;
 }
 
@@ -180,7 +181,8 @@ size_t sg_net_plan(size_t *bucket, const struct sg_net *net, const struct sg_col
             for (size_t w = 0; w < senders; w++)
                 r.sum[w] += more[w];
             dense += or_zero(step->dense, first);
-            const struct sg_traffic t = sg_traffic_of(r.sum, senders, net->workers, dense);
+            struct sg_traffic t = sg_traffic_of(r.sum, senders, net->workers, dense);
+            t.unions = step->unions;
             const double took_s = t.most > 0 ? collective->seconds(net, &t) : 0;
             const double end_s = fmax(first > 0 ? r.end_s[first - 1] : 0, ready_s) + took_s;
             if (end_s < r.end_s[last]) {

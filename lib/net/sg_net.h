@@ -49,7 +49,7 @@ struct sg_net {
     struct sg_link between;           /* nodes; what a flat collective uses for all its messages */
     struct sg_link within;            /* a node; used by `hierarchical` and `nccl` */
     size_t ports;                     /* network ports of a node, >= 1, that share its traffic */
-    size_t servers;                   /* K of `parameter-server`, 1 <= K <= P */
+    size_t servers;                   /* K <= P; 0 = P of `parameter-server` and 1 of `star` */
     double sum_s;                     /* gamma: adding a byte to another */
     const struct sg_net_piece *piece; /* of `measured`: [n_pieces], ascending bytes, the first from 0 on */
     size_t n_pieces;
@@ -61,6 +61,7 @@ struct sg_traffic {
     size_t senders;      /* 1 .. P; worker w sends a message as long as that of sender w mod senders */
     double most, sum;    /* the largest and the sum of them */
     double dense;        /* the same numbers without compression; `sparcml` needs it */
+    bool unions;         /* sparse: the sum has the positions of all messages; else it is as long as the longest one */
 };
 
 /* The traffic of messages of these lengths. Sums are taken in eight interleaved parts. */
@@ -70,17 +71,19 @@ struct sg_traffic sg_traffic_equal(double bytes, size_t workers, double dense);
 
 /* How many messages a worker decodes in an exchange, each counted by its numbers. */
 enum sg_decodes {
-    SG_DECODES_ONE,   /* the sum */
-    SG_DECODES_TWICE, /* a part of all workers' messages, as many numbers as one message has, and the result */
-    SG_DECODES_LOG,   /* one at each of log2(P) merges */
-    SG_DECODES_ALL    /* the messages of all P workers */
+    SG_DECODES_ONE,    /* the sum */
+    SG_DECODES_TWICE,  /* a part of all workers' messages, as many numbers as one message has, and the result */
+    SG_DECODES_SERVED, /* the same of a K-th of all messages */
+    SG_DECODES_LOG,    /* one at each of log2(P) merges */
+    SG_DECODES_ALL     /* the messages of all P workers */
 };
 
 struct sg_collective {
     const char *name, *summary;
     const char *source; /* where the formula is from */
     const char *formula;
-    bool sums;    /* messages are added up on their way, so all are as long as the largest one */
+    bool sums;    /* for messages that are added up on their way; all count as the largest one, but not with `star` */
+    bool outside; /* its servers are no workers */
     bool partial; /* a part of an exchange, or not given by a formula, so recipes cannot name it */
     enum sg_decodes decodes;
     double (*seconds)(const struct sg_net *net, const struct sg_traffic *traffic); /* 0 for one worker */
@@ -90,11 +93,25 @@ const struct sg_collective *sg_collective_at(size_t i); /* NULL past the end */
 
 const struct sg_collective *sg_collective_find(const char *name); /* NULL = no such collective */
 
-/* The number of messages that a worker decodes, for so many workers; at least 1. */
-double sg_collective_decoded(const struct sg_collective *collective, size_t workers);
+/* The number of messages that are decoded one after the other, by a worker or by a server and a worker; at least 1. */
+double sg_collective_decoded(const struct sg_collective *collective, const struct sg_net *net);
 
-/* The number of messages that a worker encodes: its own, and in two rounds the sum of its part. */
-double sg_collective_encoded(const struct sg_collective *collective, size_t workers);
+/* The same of messages that are encoded: a worker's own, and in two rounds or at a server the sum of its part. */
+double sg_collective_encoded(const struct sg_collective *collective, const struct sg_net *net);
+
+/* The error of this model: how far it is from published times (the table Validation of results/NETWORK.md). */
+enum sg_net_kind { SG_NET_SUM, SG_NET_ROUNDS, SG_NET_CODE, SG_NET_SPARSE, SG_NET_SERVED, SG_NET_KINDS };
+
+struct sg_net_error {
+    const char *what;               /* travels so: "sums" */
+    size_t compared;                /* published numbers */
+    double least, most;             /* per cent, as the model comes; NaN = somebody has to choose such an exchange */
+    double given_least, given_most; /* with the exchange, the overlap and the coding of the publication */
+};
+extern const struct sg_net_error sg_net_errors[SG_NET_KINDS];
+
+/* The kind of a method's exchanges. SG_NET_KINDS = no published time of such ones was compared. */
+enum sg_net_kind sg_net_kind_of(const struct sg_collective *collective, unsigned exchanges);
 
 /* NCCL's own model of an all-reduce (src/graph/tuning.cc of NCCL 2.27, commit 5067397), of Ampere GPUs and Intel's
  * processors. */
@@ -166,6 +183,7 @@ struct sg_net_step {
     const double *bytes;      /* [layers][senders], each worker's message of each layer */
     size_t senders;           /* 1 .. P, as in sg_traffic: a run of few workers can stand for a model of many */
     const double *dense;      /* [layers], bytes without compression; NULL = 0, not known */
+    bool unions;              /* as in sg_traffic */
     const size_t *bucket;     /* of `fused`: [layers], equal for neighbours that travel together */
 };
 

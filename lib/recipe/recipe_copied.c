@@ -23,8 +23,51 @@ static bool may_be(const struct sg_node *choice, const char *word) {
     return found;
 }
 
-/* `copied` is the section k-from of this method. */
-static void check_method(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods,
+/* *out <- the run with this label, which is a cell of this method. False: there was no memory. */
+static bool find_run(struct sg_run_choice *out, const struct sg_node *root, const struct sg_node *method,
+                     const char *label) {
+    for (size_t turn = 0; sg_run_choice(out, root, method, turn); turn++) {
+        if (out->label == NULL || strcmp(out->label, label) == 0)
+            return true;
+        sg_run_choice_clear(out);
+    }
+    return false;
+}
+
+/* True if both runs have as many workers and as many steps. Steps of epochs depend on the batch. */
+static bool are_as_long(const struct sg_node *a, const struct sg_node *b) {
+    static const char *const key[] = {"workers", "steps", "epochs", "batch"};
+    const bool counts_steps = sg_node_number(a, "steps", 0) > 0; /* the batch does not matter */
+    bool same = true;
+    for (size_t i = 0; i < sizeof key / sizeof *key - counts_steps; i++)
+        same = same && sg_node_number(a, key[i], 0) == sg_node_number(b, key[i], 0);
+    return same;
+}
+
+/* Every run of the method copies from one run, which must have as many workers and steps. */
+static bool check_runs(struct sg_check *c, const struct sg_node *root, const struct sg_node *method,
+                       const struct sg_node *copied, const struct sg_node *from, const char *label) {
+    struct sg_run_choice other, run;
+    bool alike = true, fine = find_run(&other, root, from, label);
+    for (size_t turn = 0; fine && alike && other.label != NULL; turn++) {
+        fine = sg_run_choice(&run, root, method, turn);
+        if (!fine || run.label == NULL)
+            break;
+        alike = are_as_long(&run.resolved, &other.resolved);
+        if (!alike)
+            sg_problem_at(c->problems, copied->line, copied->column,
+                          "k-from: '%.60s' has other workers or steps than '%.60s' (leave out the list, or write a "
+                          "method for each of its values)",
+                          run.label, label);
+        sg_run_choice_clear(&run);
+    }
+    if (fine)
+        sg_run_choice_clear(&other);
+    return fine;
+}
+
+/* `copied` is the section k-from of this method. False: there was no memory. */
+static bool check_method(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods,
                          const struct sg_node *method, const struct sg_node *copied) {
     const char *label = sg_node_string(copied, "method", "");
     const struct sg_node *record = sg_node_get(root, "record"), *scope = sg_override(method, root, "scope");
@@ -34,9 +77,14 @@ static void check_method(struct sg_check *c, const struct sg_node *root, const s
                       "k-from: no cell has the label '%.100s' (behind the name of a method with lists write their "
                       "values, too)",
                       label);
-    for (size_t i = 0; other != NULL && i < methods->count; i++)
-        if (is_of(other, &methods->child[i]) && sg_node_member(&methods->child[i], "k-from") != NULL)
+    bool fine = true;
+    for (size_t i = 0; fine && other != NULL && i < methods->count; i++) {
+        if (!is_of(other, &methods->child[i]))
+            continue;
+        if (sg_node_member(&methods->child[i], "k-from") != NULL)
             problem(c, copied, "the other method copies k itself");
+        fine = check_runs(c, root, method, copied, &methods->child[i], label);
+    }
     if (!sg_node_absent(sg_node_get(method, "k")) || !sg_node_absent(sg_node_get(method, "density")))
         problem(c, copied, "it takes the place of 'k' and 'density' (leave these out)");
     if (scope != NULL && may_be(scope, "model"))
@@ -46,14 +94,17 @@ static void check_method(struct sg_check *c, const struct sg_node *root, const s
         problem(c, copied,
                 "it goes by what each worker sends at each step (add record.every: 1, layers: true, workers: "
                 "true)");
+    return fine;
 }
 
-void sg_check_copied(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods) {
-    for (size_t i = 0; i < methods->count; i++) {
+bool sg_check_copied(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods) {
+    bool fine = true;
+    for (size_t i = 0; fine && i < methods->count; i++) {
         const struct sg_node *copied = sg_node_member(&methods->child[i], "k-from");
         if (copied != NULL)
-            check_method(c, root, methods, &methods->child[i], copied);
+            fine = check_method(c, root, methods, &methods->child[i], copied);
     }
+    return fine;
 }
 
 /* ---- cells ---- */

@@ -209,15 +209,19 @@ static bool has_series(const struct sg_node *root, const char *name) {
     return false;
 }
 
-/* Checks the nodes and parameter servers of a cluster with this number of workers. */
+/* Checks what divides a cluster of this number of workers. */
 static void check_cluster(struct sg_check *c, const struct sg_node *network, double workers) {
-    const struct sg_node *nodes = sg_node_member(network, "nodes"), *servers = sg_node_member(network, "servers");
+    static const char *const most[] = {"servers", "share"};
+    const struct sg_node *nodes = sg_node_member(network, "nodes");
     if (nodes != NULL && fmod(workers, nodes->number) != 0)
         sg_problem_at(c->problems, nodes->line, nodes->column, "nodes must divide the %g workers, got %s", workers,
                       nodes->string);
-    if (servers != NULL && servers->number > workers)
-        sg_problem_at(c->problems, servers->line, servers->column, "servers must be at most the %g workers, got %s",
-                      workers, servers->string);
+    for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
+        const struct sg_node *part = sg_node_member(network, most[i]);
+        if (part != NULL && part->number > workers)
+            sg_problem_at(c->problems, part->line, part->column, "%s must be at most the %g workers, got %s", most[i],
+                          workers, part->string);
+    }
 }
 
 /* The model needs the bytes that runs sent, for each layer if exchanges overlap with the backward pass. */
@@ -257,6 +261,15 @@ static void check_network(struct sg_check *c, const struct sg_node *root) {
             "bursts are what each worker sends at each step (add record.every: 1, layers: true, workers: true)");
 }
 
+static void check_residuals(struct sg_check *c, const struct sg_node *root) {
+    const struct sg_node *at = sg_node_member(root, "residuals");
+    char word[SG_EXCERPT];
+    if (at != NULL && strcmp(at->string, "memory") != 0 && strcmp(at->string, "file") != 0 &&
+        strchr(at->string, '/') == NULL)
+        sg_problem_at(c->problems, at->line, at->column,
+                      "residuals must be memory, file or a folder with a '/', got '%s'", sg_excerpt(word, at->string));
+}
+
 bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_node *root, struct sg_node *map) {
     if (strcmp(section, "") == 0 && strcmp(sg_node_string(map, "kind", ""), "training") == 0) {
         check_length(c, map);
@@ -264,6 +277,7 @@ bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_nod
         check_seeds(c, root);
         check_task(c, map);
         check_network(c, map);
+        check_residuals(c, map);
     } else if (strcmp(section, "optimizer") == 0) {
         check_schedule(c, map);
     } else if (strcmp(section, "methods[]") == 0) {
@@ -401,7 +415,7 @@ bool sg_check_methods(struct sg_check *c, const struct sg_node *root, const stru
         check_task_key(c, root, &methods->child[i], "sharding");
         fine = check_runs(c, root, &methods->child[i]);
     }
-    sg_check_copied(c, root, methods);
+    fine = fine && sg_check_copied(c, root, methods);
     if (c->n_labels * n_seeds > SG_CELLS)
         sg_problem_at(c->problems, methods->line, methods->column, "%zu cells are more than %d", c->n_labels * n_seeds,
                       SG_CELLS);

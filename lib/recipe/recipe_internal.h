@@ -196,8 +196,8 @@ bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_nod
 /* Checks rules that span several keys in the list of methods; fills c->label if there is no problem. */
 bool sg_check_methods(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods);
 void sg_check_forget_labels(struct sg_check *c);
-/* Checks methods whose k is copied from another one, once the labels are known. */
-void sg_check_copied(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods);
+/* Checks methods whose k is copied from another one, once the labels are known. False: there was no memory. */
+bool sg_check_copied(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods);
 /* Sets the key of a cell from its resolved tree. sg_cells_link tells the cells with copied k their sources, and sets
  * their keys again. False: there was no memory. */
 bool sg_cell_set_key(struct sg_cell *cell);

@@ -119,6 +119,11 @@ static const struct sg_schema_row static_row[] = {
              "aggregation"},
     NUMBER("error-feedback.decay", 0, 1, .preset = "1", .grid = true,
            .help = "factor on the old residual; 1 = the paper's"),
+    TEXT("residuals", 400, .training = true, .when_given = true,
+         .help =
+             "where the vectors of the workers lie, those of error feedback and whole messages: memory, which is the "
+             "default; file: a file without a name beside the result, for more workers than memory holds; or the "
+             "folder of such a file. Not on a GPU; results are the same"),
     CHOICE("scope", "layer|model", .training = true, .preset = "layer", .grid = true,
            .help = "compress each parameter tensor by itself, or all as one vector"),
     MAP("message", .training = true, .preset = "raw", .shorthand = "encoding",
@@ -159,7 +164,15 @@ static const struct sg_schema_row static_row[] = {
                 "nccl use it"),
     {"network.link-within", SG_VALUE_LINK, .preset = "nvlink-a100", .help = "link within a node"},
     INTEGER("network.ports", 1, 64, .preset = "1", .help = "network ports of a node"),
-    INTEGER("network.servers", 1, 65536, .help = "K of parameter-server; absent: as many as workers"),
+    INTEGER("network.share", 1, 65536, .preset = "1",
+            .help =
+                "processes that share one link between nodes, as several GPUs of a node do or workers of one shaped "
+                "machine: each gets that part of the bandwidth. `nodes` does not divide it, because a ring crosses "
+                "from node to node once"),
+    INTEGER("network.servers", 1, 65536,
+            .help =
+                "K of parameter-server, absent: as many as workers; and of star, whose server's link is as wide as K "
+                "workers', absent: 1"),
     ABOVE("network.bandwidth", 0, 1e6, .unit = "Gbit/s", .help = "in place of the link's bus bandwidth"),
     NUMBER("network.latency", 0, 1e9, .unit = "us", .help = "in place of the link's time for a message without bytes"),
     NUMBER("network.compute", 0, 1e6, .preset = "0", .unit = "seconds",

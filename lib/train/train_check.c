@@ -80,33 +80,21 @@ static const struct sg_node *place_of_task(const struct sg_node *cell, const str
     return sg_node_get(cell, data ? "task.dataset" : why->status == SG_ERR_UNSUPPORTED ? "task.kind" : "task");
 }
 
-static sg_status judge_memory(const struct check *c, struct train *t, struct sg_error *why) {
-    const struct sg_train_check_options *o = c->options;
-    if (!o->memory && o->at_once == 0)
-        return SG_OK;
-    if (o->threads == 0 && o->at_once > 1) /* the cells share the cores */
-        t->threads = sg_cores((int)o->at_once);
-    sg_status status = train_memory_estimate(t, why);
-    if (status == SG_OK && o->memory)
-        o->memory(o->arg, t->options->cell, &t->memory);
-    return status == SG_OK && o->at_once > 0 ? sg_train_memory_fits(&t->memory, o->at_once, why) : status;
-}
-
 /* Checks a cell whose task is open, and writes the mistake into why. */
 static sg_status judge(const struct check *c, struct train *t, struct sg_error *why) {
-    static const uint32_t never_read = 0; /* what is copied is there only when the other run is finished */
-    sg_method *method = NULL;
+    const struct sg_train_check_options *o = c->options;
     sg_status status = train_choose(t, why);
-    if (status == SG_OK) {
-        t->config.copied = &never_read;
-        status = train_open_method(&method, t, 1, why);
-        t->at = sg_method_place(t->options->cell->method, status != SG_OK ? why->msg : "");
-        if (status != SG_OK)
-            sg_prefix(why, "method '%s': ", t->options->cell->label);
-    }
-    sg_method_close(method);
-    SG_DO(status, judge_memory(c, t, why));
-    return status;
+    if (status != SG_OK)
+        return status;
+    if (o->threads == 0 && o->at_once > 1) /* the cells share the cores */
+        t->threads = sg_cores((int)o->at_once);
+    status = train_memory_estimate(t, why); /* it opens the method */
+    t->at = sg_method_place(t->options->cell->method, status != SG_OK ? why->msg : "");
+    if (status != SG_OK)
+        return sg_prefix(why, "method '%s': ", t->options->cell->label);
+    if (o->memory)
+        o->memory(o->arg, t->options->cell, &t->memory);
+    return o->at_once > 0 ? sg_train_memory_fits(&t->memory, o->at_once, why) : SG_OK;
 }
 
 /* Checks all cells that have the task of cell `from`. */

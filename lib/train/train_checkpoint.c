@@ -9,6 +9,7 @@
 
 #include "sg_dataset.h"
 #include "sg_file.h"
+#include "sg_file_memory.h"
 #include "sg_json.h"
 #include "sg_plugins.h"
 #include "sg_result.h"
@@ -276,12 +277,12 @@ static sg_status restore(struct train *t, const char *data, struct sg_error *err
 }
 
 sg_status train_load(struct train *t, bool *found, struct sg_error *err) {
-    char *data = NULL;
+    void *data = NULL; /* mapped, because residuals that lie in a file need not fit into memory */
     size_t length = 0;
     *found = false;
     if (!t->options->checkpoint || !t->options->resume)
         return SG_OK;
-    sg_status status = sg_file_read_regular(&data, &length, t->options->checkpoint, SIZE_MAX / 2, err);
+    sg_status status = sg_file_map(&data, &length, t->options->checkpoint, err);
     bool present = status == SG_OK;
     if (status == SG_ERR_MISSING)
         status = SG_OK;
@@ -303,7 +304,7 @@ sg_status train_load(struct train *t, bool *found, struct sg_error *err) {
                                    t->options->checkpoint);
         *found = true;
     }
-    free(data);
+    sg_file_unmap(data, length);
     return sg_comm_agree(t->comm, status, err);
 }
 

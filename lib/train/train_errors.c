@@ -63,9 +63,9 @@ static bool allocate(struct train *t, struct errors *e) {
     for (size_t w = 0; whole && w < t->count; w++) {
         struct worker *worker = &t->worker[w];
         if (copies && !worker->recorded)
-            worker->recorded = malloc(t->d * sizeof *worker->recorded);
+            worker->recorded = train_vector(t, t->d);
         if (shifts)
-            worker->shifted = malloc(t->d * sizeof *worker->shifted);
+            worker->shifted = train_vector(t, t->d);
         whole = (worker->recorded || !copies) && (worker->shifted || !shifts);
     }
     return whole;
@@ -91,7 +91,7 @@ void train_errors_close(struct train *t) {
     t->kernels->release(&t->exec, e->sum);
     t->kernels->release(&t->exec, e->before);
     for (size_t w = 0; w < t->count; w++)
-        free(t->worker[w].shifted);
+        train_vector_free(t, t->worker[w].shifted);
     free(e->layer);
     free(e->x);
     free(e->state);

@@ -2,19 +2,33 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "sg_debug.h"
 #include "sg_host_memory.h"
 #include "sg_train_memory.h"
 #include "train_state.h"
 
 /* What libtorch takes when it first computes: caches, plans and code. Measured, as tests/cli/memory.bats does. */
 static const double LIBRARY_BYTES = 17e6;
+/* What a number of another run takes while rank 0 reads that: its text, and its place in a tree. Measured. */
+static const double READ_BYTES = 180;
+
+static void add_row(struct sg_train_memory *m, struct sg_memory_row row) {
+    const double bytes = row.bytes * (double)row.count;
+    if (!(row.bytes >= 1) || row.count == 0)
+        return;
+    SG_ASSERT(m->rows < SG_MEMORY_ROWS);
+    m->row[m->rows++] = row;
+    *(row.file ? &m->file : &m->added) += bytes;
+    m->each += row.worker && !row.file ? row.bytes : 0;
+}
 
 static void add(struct sg_train_memory *m, const char *what, double bytes, size_t count, bool worker) {
-    if (!(bytes >= 1) || count == 0)
-        return;
-    m->row[m->rows++] = (struct sg_memory_row){what, bytes, count, worker};
-    m->added += bytes * (double)count;
-    m->each += worker ? bytes : 0;
+    add_row(m, (struct sg_memory_row){what, bytes, count, worker, false});
+}
+
+/* Vectors of each worker, which may lie in a file. */
+static void add_vector(struct sg_train_memory *m, const struct train *t, const char *what, double bytes) {
+    add_row(m, (struct sg_memory_row){what, bytes, t->count, true, train_vectors_in_file(t)});
 }
 
 /* What the exchange of several ranks holds: the messages of this rank's workers as they travel, those of all, and where
@@ -37,12 +51,13 @@ static void add_vectors(struct sg_train_memory *m, const struct train *t, const 
     const bool curvature = keeps && wants[SG_COLUMN_ERROR_CURVATURE];
     const bool shares = method->may_share && train_parts(t) < t->count;
     const bool copies = keeps && (wants[SG_COLUMN_ERROR_LAG] || curvature);
-    add(m, "residual", keeps ? vector : 0, t->count, true);
-    add(m, "vectors of feedback and compressor", method->worker, t->count, true);
-    add(m, "message", shares ? method->message : method->room, t->count, true);
+    add_vector(m, t, "residual", keeps ? vector : 0);
+    add_vector(m, t, "vectors of feedback and compressor", method->vectors);
+    add(m, "state of the compressor", method->worker, t->count, true);
+    add_row(m, (struct sg_memory_row){"message", shares ? method->message : method->room, t->count, true,
+                                      method->whole && train_vectors_in_file(t)});
     add(m, "room to make messages in", shares ? method->room : 0, train_parts(t), false);
-    add(m, "copies of the gradient", vector * (double)((t->options->record_gradients || copies) + curvature), t->count,
-        true);
+    add_vector(m, t, "copies of the gradient", vector * (double)((t->options->record_gradients || copies) + curvature));
     add(m, "state of the task", t->info->worker_bytes, t->count, true);
     add(m, "means of residuals", vector * (double)(copies + (keeps && wants[SG_COLUMN_ERROR_MEAN_NORM])), 1, false);
 }
@@ -50,11 +65,14 @@ static void add_vectors(struct sg_train_memory *m, const struct train *t, const 
 sg_status train_memory_estimate(struct train *t, struct sg_error *err) {
     struct sg_train_memory *m = &t->memory;
     struct sg_method_memory method;
+    static const uint32_t never_read = 0; /* k of another run is read later */
     const size_t threads = train_parts(t);
     const double vector = (double)t->d * sizeof(float);
     *m = (struct sg_train_memory){.present = sg_memory_resident(), .d = t->d, .workers = t->count, .ranks = 1};
     if (isnan(m->present))
         m->present = 0;
+    if (t->config.copies && !t->copied)
+        t->config.copied = &never_read;
     sg_status status = train_open_method(&t->probe, t, 1, err);
     if (status != SG_OK)
         return status;
@@ -64,12 +82,19 @@ sg_status train_memory_estimate(struct train *t, struct sg_error *err) {
     add(m, "sum of the messages", vector, 1, false);
     add(m, "optimizer", (double)t->optimizer.floats * sizeof(float), 1, false);
     add(m, "shared vectors of the method", method.common, 1, false);
+    add(m, "k of the other run",
+        t->config.copies ? (double)t->plan.steps * (double)t->config.layout.n_layers * sizeof *t->copied : 0,
+        t->workers, false);
     add(m, "parameters of one worker", sg_method_is_local(t->probe) ? (double)sg_task_x_bytes(t->task) : 0, 1, false);
     add(m, "network at work", fmax(t->info->gradient_bytes, t->info->evaluation_bytes), threads, false);
     add(m, "library at work", t->task_ops->net ? LIBRARY_BYTES : 0, 1, false);
     if (t->comm) {
         m->ranks = (size_t)sg_comm_local_ranks(t->comm);
         add_exchange(m, t, &method);
+    }
+    if (t->config.copies && t->lead) { /* reading ends before all else is allocated */
+        const double numbers = (double)(t->plan.steps * t->config.layout.n_layers * t->workers);
+        add(m, "to read the other run, beyond that", READ_BYTES * numbers - m->added, 1, false);
     }
     sg_method_close(t->probe);
     t->probe = NULL;
@@ -87,14 +112,15 @@ sg_status train_memory(struct train *t, struct sg_error *err) {
 /* ---- words ---- */
 
 char *sg_train_memory_line(const struct sg_train_memory *m) {
-    char all[24], now[24], each[24], left[24], *out = NULL;
+    char all[24], now[24], each[24], left[24], file[24], *out = NULL;
     if (asprintf(&out,
                  "memory: about %s a rank, of which %s are here already; %zu workers of %s each (%.2f vectors of %zu "
-                 "numbers); "
-                 "this host has %s left",
+                 "numbers); this host has %s left%s%s",
                  sg_memory_text(all, m->present + m->added), sg_memory_text(now, m->present), m->workers,
                  sg_memory_text(each, m->each), m->d > 0 ? m->each / sizeof(float) / (double)m->d : 0, m->d,
-                 isinf(m->left) ? "an unknown amount" : sg_memory_text(left, m->left)) < 0)
+                 isinf(m->left) ? "an unknown amount" : sg_memory_text(left, m->left),
+                 m->file > 0 ? "; vectors in the file of residuals: " : "",
+                 m->file > 0 ? sg_memory_text(file, m->file) : "") < 0)
         return NULL;
     return out;
 }
@@ -106,8 +132,9 @@ char *sg_train_memory_rows(const struct sg_train_memory *m) {
     if (!out)
         return NULL;
     for (size_t i = 0; i < m->rows; i++)
-        fprintf(out, "%s  %-36s %6zu x %-10s = %s", i ? "\n" : "", m->row[i].what, m->row[i].count,
-                sg_memory_text(each, m->row[i].bytes), sg_memory_text(all, m->row[i].bytes * (double)m->row[i].count));
+        fprintf(out, "%s  %-36s %6zu x %-10s = %s%s", i ? "\n" : "", m->row[i].what, m->row[i].count,
+                sg_memory_text(each, m->row[i].bytes), sg_memory_text(all, m->row[i].bytes * (double)m->row[i].count),
+                m->row[i].file ? " in the file" : "");
     return fclose(out) == 0 ? text : NULL;
 }
 

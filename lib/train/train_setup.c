@@ -100,6 +100,10 @@ sg_status train_open_method(sg_method **out, const struct train *t, size_t count
     config.exec = t->worker_exec;
     config.turns = t->device.gpu != NULL;
     config.rooms = t->n_gradients;
+    if (t->file) {
+        config.vector = train_vector;
+        config.vector_of = (void *)t;
+    }
     return sg_method_open(out, &config, err);
 }
 
@@ -115,11 +119,12 @@ static sg_status choose_and_place(struct train *t, struct sg_error *err) {
 
 enum { ROWS = 64 }; /* how many rows may wait if the task has no queue */
 
-static bool allocate_worker(const struct train *t, struct worker *w, bool keeps) {
+static bool allocate_worker(struct train *t, struct worker *w, bool keeps) {
     if (keeps)
-        w->residual = t->kernels->allocate(&t->exec, t->d * sizeof *w->residual);
+        w->residual =
+            t->device.gpu ? t->kernels->allocate(&t->exec, t->d * sizeof *w->residual) : train_vector(t, t->d);
     if (t->options->record_gradients)
-        w->recorded = malloc(t->d * sizeof *w->recorded);
+        w->recorded = train_vector(t, t->d);
     if (t->series.wants_layers)
         w->layers = t->series.layers_mine + (size_t)(w - t->worker) * LAYER_COLUMNS * t->info->layout.n_layers;
     return (w->residual || !keeps) && (w->recorded || !t->options->record_gradients);
@@ -162,13 +167,15 @@ size_t train_parts(const struct train *t) {
 static sg_status allocate(struct train *t, struct sg_error *err) {
     t->n_gradients = train_parts(t);
     t->worker = calloc(t->count, sizeof *t->worker);
-    sg_status status = t->worker ? train_open_method(&t->method, t, t->count, err) : sg_fail_memory(err, "the workers");
+    sg_status status = t->worker ? train_vectors_open(t, err) : sg_fail_memory(err, "the workers");
+    SG_DO(status, train_open_method(&t->method, t, t->count, err));
     if (status == SG_OK && !allocate_buffers(t))
         status = sg_fail(err, SG_ERR_MEMORY, "out of memory for %zu workers of %zu parameters: use more ranks",
                          t->count, t->d);
     SG_DO(status, participation_open(t, err));
     SG_DO(status, train_monitor_open(t, err));
     SG_DO(status, train_errors_open(t, err));
+    status = train_vectors_status(t, status, err);
     return status == SG_OK ? cut_pieces(t, err) : status;
 }
 
@@ -214,7 +221,7 @@ sg_status train_setup(struct train *t, struct sg_error *err) {
     t->threads = t->options->threads > 0 ? t->options->threads : sg_cores(sg_comm_local_ranks(t->comm));
     sg_status (*const part[])(struct train *, struct sg_error *) = {
         train_choose_kernels, train_find_task, open_task,    train_ranks_agree,
-        choose_and_place,     train_copy_k,    train_memory, allocate};
+        choose_and_place,     train_memory,    train_copy_k, allocate};
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
         if ((status = sg_comm_agree(t->comm, part[i](t, err), err)) != SG_OK)
             return status;
@@ -231,8 +238,11 @@ void train_teardown(struct train *t) {
     train_monitor_close(t);
     train_errors_close(t);
     for (size_t w = 0; t->worker && w < t->count; w++) {
-        t->kernels->release(&t->exec, t->worker[w].residual);
-        free(t->worker[w].recorded);
+        if (t->device.gpu)
+            t->kernels->release(&t->exec, t->worker[w].residual);
+        else
+            train_vector_free(t, t->worker[w].residual);
+        train_vector_free(t, t->worker[w].recorded);
     }
     for (size_t i = 0; t->gradient && i < t->n_gradients; i++)
         t->kernels->release(&t->exec, t->gradient[i]);
@@ -245,6 +255,7 @@ void train_teardown(struct train *t) {
     }
     sg_method_close(t->method);
     sg_method_close(t->probe);
+    train_vectors_close(t);
     sg_task_close(t->task);
     sg_cuda_device_close(t->device.gpu);
     cJSON_Delete(t->segments);

@@ -243,6 +243,8 @@ static sg_status exchange(void *of, unsigned round, size_t length, const struct 
     sg_comm_begin(t->comm, t->sum, length, t->kernels, &t->exec);
     if (sg_method_shares_rooms(t->method))
         sg_comm_copy(t->comm);
+    if (sg_method_hears(t->method))
+        sg_comm_hear(t->comm);
     if (t->mine.status == SG_OK)
         t->mine.status = round == 0 ? first_messages(t, err) : later_messages(t, round, err);
     if (round == 0)

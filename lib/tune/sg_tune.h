@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "sg_grid.h"
+#include "sg_grid_view.h"
 #include "sg_recipe.h"
 #include "sg_status.h"
 
@@ -22,25 +23,24 @@ struct sg_tune {
     struct sg_grid_options grid; /* recipe_path is a file; `set` has the user's --set; `changed` serves every trial */
     const char *result[SG_TUNE_RESULTS]; /* explain, which has no recipe and no cells: paths of results, - = stdin */
     size_t n_results;
-    const char *metric;     /* --metric; NULL = the first series of the recipe that its task measures, or for explain
+    const char *metric;      /* --metric; NULL = the first series of the recipe that its task measures, or for explain
                                the metric of the first result's finding */
-    double tolerance;       /* --tolerance; NaN = the action's own */
-    bool padded;            /* match-density: a step counts as its largest message, not as the mean over workers */
-    const char *budgets;    /* match-bytes: shares of the bytes sent without compression, separated by commas */
-    const char *recording;  /* oracle: the path of the recording, or "feedback" */
-    const char *rule;       /* rule: "simple", "estimated" or "noise" */
-    size_t points, repeats; /* rule: at how many points the pilot is measured, and how often each worker draws there */
-    const char *bandwidths; /* when: of the networks, Gbit/s, ascending, with commas between; NULL = 0.1 to 100 */
-    const char *clusters;   /* when: numbers of workers, ascending, with commas between; NULL = 4 to 256 */
-    double target;          /* when: the metric to reach; NaN = the baseline's, within the tolerance */
-    const char *candidates; /* advise: "built-in" methods or those of the "recipe"; NULL = built-in */
-    const char *error;      /* advise: what ranks equally fast methods, one of enum advise_error; NULL = the default */
-    bool emits;             /* advise: write a recipe, too */
+    double tolerance;        /* --tolerance; NaN = the action's own */
+    bool padded;             /* match-density: a step counts as its largest message, not as the mean over workers */
+    const char *budgets;     /* match-bytes: shares of the bytes sent without compression, separated by commas */
+    const char *recording;   /* oracle: the path of the recording, or "feedback" */
+    const char *rule;        /* rule: "simple", "estimated" or "noise" */
+    int64_t points, repeats; /* rule: at how many points the pilot is measured, and how often each worker draws there */
+    const char *bandwidths;  /* when: of the networks, Gbit/s, ascending, with commas between; NULL = 0.1 to 100 */
+    const char *clusters;    /* when: numbers of workers, ascending, with commas between; NULL = 4 to 256 */
+    double target;           /* when: the metric to reach; NaN = the baseline's, within the tolerance */
+    const char *candidates;  /* advise: "built-in" methods or those of the "recipe"; NULL = built-in */
+    const char *error;       /* advise: what ranks equally fast methods, one of enum advise_error; NULL = the default */
+    bool emits;              /* advise: write a recipe, too */
     size_t columns; /* width of the terminal; 0 = no terminal: tables are 80 wide, and the conclusion is not wrapped */
     bool dry_run;   /* check, and report through `say` what would be tuned, without runs and result */
-    void (*say)(const char *text);               /* receives progress messages of one line each; may be NULL */
-    bool (*begin)(void *grid_arg, size_t count); /* called before cells run; false = no memory; may be NULL */
-    void (*end)(void *grid_arg);                 /* called after them; may be NULL */
+    void (*say)(const char *text); /* receives progress messages of one line each; may be NULL */
+    struct sg_grid_view *view;     /* shows the cells that run, as grid.arg; NULL = they are not shown */
     void (*progress)(const char *what, double done, double total); /* of the work in this process; may be NULL */
 
     /* Set by the action, freed by sg_tune_free. */

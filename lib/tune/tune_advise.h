@@ -74,7 +74,6 @@ struct advise {
     size_t steps, workers, d;
     double square; /* sum over steps of the mean over workers of |g|^2 */
 
-    struct tune_changes changes;        /* to the recipe for the replays */
     struct sg_tune replay;              /* *t with the identity of replays */
     struct tune_trials trials;          /* the candidates' runs */
     int threads;                        /* number of threads while compression is timed */
@@ -84,13 +83,8 @@ struct advise {
     cJSON *left_out;                    /* [{"method","reason"}] of the built-in candidates, before any run */
 };
 
-/* Finds and opens the gradients, and adds up their squares. A task `recorded` names its files and layers. For another
- * task the first tenth of a run without compression is recorded, unless that recording exists. */
-SG_CHECKED sg_status advise_source(struct advise *a, struct sg_error *err);
-
-/* Appends a candidate's method, named by its label, to a list, without absent keys and keys that a replay refuses;
- * false = no memory. The second function returns that entry as text, {name: …, compressor: …}; NULL = no memory. */
-bool advise_push_candidate(struct sg_node *out, const struct advise *a, const struct advise_candidate *c);
+/* A candidate's method, named by its label, without absent keys and keys that a replay refuses, as the text {name: …,
+ * compressor: …}; NULL = no memory. */
 char *advise_candidate_text(const struct advise *a, const struct advise_candidate *c);
 /* Puts the methods of the replays into the changes: those of the recipe, or the built-in ones. It runs trials to find
  * the hard thresholds of the built-in ones. The list always contains a method without compression. */
@@ -110,16 +104,10 @@ SG_CHECKED sg_status advise_rank(struct advise *a, struct sg_error *err);
 
 /* The name of an error as an option; NULL for ADVISE_ERRORS. */
 const char *advise_error_word(enum advise_error which);
-const char *advise_caution_word(enum advise_caution which);
-/* Writes a caution about a method as text into out [ADVISE_REASON]; returns out. */
-char *advise_caution_text(char out[ADVISE_REASON], const struct advise_candidate *c, enum advise_caution which);
 bool advise_times_coding(const struct advise *a); /* the times of coding are those of the replays on this machine */
 bool advise_pays(const struct advise *a);         /* true if the first of the list is faster than no compression */
 bool advise_is_open(const struct advise_candidate *c); /* true if the method compresses and its replay is complete */
-char *advise_answer(const struct advise *a);           /* a sentence or two; NULL = no memory */
-char *advise_coding_text(const struct advise *a);      /* the source of the times of coding; NULL = no memory */
-cJSON *advise_assumptions(const struct advise *a);     /* sentences */
-tune_put_fn advise_put_table;                          /* `of` is the struct advise */
+/* Makes the evidence and the table. */
 SG_CHECKED sg_status advise_document(const struct advise *a, struct sg_error *err);
 
 /* t->text <- the recipe with the methods of the list beside the one without compression, without claims and plots. */

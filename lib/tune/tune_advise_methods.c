@@ -1,5 +1,5 @@
 /* tune_advise_methods.c: the methods that --advise tries: the recipe's own, or a built-in list with a few settings
- * each, spread over the volume. */
+ * each, spread over the volume. And the recipe that it writes: the user's own with the methods of the list. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,27 +18,13 @@ static bool is_refused(const char *key) {
     return false;
 }
 
-static bool push_name(struct sg_node *map, const char *name) {
-    struct sg_node own = {.kind = SG_NODE_NULL};
-    const bool fine =
-        sg_node_set_string(&own, name, strlen(name)) && sg_node_set_key(&own, "name") && sg_node_push(map, &own);
-    sg_node_clear(&own);
-    return fine;
-}
-
-/* Appends a map, which is moved from and cleared, to the list `out`, if it is `fine`. */
-static bool push_map(struct sg_node *out, struct sg_node *take_map, bool fine) {
-    fine = fine && sg_node_push(out, take_map);
-    sg_node_clear(take_map);
-    return fine;
-}
-
 /* Appends a method, which keeps its positions in the user's recipe, to the list `out`, without keys that are absent or
  * that a replay refuses. The values of cell, which may be NULL, replace the method's lists. false = no memory. */
 static bool push_method(struct sg_node *out, const struct sg_node *method, const struct sg_node *cell,
                         const char *name) {
-    struct sg_node map = {.kind = SG_NODE_MAP, .line = method->line, .column = method->column};
-    bool fine = push_name(&map, name);
+    struct sg_node map = {.kind = SG_NODE_MAP, .line = method->line, .column = method->column}, own = {0};
+    bool fine =
+        sg_node_set_string(&own, name, strlen(name)) && sg_node_set_key(&own, "name") && sg_node_push(&map, &own);
     for (size_t i = 0; fine && i < method->count; i++) {
         const struct sg_node *value = &method->child[i], *single = cell ? sg_node_get(cell, value->key) : NULL;
         struct sg_node copy;
@@ -47,32 +33,23 @@ static bool push_method(struct sg_node *out, const struct sg_node *method, const
         fine = sg_node_copy(&copy, sg_node_absent(single) ? value : single) && sg_node_set_key(&copy, value->key) &&
                sg_node_push(&map, &copy);
     }
-    return push_map(out, &map, fine);
+    fine = fine && sg_node_push(out, &map);
+    sg_node_clear(&own);
+    sg_node_clear(&map);
+    return fine;
 }
 
-/* Appends the method that a text like "topk density=0.1,0.01 scope=model" describes. A value with a comma is a list,
- * even if nothing follows the comma. false = no memory. */
-static bool push_text(struct sg_node *out, const char *name, const char *text) {
+/* Appends the method that these members of a map in YAML describe. false = no memory. */
+static bool push_text(struct sg_node *out, const char *name, const char *members) {
     struct sg_node map = {.kind = SG_NODE_MAP};
-    char *words = sg_format("compressor=%s", text), *rest = words;
-    bool fine = words && push_name(&map, name);
-    for (char *word; fine && (word = strsep(&rest, " ")) != NULL;) {
-        const char *key = strsep(&word, "=");
-        struct sg_node list = {.kind = SG_NODE_LIST};
-        if (!strchr(word, ',')) {
-            fine = sg_node_push_plain(&map, key, word);
-            continue;
-        }
-        for (const char *value; fine && (value = strsep(&word, ",")) != NULL && *value;)
-            fine = sg_node_push_plain(&list, NULL, value);
-        fine = fine && sg_node_set_key(&list, key) && sg_node_push(&map, &list);
-        sg_node_clear(&list);
-    }
-    free(words);
-    return push_map(out, &map, fine);
+    char *yaml = sg_format("{%s}", members);
+    const bool fine = yaml && sg_node_push_yaml(&map, yaml) && push_method(out, &map, NULL, name);
+    free(yaml);
+    sg_node_clear(&map);
+    return fine;
 }
 
-bool advise_push_candidate(struct sg_node *out, const struct advise *a, const struct advise_candidate *c) {
+static bool push_candidate(struct sg_node *out, const struct advise *a, const struct advise_candidate *c) {
     const struct sg_node *methods = sg_node_get(&a->trials.recipe.root, "methods");
     size_t i = 0;
     while (strcmp(sg_node_string(&methods->child[i], "name", ""), c->cell->name) != 0)
@@ -84,7 +61,7 @@ char *advise_candidate_text(const struct advise *a, const struct advise_candidat
     struct sg_node list = {.kind = SG_NODE_LIST};
     char *text = NULL;
     size_t size;
-    FILE *out = advise_push_candidate(&list, a, c) ? open_memstream(&text, &size) : NULL;
+    FILE *out = push_candidate(&list, a, c) ? open_memstream(&text, &size) : NULL;
     if (out)
         sg_node_put_yaml(out, &list.child[0], false);
     sg_node_clear(&list);
@@ -97,7 +74,7 @@ const char *advise_baseline(const struct advise *a) {
 }
 
 bool advise_push_baseline(struct sg_node *out, const struct advise *a) {
-    return push_text(out, advise_baseline(a), "none baseline=true");
+    return push_text(out, advise_baseline(a), "compressor: none, baseline: true");
 }
 
 /* ---- the built-in methods ---- */
@@ -106,26 +83,26 @@ bool advise_push_baseline(struct sg_node *out, const struct advise *a) {
 enum need { ANY, MATRICES, LAYERS, LAMBDA };
 
 static const struct built_in {
-    const char *name, *text; /* text: the lambdas of a method that needs them are appended */
+    const char *name, *text; /* text: members in YAML; NULL = hard-threshold, of lambdas that are found */
     enum need need;
     double fewest; /* share of the elements that its smallest setting sends; less than one element makes no sense */
 } built_in[] = {
-    {"Top-k", "topk density=0.1,0.01,0.001", LAYERS, 0},
-    {"Top-k of the model", "topk density=0.1,0.01,0.001 scope=model", ANY, 0},
-    {"Hard-threshold", "hard-threshold lambda=", LAMBDA, 0},
-    {"DGC selection", "dgc density=0.1,0.01", ANY, 0.01},
-    {"SIDCo", "sidco-e density=0.1,0.01", ANY, 0.01},
-    {"Random-k", "randomk density=0.1", ANY, 0},
-    {"gTop-k conserving", "gtopk density=0.1,0.01 conserve=1", ANY, 0.01},
-    {"Top-k natural", "topk density=0.1,0.01 scope=model values=natural", ANY, 0.01},
-    {"EF-SignSGD", "ef-signsgd", ANY, 0},
-    {"EDEN", "eden bits=1,2,3 error-feedback=none", ANY, 0},
-    {"QSGD", "qsgd levels=1,7,127 error-feedback=none", ANY, 0},
-    {"TernGrad", "terngrad error-feedback=none", ANY, 0},
-    {"Natural", "natural error-feedback=none", ANY, 0},
-    {"8bit", "8bit", ANY, 0},
-    {"fp16", "fp16", ANY, 0},
-    {"PowerSGD", "powersgd rank=1,4", MATRICES, 0},
+    {"Top-k", "compressor: topk, density: [0.1, 0.01, 0.001]", LAYERS, 0},
+    {"Top-k of the model", "compressor: topk, density: [0.1, 0.01, 0.001], scope: model", ANY, 0},
+    {"Hard-threshold", NULL, LAMBDA, 0},
+    {"DGC selection", "compressor: dgc, density: [0.1, 0.01]", ANY, 0.01},
+    {"SIDCo", "compressor: sidco-e, density: [0.1, 0.01]", ANY, 0.01},
+    {"Random-k", "compressor: randomk, density: 0.1", ANY, 0},
+    {"gTop-k conserving", "compressor: gtopk, density: [0.1, 0.01], conserve: 1", ANY, 0.01},
+    {"Top-k natural", "compressor: topk, density: [0.1, 0.01], scope: model, values: natural", ANY, 0.01},
+    {"EF-SignSGD", "compressor: ef-signsgd", ANY, 0},
+    {"EDEN", "compressor: eden, bits: [1, 2, 3], error-feedback: none", ANY, 0},
+    {"QSGD", "compressor: qsgd, levels: [1, 7, 127], error-feedback: none", ANY, 0},
+    {"TernGrad", "compressor: terngrad, error-feedback: none", ANY, 0},
+    {"Natural", "compressor: natural, error-feedback: none", ANY, 0},
+    {"8bit", "compressor: 8bit", ANY, 0},
+    {"fp16", "compressor: fp16", ANY, 0},
+    {"PowerSGD", "compressor: powersgd, rank: [1, 4]", MATRICES, 0},
 };
 
 static bool has_matrices(const struct sg_gradients_facts *f) {
@@ -137,10 +114,10 @@ static bool has_matrices(const struct sg_gradients_facts *f) {
 
 /* ---- the thresholds of the built-in hard threshold ---- */
 
-enum { TARGETS = 3, TURNS = 5, LIST = TARGETS * TUNE_LAMBDA_CHARS };
+enum { TARGETS = 3, TURNS = 5, LIST = TARGETS * (TUNE_LAMBDA_CHARS + 1) };
 static const double target[TARGETS] = {0.1, 0.01, 0.001}, NEAR_ENOUGH = 0.1;
 
-/* The values of the goals, each once, with a comma behind each. */
+/* The values of the goals, each once, with commas between them. */
 static void put_lambdas(char list[LIST], const struct tune_search *s) {
     size_t used = 0;
     for (size_t i = 0; i < s->n_goals; i++) {
@@ -150,7 +127,7 @@ static void put_lambdas(char list[LIST], const struct tune_search *s) {
             known = known || s->goal[j].value == s->goal[i].value;
         tune_round(s->goal[i].value, text);
         if (!known)
-            used += (size_t)snprintf(list + used, LIST - used, "%s,", text);
+            used += (size_t)snprintf(list + used, LIST - used, "%s, ", text);
     }
 }
 
@@ -158,14 +135,12 @@ static void put_lambdas(char list[LIST], const struct tune_search *s) {
  * first guess is that of a random walk, which reaches lambda, and is sent, after (lambda / rms)^2 steps. */
 static sg_status find_lambdas(char list[LIST], struct advise *a, const struct built_in *method, struct sg_error *err) {
     const double d = (double)a->d, rms = sqrt(a->square / (double)a->steps / d);
-    struct tune_search *s = calloc(1, sizeof *s);
+    struct tune_search search, *const s = &search;
     struct sg_node methods = {.kind = SG_NODE_LIST};
     struct tune_changes c;
-    if (!s)
-        return sg_fail_memory(err, "the thresholds");
-    tune_changes_start(&c, a->t, &a->changes);
-    c.lost = !push_text(&methods, method->name, "hard-threshold lambda=1,") || c.lost;
-    tune_change(&c, "methods", &methods);
+    tune_changes_start(&c, a->t, &a->trials.changes);
+    c.lost = !push_text(&methods, method->name, "compressor: hard-threshold, lambda: [1]") || c.lost;
+    tune_change_value(&c, "methods", &methods);
     *s = (struct tune_search){.t = &a->replay,
                               .changes = &c,
                               .unit = TUNE_ENTRIES,
@@ -188,7 +163,6 @@ static sg_status find_lambdas(char list[LIST], struct advise *a, const struct bu
         put_lambdas(list, s);
     cJSON_Delete(s->trials);
     tune_changes_free(&c);
-    free(s);
     return status;
 }
 
@@ -208,7 +182,7 @@ static void look_for_reason(char reason[ADVISE_REASON], const struct advise *a, 
 }
 
 static sg_status push_built_in(struct sg_node *out, struct advise *a, struct sg_error *err) {
-    char reason[ADVISE_REASON], lambdas[LIST] = "", text[128];
+    char reason[ADVISE_REASON], lambdas[LIST] = "";
     bool fine = true;
     for (size_t i = 0; fine && i < sizeof built_in / sizeof *built_in; i++) {
         const struct built_in *method = &built_in[i];
@@ -217,13 +191,14 @@ static sg_status push_built_in(struct sg_node *out, struct advise *a, struct sg_
         const sg_status status = wants_lambda ? find_lambdas(lambdas, a, method, err) : SG_OK;
         if (status != SG_OK)
             return status;
-        snprintf(text, sizeof text, "%s%s", method->text, wants_lambda ? lambdas : "");
+        char *text = wants_lambda ? sg_format("compressor: hard-threshold, lambda: [%s]", lambdas) : NULL;
         if (wants_lambda && !lambdas[0])
             snprintf(reason, sizeof reason, "there are too few elements to find a threshold for a tenth of them");
         if (reason[0])
             sg_json_push(a->left_out, SG_OBJECT(SG_TEXT("method", method->name), SG_TEXT("reason", reason)));
         else
-            fine = push_text(out, method->name, text);
+            fine = push_text(out, method->name, wants_lambda ? text : method->text);
+        free(text);
     }
     return fine ? SG_OK : sg_fail_memory(err, "the methods");
 }
@@ -243,6 +218,37 @@ sg_status advise_methods(struct advise *a, struct sg_error *err) {
     struct sg_node list = {.kind = SG_NODE_LIST};
     sg_status status = advise_push_baseline(&list, a) ? SG_OK : sg_fail_memory(err, "the methods");
     SG_DO(status, a->own ? push_own(&list, a, err) : push_built_in(&list, a, err));
-    tune_change(&a->changes, "methods", &list);
+    tune_change_value(&a->trials.changes, "methods", &list);
+    return status;
+}
+
+/* ---- the recipe that is written ---- */
+
+enum { MOST_METHODS = 8 };
+
+/* The i-th method of the recipe; the first is the baseline without compression. */
+static const struct advise_candidate *candidate_at(const struct advise *a, size_t i) {
+    return &a->candidate[i == 0 ? a->baseline : a->list[i - 1]];
+}
+
+static void put_reasons(FILE *out, const void *arg, size_t method) {
+    const struct advise_candidate *c = candidate_at(arg, method);
+    if (!c->baseline)
+        tune_put_note(out, "sparsetune --advise: %.4g bytes a step, error %.3g of |g|^2, modelled %.3g times faster",
+                      c->bytes, c->error[ADVISE_RELATIVE], c->speedup);
+}
+
+sg_status advise_recipe(const struct advise *a, struct sg_error *err) {
+    struct sg_node methods = {.kind = SG_NODE_LIST}, written = {0};
+    struct tune_changes c;
+    tune_changes_start(&c, a->t, NULL);
+    tune_change(&c, "{claims: null, plots: null}"); /* they name the recipe's methods */
+    for (size_t i = 0; i <= a->listed && i <= MOST_METHODS; i++)
+        c.lost = !push_candidate(&methods, a, candidate_at(a, i)) || c.lost;
+    tune_change_value(&c, "methods", &methods);
+    sg_status status = c.lost ? sg_fail_memory(err, "the recipe") : tune_recipe_written(&written, a->t, &c.map, err);
+    SG_DO(status, tune_recipe_text(&a->t->text, a->t->recipe, &written, put_reasons, a, err));
+    sg_node_clear(&written);
+    tune_changes_free(&c);
     return status;
 }

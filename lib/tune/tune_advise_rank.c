@@ -105,8 +105,8 @@ static sg_status find_times(struct advise *a, struct advise_candidate *c, struct
     double total[SG_NET_SERIES];
     const double steps = sg_run_last(run, "step");
     const struct sg_grid_exchange x = sg_grid_exchange_of(&network, c->cell->method, c->cell->exchange);
-    const double encoded = sg_collective_encoded(x.collective, network.net.workers);
-    const double decoded = sg_collective_decoded(x.collective, network.net.workers);
+    const double encoded = sg_collective_encoded(x.collective, &network.net);
+    const double decoded = sg_collective_decoded(x.collective, &network.net);
     c->caution[ADVISE_GATHERED] = x.collective->decodes == SG_DECODES_ALL;
     if (advise_times_coding(a))
         network.coding_s = (encoded * c->encode_s + decoded * c->add_s) / (double)a->d;
@@ -139,7 +139,7 @@ bool advise_pays(const struct advise *a) {
 }
 
 bool advise_is_open(const struct advise_candidate *c) {
-    return !c->why[0] && strcmp(sg_node_string(c->cell->method, "compressor", ""), "none") != 0;
+    return !c->why[0] && !tune_compresses_by(c->cell->method, "none");
 }
 
 /* Chooses the fastest open method, or among those about as fast the one with the smallest error that ranks. Returns its

@@ -186,20 +186,20 @@ sg_status advise_replay(struct advise *a, struct advise_candidate *c, struct sg_
     struct replay r = {.a = a, .steps = (size_t)fmin((double)a->steps, fmax(LEAST_STEPS, MOST_NUMBERS / numbers))};
     sg_status status = configure(&r, c, err);
     r.message = calloc(a->workers, sizeof *r.message);
-    r.g = malloc(a->workers * a->d * sizeof *r.g);
-    r.sum = calloc(a->d, sizeof *r.sum);
-    r.lost = calloc(a->d, sizeof *r.lost);
-    r.late = calloc(a->d, sizeof *r.late);
-    r.before = calloc(a->d, sizeof *r.before);
-    r.drift = calloc(a->d, sizeof *r.drift);
-    r.encode_s = calloc(2 * r.steps, sizeof *r.encode_s);
-    r.add_s = calloc(2 * r.steps, sizeof *r.add_s);
-    if (status == SG_OK &&
-        (!r.message || !r.g || !r.sum || !r.lost || !r.late || !r.before || !r.drift || !r.encode_s || !r.add_s))
+    r.g = calloc((a->workers + 2) * a->d, sizeof *r.g);
+    r.sum = r.g + a->workers * a->d;
+    r.lost = r.sum + a->d;
+    r.late = calloc(3 * a->d + 4 * r.steps, sizeof *r.late);
+    r.before = r.late + a->d;
+    r.drift = r.before + a->d;
+    r.encode_s = r.drift + a->d;
+    r.add_s = r.encode_s + 2 * r.steps;
+    if (status == SG_OK && (!r.message || !r.g || !r.late))
         status = sg_fail_memory(err, "the replay");
     SG_DO(status, two_passes(&r, c, gamma > 0 ? gamma : 1, err));
-    void *const owned[] = {r.message, r.g, r.e, r.sum, r.lost, r.late, r.before, r.drift, r.encode_s, r.add_s};
-    for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
-        free(owned[i]);
+    free(r.message);
+    free(r.g);
+    free(r.e);
+    free(r.late);
     return status == SG_OK || status == SG_ERR_INTERRUPTED ? status : sg_prefix(err, "method '%s': ", c->cell->label);
 }

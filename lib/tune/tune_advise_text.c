@@ -1,4 +1,5 @@
-/* tune_advise_text.c: the results of --advise for readers: the conclusion in a sentence, its basis, and a table. */
+/* tune_advise_text.c: the results of --advise: the conclusion in a sentence, its basis, JSON (lib/FORMATS.md), and a
+ * table. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,11 +42,11 @@ static const struct {
     [ADVISE_SLOW] = {"slow", "compression takes longer than the exchange"},
 };
 
-const char *advise_caution_word(enum advise_caution which) {
+static const char *caution_word(enum advise_caution which) {
     return cautions[which].word;
 }
 
-char *advise_caution_text(char out[ADVISE_REASON], const struct advise_candidate *c, enum advise_caution which) {
+static char *caution_text(char out[ADVISE_REASON], const struct advise_candidate *c, enum advise_caution which) {
     if (which == ADVISE_STARVED)
         snprintf(out, ADVISE_REASON, "%zu of %zu layers sent nothing", c->starved, c->layers);
     else if (which == ADVISE_UNEVEN)
@@ -95,7 +96,7 @@ static void put_large_error(FILE *out, const struct advise_candidate *c) {
     fputs(" What that costs differs from task to task: train it before you rely on it.", out);
 }
 
-char *advise_answer(const struct advise *a) {
+static char *answer_text(const struct advise *a) {
     const struct advise_candidate *best = a->listed > 0 ? &a->candidate[a->list[0]] : NULL, *near = nearest(a);
     const struct advise_candidate *fast = fastest(a, true);
     char *text = NULL;
@@ -163,7 +164,7 @@ static void add_outside(cJSON *out, const struct advise *a) {
             above(fast->error[ADVISE_RELATIVE]));
 }
 
-char *advise_coding_text(const struct advise *a) {
+static char *coding_text(const struct advise *a) {
     return !advise_times_coding(a)
                ? sg_grid_coding_text(&a->network)
                : sg_format("Compression was timed on this machine's CPU with %d thread%s, and is not another's; "
@@ -171,7 +172,7 @@ char *advise_coding_text(const struct advise *a) {
                            a->threads, a->threads == 1 ? "" : "s");
 }
 
-cJSON *advise_assumptions(const struct advise *a) {
+static cJSON *assumptions_json(const struct advise *a) {
     const struct sg_grid_network *n = &a->network;
     cJSON *out = cJSON_CreateArray();
     const cJSON *one;
@@ -194,7 +195,7 @@ cJSON *advise_assumptions(const struct advise *a) {
     tune_sentence(out, "Times of steps are modelled: %zu workers, %s.", n->net.workers, model ? model : "");
     free(model);
     tune_say_network(out, n, a->assumed, "so steps are compression and communication alone");
-    char *coding = advise_coding_text(a);
+    char *coding = coding_text(a);
     tune_sentence(out, "%s", coding ? coding : "");
     free(coding);
     cJSON_ArrayForEach(one, a->left_out)
@@ -202,6 +203,59 @@ cJSON *advise_assumptions(const struct advise *a) {
     for (size_t i = 0; i < a->n; i++)
         if (a->candidate[i].why[0])
             tune_sentence(out, "%s is left out: %s.", a->candidate[i].cell->label, a->candidate[i].why);
+    char *error = sg_grid_error_text(n, &a->trials.recipe);
+    tune_sentence(out, "%s", error ? error : "");
+    free(error);
+    return out;
+}
+
+/* ---- JSON ---- */
+
+static cJSON *cautions_json(const struct advise_candidate *c) {
+    cJSON *out = cJSON_CreateArray();
+    char text[ADVISE_REASON];
+    for (int i = 0; i < ADVISE_CAUTIONS && !c->baseline; i++)
+        if (c->caution[i]) {
+            sg_json_push(out, SG_OBJECT(SG_TEXT("caution", caution_word((enum advise_caution)i)),
+                                        SG_TEXT("text", caution_text(text, c, (enum advise_caution)i))));
+        }
+    return out;
+}
+
+static cJSON *candidate_json(const struct advise *a, const struct advise_candidate *c) {
+    char *text = advise_candidate_text(a, c);
+    cJSON *out = SG_OBJECT(
+        SG_TEXT("label", c->cell->label), SG_TEXT("method", c->cell->name), SG_TEXT("recipe", text),
+        SG_BOOL("baseline", c->baseline), SG_TEXT("left_out", c->why[0] ? c->why : NULL), SG_BOOL("within", c->within),
+        SG_NUMBER("rank", c->rank > 0 ? (double)c->rank : NAN), SG_NUMBER("bytes", c->bytes),
+        SG_NUMBER("share", c->bytes / (4 * (double)a->d)), SG_NUMBER("error", c->error[ADVISE_RELATIVE]),
+        SG_NUMBER("error_mean", c->error[ADVISE_MEAN]), SG_NUMBER("error_lag", c->error[ADVISE_LAG]),
+        SG_NUMBER("error_drift", c->error[ADVISE_DRIFT]), SG_NUMBER("error_over_least", c->error_over_least),
+        SG_NUMBER("encode_s", c->encode_s), SG_NUMBER("add_s", c->add_s), SG_NUMBER("coding_s", c->coding_s),
+        SG_NUMBER("exposed_s", c->exposed_s), SG_NUMBER("step_s", c->step_s), SG_NUMBER("speedup", c->speedup),
+        SG_VALUE("cautions", cautions_json(c)));
+    free(text);
+    return out;
+}
+
+static cJSON *gradients_json(const struct advise *a) {
+    return SG_OBJECT(SG_TEXT("files", a->files), SG_BOOL("recorded_here", a->recorded_here),
+                     SG_NUMBER("share_of_run", a->share), SG_NUMBER("steps", a->steps),
+                     SG_NUMBER("workers", a->workers), SG_NUMBER("d", a->d), SG_NUMBER("square", a->square));
+}
+
+static cJSON *network_json(const struct advise *a) {
+    const struct sg_grid_network *n = &a->network;
+    char *text = sg_grid_network_text(n), *model = sg_format("%zu workers, %s", n->net.workers, text ? text : "");
+    free(text);
+    cJSON *out = sg_grid_network_json(n, &a->trials.recipe, model);
+    free(model);
+    if (advise_times_coding(a)) {
+        char *coding = coding_text(a);
+        cJSON_ReplaceItemInObjectCaseSensitive(out, "processor", cJSON_CreateNull());
+        cJSON_ReplaceItemInObjectCaseSensitive(out, "coding", cJSON_CreateString(coding ? coding : ""));
+        free(coding);
+    }
     return out;
 }
 
@@ -226,7 +280,7 @@ static void add_row(sg_table *t, const struct advise *a, const struct advise_can
     for (int i = 0; i < ADVISE_CAUTIONS && !c->baseline; i++)
         if (c->caution[i] && used < sizeof words)
             used += (size_t)snprintf(words + used, sizeof words - used, "%s%s", used > 0 ? ", " : "",
-                                     advise_caution_word((enum advise_caution)i));
+                                     caution_word((enum advise_caution)i));
     if (c->rank > 0)
         sg_table_format(t, "%zu", c->rank);
     else
@@ -263,14 +317,14 @@ static void put_legend(FILE *out, const struct advise_candidate *const *row, siz
             const struct advise_candidate *c = row[i];
             if (!c->caution[which])
                 continue;
-            snprintf(line, sizeof line, "%s, as %s: %s.", advise_caution_word((enum advise_caution)which),
-                     c->cell->label, advise_caution_text(text, c, (enum advise_caution)which));
+            snprintf(line, sizeof line, "%s, as %s: %s.", caution_word((enum advise_caution)which), c->cell->label,
+                     caution_text(text, c, (enum advise_caution)which));
             tune_put_comment(out, line, tune);
             break;
         }
 }
 
-bool advise_put_table(FILE *out, const struct sg_tune *t, const void *of) {
+static bool put_table(FILE *out, const struct sg_tune *t, const void *of) {
     const struct advise *a = of;
     const struct advise_candidate *row[ROWS + 1];
     const size_t n = find_rows(row, a);
@@ -286,4 +340,25 @@ bool advise_put_table(FILE *out, const struct sg_tune *t, const void *of) {
         fprintf(out, "# %zu more methods are within the tolerance: --json has them.\n", a->listed - ROWS);
     put_legend(out, row, n, t);
     return fine;
+}
+
+sg_status advise_document(const struct advise *a, struct sg_error *err) {
+    cJSON *candidates = cJSON_CreateArray(), *list = cJSON_CreateArray();
+    char *answer = answer_text(a);
+    for (size_t i = 0; i < a->n; i++)
+        sg_json_push(candidates, candidate_json(a, &a->candidate[i]));
+    for (size_t i = 0; i < a->listed; i++)
+        sg_json_push_string(list, a->candidate[a->list[i]].cell->label);
+    cJSON *tune = SG_OBJECT(
+        SG_TEXT("answer", answer), SG_BOOL("pays", advise_pays(a)), SG_NUMBER("tolerance", a->tolerance),
+        SG_TEXT("ranked_by", advise_error_word(a->by)), SG_TEXT("candidates_from", a->own ? "recipe" : "built-in"),
+        SG_VALUE("gradients", gradients_json(a)), SG_VALUE("network", network_json(a)),
+        SG_BOOL("network_assumed", a->assumed), SG_BOOL("coding_measured", advise_times_coding(a)),
+        SG_NUMBER("threads", a->threads), SG_VALUE("list", list), SG_VALUE("candidates", candidates),
+        SG_VALUE("left_out", cJSON_Duplicate(a->left_out, true)), SG_VALUE("assumptions", assumptions_json(a)));
+    const sg_status status = answer ? tune_evidence(a->t, "advise", tune, err) : sg_fail_memory(err, "the answer");
+    if (!answer)
+        cJSON_Delete(tune);
+    free(answer);
+    return status == SG_OK ? tune_write_table(a->t, put_table, a, err) : status;
 }

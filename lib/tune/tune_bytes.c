@@ -4,9 +4,9 @@
  * The knob is what a controller may set: the density of Top-k, the lambda of hard-threshold, the levels of QSGD, the
  * rank of PowerSGD. A method is tuned if the recipe gives its knob a number, at which the search starts. Pilots of 2 %
  * of the run come first. For most compressors they predict the whole run, because all messages have the same length.
- * For a threshold of which the law of a random walk holds, it is one step and one pilot of 5 % (tune_law.c). Then come
- * whole runs, whose cells sparsebench reuses: with the first seed, then with all. A knob that cannot come within the
- * tolerance, because it is a whole number or at its limit, gets the nearest value. */
+ * For a threshold of which the law of a random walk holds, it is one step and one pilot of 5 % (tune_search.c). Then
+ * come whole runs, whose cells sparsebench reuses: with the first seed, then with all. A knob that cannot come within
+ * the tolerance, because it is a whole number or at its limit, gets the nearest value. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,24 +20,17 @@ enum { BUDGETS = 8, TURNS = 12 };
 
 static const double TOLERANCE = 0.05, PILOT = 0.02, LEAST_PILOT = 10, LAW_PILOT = 0.05, BYTES = 8; /* of an entry */
 
-/* The budgets, as shares of the size of 32 bits for every element. */
-static const double *budgets(const struct tune_search *s) {
-    return s->arg;
-}
-
 /* ---- the search ---- */
 
 /* Runs one step of one cell, to find the number of elements, of steps in an epoch, and |g_i|^2 at this step, NaN where
  * it is not recorded. */
 static sg_status look(struct tune_search *s, double start, double *gradient, struct sg_error *err) {
-    static const char *const series[] = {"bytes-sent", "gradient-norm", NULL};
-    struct tune_changes c;
-    struct tune_trials b = {.count = 0};
-    tune_changes_start(&c, s->t, NULL);
-    tune_change_values(&c, s, &(struct tune_point){.value = start}, 1);
-    tune_change_length(&c, NULL, 1);
-    tune_change_record(&c, 1, false, series);
-    sg_status status = tune_trials_open(&b, &c, s->name, NULL, 1, err);
+    struct tune_trials b;
+    tune_trials_start(&b, s->t, NULL);
+    tune_change_values(&b.changes, s, &(struct tune_point){.value = start}, 1);
+    tune_change_length(&b.changes, NULL, 1);
+    tune_change_record(&b.changes, 1, false, "bytes-sent, gradient-norm");
+    sg_status status = tune_trials_open(&b, s->name, NULL, 1, err);
     SG_DO(status, tune_trials_run(&b, s->t, true, err));
     if (status == SG_OK) {
         const struct sg_run *run = &b.outcomes[0].run;
@@ -46,7 +39,6 @@ static sg_status look(struct tune_search *s, double start, double *gradient, str
         s->d = sg_json_number(sg_json_get(run->header, "constants"), "d", NAN);
     }
     tune_trials_close(&b);
-    tune_changes_free(&c);
     return status;
 }
 
@@ -58,9 +50,9 @@ static sg_status search(struct tune_search *s, const struct sg_cell *cell, doubl
     const double pilot = tune_pilot_steps(s, LAW_PILOT, LEAST_PILOT);
     s->by_law = s->by_law && gradient > 0 && pilot < s->length.steps;
     for (size_t i = 0; i < s->n_goals; i++) {
-        const double target = budgets(s)[i] * 4 * s->d;
-        s->goal[i] =
-            (struct tune_goal){.target = target, .value = s->by_law ? sg_rule_noise(target / BYTES, gradient) : start};
+        struct tune_goal *goal = &s->goal[i];
+        goal->target = goal->share * 4 * s->d;
+        goal->value = s->by_law ? sg_rule_noise(goal->target / BYTES, gradient) : start;
     }
     struct tune_refine stage = {
         .steps = tune_pilot_steps(s, PILOT, LEAST_PILOT), .first = 1, .seeds = 1, .turns = TURNS, .goes_on = true};
@@ -93,15 +85,16 @@ static sg_status keep(struct tune_found *f, const struct tune_search *s, struct 
         size_t at = 0;
         if (goal->missed)
             tune_say(s->t, "%s: no %s comes within %g %% of the budget %g; %.10g is the nearest, %+.1f %%", s->name,
-                     s->key, 100 * s->tolerance, budgets(s)[i], goal->value, 100 * difference(goal));
-        f->value[f->n++] = goal->value;
-        while (f->value[at] != goal->value)
+                     s->key, 100 * s->tolerance, goal->share, goal->value, 100 * difference(goal));
+        f->value[f->n++].x = goal->value;
+        while (f->value[at].x != goal->value)
             at++;
         if (at < i)
             continue;
-        snprintf(f->how[i], sizeof f->how[i], ACTION "%s %.10g sends %.4g MB, %+.1f %% of the budget %g (%zu seed%s)%s",
-                 s->key, goal->value, goal->reached * s->length.steps / 1e6, 100 * difference(goal), budgets(s)[i],
-                 s->seeds, s->seeds == 1 ? "" : "s", goal->missed ? ": the nearest" : "");
+        snprintf(f->value[i].how, TUNE_HOW_CHARS,
+                 ACTION "%s %.10g sends %.4g MB, %+.1f %% of the budget %g (%zu seed%s)%s", s->key, goal->value,
+                 goal->reached * s->length.steps / 1e6, 100 * difference(goal), goal->share, s->seeds,
+                 s->seeds == 1 ? "" : "s", goal->missed ? ": the nearest" : "");
     }
     return status;
 }
@@ -115,8 +108,8 @@ static sg_status keep_failed(struct tune_found *f, const struct tune_search *s, 
         return status;
     f->failed = true;
     f->n = sg_node_get(method, s->key)->kind == SG_NODE_STRING;
-    f->value[0] = tune_round(start, text);
-    snprintf(f->how[0], sizeof f->how[0], ACTION "no %s was found: %.180s", s->key, reason);
+    f->value[0].x = tune_round(start, text);
+    snprintf(f->value[0].how, TUNE_HOW_CHARS, ACTION "no %s was found: %.180s", s->key, reason);
     return SG_OK;
 }
 
@@ -124,7 +117,7 @@ static cJSON *method_json(struct tune_search *s, const char *failed) {
     cJSON *out = tune_search_json(s), *targets = cJSON_CreateArray();
     for (size_t i = 0; !failed && i < s->n_goals; i++) {
         const struct tune_goal *goal = &s->goal[i];
-        sg_json_push(targets, SG_OBJECT(SG_NUMBER("budget", budgets(s)[i]), SG_NUMBER("value", goal->value),
+        sg_json_push(targets, SG_OBJECT(SG_NUMBER("budget", goal->share), SG_NUMBER("value", goal->value),
                                         SG_NUMBER("bytes", goal->reached * s->length.steps),
                                         SG_NUMBER("difference", difference(goal)), SG_BOOL("within", !goal->missed)));
     }
@@ -140,7 +133,7 @@ static sg_status match_method(struct tune_search *s, const struct sg_cell *cell,
     tune_search_start(s, cell, knob->name, knob);
     double start = tune_start(cell->method, knob);
     if (!knob->integer && sg_node_get(cell->method, knob->name)->kind == SG_NODE_STRING)
-        start = tune_possible(s, budgets(s)[0] / 2); /* a share: 64 bits an entry */
+        start = tune_possible(s, s->goal[0].share / 2); /* a share: 64 bits an entry */
     sg_status status = search(s, cell, start, err);
     const bool failed = status == SG_ERR_NONFINITE;
     reason = *err;
@@ -166,26 +159,15 @@ static sg_status judge(const struct tune_search *s, const struct tune_found *fou
             "levels of qsgd, to start from",
             s->t->recipe->path);
     if (failed == n)
-        return sg_fail(err, SG_ERR_NONFINITE, "%s: %s", found[0].name, found[0].how[0] + strlen(ACTION));
+        return sg_fail(err, SG_ERR_NONFINITE, "%s: %s", found[0].name, found[0].value[0].how + strlen(ACTION));
     if (failed > 0)
         snprintf(s->t->failed, sizeof s->t->failed, "%s: %s (the other %zu methods are in the recipe%s)",
-                 found[first].name, found[first].how[0] + strlen(ACTION), n - 1,
+                 found[first].name, found[first].value[0].how + strlen(ACTION), n - 1,
                  failed > 1 ? ", the comments of which name more" : "");
     return SG_OK;
 }
 
 /* ---- options ---- */
-
-static sg_status read_budgets(struct tune_search *s, double budget[BUDGETS], const char *list, struct sg_error *err) {
-    s->n_goals = tune_read_list(budget, BUDGETS, list, 1);
-    s->arg = budget;
-    return s->n_goals > 0
-               ? SG_OK
-               : sg_fail(err, SG_ERR_ARGUMENT,
-                         "--match-bytes=%s: give up to %d shares of what no compression sends, above 0 and up to "
-                         "1, with commas between them",
-                         list, BUDGETS);
-}
 
 /* Reports the methods whose knob has no number at which a search could start; with --dry-run also the others. */
 static void say_methods(const struct tune_search *s) {
@@ -208,19 +190,17 @@ sg_status sg_tune_match_bytes(struct sg_tune *t, struct sg_error *err) {
     static const struct tune_matching how = {
         .action = "match-bytes", .targets = "budgets", .key_of = tune_knob_key, .method = match_method, .judge = judge};
     double budget[BUDGETS];
-    struct tune_search *s = calloc(1, sizeof *s);
-    if (!s)
-        return sg_fail_memory(err, "the search");
-    tune_search_open(s, t, TUNE_BYTES, TOLERANCE);
-    sg_status status = read_budgets(s, budget, t->budgets, err);
+    struct tune_search s;
+    tune_search_open(&s, t, TUNE_BYTES, TOLERANCE);
+    sg_status status = tune_read_list(budget, &s.n_goals, BUDGETS, "match-bytes", t->budgets, 1, false,
+                                      "shares of what no compression sends", err);
+    for (size_t i = 0; i < s.n_goals; i++)
+        s.goal[i].share = budget[i];
     if (status == SG_OK && !tune_recorded(t, "bytes_sent"))
         status = sg_fail(err, SG_ERR_ARGUMENT,
                          "%s: record.series has no bytes-sent, by which the volume of a whole run is known (add it)",
                          t->recipe->path);
     if (status == SG_OK)
-        say_methods(s);
-    if (status == SG_OK && !t->dry_run)
-        status = tune_match_methods(s, &how, cJSON_CreateObject(), err);
-    free(s);
-    return status;
+        say_methods(&s);
+    return status == SG_OK && !t->dry_run ? tune_match_methods(&s, &how, cJSON_CreateObject(), err) : status;
 }

@@ -107,8 +107,8 @@ static void put_found(FILE *out, const void *arg, size_t method) {
         for (size_t s = 0; m == 0 && s < e->t->grid.n_set; s++)
             tune_put_note(out, "found with --set '%s', which is not in this file: give it again", e->t->grid.set[s]);
         for (size_t i = 0; i < f->n || (i == 0 && f->failed); i++)
-            if (f->how[i][0])
-                tune_put_note(out, "%s", f->how[i]);
+            if (f->value[i].how[0])
+                tune_put_note(out, "%s", f->value[i].how);
     }
 }
 
@@ -120,7 +120,7 @@ static bool rename_cell(struct sg_node *name, const struct emitted *e) {
         for (size_t i = 0; !f->appends && old->kind == SG_NODE_LIST && i < f->n; i++) {
             char text[TUNE_LAMBDA_CHARS], *label = sg_format("%s %s=%s", f->name, f->key, old->child[i].string);
             const bool same = label && strcmp(label, name->string) == 0;
-            tune_round(f->value[i], text);
+            tune_round(f->value[i].x, text);
             free(label);
             if (same) {
                 free(name->string);
@@ -159,8 +159,8 @@ static bool put_values(struct sg_node *values, const struct tune_found *f) {
     bool fine = true;
     for (size_t i = 0; fine && i < f->n; i++) {
         char text[TUNE_LAMBDA_CHARS];
-        tune_round(f->value[i], text);
-        fine = has_value(into, f->value[i]) || sg_node_push_plain(into, NULL, text);
+        tune_round(f->value[i].x, text);
+        fine = has_value(into, f->value[i].x) || sg_node_push_yaml(into, text);
     }
     if (fine && !appends) {
         struct sg_node *from = lists || found.count > 1 ? &found : &found.child[0], taken = *from;

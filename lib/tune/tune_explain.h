@@ -6,7 +6,7 @@
 #include "sg_frame.h"
 #include "tune_private.h"
 
-enum { EXPLAIN_DRAWS = 10000, EXPLAIN_SEED = 1, EXPLAIN_FEWEST = 4 };
+enum { EXPLAIN_DRAWS = 10000, EXPLAIN_SEED = 1, EXPLAIN_FEWEST = 4, EXPLAIN_COLUMNS = 12 };
 
 /* A number and the interval that holds 95 % of its bootstrap draws; NaN = not defined. */
 struct explain_number {
@@ -19,13 +19,14 @@ struct explain_wrong {
     bool overlap;               /* over the seeds, the qualities of the two methods have values in common */
 };
 
-struct explain_error {
+/* The quality of the methods, or an error. */
+struct explain_column {
     const char *column;
     bool mean;                         /* the number of a run is the mean over its records; else the last */
     double sense;                      /* +1: more is worse; -1: less is worse, as of what is sent */
     double *value;                     /* [n_methods][n_seeds]; NaN = none */
     size_t n_methods;                  /* that have a value and a quality */
-    struct explain_number correlation; /* Spearman's, of sense * error and of how bad the quality is, over methods */
+    struct explain_number correlation; /* Spearman's, of sense * value with that of the quality, over methods */
     struct explain_number behind;      /* by how much the first error's correlation is above this one's */
     size_t n_pairs, n_wrong;           /* of methods of a seed whose qualities differ */
     struct explain_wrong *wrong;       /* [n_wrong] */
@@ -34,7 +35,6 @@ struct explain_error {
 struct explain_method {
     char *name;                         /* its label, behind which the result's name stands if that is there twice */
     const struct sg_frame_label *label; /* in the first result that has it */
-    double *quality;                    /* [n_seeds]; NaN = none */
 };
 
 struct explain_source {
@@ -47,25 +47,24 @@ struct explain {
     struct explain_source source[SG_TUNE_RESULTS];
     size_t n_sources;
     char metric[TUNE_METRIC_CHARS];
-    bool higher;     /* larger values of the metric are better */
     const cJSON *at; /* how a run's quality is read from its series; NULL = its last number */
-    size_t n_methods, n_seeds, n_errors, first; /* first: the error of the largest correlation; n_errors = none */
+    size_t n_methods, n_seeds, n_columns;
     struct explain_method *method;
-    const char **seed; /* [n_seeds] */
-    struct explain_error *error;
+    const char **seed;                             /* [n_seeds] */
+    struct explain_column column[EXPLAIN_COLUMNS]; /* the quality, and behind it the errors */
+    double *values;                                /* [n_columns][n_methods][n_seeds] of all columns */
+    size_t first;                                  /* the error of the largest correlation; 0 = there is none */
     cJSON *left_out; /* [{"name","reason"}] of methods and columns that are not compared */
 };
 
 /* Reads the results. SG_ERR_ARGUMENT: they are not of one setting or metric, or nothing in them can be compared. */
 SG_CHECKED sg_status explain_read(struct explain *out, const struct sg_tune *t, struct sg_error *err);
-/* Fills in what is found of every error. */
-SG_CHECKED sg_status explain_measure(struct explain *e, struct sg_error *err);
 void explain_free(struct explain *e);
 
 /* "orders", "orders in reverse" or "cannot tell". */
-const char *explain_verdict(const struct explain_error *error);
+const char *explain_verdict(const struct explain_column *error);
 /* Against the first error: "first", "ties", "cannot tell", "behind" or "ahead". */
-const char *explain_rank(const struct explain *e, const struct explain_error *error);
+const char *explain_rank(const struct explain *e, const struct explain_column *error);
 
 /* The evidence, which sparseplot-export draws as a scatter of the methods for each error; NULL = no memory. */
 cJSON *explain_json(const struct explain *e);

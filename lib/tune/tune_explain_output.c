@@ -9,8 +9,12 @@
 #include "sg_text.h"
 #include "tune_explain.h"
 
-static const char *number_of(const struct explain_error *error) {
+static const char *number_of(const struct explain_column *error) {
     return error->mean ? "mean over records" : "last record";
+}
+
+static const char *better_is(const struct explain *e) {
+    return e->column[0].sense < 0 ? "higher" : "lower";
 }
 
 /* ---- JSON ---- */
@@ -19,7 +23,7 @@ static cJSON *interval_json(const struct explain_number *number) {
     return SG_OBJECT(SG_NUMBER("value", number->value), SG_NUMBER("low", number->low), SG_NUMBER("high", number->high));
 }
 
-static cJSON *wrong_json(const struct explain *e, const struct explain_error *error) {
+static cJSON *wrong_json(const struct explain *e, const struct explain_column *error) {
     cJSON *out = cJSON_CreateArray();
     for (size_t i = 0; i < error->n_wrong; i++) {
         const struct explain_wrong *w = &error->wrong[i];
@@ -31,8 +35,8 @@ static cJSON *wrong_json(const struct explain *e, const struct explain_error *er
 
 static cJSON *errors_json(const struct explain *e) {
     cJSON *out = cJSON_CreateArray();
-    for (size_t i = 0; i < e->n_errors; i++) {
-        const struct explain_error *error = &e->error[i];
+    for (size_t i = 1; i < e->n_columns; i++) {
+        const struct explain_column *error = &e->column[i];
         sg_json_push(
             out, SG_OBJECT(SG_TEXT("column", error->column), SG_TEXT("number", number_of(error)),
                            SG_TEXT("worse", error->sense > 0 ? "more" : "less"), SG_NUMBER("methods", error->n_methods),
@@ -59,9 +63,9 @@ static char *list_of(const struct explain *e, const char *rank) {
     char *text = NULL, name[64];
     size_t size, n = 0;
     FILE *out = open_memstream(&text, &size);
-    for (size_t i = 0; out && i < e->n_errors; i++)
-        if (strcmp(explain_rank(e, &e->error[i]), rank) == 0)
-            fprintf(out, "%s%s", n++ ? ", " : "", words(name, e->error[i].column));
+    for (size_t i = 1; out && i < e->n_columns; i++)
+        if (strcmp(explain_rank(e, &e->column[i]), rank) == 0)
+            fprintf(out, "%s%s", n++ ? ", " : "", words(name, e->column[i].column));
     if (!out || fclose(out) != 0 || n == 0) {
         free(text);
         return NULL;
@@ -75,11 +79,11 @@ static cJSON *conclusion_json(const struct explain *e) {
                                        "Ahead of it over the methods that have both:"};
     cJSON *out = cJSON_CreateArray();
     char name[64], metric[64];
-    if (e->first == e->n_errors) {
+    if (e->first == 0) {
         tune_sentence(out, "No error differs between the methods: cannot tell.");
         return out;
     }
-    const struct explain_error *first = &e->error[e->first];
+    const struct explain_column *first = &e->column[e->first];
     tune_sentence(out,
                   "Over %zu methods and %zu seed%s, the highest rank correlation with %s is that of %s, %.2f (%.2f to "
                   "%.2f); it orders %zu of %zu pairs of a seed.%s",
@@ -124,9 +128,8 @@ static cJSON *results_json(const struct explain *e) {
         cJSON *seeds = cJSON_CreateArray(), *final = cJSON_CreateObject();
         for (size_t s = 0; s < e->n_seeds; s++)
             sg_json_push_string(seeds, e->seed[s]);
-        sg_json_set(final, e->metric, spread_of(method->quality, e->n_seeds));
-        for (size_t i = 0; i < e->n_errors; i++)
-            sg_json_set(final, e->error[i].column, spread_of(e->error[i].value + m * e->n_seeds, e->n_seeds));
+        for (size_t i = 0; i < e->n_columns; i++)
+            sg_json_set(final, e->column[i].column, spread_of(e->column[i].value + m * e->n_seeds, e->n_seeds));
         sg_json_push(out, SG_OBJECT(SG_TEXT("label", method->name), SG_TEXT("method", method->name),
                                     SG_TEXT("compressor", method->label->compressor), SG_BOOL("baseline", false),
                                     SG_VALUE("seeds", seeds), SG_VALUE("series", cJSON_CreateObject()),
@@ -150,11 +153,11 @@ static cJSON *plots_json(const struct explain *e) {
     cJSON *out = cJSON_CreateArray();
     bool y = true;
     for (size_t m = 0; m < e->n_methods; m++)
-        y = y && wants_log(e->method[m].quality, e->n_seeds);
-    for (size_t i = 0; i < e->n_errors; i++) {
-        const bool x = wants_log(e->error[i].value, e->n_methods * e->n_seeds);
-        cJSON *at = e->error[i].mean ? SG_OBJECT(SG_BOOL("mean", true)) : SG_OBJECT(SG_BOOL("final", true));
-        sg_json_push(out, SG_OBJECT(SG_TEXT("x", e->error[i].column), SG_TEXT("y", e->metric),
+        y = y && wants_log(e->column[0].value + m * e->n_seeds, e->n_seeds);
+    for (size_t i = 1; i < e->n_columns; i++) {
+        const bool x = wants_log(e->column[i].value, e->n_methods * e->n_seeds);
+        cJSON *at = e->column[i].mean ? SG_OBJECT(SG_BOOL("mean", true)) : SG_OBJECT(SG_BOOL("final", true));
+        sg_json_push(out, SG_OBJECT(SG_TEXT("x", e->column[i].column), SG_TEXT("y", e->metric),
                                     SG_TEXT("log", x && y ? "xy"
                                                    : x    ? "x"
                                                    : y    ? "y"
@@ -177,12 +180,12 @@ cJSON *explain_json(const struct explain *e) {
         SG_VALUE("dataset", sg_json_copy(sg_json_get(document, "dataset"))),
         SG_VALUE("units", sg_json_copy(sg_json_get(document, "units"))), SG_VALUE("results", results_json(e)),
         SG_VALUE("claims", cJSON_CreateArray()), SG_VALUE("plots", plots_json(e)),
-        SG_VALUE("tune", SG_OBJECT(SG_TEXT("action", "explain"), SG_VALUE("results", paths),
-                                   SG_TEXT("metric", e->metric), SG_VALUE("at", e->at ? sg_json_copy(e->at) : NULL),
-                                   SG_TEXT("better", e->higher ? "higher" : "lower"), SG_NUMBER("draws", EXPLAIN_DRAWS),
-                                   SG_U64("seed", EXPLAIN_SEED), SG_NUMBER("confidence", 0.95),
-                                   SG_VALUE("left_out", sg_json_copy(e->left_out)), SG_VALUE("errors", errors_json(e)),
-                                   SG_VALUE("conclusion", conclusion_json(e)))));
+        SG_VALUE("tune",
+                 SG_OBJECT(SG_TEXT("action", "explain"), SG_VALUE("results", paths), SG_TEXT("metric", e->metric),
+                           SG_VALUE("at", e->at ? sg_json_copy(e->at) : NULL), SG_TEXT("better", better_is(e)),
+                           SG_NUMBER("draws", EXPLAIN_DRAWS), SG_U64("seed", EXPLAIN_SEED),
+                           SG_NUMBER("confidence", 0.95), SG_VALUE("left_out", sg_json_copy(e->left_out)),
+                           SG_VALUE("errors", errors_json(e)), SG_VALUE("conclusion", conclusion_json(e)))));
 }
 
 /* ---- the table ---- */
@@ -208,7 +211,7 @@ static void put_interval(sg_table *table, const struct explain_number *number) {
 
 /* Writes the pairs of methods that an error gets wrong, each with how many seeds. Where they are many it names some,
  * first those whose qualities do not overlap, and of these the ones of most seeds. */
-static void put_wrong(FILE *out, const struct explain *e, const struct explain_error *error, const struct sg_tune *t) {
+static void put_wrong(FILE *out, const struct explain *e, const struct explain_column *error, const struct sg_tune *t) {
     enum { MOST = 6 };
     size_t *seeds = calloc(e->n_methods * e->n_methods, sizeof *seeds), size, pairs = 0;
     char *text = NULL, name[64];
@@ -268,10 +271,9 @@ bool explain_put_table(FILE *out, const struct sg_tune *t, const void *of) {
     sg_table *table = sg_table_open(heads, sizeof heads / sizeof *heads);
     const cJSON *sentence;
     char metric[64];
-    fprintf(out, "# which error orders methods by %s, %s is better\n", words(metric, e->metric),
-            e->higher ? "higher" : "lower");
-    for (size_t i = 0; i < e->n_errors; i++) {
-        const struct explain_error *error = &e->error[i];
+    fprintf(out, "# which error orders methods by %s, %s is better\n", words(metric, e->metric), better_is(e));
+    for (size_t i = 1; i < e->n_columns; i++) {
+        const struct explain_column *error = &e->column[i];
         sg_table_cell(table, error->column, NULL);
         sg_table_cell(table, number_of(error), NULL);
         sg_table_format(table, "%zu", error->n_methods);
@@ -285,8 +287,8 @@ bool explain_put_table(FILE *out, const struct sg_tune *t, const void *of) {
     if (!tune_put_table(out, table, t))
         return false;
     fputs("#\n", out);
-    for (size_t i = 0; i < e->n_errors; i++)
-        put_wrong(out, e, &e->error[i], t);
+    for (size_t i = 1; i < e->n_columns; i++)
+        put_wrong(out, e, &e->column[i], t);
     put_left_out(out, e, t);
     fputs("#\n", out);
     cJSON_ArrayForEach(sentence, sg_json_get(t->evidence, "tune.conclusion"))

@@ -9,13 +9,13 @@
 #include "sg_text.h"
 #include "tune_explain.h"
 
-/* The columns that are compared, and which number of a run stands for it. A sum or a running mean over all steps is the
+/* The errors that are compared, and which number of a run stands for it. A sum or a running mean over all steps is the
  * last one; what belongs to a step is its mean over the records. */
 static const struct {
     const char *column;
     bool mean;
     double sense;
-} columns[] = {
+} errors[] = {
     {"total_error", false, 1},      {"error_norm", true, 1},
     {"error_relative", false, 1},   {"error_mean_norm", true, 1},
     {"error_common", true, 1},      {"error_lag", true, 1},
@@ -23,7 +23,6 @@ static const struct {
     {"compression_error", true, 1}, {"average_compression_error", false, 1},
     {"average_density", false, -1}, /* no error: what is sent, to compare with */
 };
-enum { COLUMNS = sizeof columns / sizeof *columns };
 
 /* ---- numbers of a label in a result ---- */
 
@@ -40,96 +39,82 @@ static const cJSON *find_plot(const struct explain_source *source, const char *c
     return NULL;
 }
 
-/* out [n_seeds of the label] <- the number of each of its seeds: of its point on an axis of the plot, or if there is no
- * plot the last one of the column. NaN = none. */
-static bool read_numbers(double *out, const struct sg_frame_label *label, const cJSON *plot, const char *axis,
-                         const char *column) {
-    const struct sg_frame_column *last = sg_frame_column(label, column);
-    double *numbers = NULL;
-    size_t n = 0;
+/* The numbers that a plot has of the runs of a label on an axis, malloc'ed; *n is how many. No plot: NULL, and 0. */
+static bool read_points(double **out, size_t *n, const char *label, const cJSON *plot, const char *axis) {
     const cJSON *point;
+    *out = NULL;
+    *n = 0;
     cJSON_ArrayForEach(point, sg_json_get(plot, "points")) {
         const cJSON *values = sg_json_get(sg_json_get(point, axis), "values");
-        if (numbers || strcmp(sg_json_string(point, "label", ""), label->label) != 0)
+        if (strcmp(sg_json_string(point, "label", ""), label) != 0)
             continue;
-        if ((numbers = sg_frame_numbers(values)) == NULL)
-            return false;
-        n = (size_t)cJSON_GetArraySize(values);
+        *out = sg_frame_numbers(values);
+        *n = (size_t)cJSON_GetArraySize(values);
+        return *out;
     }
-    if (!plot && last)
-        n = last->n_values;
-    const double *from = plot ? numbers : n > 0 ? last->value : NULL;
-    for (size_t s = 0; s < label->n_seeds; s++)
-        out[s] = from && s < n ? from[s] : NAN;
-    free(numbers);
-    return true;
-}
-
-/* The numbers of a column of the table for the seeds of a label, likewise; a mean needs a plot of points. An error that
- * is 0 at every seed is none: the method keeps no residual. */
-static bool read_error(double *out, const struct explain *e, const struct explain_source *source,
-                       const struct sg_frame_label *label, size_t column) {
-    const bool mean = columns[column].mean;
-    const cJSON *plot = mean ? find_plot(source, columns[column].column, e->metric) : NULL;
-    bool any = false;
-    if (!read_numbers(out, label, plot, "x", columns[column].column))
-        return false;
-    for (size_t s = 0; s < label->n_seeds; s++)
-        any = any || (isfinite(out[s]) && out[s] != 0);
-    for (size_t s = 0; s < label->n_seeds; s++)
-        out[s] = any && isfinite(out[s]) && (plot || !mean) ? out[s] : NAN;
     return true;
 }
 
 /* ---- the table ---- */
 
 static size_t seed_index(const struct explain *e, const struct sg_frame_label *label, size_t s) {
-    const cJSON *item = cJSON_GetArrayItem(sg_json_get(label->json, "seeds"), (int)s);
+    const char *seed = sg_json_string(cJSON_GetArrayItem(sg_json_get(label->json, "seeds"), (int)s), "", "?");
     size_t i = 0;
-    while (i < e->n_seeds && strcmp(e->seed[i], sg_json_string(item, "", "?")) != 0)
+    while (i < e->n_seeds && strcmp(e->seed[i], seed) != 0)
         i++;
+    e->seed[i] = seed;
     return i;
 }
 
-static void add_seeds(struct explain *e, const struct sg_frame_label *label) {
-    for (size_t s = 0; s < label->n_seeds; s++)
-        if (seed_index(e, label, s) == e->n_seeds)
-            e->seed[e->n_seeds++] =
-                sg_json_string(cJSON_GetArrayItem(sg_json_get(label->json, "seeds"), (int)s), "", "?");
+/* row [n_seeds] <- the numbers of a column for the seeds of a label, NaN = none: of the points of a plot, or if there
+ * is no plot the last ones. The mean of an error needs a plot. An error that is 0 at every seed is none: the method
+ * keeps no residual. */
+static bool read_row(double *row, const struct explain *e, const struct explain_source *source,
+                     const struct sg_frame_label *label, size_t column) {
+    const struct explain_column *c = &e->column[column];
+    const cJSON *plot = column == 0 || c->mean ? find_plot(source, column == 0 ? NULL : c->column, e->metric) : NULL;
+    const struct sg_frame_column *last = plot || c->mean ? NULL : sg_frame_column(label, c->column);
+    double *points;
+    size_t n;
+    bool any = column == 0;
+    if (!read_points(&points, &n, label->label, plot, column == 0 ? "y" : "x"))
+        return false;
+    const double *from = last ? last->value : points;
+    n = last ? last->n_values : n;
+    for (size_t s = 0; s < e->n_seeds; s++)
+        row[s] = NAN;
+    for (size_t s = 0; s < label->n_seeds && s < n; s++) {
+        any = any || (isfinite(from[s]) && from[s] != 0);
+        row[seed_index(e, label, s)] = column == 0 || isfinite(from[s]) ? from[s] : NAN;
+    }
+    for (size_t s = 0; !any && s < e->n_seeds; s++)
+        row[s] = NAN;
+    free(points);
+    return true;
 }
 
 /* True if a label is a method of the table that was recorded once more: the same label, seeds and qualities. */
-static bool is_same(const struct explain *e, const struct explain_method *method, const struct sg_frame_label *label,
-                    const double *quality) {
-    bool same = strcmp(method->label->label, label->label) == 0 && method->label->n_seeds == label->n_seeds;
-    for (size_t s = 0; same && s < label->n_seeds; s++) {
-        const double other = method->quality[seed_index(e, label, s)];
-        same = other == quality[s] || (isnan(other) && isnan(quality[s]));
-    }
+static bool is_same(const struct explain *e, size_t method, const struct sg_frame_label *label, const double *quality) {
+    const struct sg_frame_label *known = e->method[method].label;
+    const double *other = e->column[0].value + method * e->n_seeds;
+    bool same = strcmp(known->label, label->label) == 0 && known->n_seeds == label->n_seeds;
+    for (size_t s = 0; same && s < e->n_seeds; s++)
+        same = other[s] == quality[s] || (isnan(other[s]) && isnan(quality[s]));
     return same;
 }
 
-/* Finds the row of a label, or adds one; SIZE_MAX = no memory. */
-static size_t add_method(struct explain *e, const struct explain_source *source, const struct sg_frame_label *label,
-                         const double *quality) {
+/* Finds the method of a label, or adds one; SIZE_MAX = no memory. */
+static size_t find_method(struct explain *e, const struct explain_source *source, const struct sg_frame_label *label,
+                          const double *quality) {
     bool known = false;
     for (size_t m = 0; m < e->n_methods; m++) {
-        if (is_same(e, &e->method[m], label, quality))
+        if (is_same(e, m, label, quality))
             return m;
         known = known || strcmp(e->method[m].label->label, label->label) == 0;
     }
-    const size_t added = e->n_methods++;
-    struct explain_method *method = &e->method[added];
-    method->label = label;
-    method->name = known ? sg_format("%s (%s)", label->label, source->name) : strdup(label->label);
-    method->quality = malloc(e->n_seeds * sizeof *method->quality);
-    if (!method->name || !method->quality)
-        return SIZE_MAX;
-    for (size_t s = 0; s < e->n_seeds; s++)
-        method->quality[s] = NAN;
-    for (size_t s = 0; s < label->n_seeds; s++)
-        method->quality[seed_index(e, label, s)] = quality[s];
-    return added;
+    char *name = known ? sg_format("%s (%s)", label->label, source->name) : strdup(label->label);
+    e->method[e->n_methods] = (struct explain_method){.name = name, .label = label};
+    return name ? e->n_methods++ : SIZE_MAX;
 }
 
 static void leave_out(struct explain *e, const char *name, const char *reason) {
@@ -138,28 +123,26 @@ static void leave_out(struct explain *e, const char *name, const char *reason) {
     sg_json_push(e->left_out, SG_OBJECT(SG_TEXT("name", name), SG_TEXT("reason", reason)));
 }
 
-/* Adds a label with its quality and its errors, if it has any; `number` [seeds of the label] is scratch. */
+/* Adds a label with its quality and its errors, if it has any; `row` [n_columns][n_seeds] is scratch. */
 static bool add_label(struct explain *e, const struct explain_source *source, const struct sg_frame_label *label,
-                      double *quality, double *number) {
-    bool fine = read_numbers(quality, label, find_plot(source, NULL, e->metric), "y", e->metric), any = false;
-    for (size_t c = 0; fine && c < COLUMNS; c++) {
-        fine = read_error(number, e, source, label, c);
-        for (size_t s = 0; fine && s < label->n_seeds; s++)
-            any = any || (columns[c].sense > 0 && !isnan(number[s]));
-    }
-    if (fine && !any)
-        leave_out(e, label->label, "no error");
-    if (!fine || !any)
-        return fine;
-    const size_t m = add_method(e, source, label, quality);
-    for (size_t c = 0; m != SIZE_MAX && c < COLUMNS; c++) {
-        if (!read_error(number, e, source, label, c))
+                      double *row) {
+    bool any = false;
+    for (size_t c = 0; c < e->n_columns; c++) {
+        if (!read_row(row + c * e->n_seeds, e, source, label, c))
             return false;
-        for (size_t s = 0; s < label->n_seeds; s++) {
-            double *value = &e->error[c].value[m * e->n_seeds + seed_index(e, label, s)];
-            *value = isnan(*value) ? number[s] : *value;
-        }
+        for (size_t s = 0; s < e->n_seeds; s++)
+            any = any || (c > 0 && e->column[c].sense > 0 && !isnan(row[c * e->n_seeds + s]));
     }
+    if (!any) {
+        leave_out(e, label->label, "no error");
+        return true;
+    }
+    const size_t m = find_method(e, source, label, row);
+    for (size_t c = 0; m != SIZE_MAX && c < e->n_columns; c++)
+        for (size_t s = 0; s < e->n_seeds; s++) {
+            double *value = &e->column[c].value[m * e->n_seeds + s];
+            *value = isnan(*value) ? row[c * e->n_seeds + s] : *value;
+        }
     return m != SIZE_MAX;
 }
 
@@ -170,53 +153,43 @@ static bool fill(struct explain *e) {
             seeds += e->source[i].frame.label[l].n_seeds;
     e->method = calloc(labels + 1, sizeof *e->method);
     e->seed = calloc(seeds + 1, sizeof *e->seed);
-    e->error = calloc(COLUMNS, sizeof *e->error);
-    double *quality = malloc((seeds + 1) * sizeof *quality), *number = malloc((seeds + 1) * sizeof *number);
-    bool fine = e->method && e->seed && e->error && quality && number;
-    for (size_t i = 0; fine && i < e->n_sources; i++)
+    for (size_t i = 0; e->seed && i < e->n_sources; i++)
         for (size_t l = 0; l < e->source[i].frame.n_labels; l++)
-            add_seeds(e, &e->source[i].frame.label[l]);
-    for (size_t c = 0; fine && c < COLUMNS; c++) {
-        e->error[c] = (struct explain_error){
-            .column = columns[c].column,
-            .mean = columns[c].mean,
-            .sense = columns[c].sense,
-            .value = malloc((labels * e->n_seeds + 1) * sizeof(double)),
-            .correlation = {NAN, NAN, NAN},
-            .behind = {NAN, NAN, NAN},
-        };
-        e->n_errors++;
-        fine = e->error[c].value;
-        for (size_t j = 0; fine && j < labels * e->n_seeds; j++)
-            e->error[c].value[j] = NAN;
-    }
+            for (size_t s = 0; s < e->source[i].frame.label[l].n_seeds; s++)
+                e->n_seeds += seed_index(e, &e->source[i].frame.label[l], s) == e->n_seeds;
+    const size_t size = labels * e->n_seeds;
+    double *row = malloc((e->n_columns * e->n_seeds + 1) * sizeof *row);
+    e->values = malloc((e->n_columns * size + 1) * sizeof *e->values);
+    bool fine = e->method && e->seed && row && e->values;
+    for (size_t j = 0; fine && j < e->n_columns * size; j++)
+        e->values[j] = NAN;
+    for (size_t c = 0; fine && c < e->n_columns; c++)
+        e->column[c].value = e->values + c * size;
     for (size_t i = 0; i < e->n_sources; i++)
         for (size_t l = 0; fine && l < e->source[i].frame.n_labels; l++)
-            fine = add_label(e, &e->source[i], &e->source[i].frame.label[l], quality, number);
-    free(quality);
-    free(number);
+            fine = add_label(e, &e->source[i], &e->source[i].frame.label[l], row);
+    free(row);
     return fine;
 }
 
 /* Removes the errors that no method has, and says so of those that are recorded. */
 static void drop_empty(struct explain *e) {
-    size_t kept = 0;
-    for (size_t c = 0; c < e->n_errors; c++) {
+    size_t kept = 1;
+    for (size_t c = 1; c < e->n_columns; c++) {
+        const struct explain_column *error = &e->column[c];
         bool any = false, recorded = false;
         for (size_t j = 0; j < e->n_methods * e->n_seeds; j++)
-            any = any || !isnan(e->error[c].value[j]);
+            any = any || !isnan(error->value[j]);
         for (size_t m = 0; m < e->n_methods; m++)
-            recorded = recorded || sg_frame_column(e->method[m].label, e->error[c].column);
-        if (recorded && !any && e->error[c].mean)
-            leave_out(e, e->error[c].column,
+            recorded = recorded || sg_frame_column(e->method[m].label, error->column);
+        if (recorded && !any && error->mean)
+            leave_out(e, error->column,
                       "the mean over records is not in the result: a plot of kind points over it, with x-at: {mean: "
                       "true} and the metric as y, in the recipe puts it there");
         if (any)
-            e->error[kept++] = e->error[c];
-        else
-            free(e->error[c].value);
+            e->column[kept++] = *error;
     }
-    e->n_errors = kept;
+    e->n_columns = kept;
 }
 
 /* ---- results that belong together ---- */
@@ -251,8 +224,8 @@ static sg_status read_source(struct explain_source *source, const char *path, st
     return status;
 }
 
-/* The metric of --metric, or the one that the first result's finding is about. */
-static sg_status choose_metric(struct explain *e, const struct sg_tune *t, struct sg_error *err) {
+/* The columns: the metric of --metric, or the one that the first result's finding is about, and the errors. */
+static sg_status choose_columns(struct explain *e, const struct sg_tune *t, struct sg_error *err) {
     const cJSON *document = e->source[0].document;
     const char *name = t->metric ? t->metric : sg_json_string(document, "summary.metric", NULL);
     if (!name)
@@ -261,7 +234,14 @@ static sg_status choose_metric(struct explain *e, const struct sg_tune *t, struc
     sg_snake(e->metric, sizeof e->metric, name);
     const struct sg_metric *metric =
         sg_task_metric(sg_task_kind_find(sg_json_string(document, "recipe.resolved.task.kind", "")), e->metric);
-    e->higher = metric && metric->higher;
+    e->column[0] = (struct explain_column){.column = e->metric, .sense = metric && metric->higher ? -1 : 1};
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
+        e->column[1 + i] = (struct explain_column){.column = errors[i].column,
+                                                   .mean = errors[i].mean,
+                                                   .sense = errors[i].sense,
+                                                   .correlation = {NAN, NAN, NAN},
+                                                   .behind = {NAN, NAN, NAN}};
+    e->n_columns = EXPLAIN_COLUMNS;
     return SG_OK;
 }
 
@@ -296,7 +276,7 @@ sg_status explain_read(struct explain *out, const struct sg_tune *t, struct sg_e
         struct explain_source *source = &out->source[out->n_sources++];
         status = read_source(source, t->result[i], err);
         if (status == SG_OK && i == 0)
-            status = choose_metric(out, t, err);
+            status = choose_columns(out, t, err);
         SG_DO(status, check_metric(out, source, err));
         const char *differs = status == SG_OK ? difference(out->source[0].document, source->document) : NULL;
         if (differs)
@@ -308,23 +288,19 @@ sg_status explain_read(struct explain *out, const struct sg_tune *t, struct sg_e
     if (status != SG_OK)
         return status;
     drop_empty(out);
-    if (out->n_methods < 2 || out->n_errors == 0)
+    if (out->n_methods < 2 || out->n_columns == 1)
         return sg_fail(err, SG_ERR_ARGUMENT, "%s: no two methods with an error to compare", out->source[0].path);
     return SG_OK;
 }
 
 void explain_free(struct explain *e) {
-    for (size_t m = 0; e->method && m < e->n_methods; m++) {
+    for (size_t m = 0; m < e->n_methods; m++)
         free(e->method[m].name);
-        free(e->method[m].quality);
-    }
-    for (size_t c = 0; c < e->n_errors; c++) {
-        free(e->error[c].value);
-        free(e->error[c].wrong);
-    }
+    for (size_t c = 0; c < e->n_columns; c++)
+        free(e->column[c].wrong);
     free(e->method);
     free(e->seed);
-    free(e->error);
+    free(e->values);
     cJSON_Delete(e->left_out);
     for (size_t i = 0; i < e->n_sources; i++) {
         sg_frame_free(&e->source[i].frame);

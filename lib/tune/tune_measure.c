@@ -7,9 +7,6 @@
 #include "sg_text.h"
 #include "tune_search.h"
 
-static const char *const bytes_series[] = {"bytes-sent", NULL};
-static const char *const law_series[] = {"bits-values", "average-density-padded", "bytes-sent", "gradient-norm", NULL};
-
 /* The amount that the run of a cell sent at a step; for a pilot an estimate for the whole run, if one can be made. */
 static double sent(const struct tune_search *s, const struct sg_cell_outcome *outcome, const struct sg_cell *cell,
                    bool pilot) {
@@ -34,10 +31,9 @@ void tune_change_values(struct tune_changes *c, const struct tune_search *s, con
             snprintf(text, sizeof text, "%.10g", p[i].value);
         else
             tune_round(p[i].value, text);
-        c->lost = !sg_node_push_plain(&list, NULL, p[i].spelling ? p[i].spelling : text) || c->lost;
+        c->lost = !sg_node_push_yaml(&list, p[i].spelling ? p[i].spelling : text) || c->lost;
     }
-    tune_change(c, path ? path : "methods", &list);
-    c->lost = c->lost || !path;
+    tune_change_value(c, path, &list);
     free(path);
 }
 
@@ -80,21 +76,20 @@ static void look(struct tune_search *s, struct tune_point *p, const struct tune_
 sg_status tune_measure(struct tune_search *s, struct tune_point *p, size_t n, double steps, size_t seeds,
                        struct sg_error *err) {
     const bool whole = steps >= s->length.steps;
-    struct tune_changes c;
-    struct tune_trials b = {.count = 0};
-    tune_changes_start(&c, s->t, s->changes);
-    tune_change_values(&c, s, p, n);
-    tune_change_plain(&c, "claims", "null"); /* of other values */
-    tune_change_plain(&c, "plots", "null");
+    struct tune_trials b;
+    struct tune_changes *c = &b.changes;
+    tune_trials_start(&b, s->t, s->changes);
+    tune_change_values(c, s, p, n);
+    tune_change(c, "{claims: null, plots: null}"); /* of other values */
     if (!whole)
-        tune_change_length(&c, &s->length, steps);
+        tune_change_length(c, &s->length, steps);
     if (!whole && s->by_law)
-        tune_change_record(&c, 1, false, law_series);
+        tune_change_record(c, 1, false, "bits-values, average-density-padded, bytes-sent, gradient-norm");
     else if (!whole && !s->metric && s->unit == TUNE_BYTES)
-        tune_change_record(&c, steps, false, bytes_series);
+        tune_change_record(c, steps, false, "bytes-sent");
     else if (!whole && !s->metric)
-        tune_change_record(&c, 1, true, tune_volume_series);
-    sg_status status = tune_trials_open(&b, &c, s->name, NULL, seeds, err);
+        tune_change_record(c, 1, true, TUNE_VOLUME_SERIES);
+    sg_status status = tune_trials_open(&b, s->name, NULL, seeds, err);
     if (status == SG_OK) {
         tune_say(s->t, "%s: %s at %zu value%s of %s, %.0f of %.0f steps", s->name, whole ? "whole run" : "pilot", n,
                  n == 1 ? "" : "s", s->key, steps, s->length.steps);
@@ -108,7 +103,6 @@ sg_status tune_measure(struct tune_search *s, struct tune_point *p, size_t n, do
     }
     s->pilot_steps += whole ? 0 : (double)n * steps;
     tune_trials_close(&b);
-    tune_changes_free(&c);
     return status;
 }
 

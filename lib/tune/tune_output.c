@@ -23,26 +23,24 @@ sg_status tune_evidence(struct sg_tune *t, const char *action, cJSON *take_tune,
 
 sg_status tune_cells_evidence(struct sg_tune *t, const char *text, const char *compressor, cJSON *take_tune,
                               struct sg_error *err) {
-    struct tune_changes c;
-    struct tune_trials b = {.count = 0};
+    struct tune_trials b;
     struct sg_tune with = *t;
     struct sg_recipe found = *t->recipe;
     found.text = (char *)(uintptr_t)text;
     with.recipe = &found;
     with.grid.fresh = false; /* they were run just now */
-    tune_changes_start(&c, &with, NULL);
-    tune_change_plain(&c, "claims", "null");
-    sg_status status = tune_trials_open(&b, &c, NULL, compressor, SIZE_MAX, err);
+    tune_trials_start(&b, &with, NULL);
+    tune_change(&b.changes, "{claims: null}");
+    sg_status status = tune_trials_open(&b, NULL, compressor, SIZE_MAX, err);
     SG_DO(status, sg_grid_look(b.outcomes, b.cells, b.count, &with.grid, err));
     if (status == SG_OK) {
-        t->evidence = sg_grid_document(NULL, NULL, &b.recipe, b.cells, b.outcomes, b.count, 600);
+        t->evidence = sg_grid_document(NULL, NULL, &b.recipe, NULL, b.cells, b.outcomes, b.count, 600);
         sg_json_set(t->evidence, "tune", take_tune);
         status = t->evidence ? SG_OK : sg_fail_memory(err, "the evidence");
     }
     if (status != SG_OK)
         cJSON_Delete(take_tune);
     tune_trials_close(&b);
-    tune_changes_free(&c);
     return status;
 }
 

@@ -24,13 +24,10 @@ struct tune_changes {
 };
 /* Initializes *c with a copy of the changes of `base`; NULL = none. */
 void tune_changes_start(struct tune_changes *c, const struct sg_tune *t, const struct tune_changes *base);
-/* Sets the key at a dotted path. The value is moved from and zeroed. */
-void tune_change(struct tune_changes *c, const char *path, struct sg_node *take_value);
-/* Sets the key to the scalar that this plain YAML text denotes. */
-void tune_change_plain(struct tune_changes *c, const char *path, const char *text);
-void tune_change_number(struct tune_changes *c, const char *path, double number);
-/* Sets the key to a list of words, which ends with NULL. */
-void tune_change_words(struct tune_changes *c, const char *path, const char *const *words);
+/* Sets keys by a map in YAML, whose keys are dotted paths: "{claims: null, record.every: 1}". */
+void tune_change(struct tune_changes *c, const char *yaml, ...) SG_PRINTF(2, 3);
+/* Sets the key at a dotted path, NULL = there was no memory for it. The value is moved from and zeroed. */
+void tune_change_value(struct tune_changes *c, const char *path, struct sg_node *take_value);
 /* Adds the assumed network, for a recipe that has none. */
 void tune_change_network(struct tune_changes *c);
 void tune_changes_free(struct tune_changes *c);
@@ -40,6 +37,7 @@ SG_CHECKED sg_status tune_changes_read(struct sg_recipe *out, struct sg_node *wr
                                        struct sg_error *err);
 
 struct tune_trials {
+    struct tune_changes changes;
     struct sg_recipe recipe;
     struct sg_node written; /* the recipe that the cells' processes read; null = the user's file */
     struct sg_cell *cells;  /* the chosen ones first */
@@ -47,10 +45,12 @@ struct tune_trials {
     struct sg_cell_outcome *outcomes; /* [count] */
 };
 
-/* Opens the recipe with these changes and chooses its cells of method `name` and compressor `compressor` (NULL = any)
- * at the first `seeds` seeds, in recipe order. */
-SG_CHECKED sg_status tune_trials_open(struct tune_trials *out, struct tune_changes *c, const char *name,
-                                      const char *compressor, size_t seeds, struct sg_error *err);
+/* Initializes *b, without cells, with a copy of the changes of `base`; NULL = none. */
+void tune_trials_start(struct tune_trials *b, const struct sg_tune *t, const struct tune_changes *base);
+/* Opens the recipe with b->changes and chooses its cells of method `name` and compressor `compressor` (NULL = any) at
+ * the first `seeds` seeds, in recipe order. */
+SG_CHECKED sg_status tune_trials_open(struct tune_trials *b, const char *name, const char *compressor, size_t seeds,
+                                      struct sg_error *err);
 /* Runs the chosen cells that are missing. A cell that fails is an error, one that diverges only if `converges`. */
 SG_CHECKED sg_status tune_trials_run(struct tune_trials *b, struct sg_tune *t, bool converges, struct sg_error *err);
 void tune_trials_close(struct tune_trials *b);
@@ -66,9 +66,10 @@ bool tune_recorded(const struct sg_tune *t, const char *name);
 
 /* ---- what options say ---- */
 
-/* Reads numbers above 0 and up to `largest`, with commas between them, into out [most]; returns how many, 0 = the text
- * is no such list. */
-size_t tune_read_list(double *out, size_t most, const char *text, double largest);
+/* Reads numbers above 0 and up to `largest`, with commas between them, into out [most]; *n is how many.
+ * SG_ERR_ARGUMENT: the text of the option is no such list of `what`, or not ascending where that is asked for. */
+SG_CHECKED sg_status tune_read_list(double *out, size_t *n, size_t most, const char *option, const char *text,
+                                    double largest, bool ascending, const char *what, struct sg_error *err);
 
 /* ---- how good a run is ---- */
 
@@ -84,25 +85,10 @@ SG_CHECKED sg_status tune_metric(const struct sg_tune *t, char name[TUNE_METRIC_
 #define TUNE_TAIL 0.2
 double tune_tail_median(const struct sg_cell_outcome *o, const char *metric);
 
-/* ---- what Top-k sends ---- */
+/* ---- methods ---- */
 
-enum { TUNE_DENSITIES = 64 };
-
-struct tune_density {
-    char label[128]; /* of the Top-k cell */
-    double entries;  /* that a worker sends at a step */
-    double lambda;   /* a first guess of the lambda that sends as many entries */
-};
-
-struct tune_targets {
-    struct tune_density density[TUNE_DENSITIES]; /* [n] in recipe order, each once */
-    size_t n;
-    double d, steps_per_epoch;
-};
-
-/* Runs one step of every Top-k method. It is an error if there is none. */
-SG_CHECKED sg_status tune_targets(struct tune_targets *out, struct sg_tune *t, struct sg_error *err);
-
+/* True if this method has this compressor. */
+bool tune_compresses_by(const struct sg_node *method, const char *compressor);
 /* True if this is a hard-threshold method with a lambda, and without a budget. */
 bool tune_wants_lambda(const struct sg_node *method);
 /* True if the residual of a method, whose keys are resolved, is a sum of gradients since the last message. */
@@ -122,10 +108,10 @@ struct tune_length tune_length(const struct sg_node *resolved, double steps_per_
 /* Runs get `steps` steps, without claims and plots. Unless length is NULL, the learning-rate schedule is scaled with
  * them. */
 void tune_change_length(struct tune_changes *c, const struct tune_length *length, double steps);
-/* Records these series, a list that ends with NULL, once in `every` steps. Without `evaluates` nothing is evaluated. */
-void tune_change_record(struct tune_changes *c, double every, bool evaluates, const char *const *series);
-/* The series that trials record at every step to measure what is sent, NULL behind the last. */
-extern const char *const tune_volume_series[];
+/* Records these series, with commas between them, once in `every` steps. Without `evaluates` nothing is evaluated. */
+void tune_change_record(struct tune_changes *c, double every, bool evaluates, const char *series);
+/* The series that trials record at every step to measure what is sent. */
+#define TUNE_VOLUME_SERIES "bits-values, average-density, average-density-padded, error-norm, learning-rate"
 
 /* What a pilot's series adds up to: entries that a worker sent, those of the largest messages, bytes, |g_i|^2. */
 enum tune_sum { TUNE_SENT, TUNE_PADDED, TUNE_BYTES_SENT, TUNE_GRADIENT };
@@ -141,15 +127,21 @@ double tune_round(double lambda, char text[TUNE_LAMBDA_CHARS]);
 
 enum { TUNE_HOW_CHARS = 256 };
 
+/* A value that was found. */
+struct tune_value {
+    double x;                 /* rounded by tune_round; one that repeats is written once */
+    char how[TUNE_HOW_CHARS]; /* a comment; "" = none */
+};
+
 /* What was found for one method. */
 struct tune_found {
     const char *name;
     const char *key; /* whose values were found: "lambda" */
     size_t n;
-    double *value;               /* [n] rounded by tune_round; a value that repeats is written once */
-    char (*how)[TUNE_HOW_CHARS]; /* [n] a comment for each; "" = none */
-    bool appends;                /* the list keeps its values and value[0] is appended; n = 1 */
-    bool failed; /* nothing was found; how[0] is the reason. n = 0: the values stay; n = 1: value[0] replaces `match` */
+    struct tune_value *value; /* [n], or [1] if it failed */
+    bool appends;             /* the list keeps its values and value[0] is appended; n = 1 */
+    bool failed; /* nothing was found; value[0].how is the reason. n = 0: the values stay; n = 1: value[0].x replaces
+                    `match` */
 };
 
 /* *out <- the recipe with each method's values replaced or appended, and comments before the method. Claims and plots
@@ -187,9 +179,6 @@ const struct sg_parameter *tune_wordy_knob(const struct sg_node *method);
  * for each of n targets. what: the name of the targets in messages, for example "Top-k densities". */
 SG_CHECKED sg_status tune_emit_check(const struct sg_tune *t, tune_key_fn *key_of, size_t n, const char *what,
                                      struct sg_error *err);
-
-/* --oracle=feedback. */
-SG_CHECKED sg_status tune_oracle_feedback(struct sg_tune *t, struct sg_error *err);
 
 /* How theory trains the cells of a recipe for an action. */
 struct sg_theory_options tune_trained_here(const struct sg_tune *t, const struct sg_recipe *recipe);

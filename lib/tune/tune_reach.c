@@ -10,23 +10,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sg_stats.h"
-#include "sg_text.h"
-#include "tune_reach.h"
+#include "tune_search.h"
 
-enum { LADDER = 9, STEPS_OUT = 8, GIVEN = REACH_POINTS - LADDER - STEPS_OUT };
+enum { POINTS = 64, LADDER = 9, STEPS_OUT = 8, GIVEN = POINTS - LADDER - STEPS_OUT };
 
 static const double TOLERANCE = 0.05, NARROW = 1.25;
+
+struct reach {
+    struct tune_search search; /* its points are the whole runs */
+    const char *baseline;
+    double base_steps;                    /* the baseline's length */
+    const struct sg_node *given;          /* the method's lambda in the recipe: a number is replaced, a list is kept */
+    const struct tune_point *best, *next; /* what was found, and the smallest larger lambda that fails (NULL: none) */
+};
 
 /* The baseline's value at this length. */
 static sg_status measure_baseline(struct reach *r, double steps, size_t seeds, struct sg_error *err) {
     struct tune_search *s = &r->search;
-    struct tune_changes c;
-    struct tune_trials b = {.count = 0};
-    tune_changes_start(&c, s->t, NULL);
+    struct tune_trials b;
+    tune_trials_start(&b, s->t, NULL);
     if (steps < s->length.steps)
-        tune_change_length(&c, &s->length, steps);
-    sg_status status = tune_trials_open(&b, &c, r->baseline, NULL, seeds, err);
+        tune_change_length(&b.changes, &s->length, steps);
+    sg_status status = tune_trials_open(&b, r->baseline, NULL, seeds, err);
     SG_DO(status, tune_trials_run(&b, s->t, true, err));
     double sum = 0;
     for (size_t i = 0; status == SG_OK && i < b.count; i++)
@@ -38,7 +43,6 @@ static sg_status measure_baseline(struct reach *r, double steps, size_t seeds, s
     if (status == SG_OK)
         r->base_steps = sg_json_number(b.outcomes[0].run.end, "steps", NAN);
     tune_trials_close(&b);
-    tune_changes_free(&c);
     return status;
 }
 
@@ -162,6 +166,152 @@ static sg_status decide(struct reach *r, const struct tune_point *start, size_t 
     return status;
 }
 
+/* ---- the evidence: all whole runs at all seeds, the front of metric and volume, and the trials ---- */
+
+/* Means over the seeds of one label. */
+struct summary {
+    const struct sg_cell *cell;
+    double value, entries, volume; /* entries a step and in the whole run */
+};
+
+/* Fills out [number of cells of b] with one summary a label; returns how many. */
+static size_t summarize(struct summary *out, const struct reach *r, const struct tune_trials *b) {
+    size_t n = 0;
+    for (size_t i = 0; i < b->count; i++) {
+        if (i == 0 || strcmp(b->cells[i].label, b->cells[i - 1].label) != 0)
+            out[n++] = (struct summary){.cell = &b->cells[i]};
+        out[n - 1].value += tune_tail_median(&b->outcomes[i], r->search.metric) / (double)r->search.seeds;
+        const struct sg_run *run = &b->outcomes[i].run;
+        const double entries = tune_entries(run, &b->cells[i], r->search.d, false) / (double)r->search.seeds;
+        out[n - 1].entries += entries;
+        out[n - 1].volume += entries * sg_json_number(run->end, "steps", NAN);
+    }
+    return n;
+}
+
+/* {"label","density","volume","value"} */
+static cJSON *summary_json(const struct summary *s, double d) {
+    return SG_OBJECT(SG_TEXT("label", s->cell->label), SG_NUMBER("density", s->entries / d),
+                     SG_NUMBER("volume", s->volume), SG_NUMBER("value", s->value));
+}
+
+/* The Top-k cell that reaches the baseline with the smallest volume; NULL if none does. */
+static const struct summary *best_topk(const struct reach *r, const struct summary *s, size_t n) {
+    const struct summary *best = NULL;
+    for (size_t i = 0; i < n; i++)
+        if (tune_compresses_by(s[i].cell->method, "topk") &&
+            tune_reaches(&r->search, &(struct tune_point){.quality = s[i].value, .base = r->search.base}) &&
+            (!best || s[i].volume < best->volume))
+            best = &s[i];
+    return best;
+}
+
+/* True if no other is better in one of metric and volume and at least as good in the other. */
+static bool is_front(const struct reach *r, const struct summary *s, size_t n, const struct summary *p) {
+    const double sign = r->search.higher ? -1 : 1;
+    bool front = !isnan(p->value);
+    for (size_t j = 0; j < n; j++) {
+        const double value = sign * (s[j].value - p->value), volume = s[j].volume - p->volume;
+        front = front && (tune_compresses_by(s[j].cell->method, "none") ||
+                          !(value <= 0 && volume <= 0 && (value < 0 || volume < 0)));
+    }
+    return front;
+}
+
+static cJSON *tune_json(struct reach *r, const struct summary *s, size_t n) {
+    struct tune_search *of = &r->search;
+    const struct tune_point *best = r->best;
+    const double volume = best->amount * of->length.steps;
+    const struct summary *topk = best_topk(r, s, n);
+    cJSON *out = cJSON_CreateObject(), *points = cJSON_CreateArray();
+    for (size_t i = 0; i < n; i++)
+        if (!tune_compresses_by(s[i].cell->method, "none")) {
+            cJSON *point = summary_json(&s[i], r->search.d);
+            sg_json_set_bool(point, "front", is_front(r, s, n, &s[i]));
+            sg_json_push(points, point);
+        }
+    SG_SET(out, SG_TEXT("action", "reach-baseline"), SG_TEXT("method", of->name), SG_TEXT("metric", of->metric),
+           SG_TEXT("better", of->higher ? "higher" : "lower"), SG_NUMBER("tolerance", of->tolerance),
+           SG_TEXT("baseline", r->baseline), SG_NUMBER("baseline_value", of->base),
+           SG_NUMBER("baseline_steps", r->base_steps), SG_NUMBER("steps", of->length.steps),
+           SG_NUMBER("lambda", best->value), SG_NUMBER("lambda_that_fails", r->next ? r->next->value : NAN),
+           SG_NUMBER("value", best->quality), SG_NUMBER("density", best->amount / r->search.d),
+           SG_NUMBER("volume", volume), SG_VALUE("topk", topk ? summary_json(topk, r->search.d) : NULL),
+           SG_NUMBER("times_less_volume", topk && volume > 0 ? topk->volume / volume : NAN), SG_VALUE("points", points),
+           SG_VALUE("trials", of->trials));
+    of->trials = NULL;
+    return out;
+}
+
+/* A panel of metric over volume. */
+static void change_plots(struct tune_changes *c, const struct reach *r) {
+    static const char *const volumes[] = {"bits", "bits_values", "average_density"};
+    char text[192];
+    size_t volume = 0;
+    while (volume < 2 && !tune_recorded(r->search.t, volumes[volume]))
+        volume++;
+    snprintf(text, sizeof text, "{plots: [{x: %s, y: %s, y-at: {tail-median: %g}, kind: points, log: x}]}",
+             volumes[volume], r->search.metric, TUNE_TAIL);
+    for (char *at = text; *at; at++) /* recipes spell columns so */
+        *at = *at == '_' ? '-' : *at;
+    tune_change(c, "%s", text);
+}
+
+/* All whole runs at all seeds. */
+static void change_document(struct tune_changes *c, const struct reach *r) {
+    const struct tune_search *s = &r->search;
+    struct tune_point full[POINTS];
+    size_t n = 0;
+    for (size_t i = 0; i < s->n_points; i++)
+        if (s->point[i].seeds == s->seeds)
+            full[n++] = s->point[i];
+    tune_change_values(c, s, full, n);
+    tune_change(c, "{claims: null}");
+    change_plots(c, r);
+}
+
+/* Runs all cells of the recipe's other methods. */
+static sg_status run_others(struct reach *r, struct sg_error *err) {
+    struct sg_tune *t = r->search.t;
+    const struct sg_node *methods = sg_node_get(&t->recipe->root, "methods");
+    sg_status status = SG_OK;
+    for (size_t i = 0; status == SG_OK && i < methods->count; i++) {
+        const char *name = sg_node_string(&methods->child[i], "name", "");
+        struct tune_trials b;
+        if (strcmp(name, r->search.name) == 0 || strcmp(name, r->baseline) == 0)
+            continue;
+        tune_trials_start(&b, t, NULL);
+        status = tune_trials_open(&b, name, NULL, r->search.seeds, err);
+        SG_DO(status, tune_trials_run(&b, t, false, err));
+        tune_trials_close(&b);
+    }
+    return status;
+}
+
+/* Makes a result of all whole runs, Top-k's among them. */
+static sg_status document(struct reach *r, struct sg_error *err) {
+    struct sg_tune *t = r->search.t;
+    struct tune_trials b;
+    const bool fresh = t->grid.fresh;
+    tune_trials_start(&b, t, NULL);
+    change_document(&b.changes, r);
+    sg_status status = fresh ? run_others(r, err) : SG_OK;
+    t->grid.fresh = false; /* hard-threshold's and the baseline's were run just now */
+    SG_DO(status, tune_trials_open(&b, NULL, NULL, r->search.seeds, err));
+    SG_DO(status, tune_trials_run(&b, t, false, err));
+    struct summary *s = calloc(b.count + 1, sizeof *s);
+    if (status == SG_OK && !s)
+        status = sg_fail_memory(err, "the evidence");
+    if (status == SG_OK) {
+        t->evidence = sg_grid_document(NULL, NULL, &b.recipe, NULL, b.cells, b.outcomes, b.count, 600);
+        sg_json_set(t->evidence, "tune", tune_json(r, s, summarize(s, r, &b)));
+    }
+    t->grid.fresh = fresh;
+    free(s);
+    tune_trials_close(&b);
+    return status;
+}
+
 /* ---- the recipe ---- */
 
 static sg_status find_methods(struct reach *r, struct sg_error *err) {
@@ -194,13 +344,11 @@ static sg_status find_methods(struct reach *r, struct sg_error *err) {
 
 static sg_status write_found(char **out, const struct reach *r, const struct tune_point *best, struct sg_error *err) {
     const struct tune_search *s = &r->search;
-    double lambda = best->value;
-    char how[1][TUNE_HOW_CHARS];
-    const struct tune_found found = {
-        .name = s->name, .key = "lambda", .n = 1, .value = &lambda, .how = how, .appends = true};
-    snprintf(how[0], sizeof how[0],
-             "sparsetune --reach-baseline: lambda %.4g sends %.4g %%, %s %.4g, %s %.4g (%zu seed%s)", lambda,
-             100 * best->amount / r->topk.d, s->metric, best->quality, r->baseline, s->base, s->seeds,
+    struct tune_value value = {.x = best->value};
+    const struct tune_found found = {.name = s->name, .key = "lambda", .n = 1, .value = &value, .appends = true};
+    snprintf(value.how, sizeof value.how,
+             "sparsetune --reach-baseline: lambda %.4g sends %.4g %%, %s %.4g, %s %.4g (%zu seed%s)", value.x,
+             100 * best->amount / s->d, s->metric, best->quality, r->baseline, s->base, s->seeds,
              s->seeds == 1 ? "" : "s");
     return tune_emit_recipe(out, s->t, &found, 1, err);
 }
@@ -218,29 +366,24 @@ static sg_status search(struct reach *r, const struct sg_cell *cell, struct sg_e
     struct tune_point ladder[LADDER];
     char text[TUNE_LAMBDA_CHARS];
     size_t left, least = 0;
-    sg_status status = tune_targets(&r->topk, s->t, err);
+    sg_status status = tune_topk_goals(s, err);
     if (status != SG_OK)
         return status;
-    s->d = r->topk.d;
-    s->steps_per_epoch = r->topk.steps_per_epoch;
     tune_search_start(s, cell, "lambda", NULL);
-    for (size_t i = 1; i < r->topk.n; i++)
-        least = r->topk.density[i].entries < r->topk.density[least].entries ? i : least;
+    for (size_t i = 1; i < s->n_goals; i++)
+        least = s->goal[i].target < s->goal[least].target ? i : least;
     for (size_t i = 0; i < LADDER; i++) /* most of the ladder is below this, because gradients are largest at first */
-        ladder[i] =
-            (struct tune_point){.value = tune_round(r->topk.density[least].lambda * ldexp(1, 2 - (int)i), text)};
+        ladder[i] = (struct tune_point){.value = tune_round(s->goal[least].guess * ldexp(1, 2 - (int)i), text)};
     status = halve(r, ladder, &left, err);
     SG_DO(status, decide(r, ladder, left, err));
     SG_DO(status, write_found(&s->t->text, r, r->best, err));
-    return status == SG_OK ? reach_document(r, err) : status;
+    return status == SG_OK ? document(r, err) : status;
 }
 
 sg_status sg_tune_reach_baseline(struct sg_tune *t, struct sg_error *err) {
     char metric[TUNE_METRIC_CHARS];
-    struct reach *r = calloc(1, sizeof *r);
-    if (!r)
-        return sg_fail_memory(err, "the search");
-    struct tune_search *s = &r->search;
+    struct reach reach = {.baseline = NULL}, *const r = &reach;
+    struct tune_search *const s = &r->search;
     const struct sg_cell *cell = t->cells;
     tune_search_open(s, t, TUNE_ENTRIES, TOLERANCE);
     s->metric = metric;
@@ -249,7 +392,7 @@ sg_status sg_tune_reach_baseline(struct sg_tune *t, struct sg_error *err) {
     SG_DO(status, tune_metric(t, metric, &s->higher, err));
     SG_DO(status, check_text(r, err));
     for (size_t c = 0; status == SG_OK && c < t->n_cells; c++)
-        if (strcmp(sg_node_string(t->cells[c].method, "compressor", ""), "none") != 0) /* no volume of it is shown */
+        if (!tune_compresses_by(t->cells[c].method, "none")) /* no volume of it is shown */
             status = tune_need_volume(t, &t->cells[c], err);
     while (status == SG_OK && strcmp(cell->name, s->name) != 0)
         cell++;
@@ -259,6 +402,5 @@ sg_status sg_tune_reach_baseline(struct sg_tune *t, struct sg_error *err) {
     else if (status == SG_OK)
         status = search(r, cell, err);
     cJSON_Delete(s->trials);
-    free(r);
     return status;
 }

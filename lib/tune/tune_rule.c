@@ -1,24 +1,22 @@
 /* tune_rule.c: --rule: lambda by the rules of sg_lambda_rules.h, one for each Top-k of the recipe. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sg_json.h"
-#include "sg_lambda_rules.h"
-#include "tune_private.h"
+#include "tune_search.h"
 
 static const double PILOT = 0.1; /* the share of a run that a pilot takes */
 
 /* Reads the recipe cut to a pilot, whose learning rate is that of the beginning of the run. */
-static sg_status read_pilot(struct sg_recipe *pilot, const struct sg_tune *t, const struct tune_targets *topk,
+static sg_status read_pilot(struct sg_recipe *pilot, const struct sg_tune *t, double steps_per_epoch,
                             struct sg_error *err) {
-    const double steps = ceil(PILOT * tune_length(&t->cells[0].resolved, topk->steps_per_epoch).steps);
+    const double steps = ceil(PILOT * tune_length(&t->cells[0].resolved, steps_per_epoch).steps);
     struct tune_changes c;
     tune_changes_start(&c, t, NULL);
     tune_change_length(&c, NULL, fmax((double)t->points, steps));
-    tune_change_number(&c, "record.every", 1e9);
-    tune_change_plain(&c, "record.layers", "null");
-    tune_change_plain(&c, "record.workers", "null");
+    tune_change(&c, "{record.every: 1e9, record.layers: null, record.workers: null}");
     sg_status status = tune_changes_read(pilot, NULL, &c, err);
     tune_changes_free(&c);
     return status;
@@ -28,9 +26,8 @@ static sg_status read_pilot(struct sg_recipe *pilot, const struct sg_tune *t, co
 struct group {
     const struct sg_cell *pilot; /* of the recipe's cells, cut to a pilot */
     struct sg_rules rules;
-    double *lambda;              /* [rules.count] */
-    char (*how)[TUNE_HOW_CHARS]; /* [rules.count] */
-    cJSON *names;                /* of the methods, for the evidence; NULL = taken */
+    struct tune_value *value; /* [rules.count] */
+    cJSON *names;             /* of the methods, for the evidence; NULL = taken */
 };
 
 static char *task_of(const struct sg_cell *cell) {
@@ -47,8 +44,8 @@ static const struct sg_cell *choose_pilot(const struct sg_cell *cells, size_t co
     char *task = task_of(cell);
     int best_rank = 3;
     for (size_t i = 0; task && i < count; i++) {
-        const char *compressor = sg_node_string(cells[i].method, "compressor", "");
-        const int rank = strcmp(compressor, "none") == 0 ? 0 : strcmp(compressor, "topk") == 0 ? 1 : 2;
+        const struct sg_node *method = cells[i].method;
+        const int rank = tune_compresses_by(method, "none") ? 0 : tune_compresses_by(method, "topk") ? 1 : 2;
         char *own = rank < best_rank ? task_of(&cells[i]) : NULL;
         if (own && strcmp(own, task) == 0) {
             best = &cells[i];
@@ -62,29 +59,31 @@ static const struct sg_cell *choose_pilot(const struct sg_cell *cells, size_t co
 
 static sg_status measure(struct group *group, const struct sg_tune *t, const struct sg_recipe *pilot,
                          struct sg_error *err) {
-    const struct sg_rules_options options = {
-        .how = tune_trained_here(t, pilot), .pilot = group->pilot, .points = t->points, .repeats = t->repeats};
+    const struct sg_rules_options options = {.how = tune_trained_here(t, pilot),
+                                             .pilot = group->pilot,
+                                             .points = (size_t)t->points,
+                                             .repeats = (size_t)t->repeats};
     struct sg_rules *rules = &group->rules;
     sg_status status = sg_rules_measure(rules, t->cells, t->n_cells, &options, err);
     if (status != SG_OK)
         return status;
     group->names = cJSON_CreateArray();
-    group->lambda = calloc(rules->count, sizeof *group->lambda);
-    group->how = calloc(rules->count, sizeof *group->how);
-    if (!group->lambda || !group->how)
+    group->value = calloc(rules->count, sizeof *group->value);
+    if (!group->value)
         return sg_fail_memory(err, "the tuned recipe");
     for (size_t i = 0; i < rules->count; i++) {
         const struct sg_rule *r = &rules->rule[i];
-        group->lambda[i] = strcmp(t->rule, "simple") == 0  ? r->simple
-                           : strcmp(t->rule, "noise") == 0 ? r->noise
-                                                           : r->estimated;
-        if (group->lambda[i] == 0)
+        const double lambda = strcmp(t->rule, "simple") == 0  ? r->simple
+                              : strcmp(t->rule, "noise") == 0 ? r->noise
+                                                              : r->estimated;
+        if (lambda == 0)
             return sg_fail(
                 err, SG_ERR_ARGUMENT,
                 "by this pilot zeta^2 and sigma^2 cannot be told from 0, and lambda = 0 sends everything: give "
                 "more --points or --repeats");
-        snprintf(group->how[i], sizeof group->how[i], "sparsetune --rule %s: lambda %.4g for %.100s, k = %.0f", t->rule,
-                 group->lambda[i], r->cell->label, r->k);
+        group->value[i].x = lambda;
+        snprintf(group->value[i].how, TUNE_HOW_CHARS, "sparsetune --rule %s: lambda %.4g for %.100s, k = %.0f", t->rule,
+                 lambda, r->cell->label, r->k);
     }
     return SG_OK;
 }
@@ -116,8 +115,8 @@ static sg_status find_values(struct work *w, const struct sg_tune *t, const stru
     if (status != SG_OK)
         return status;
     sg_json_push_string(group->names, cell->name);
-    w->found[w->n_found++] = (struct tune_found){
-        .name = cell->name, .key = "lambda", .n = group->rules.count, .value = group->lambda, .how = group->how};
+    w->found[w->n_found++] =
+        (struct tune_found){.name = cell->name, .key = "lambda", .n = group->rules.count, .value = group->value};
     return SG_OK;
 }
 
@@ -136,8 +135,7 @@ static cJSON *evidence_of(struct work *w) {
 static void close_work(struct work *w) {
     for (size_t i = 0; i < w->n_groups; i++) {
         sg_rules_free(&w->group[i].rules);
-        free(w->group[i].lambda);
-        free(w->group[i].how);
+        free(w->group[i].value);
         cJSON_Delete(w->group[i].names);
     }
     free(w->group);
@@ -148,10 +146,11 @@ static void close_work(struct work *w) {
 
 static sg_status run_pilots(struct sg_tune *t, struct sg_error *err) {
     struct work w = {.n_groups = 0};
-    struct tune_targets topk;
-    sg_status status = tune_targets(&topk, t, err);
-    SG_DO(status, tune_emit_check(t, tune_lambda_key, topk.n, "Top-k densities", err));
-    SG_DO(status, read_pilot(&w.pilot, t, &topk, err));
+    struct tune_search s;
+    tune_search_open(&s, t, TUNE_ENTRIES, 0);
+    sg_status status = tune_topk_goals(&s, err);
+    SG_DO(status, tune_emit_check(t, tune_lambda_key, s.n_goals, "Top-k densities", err));
+    SG_DO(status, read_pilot(&w.pilot, t, s.steps_per_epoch, err));
     SG_DO(status, sg_recipe_cells(&w.pilot, &w.cells, &w.n_cells, err));
     w.group = calloc(w.n_cells + 1, sizeof *w.group);
     w.found = calloc(w.n_cells + 1, sizeof *w.found);
@@ -171,7 +170,8 @@ sg_status sg_tune_rule(struct sg_tune *t, struct sg_error *err) {
         return sg_fail(err, SG_ERR_ARGUMENT, "--rule=%s: must be simple, estimated or noise", t->rule);
     if (t->repeats > 0 && t->repeats < SG_NOISE_REPEATS)
         return sg_fail(err, SG_ERR_ARGUMENT,
-                       "--repeats=%zu: each half of the draws needs a variance of its own; give %d or more, or 0",
+                       "--repeats=%" PRId64
+                       ": each half of the draws needs a variance of its own; give %d or more, or 0",
                        t->repeats, SG_NOISE_REPEATS);
     if (t->grid.device && strcmp(t->grid.device, "cpu") != 0)
         return sg_fail(err, SG_ERR_UNSUPPORTED,

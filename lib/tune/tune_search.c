@@ -1,4 +1,9 @@
-/* tune_search.c: the stages of a search over a knob: pilots, whole runs at the first seed, whole runs at all seeds. */
+/* tune_search.c: the stages of a search over a knob: pilots, whole runs at the first seed, whole runs at all seeds.
+ *
+ * A pilot by the law records |g_i|^2 at every step, of which the law says what any lambda sends over a whole run. Where
+ * a pilot is so short that most entries have not left (-lambda, lambda) once, what it sent itself is too little, and
+ * the law's volume counts if that is more. Otherwise what it sent counts. One whole run replaces the pilot: the law
+ * through its volume is the curve on which all goals are solved. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,12 +103,19 @@ static double slope_of(const struct tune_search *s) {
     return tune_slope(p, falling(p, s));
 }
 
+/* The value that sends the target, by the law through this point. */
+static double law_solve(const struct tune_search *s, const struct tune_point *through, double target) {
+    struct sg_walk_law law = s->law;
+    sg_walk_fit(&law, through->value, through->amount / s->law_unit);
+    return sg_walk_lambda(&law, target / s->law_unit);
+}
+
 /* Solves along the given slope; NAN = the one near the target. From a single point the law is followed. */
 static double solve(const struct tune_search *s, double target, double slope) {
     struct tune_point p[TUNE_POINTS];
     const size_t n = falling(p, s);
     if (s->by_law && n == 1)
-        return tune_law_solve(s, p, target);
+        return law_solve(s, p, target);
     if (isnan(slope))
         slope = n > 1 ? tune_secant(p, n, target) : s->slope;
     const double found = tune_solve(p, n, target, slope);
@@ -156,6 +168,31 @@ sg_status tune_find_direction(struct tune_search *s, double start, double steps,
     for (size_t i = 0; status == SG_OK && i < s->n_goals; i++)
         s->goal[i].value = solve(s, s->goal[i].target, slope_of(s));
     return status;
+}
+
+/* ---- a pilot by the law of sg_lambda_rules.h ---- */
+
+bool tune_law_holds(const struct sg_cell *cell) {
+    return tune_wants_lambda(cell->method) && sg_node_absent(sg_node_get(cell->method, "controller")) &&
+           tune_sums_gradients(&cell->resolved);
+}
+
+sg_status tune_law_pilot(struct tune_search *s, double steps, struct sg_error *err) {
+    const struct tune_goal *middle = &s->goal[s->n_goals / 2];
+    struct tune_point p = {.value = tune_possible(s, middle->value)};
+    sg_status status = tune_measure(s, &p, 1, steps, 1, err);
+    if (status == SG_OK && !(p.gradient > 0))
+        status =
+            sg_fail(err, SG_ERR_ARGUMENT, "%s: gradients are 0 along the pilot, so no lambda sends anything", s->name);
+    if (status != SG_OK)
+        return status;
+    s->law = (struct sg_walk_law){.gradient = p.gradient, .d = s->d, .steps = s->length.steps};
+    s->law_unit = p.entries > 0 ? p.amount / p.entries : s->unit == TUNE_BYTES ? 8 : 1;
+    if (p.entries_once < s->d)
+        p.amount = fmax(p.amount, s->law_unit * sg_walk_sent(&s->law, p.value));
+    for (size_t i = 0; i < s->n_goals; i++)
+        s->goal[i].value = law_solve(s, &p, s->goal[i].target);
+    return SG_OK;
 }
 
 /* ---- to the tolerance ---- */
@@ -305,8 +342,7 @@ cJSON *tune_search_json(struct tune_search *s) {
 sg_status tune_found_open(struct tune_found *f, const struct tune_search *s, size_t n, struct sg_error *err) {
     *f = (struct tune_found){.name = s->name, .key = s->key};
     f->value = calloc(n, sizeof *f->value);
-    f->how = calloc(n, sizeof *f->how);
-    return f->value && f->how ? SG_OK : sg_fail_memory(err, "the result");
+    return f->value ? SG_OK : sg_fail_memory(err, "the result");
 }
 
 /* ---- all methods ---- */
@@ -337,10 +373,8 @@ sg_status tune_match_methods(struct tune_search *s, const struct tune_matching *
         status = tune_cells_evidence(s->t, s->t->text, how->compressor, take_tune, err);
     else
         cJSON_Delete(take_tune);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         free(found[i].value);
-        free(found[i].how);
-    }
     free(found);
     cJSON_Delete(s->trials);
     return status;

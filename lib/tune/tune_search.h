@@ -6,7 +6,7 @@
 #include "sg_lambda_rules.h"
 #include "tune_private.h"
 
-enum { TUNE_GOALS = TUNE_DENSITIES, TUNE_POINTS = 1024 };
+enum { TUNE_GOALS = 64, TUNE_POINTS = 1024 };
 
 /* A value of the knob that was tried. */
 struct tune_point {
@@ -23,8 +23,10 @@ struct tune_point {
 
 /* An amount that is wanted. */
 struct tune_goal {
-    const char *label; /* the origin of the goal, for messages; may be NULL */
+    char label[128]; /* of the Top-k cell that sends as much; "" = none */
     double target;
+    double guess;      /* a first value, which sends about as much */
+    double share;      /* the target as a share of 32 bits for every element */
     double value;      /* the nearest value so far, and the next one to try */
     double reached;    /* the amount of `value` at all seeds; 0 = not tried at all seeds */
     bool done, missed; /* done: the search for it has ended; missed: outside the tolerance */
@@ -36,7 +38,6 @@ enum tune_unit { TUNE_ENTRIES, TUNE_BYTES };
 
 struct tune_search {
     struct sg_tune *t;
-    void *arg;                          /* of the action that searches */
     const struct tune_changes *changes; /* of all trials; NULL = none */
     enum tune_unit unit;
     double tolerance, d, steps_per_epoch;
@@ -63,6 +64,9 @@ struct tune_search {
 
 /* Sets the members that all searches of an action share, and zeroes the others. tolerance: the action's default. */
 void tune_search_open(struct tune_search *s, struct sg_tune *t, enum tune_unit unit, double tolerance);
+/* Runs one step of every Top-k method, and makes what each sends a goal, in recipe order and once. It sets d and
+ * steps_per_epoch, too. It is an error if there is no Top-k. */
+SG_CHECKED sg_status tune_topk_goals(struct tune_search *s, struct sg_error *err);
 /* Starts the search for the method of `cell`. key: the name of the knob; `parameter`: its row, or NULL. */
 void tune_search_start(struct tune_search *s, const struct sg_cell *cell, const char *key,
                        const struct sg_parameter *parameter);
@@ -90,8 +94,6 @@ SG_CHECKED sg_status tune_pilot(struct tune_search *s, double steps, bool spread
 bool tune_law_holds(const struct sg_cell *cell);
 /* Tries the value of the middle goal, and solves for all goals by the law. by_law is true, and d is known. */
 SG_CHECKED sg_status tune_law_pilot(struct tune_search *s, double steps, struct sg_error *err);
-/* The value that sends the target, by the law through this point. */
-double tune_law_solve(const struct tune_search *s, const struct tune_point *through, double target);
 /* Tries `start` and a distant value at the first seed, to find whether the amount rises or falls with the knob, and
  * about where the goals are. */
 SG_CHECKED sg_status tune_find_direction(struct tune_search *s, double start, double steps, struct sg_error *err);

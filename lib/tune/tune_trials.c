@@ -1,6 +1,7 @@
 /* tune_trials.c: trials are cells of the recipe with some keys changed, run by lib/grid. */
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,28 +24,22 @@ void tune_changes_start(struct tune_changes *c, const struct sg_tune *t, const s
     c->pilot = base->pilot;
 }
 
-void tune_change(struct tune_changes *c, const char *path, struct sg_node *take_value) {
-    c->lost = !sg_node_set_key(take_value, path) || !sg_node_push(&c->map, take_value) || c->lost;
+void tune_change(struct tune_changes *c, const char *yaml, ...) {
+    char *text = NULL;
+    va_list args;
+    va_start(args, yaml);
+    c->lost = vasprintf(&text, yaml, args) < 0 || !sg_node_push_yaml(&c->map, text) || c->lost;
+    va_end(args);
+    free(text);
+}
+
+void tune_change_value(struct tune_changes *c, const char *path, struct sg_node *take_value) {
+    c->lost = !path || !sg_node_set_key(take_value, path) || !sg_node_push(&c->map, take_value) || c->lost;
     sg_node_clear(take_value);
 }
 
-void tune_change_plain(struct tune_changes *c, const char *path, const char *text) {
-    c->lost = !sg_node_push_plain(&c->map, path, text) || c->lost;
-}
-
-void tune_change_number(struct tune_changes *c, const char *path, double number) {
-    c->lost = !sg_node_push_number(&c->map, path, number) || c->lost;
-}
-
-void tune_change_words(struct tune_changes *c, const char *path, const char *const *words) {
-    struct sg_node list = {.kind = SG_NODE_LIST};
-    for (; *words; words++)
-        c->lost = !sg_node_push_plain(&list, NULL, *words) || c->lost;
-    tune_change(c, path, &list);
-}
-
 void tune_change_network(struct tune_changes *c) {
-    tune_change_plain(c, "network.link", "10gbe-tcp");
+    tune_change(c, "{network.link: 10gbe-tcp}");
 }
 
 void tune_changes_free(struct tune_changes *c) {
@@ -68,13 +63,12 @@ static void settle_lengths(struct tune_changes *c) {
     const struct sg_node *root = &c->recipe->root, *methods = sg_node_get(root, "methods");
     const bool in_steps = !sg_node_absent(sg_node_get(root, "steps")),
                all = c->pilot || sg_node_from_set(sg_node_get(root, keys[in_steps]));
-    tune_change_plain(c, keys[!in_steps], "null");
+    tune_change(c, "{%s: null}", keys[!in_steps]);
     for (size_t i = 0; i < 2 * methods->count; i++) {
         const struct sg_node *method = &methods->child[i / 2], *own = sg_node_get(method, keys[i % 2]);
         char *path = sg_format("methods.%s.%s", sg_node_string(method, "name", ""), keys[i % 2]);
-        c->lost = c->lost || !path;
-        if (path && (sg_node_absent(own) || c->pilot || (all && !sg_node_from_set(own))))
-            tune_change_plain(c, path, "null");
+        if (sg_node_absent(own) || c->pilot || (all && !sg_node_from_set(own)))
+            tune_change_value(c, path, &(struct sg_node){.kind = SG_NODE_NULL});
         free(path);
     }
 }
@@ -82,8 +76,7 @@ static void settle_lengths(struct tune_changes *c) {
 /* ---- trials ---- */
 
 static bool chosen(const struct sg_cell *cell, const char *name, const char *compressor) {
-    return (!name || strcmp(cell->name, name) == 0) &&
-           (!compressor || strcmp(sg_node_string(cell->method, "compressor", ""), compressor) == 0);
+    return (!name || strcmp(cell->name, name) == 0) && (!compressor || tune_compresses_by(cell->method, compressor));
 }
 
 /* Moves the chosen cells to the front; the first `seeds` of each label. */
@@ -100,23 +93,23 @@ static void choose(struct tune_trials *b, const char *name, const char *compress
     }
 }
 
-sg_status tune_trials_open(struct tune_trials *out, struct tune_changes *c, const char *name, const char *compressor,
-                           size_t seeds, struct sg_error *err) {
-    struct tune_trials b = {.count = 0};
+void tune_trials_start(struct tune_trials *b, const struct sg_tune *t, const struct tune_changes *base) {
+    *b = (struct tune_trials){.count = 0};
+    tune_changes_start(&b->changes, t, base);
+}
+
+sg_status tune_trials_open(struct tune_trials *b, const char *name, const char *compressor, size_t seeds,
+                           struct sg_error *err) {
+    struct tune_changes *c = &b->changes;
     if (c->map.count > 0 && !c->pilot)
         settle_lengths(c);
-    sg_status status = tune_changes_read(&b.recipe, c->map.count > 0 ? &b.written : NULL, c, err);
-    SG_DO(status, sg_recipe_cells(&b.recipe, &b.cells, &b.all, err));
-    if (status == SG_OK) {
-        choose(&b, name, compressor, seeds);
-        b.outcomes = calloc(b.count + 1, sizeof *b.outcomes);
-        status = b.outcomes ? SG_OK : sg_fail_memory(err, "the cells");
-    }
-    if (status == SG_OK)
-        *out = b;
-    else
-        tune_trials_close(&b);
-    return status;
+    sg_status status = tune_changes_read(&b->recipe, c->map.count > 0 ? &b->written : NULL, c, err);
+    SG_DO(status, sg_recipe_cells(&b->recipe, &b->cells, &b->all, err));
+    if (status != SG_OK)
+        return status;
+    choose(b, name, compressor, seeds);
+    b->outcomes = calloc(b->count + 1, sizeof *b->outcomes);
+    return b->outcomes ? SG_OK : sg_fail_memory(err, "the cells");
 }
 
 /* *path <- a file with the changed recipe, which is complete: the cells' processes get no --set. */
@@ -176,14 +169,14 @@ sg_status tune_trials_run(struct tune_trials *b, struct sg_tune *t, bool converg
         grid.recipe_path = path;
         grid.n_set = 0;
     }
-    if (status == SG_OK && t->begin && !t->begin(grid.arg, b->count))
+    if (status == SG_OK && t->view && !sg_grid_view_open(t->view, b->count))
         status = sg_fail_memory(err, "the cells");
     if (status != SG_OK)
         return status;
     SG_TRACE(1, "a batch of %zu cells", b->count);
     status = sg_grid_run(b->outcomes, b->cells, b->count, &grid, err);
-    if (t->end)
-        t->end(grid.arg);
+    if (t->view)
+        sg_grid_view_close(t->view);
     SG_DO(status, judge(b, converges, err));
     if (status != SG_OK && grid.recipe_path == path)
         name_places(err, b, path);
@@ -196,6 +189,7 @@ void tune_trials_close(struct tune_trials *b) {
     sg_recipe_cells_free(b->cells, b->all);
     sg_recipe_free(&b->recipe);
     sg_node_clear(&b->written);
+    tune_changes_free(&b->changes);
     *b = (struct tune_trials){.count = 0};
 }
 
@@ -248,41 +242,14 @@ sg_status tune_need_volume(const struct sg_tune *t, const struct sg_cell *cell, 
                    path);
 }
 
-size_t tune_read_list(double *out, size_t most, const char *text, double largest) {
-    size_t n = 0;
-    for (const char *at = text;; at++) {
-        char *end;
-        const double x = strtod(at, &end);
-        if (end == at || !(x > 0) || !(x <= largest) || (*end != '\0' && *end != ',') || n == most)
-            return 0;
-        out[n++] = x;
-        if (*end == '\0')
-            return n;
-        at = end;
-    }
-}
-
-bool tune_wants_lambda(const struct sg_node *method) {
-    const struct sg_node *lambda = sg_node_get(method, "lambda");
-    return strcmp(sg_node_string(method, "compressor", ""), "hard-threshold") == 0 && lambda &&
-           lambda->kind != SG_NODE_NULL;
-}
-
-bool tune_sums_gradients(const struct sg_node *resolved) {
-    const struct sg_feedback_rule *rule = sg_feedback_find(sg_node_string(resolved, "error-feedback.form", "update"));
-    return rule && rule->keeps && !rule->before && !rule->keep &&
-           sg_node_number(resolved, "error-feedback.decay", 1) == 1;
-}
-
-const char *tune_lambda_key(const struct sg_node *method) {
-    return tune_wants_lambda(method) ? "lambda" : NULL;
-}
-
 /* ---- pilots ---- */
 
-static const char *scaled(char out[SG_NUMBER_CHARS], double epoch, double scale) {
-    snprintf(out, SG_NUMBER_CHARS, "%.15g", epoch * scale);
-    return out;
+struct tune_length tune_length(const struct sg_node *resolved, double steps_per_epoch) {
+    struct tune_length length = {
+        .resolved = resolved, .steps_per_epoch = steps_per_epoch, .steps = sg_node_number(resolved, "steps", NAN)};
+    if (isnan(length.steps))
+        length.steps = floor(sg_node_number(resolved, "epochs", 0) * steps_per_epoch + 0.5);
+    return length;
 }
 
 /* Scales the learning-rate schedule. */
@@ -292,34 +259,28 @@ static void change_epochs(struct tune_changes *c, const struct sg_node *optimize
     struct sg_node list = {.kind = SG_NODE_LIST};
     char text[SG_NUMBER_CHARS];
     if (warm_up != 0)
-        tune_change_plain(c, "optimizer.warm-up-epochs", scaled(text, warm_up, scale));
-    for (size_t i = 0; decays && i < decays->count; i++)
-        c->lost = !sg_node_push_plain(&list, NULL, scaled(text, decays->child[i].number, scale)) || c->lost;
+        tune_change(c, "{optimizer.warm-up-epochs: %.15g}", warm_up * scale);
+    for (size_t i = 0; decays && i < decays->count; i++) {
+        snprintf(text, sizeof text, "%.15g", decays->child[i].number * scale);
+        c->lost = !sg_node_push_yaml(&list, text) || c->lost;
+    }
     if (list.count > 0)
-        tune_change(c, "optimizer.decay-at", &list);
+        tune_change_value(c, "optimizer.decay-at", &list);
 }
 
 void tune_change_length(struct tune_changes *c, const struct tune_length *length, double steps) {
     c->pilot = true;
     settle_lengths(c);
-    tune_change_plain(c, "epochs", "null");
-    tune_change_number(c, "steps", steps);
-    tune_change_plain(c, "claims", "null");
-    tune_change_plain(c, "plots", "null");
-    tune_change_plain(c, "network", "null"); /* it may need series that trials do not record */
+    tune_change(c, "{epochs: null, steps: %.15g, claims: null, plots: null}", steps);
+    tune_change(c, "{network: null}"); /* it may need series that trials do not record */
     if (length)
         change_epochs(c, sg_node_get(length->resolved, "optimizer"), steps / length->steps);
 }
 
-const char *const tune_volume_series[] = {"bits-values", "average-density", "average-density-padded",
-                                          "error-norm",  "learning-rate",   NULL};
-
-void tune_change_record(struct tune_changes *c, double every, bool evaluates, const char *const *series) {
-    tune_change_plain(c, "record", "null");
-    tune_change_number(c, "record.every", every);
+void tune_change_record(struct tune_changes *c, double every, bool evaluates, const char *series) {
+    tune_change(c, "{record: null, record.every: %.15g, record.series: [%s]}", every, series);
     if (!evaluates)
-        tune_change_number(c, "record.evaluate", 0);
-    tune_change_words(c, "record.series", series);
+        tune_change(c, "{record.evaluate: 0}");
 }
 
 /* The sum over the steps up to t, from its values [n_points] at the records. */

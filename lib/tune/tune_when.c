@@ -13,26 +13,14 @@ static const char default_bandwidths[] = "0.1,0.3,1,3,10,30,100", default_cluste
 
 /* ---- options ---- */
 
-/* Reads an ascending list. */
-static sg_status read_list(double *out, size_t *n, size_t most, const char *option, const char *text, double largest,
-                           const char *what, struct sg_error *err) {
-    *n = tune_read_list(out, most, text, largest);
-    bool fine = *n > 0;
-    for (size_t i = 1; i < *n; i++)
-        fine = fine && out[i] > out[i - 1];
-    return fine ? SG_OK
-                : sg_fail(err, SG_ERR_ARGUMENT,
-                          "--%s=%s: give up to %zu %s, above 0 and up to %g, ascending, with commas between them",
-                          option, text, most, what, largest);
-}
-
 static sg_status read_options(struct when *w, struct sg_error *err) {
     const struct sg_tune *t = w->t;
     double workers[WHEN_CLUSTERS] = {0};
-    sg_status status = read_list(w->bandwidth, &w->n_bandwidths, WHEN_BANDWIDTHS, "bandwidths",
-                                 t->bandwidths ? t->bandwidths : default_bandwidths, 1e6, "bandwidths in Gbit/s", err);
-    SG_DO(status, read_list(workers, &w->n_clusters, WHEN_CLUSTERS, "clusters",
-                            t->clusters ? t->clusters : default_clusters, 65536, "numbers of workers", err));
+    sg_status status =
+        tune_read_list(w->bandwidth, &w->n_bandwidths, WHEN_BANDWIDTHS, "bandwidths",
+                       t->bandwidths ? t->bandwidths : default_bandwidths, 1e6, true, "bandwidths in Gbit/s", err);
+    SG_DO(status, tune_read_list(workers, &w->n_clusters, WHEN_CLUSTERS, "clusters",
+                                 t->clusters ? t->clusters : default_clusters, 65536, true, "numbers of workers", err));
     for (size_t b = 0; b < w->n_bandwidths; b++)
         w->bandwidth[b] *= 1e9;
     for (size_t c = 0; status == SG_OK && c < w->n_clusters; c++) {
@@ -165,15 +153,14 @@ sg_status sg_tune_when(struct sg_tune *t, struct sg_error *err) {
                      .given = !isnan(t->target),
                      .target = t->target,
                      .tolerance = isnan(t->tolerance) ? TOLERANCE : t->tolerance};
-    struct tune_changes c;
-    struct tune_trials b = {.count = 0};
-    tune_changes_start(&c, t, NULL);
+    struct tune_trials b;
+    tune_trials_start(&b, t, NULL);
     sg_status status = read_options(&w, err);
     SG_DO(status, tune_metric(t, w.metric, &w.higher, err));
     SG_DO(status, tune_network_read(&w.network, &w.assumed, t, err));
     if (w.assumed)
-        tune_change_network(&c);
-    SG_DO(status, tune_trials_open(&b, &c, NULL, NULL, SIZE_MAX, err));
+        tune_change_network(&b.changes);
+    SG_DO(status, tune_trials_open(&b, NULL, NULL, SIZE_MAX, err));
     SG_DO(status, check_clusters(&w, err));
     SG_DO(status, find_methods(&w, &b, err));
     if (status == SG_OK && t->dry_run) {
@@ -189,6 +176,5 @@ sg_status sg_tune_when(struct sg_tune *t, struct sg_error *err) {
     }
     close_when(&w);
     tune_trials_close(&b);
-    tune_changes_free(&c);
     return status;
 }

@@ -110,14 +110,14 @@ static cJSON *network_json(const struct when *w, const char *model) {
 
 /* The columns that tables show instead of the lines of the plots. */
 static cJSON *table_json(const struct when *w) {
-    cJSON *out = cJSON_CreateObject(), *columns = cJSON_CreateArray();
+    cJSON *columns = cJSON_CreateArray();
     char name[COLUMN], target[WHEN_TEXT], *text;
     for (size_t c = 0; c < w->n_clusters; c++)
         sg_json_push_string(columns, gains_column(name, w->workers[c]));
     text = sg_format("Modelled: the bandwidth up to which a method reaches %s sooner than no compression, of %.3g to "
                      "%.3g Gbit/s that were looked at; 0: at none",
                      when_target_text(w, target), w->bandwidth[0] / GBIT, w->bandwidth[w->n_bandwidths - 1] / GBIT);
-    SG_SET(out, SG_VALUE("columns", columns), SG_TEXT("footnote", text));
+    cJSON *out = SG_OBJECT(SG_VALUE("columns", columns), SG_TEXT("footnote", text));
     free(text);
     return out;
 }
@@ -139,16 +139,11 @@ static cJSON *methods_json(const struct when *w) {
     cJSON *out = cJSON_CreateArray();
     for (size_t m = 0; m < w->n_methods; m++) {
         const struct when_method *of = &w->method[m];
-        cJSON *method = cJSON_CreateObject(), *seeds = cJSON_CreateArray();
-        for (size_t s = 0; !is_out(w, m) && s < w->seeds; s++) {
-            cJSON *seed = cJSON_CreateObject();
-            sg_json_set_u64(seed, "seed", of->run[s].seed);
-            sg_json_set_number(seed, "step", of->run[s].steps);
-            sg_json_push(seeds, seed);
-        }
-        SG_SET(method, SG_TEXT("label", of->cell->label), SG_BOOL("reaches", !is_out(w, m)),
-               SG_TEXT("reason", is_out(w, m) ? of->why : NULL), SG_VALUE("seeds", seeds));
-        sg_json_push(out, method);
+        cJSON *seeds = cJSON_CreateArray();
+        for (size_t s = 0; !is_out(w, m) && s < w->seeds; s++)
+            sg_json_push(seeds, SG_OBJECT(SG_U64("seed", of->run[s].seed), SG_NUMBER("step", of->run[s].steps)));
+        sg_json_push(out, SG_OBJECT(SG_TEXT("label", of->cell->label), SG_BOOL("reaches", !is_out(w, m)),
+                                    SG_TEXT("reason", is_out(w, m) ? of->why : NULL), SG_VALUE("seeds", seeds)));
     }
     return out;
 }
@@ -182,11 +177,9 @@ static cJSON *gains_json(const struct when *w) {
             const struct when_gain *g = &w->gain[c * w->n_methods + m];
             if (m == w->baseline || is_out(w, m))
                 continue;
-            cJSON *gain = cJSON_CreateObject();
-            SG_SET(gain, SG_NUMBER("workers", w->workers[c]), SG_TEXT("label", w->method[m].cell->label),
-                   SG_TEXT("gains", when_where(g)), SG_NUMBER("from_gbit_per_s", g->from / GBIT),
-                   SG_NUMBER("to_gbit_per_s", g->to / GBIT));
-            sg_json_push(out, gain);
+            sg_json_push(out, SG_OBJECT(SG_NUMBER("workers", w->workers[c]), SG_TEXT("label", w->method[m].cell->label),
+                                        SG_TEXT("gains", when_where(g)), SG_NUMBER("from_gbit_per_s", g->from / GBIT),
+                                        SG_NUMBER("to_gbit_per_s", g->to / GBIT)));
         }
     return out;
 }
@@ -203,7 +196,6 @@ static cJSON *tune_json(const struct when *w, cJSON *take_answer, cJSON *take_as
 
 /* The sentences as the finding of a result. */
 static cJSON *summary_json(const cJSON *answer) {
-    cJSON *out = cJSON_CreateObject();
     const cJSON *sentence;
     char *text = NULL;
     size_t size;
@@ -212,7 +204,7 @@ static cJSON *summary_json(const cJSON *answer) {
         fprintf(stream, "%s%.*s", sentence == answer->child ? "" : " ",
                 (int)strlen(sentence->valuestring) - (sentence->next == NULL), sentence->valuestring);
     text = sg_stream_text(stream, &text);
-    sg_json_set_string(out, "text", text);
+    cJSON *out = SG_OBJECT(SG_TEXT("text", text));
     free(text);
     return out;
 }

@@ -160,6 +160,9 @@ cJSON *when_assumptions_json(const struct when *w) {
     for (size_t m = 0; m < w->n_methods; m++)
         if (w->method[m].why[0])
             tune_sentence(out, "%s is left out: %s.", label_of(w, m), w->method[m].why);
+    char *error = sg_grid_error_text(n, w->t->recipe);
+    tune_sentence(out, "%s", error ? error : "");
+    free(error);
     free(model);
     return out;
 }

@@ -148,11 +148,9 @@ static size_t count_beyond(const struct sg_message *m) {
     return wire_load64((const uint8_t *)m->data + m->bytes - WIRE_BUCKETS_TAIL);
 }
 
-static void decode_grid(float *out, const struct sg_message *m, size_t first, size_t count) {
-    const size_t beyond = count_beyond(m);
-    const uint8_t *list = (const uint8_t *)m->data + m->bytes - WIRE_BUCKETS_TAIL - ENTRY * beyond;
+/* Which of the numbers that are sent as they are is the first at the place `first` or behind it. */
+static size_t first_from(const uint8_t *list, size_t beyond, size_t first) {
     size_t low = 0, high = beyond;
-    wire_buckets_decode(&grid, out, m, first, count);
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
         if (wire_load32(list + ENTRY * middle) < first)
@@ -160,8 +158,29 @@ static void decode_grid(float *out, const struct sg_message *m, size_t first, si
         else
             high = middle;
     }
-    for (; low < beyond && wire_load32(list + ENTRY * low) < first + count; low++)
+    return low;
+}
+
+static void decode_grid(float *out, const struct sg_message *m, size_t first, size_t count) {
+    const size_t beyond = count_beyond(m);
+    const uint8_t *list = (const uint8_t *)m->data + m->bytes - WIRE_BUCKETS_TAIL - ENTRY * beyond;
+    wire_buckets_decode(&grid, out, m, first, count);
+    for (size_t low = first_from(list, beyond, first); low < beyond && wire_load32(list + ENTRY * low) < first + count;
+         low++)
         out[wire_load32(list + ENTRY * low) - first] = sg_float_of_bits(wire_load32(list + ENTRY * low + 4));
+}
+
+static size_t cut_grid(void *to, const struct sg_message *m, size_t first, size_t count) {
+    const size_t beyond = count_beyond(m);
+    const uint8_t *list = (const uint8_t *)m->data + m->bytes - WIRE_BUCKETS_TAIL - ENTRY * beyond;
+    uint8_t *out = (uint8_t *)to + wire_buckets_cut(&grid.layout, to, m, first, count) - WIRE_BUCKETS_TAIL;
+    size_t at = first_from(list, beyond, first), of = 0;
+    for (; at < beyond && wire_load32(list + ENTRY * at) < first + count; at++, of++, out += ENTRY) {
+        wire_store32(out, wire_load32(list + ENTRY * at) - (uint32_t)first);
+        memcpy(out + 4, list + ENTRY * at + 4, 4);
+    }
+    wire_store64(out, of);
+    return (size_t)(out - (uint8_t *)to) + WIRE_BUCKETS_TAIL;
 }
 
 static bool valid_grid(const struct sg_message *m) {
@@ -217,6 +236,7 @@ const struct sg_code sg_code_grid = {
     .most_bytes = most_bytes,
     .encode = encode_grid,
     .decode = decode_grid,
+    .cut = cut_grid,
     .valid = valid_grid,
     .layout = &grid.layout,
     .encode_on_gpu = grid_there,

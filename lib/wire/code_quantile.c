@@ -109,5 +109,6 @@ const struct sg_code sg_code_quantile = {
     .most_bytes = quantile_most,
     .encode = quantile_encode,
     .decode = quantile_decode,
+    .cut = quantile_cut,
     .valid = quantile_valid, /* without a layout: bins stay as they are */
 };

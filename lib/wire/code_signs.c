@@ -74,6 +74,24 @@ static void decode_bits(float *out, const struct sg_message *m, size_t first, si
     }
 }
 
+static size_t cut_bits(void *to, const struct sg_message *m, size_t first, size_t count, unsigned w) {
+    const uint8_t *data = m->data;
+    const size_t end = first + count, all = wire_load32(data);
+    uint8_t *out = to;
+    size_t parts = 0;
+    for (size_t i = 0, begin = 0, of; i < all && begin < end; i++, begin += of) {
+        of = wire_load32(data + bits_at(i, w));
+        const size_t from = first > begin ? first : begin, until = end < begin + of ? end : begin + of;
+        if (from >= until)
+            continue;
+        memcpy(out + bits_at(parts, w), data + bits_at(i, w), part_bytes(w));
+        wire_store32(out + bits_at(parts++, w), (uint32_t)(until - from));
+    }
+    wire_store32(out, (uint32_t)parts);
+    memcpy(out + bits_at(parts, w), data + bits_at(all, w) + w * first / 8, wire_bytes_of_bits((uint64_t)w * count));
+    return bytes_of(parts, count, w);
+}
+
 static bool valid_bits(const struct sg_message *m, unsigned w) {
     const uint8_t *data = m->data;
     const size_t parts = m->bytes >= HEAD ? wire_load32(data) : 0;
@@ -154,6 +172,10 @@ static size_t most_bytes(const struct sg_numbers *n) {
 
 static void decode(float *out, const struct sg_message *m, size_t first, size_t count) {
     decode_bits(out, m, first, count, 1);
+}
+
+static size_t cut(void *to, const struct sg_message *m, size_t first, size_t count) {
+    return cut_bits(to, m, first, count, 1);
 }
 
 static bool valid(const struct sg_message *m) {
@@ -260,7 +282,7 @@ static void read_there(const struct sg_sink *to, const struct sg_message *m, con
         return encode_there(data, n, values_there, bytes, bits);                                                       \
     }
 #define SIGNS_CODE(name)                                                                                               \
-    .most_bytes = most_bytes, .encode = name##_encode, .decode = decode, .valid = valid,                               \
+    .most_bytes = most_bytes, .encode = name##_encode, .decode = decode, .cut = cut, .valid = valid,                   \
     .encode_on_gpu = name##_there, .read_on_gpu = read_there
 
 SIGNS_FUNCTIONS(signs, SG_VALUES_MEAN, true, SG_TERM_MAGNITUDES, mean_magnitude)
@@ -353,6 +375,10 @@ static void decode_lookup(float *out, const struct sg_message *m, size_t first, 
     decode_bits(out, m, first, count, 2);
 }
 
+static size_t cut_lookup(void *to, const struct sg_message *m, size_t first, size_t count) {
+    return cut_bits(to, m, first, count, 2);
+}
+
 static bool valid_lookup(const struct sg_message *m) {
     return valid_bits(m, 2);
 }
@@ -364,5 +390,6 @@ const struct sg_code sg_code_lookup = {
     .most_bytes = lookup_bytes,
     .encode = encode_lookup,
     .decode = decode_lookup,
+    .cut = cut_lookup,
     .valid = valid_lookup,
 };

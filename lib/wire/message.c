@@ -97,9 +97,10 @@ static void add_range(float *to, const struct sg_message *m, float weight, size_
     }
 }
 
-static void add_shared(float *to, size_t n, const struct sg_message *messages, size_t count, float weight,
-                       const struct sg_exec *exec) {
+static void add_shared(float *to, size_t begin, size_t end, const struct sg_message *messages, size_t count,
+                       float weight, const struct sg_exec *exec) {
     SG_ASSERT(exec->threads >= 1 && exec->device == NULL);
+    const size_t n = end - begin;
     size_t total = 0;
     for (size_t i = 0; i < count; i++)
         total += messages[i].count;
@@ -107,11 +108,12 @@ static void add_shared(float *to, size_t n, const struct sg_message *messages, s
 #pragma omp parallel for schedule(dynamic) num_threads(exec->threads) if (ranges > 1)
     for (size_t r = 0; r < ranges; r++)
         for (size_t i = 0; i < count; i++)
-            add_range(to, &messages[i], weight, n / ranges * r, r + 1 < ranges ? n / ranges * (r + 1) : n);
+            add_range(to, &messages[i], weight, begin + n / ranges * r,
+                      r + 1 < ranges ? begin + n / ranges * (r + 1) : end);
 }
 
 void sg_message_add(float *to, const struct sg_message *m, float weight, const struct sg_exec *exec) {
-    add_shared(to, m->n, m, 1, weight, exec);
+    add_shared(to, 0, m->n, m, 1, weight, exec);
 }
 
 static void keep_rounding(const struct sg_sink *to, const struct sg_message *m) {
@@ -174,9 +176,14 @@ void sg_message_add_all(float *to, size_t n, const struct sg_message *messages, 
         if (floats)
             add_floats(to, n, messages + i, same, kernels, exec);
         else if (!exec->device)
-            add_shared(to, n, messages + i, same, 1, exec);
+            add_shared(to, 0, n, messages + i, same, 1, exec);
         else
             for (size_t j = 0; j < same; j++)
                 add_decoded(to, n, &messages[i + j], kernels, exec);
     }
+}
+
+void sg_message_add_slice(float *to, size_t begin, size_t end, const struct sg_message *messages, size_t count,
+                          const struct sg_exec *exec) {
+    add_shared(to, begin, end, messages, count, 1, exec);
 }

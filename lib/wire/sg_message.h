@@ -81,6 +81,11 @@ struct sg_code {
     /* out [count] <- the encoded numbers first .. first + count - 1. `first` may be any number, so that threads can
      * share the work on a message. */
     void (*decode)(float *out, const struct sg_message *m, size_t first, size_t count);
+    /* Writes the numbers first .. first + count - 1 of the message into `to`, as the data of a message of these numbers
+     * only, and returns its bytes. They are decoded to the same bits. `first` is a multiple of 8, and so is `count`
+     * unless the last number is among them. Slices that do not overlap have together at most m->bytes and SG_CUT_MORE
+     * bytes each. NULL = a message is sent as a whole, unless its code has a width. */
+    size_t (*cut)(void *to, const struct sg_message *m, size_t first, size_t count);
     /* Returns whether `data` [bytes] is well formed and every number finite. Any bytes are safe. */
     bool (*valid)(const struct sg_message *m);
     /* For the library's own codes: the layout of the fields that sg_wire_shorten writes in fewer bits. NULL = it does
@@ -93,6 +98,8 @@ struct sg_code {
     void (*read_on_gpu)(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
                         const struct sg_exec *exec);
 };
+
+enum { SG_CUT_MORE = 512 };
 
 /* All codes, in the order of their numbers in messages: row(a), row(b), ... A number that is missing was never used. */
 #define SG_CODES(row)                                                                                                  \
@@ -156,6 +163,10 @@ SG_UNSTABLE void sg_message_add(float *to, const struct sg_message *m, float wei
  * `to` is in the kernels' memory. The bits are those of adding one message after another, for any number of threads. */
 SG_UNSTABLE void sg_message_add_all(float *to, size_t n, const struct sg_message *messages, size_t count,
                                     const struct sg_kernels *kernels, const struct sg_exec *exec);
+
+/* The same for the elements begin .. end - 1 of the sum only, which is in host memory, too. */
+SG_UNSTABLE void sg_message_add_slice(float *to, size_t begin, size_t end, const struct sg_message *messages,
+                                      size_t count, const struct sg_exec *exec);
 
 #ifdef __cplusplus
 }

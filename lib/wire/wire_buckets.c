@@ -252,6 +252,59 @@ void wire_buckets_decode(const struct wire_buckets *f, float *out, const struct 
     }
 }
 
+/* ---- cutting ---- */
+
+/* How many numbers from number `at` of the message on lie in one part, in one bucket if `at` is within it, and before
+ * `end`. *p moves on to that part; it is zero at first. */
+static size_t stretch_from(struct wire_part *p, const struct wire_layout *l, const uint8_t *data, size_t at,
+                           size_t end) {
+    for (size_t i = p->end > 0 ? p->number + 1 : 0; at >= p->first + p->count; i++)
+        *p = wire_next_part(l, data, i, p);
+    const size_t from = at - p->first, begun = from % p->bucket, left = end - at;
+    const size_t whole = begun > 0 && p->bucket - begun < p->count - from ? p->bucket - begun : p->count - from;
+    return whole < left ? whole : left;
+}
+
+/* Copies the scalars and fields of so many numbers of the part, from number `from` of it on. Returns their end. */
+static uint8_t *copy_stretch(uint8_t *out, const struct wire_layout *l, const uint8_t *data, const struct wire_part *p,
+                             size_t from, size_t count) {
+    const struct sg_code_kernels *kernels = sg_kernels_cpu(NULL)->loops;
+    const size_t bucket = from / p->bucket, scalar_bytes = 4 * (size_t)l->scalars;
+    const size_t scalars = scalar_bytes * (wire_bucket_count(from + count, p->bucket) - bucket);
+    _Alignas(VECTOR) uint32_t field[WIRE_PIECE];
+    memcpy(out, data + p->scalar_at + scalar_bytes * bucket, scalars);
+    out += scalars;
+    for (size_t at = 0, now; at < count; at += now) {
+        now = count - at < WIRE_PIECE ? count - at : WIRE_PIECE;
+        kernels->unpack(field, data + p->at, from + at, now, p->bits);
+        kernels->pack(out + at / 8 * p->bits, field, now, p->bits);
+    }
+    return out + wire_bytes_of_bits((uint64_t)count * p->bits);
+}
+
+size_t wire_buckets_cut(const struct wire_layout *l, void *to, const struct sg_message *m, size_t first, size_t count) {
+    SG_ASSERT(first + count <= m->count && l->fields == NULL);
+    const uint8_t *data = m->data;
+    uint8_t *out = to;
+    size_t parts = 0;
+    struct wire_part p = {0};
+    for (size_t at = first, now; at < first + count; at += now, parts++) {
+        now = stretch_from(&p, l, data, at, first + count);
+        wire_store32(out + wire_parts_begin(parts), (uint32_t)now);
+        wire_store32(out + wire_parts_begin(parts) + 4, p.setting);
+    }
+    wire_store32(out, (uint32_t)parts);
+    memcpy(out + 4, data + 4, 4);
+    out += wire_parts_begin(parts);
+    p = (struct wire_part){0};
+    for (size_t at = first, now; at < first + count; at += now) {
+        now = stretch_from(&p, l, data, at, first + count);
+        out = copy_stretch(out, l, data, &p, at - p.first, now);
+    }
+    memset(out, 0, WIRE_BUCKETS_TAIL);
+    return (size_t)(out - (uint8_t *)to) + WIRE_BUCKETS_TAIL;
+}
+
 void wire_buckets_read_on_gpu(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
                               const struct sg_exec *exec) {
     kernels->codes->read_buckets(exec, to, m->data, m->bytes, m->count, m->parts, m->code->layout->on_gpu);

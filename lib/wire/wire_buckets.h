@@ -115,11 +115,13 @@ struct wire_buckets {
 /* Fields a piece: write, read and valid_fields get at most so many at a time. */
 enum { WIRE_PIECE = 512 };
 
-/* The four functions of a struct sg_code. Bits are 32 a scalar and the fields' own. */
+/* The five functions of a struct sg_code. Bits are 32 a scalar and the fields' own. */
 size_t wire_buckets_most(const struct wire_buckets *f, const struct sg_numbers *n);
 size_t wire_buckets_encode(const struct wire_buckets *f, void *data, const struct sg_numbers *n, double *bits);
 void wire_buckets_decode(const struct wire_buckets *f, float *out, const struct sg_message *m, size_t first,
                          size_t count);
+/* A bucket that a slice begins in the middle of becomes a part of its own. For a layout with one field a number. */
+size_t wire_buckets_cut(const struct wire_layout *l, void *to, const struct sg_message *m, size_t first, size_t count);
 bool wire_buckets_valid(const struct wire_buckets *f, const struct sg_message *m);
 
 /* Returns whether the message is valid up to its last `tail` bytes, >= WIRE_BUCKETS_TAIL, which are not checked. */
@@ -131,7 +133,7 @@ int wire_buckets_encode_on_gpu(const struct wire_buckets *f, void *data, const s
 void wire_buckets_read_on_gpu(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
                               const struct sg_exec *exec);
 
-/* The four as functions for the format `f`, and how a struct sg_code has them. */
+/* The five as functions for the format `f`, and how a struct sg_code has them. */
 #define WIRE_BUCKETS_FUNCTIONS(f)                                                                                      \
     static size_t f##_most(const struct sg_numbers *n) {                                                               \
         return wire_buckets_most(&f, n);                                                                               \
@@ -142,11 +144,15 @@ void wire_buckets_read_on_gpu(const struct sg_sink *to, const struct sg_message 
     static void f##_decode(float *out, const struct sg_message *m, size_t first, size_t count) {                       \
         wire_buckets_decode(&f, out, m, first, count);                                                                 \
     }                                                                                                                  \
+    static size_t f##_cut(void *to, const struct sg_message *m, size_t first, size_t count) {                          \
+        return wire_buckets_cut(&f.layout, to, m, first, count);                                                       \
+    }                                                                                                                  \
     static bool f##_valid(const struct sg_message *m) {                                                                \
         return wire_buckets_valid(&f, m);                                                                              \
     }
 #define WIRE_BUCKETS_CODE(f)                                                                                           \
-    .most_bytes = f##_most, .encode = f##_encode, .decode = f##_decode, .valid = f##_valid, .layout = &f.layout
+    .most_bytes = f##_most, .encode = f##_encode, .decode = f##_decode, .cut = f##_cut, .valid = f##_valid,            \
+    .layout = &f.layout
 
 /* The same for a code that runs on a GPU. `largest`: whether a bucket is measured by its largest magnitude, not by its
  * norm; an expression of the numbers `n`. */

@@ -140,6 +140,9 @@ PY
         sparsetrain copied.yaml --method "$1" --dry-run 2>&1 >/dev/null | grep " message  "
     }
     [ "$(message "Copied layers=true steps=true workers=true")" = "$(message "Copied wide")" ]
+    # Numbers of 4 bytes: steps x layers of each worker.
+    sparsetrain copied.yaml --method "Copied layers=true steps=true workers=true" --dry-run 2>&1 >/dev/null |
+        grep -E "  k of the other run +4 x 240 bytes"
 }
 
 @test "each part of a grid runs what its cells copy from" {
@@ -147,4 +150,14 @@ PY
         sparsebench -q copied.yaml --folder cells --part $part/3 -o /dev/null
     done
     [ "$(ls cells/*.ndjson | wc -l)" = 18 ]
+}
+
+@test "a list of workers or lengths, of which only one is the other run's, is refused before anything runs" {
+    sed -e 's/^workers: 4/workers: [4, 8]/; s/method: Hard-threshold,/method: Hard-threshold workers=8,/' copied.yaml >workers.yaml
+    says 2 "workers.yaml:10:" "has other workers or steps than 'Hard-threshold workers=8'" -- sparsetrain --check workers.yaml
+    sed -e 's/^steps: 60/epochs: 2/; s/^workers: 4/workers: 4\nbatch: [1, 2]/; s/method: Hard-threshold,/method: Hard-threshold batch=2,/' \
+        copied.yaml >batch.yaml
+    says 2 "has other workers or steps" -- sparsetrain --check batch.yaml
+    sed -i 's/^epochs: 2/steps: 60/' batch.yaml
+    sparsetrain --check batch.yaml
 }

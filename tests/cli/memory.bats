@@ -149,3 +149,40 @@ host() { # AVAILABLE_KB [LIMIT USED]: a host with so much memory, and a control 
     [ "$(left)" = "an unknown amount" ]
     sparsetrain -q r.yaml --method Top-k -o run.ndjson
 }
+
+@test "residuals in a file: the same bytes over ranks, threads and a kill; it counts as file, and nothing is left of it" {
+    logreg 40
+    [ "$(stat -f -c %T .)" != tmpfs ] || skip "$PWD lies in memory"
+    mkdir disk
+    for method in SGD Top-k EF21 DGC; do
+        sparsetrain -q r.yaml --method "$method" -f -o memory
+        same_for_threads_and_ranks in_file 3 r.yaml --method "$method" --set residuals=file
+        same_series memory in_file
+        sparsetrain -q r.yaml --method "$method" --set "residuals=$PWD/disk" -f -o folder
+        same_series memory folder
+    done
+    sed -i 's/^steps: 4/steps: 400/' r.yaml
+    same_after_kill 40 r.yaml --method DGC --set residuals=file
+    sparsetrain -q r.yaml --method DGC -f -o memory
+    same_series memory cut
+    [ -z "$(ls -A disk)" ] && ! compgen -G "sparsegrad-*"
+    run -0 --separate-stderr sparsetrain r.yaml --method DGC --dry-run --set residuals=file
+    [[ $stderr == *"; vectors in the file of residuals: 1.6 MB"* ]]
+    [ "$(grep -c " in the file$" <<<"$stderr")" = 2 ]
+    host 1000 # kB
+    says 1 "need about" -- sparsetrain r.yaml --method DGC -f -o memory
+    sparsetrain -q r.yaml --method DGC --set residuals=file -f -o in_file
+}
+
+@test "residuals in a file that cannot be, or cannot grow: refused before the first step" {
+    logreg 4
+    says 2 "residuals must be memory, file or a folder" -- sparsetrain r.yaml --check --set residuals=files
+    says 1 "residuals: cannot make a file in $PWD/none/" -- sparsetrain -q r.yaml --method Top-k --set "residuals=$PWD/none/" -o never
+    [ "$(stat -f -c %T /dev/shm)" != tmpfs ] ||
+        says 2 "lie in memory (tmpfs): name a folder on a disk" -- sparsetrain -q r.yaml --method Top-k --set residuals=/dev/shm/ -o never
+    [ "$(stat -f -c %T .)" != tmpfs ] || skip "$PWD lies in memory"
+    # A limit on the size of files stands in for a full disk.
+    run -1 bash -c 'trap "" XFSZ; ulimit -f 2000; exec "$@"' -- sparsetrain -q r.yaml --method Top-k --set residuals=file -o never
+    [[ $output == *"name a folder with more room"*"cannot grow beyond 0 bytes: File too large"* ]]
+    [ ! -e never ]
+}

@@ -98,10 +98,10 @@ setup() {
     [ "$(grep -o '"lambda":[0-9.e+-]*' "$OUT/one" | sort -u | wc -l)" -gt 10 ]
 }
 
-@test "the exchange sums the same on every rank, R = 1, 2, 3" {
+@test "the exchange sums the same on every rank, R = 1, 2, 3, 4" {
     program=$ROOT/build/release/tests/test_comm
     [ -x "$program" ] || skip "unit tests are not built"
-    for ranks in 1 2 3; do
+    for ranks in 1 2 3 4; do
         $MPI -n $ranks "$program" >"$OUT/tap" 3>&-
         [ "$(grep -c '^1[.][.]' "$OUT/tap")" -eq $ranks ]
     done
@@ -163,6 +163,26 @@ same_over_ranks() { # METHOD...
         "topk, k: 3, values: lookup" "qsgd, levels: 7" "qsgd, levels: 1, controller: {kind: accordion, high: 63, interval: 2}" \
         "qsgd, levels: 31, controller: {kind: dqsgd, alpha: 0.9}" \
         "qsgd, levels: 1, controller: {kind: adaqs, ratio: 0.9}"
+}
+
+# 5000 numbers of 21 workers are enough for ranks to share the work; test_comm asserts that they do.
+@test "codes of all numbers, which ranks cut or decode in slices: same bytes for R = 1, 2, 3, 4, and with absent workers" {
+    local method share args
+    for method in "qsgd, bucket: 100, message: auto" ef-signsgd 8bit "grid, step: 0.01, bits: 4" "eden, bits: 2" \
+        "inceptionn, error-bound: 0.01" global-qsgd-exp; do
+        for share in 1 0.4; do
+            args=(-q recipes/smoke.yaml --force --set workers=21 --set steps=3 --set epochs=null --set participation=$share --set
+                "task={kind: logreg, dataset: gisette, stand-in: gisette-like, solve-optimum: false, l2: L/10000}" --set
+                "record={every: 1, series: [error-norm, bits, bytes-sent]}" --set optimizer.learning-rate=0.01
+                --set "methods=[{name: A, compressor: $method}]")
+            [[ "$share $method" != "0.4 "[^q]* ]] || continue # one code is enough
+            sparsetrain "${args[@]}" -o "$OUT/one"
+            for ranks in 2 3 4; do
+                $MPI -n $ranks "$BIN/sparsetrain" "${args[@]}" -o "$OUT/many" 3>&-
+                same_series "$OUT/one" "$OUT/many" || { echo "$method differs for $ranks ranks"; false; }
+            done
+        done
+    done
 }
 
 @test "sums that are not just added up: same bytes for R = 1, 2, 3, and with encoded messages" {

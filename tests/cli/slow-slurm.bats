@@ -152,6 +152,63 @@ END
     done
 }
 
+@test "recipes/clusters/grid.sbatch on 20 nodes with a GPU each: two cells side by side, on eight of them each" {
+    grid=(recipes/smoke.yaml --set workers=8 --set seeds=[1,2] --method SGD)
+    # One process runs the cell, when the ranks of both jobs are there. Open MPI does not bear so many nodes on one machine.
+    cat >"$OUT/traced" <<'END'
+#!/bin/bash
+[[ " $* " == *" --check "* ]] || echo "$SLURM_ARRAY_TASK_ID $SLURMD_NODENAME $SLURM_PROCID $CUDA_VISIBLE_DEVICES" >>"$TRACE"
+[ "${SLURM_PROCID:-0}" = 0 ] || exit 0
+[[ " $* " == *" --check "* ]] || until [ "$(wc -l <"$TRACE")" = 16 ]; do sleep 0.05; done
+exec env -i PATH="$PATH" SPARSE_DATA="$SPARSE_DATA" sparsetrain "$@"
+END
+    chmod +x "$OUT/traced"
+    # As the script stands, but for the device.
+    TRACE=$OUT/trace NODES=20 timeout 60 "$BATS_TEST_DIRNAME/../slurm/cluster" "$OUT/twenty" sbatch --wait -o "$OUT/log-%a" --array=1-2 \
+        recipes/clusters/grid.sbatch "${grid[@]}" --device cpu --program "$OUT/traced" --folder "$OUT/cells" 3>&-
+    [ "$(awk '{ print $2 }' "$OUT/trace" | sort -u | wc -l)" = 16 ] # nodes
+    for job in 1 2; do
+        [ "$(sed -n "s/^$job [^ ]* \([0-9]*\) 0$/\1/p" "$OUT/trace" | sort -n | xargs)" = "0 1 2 3 4 5 6 7" ]
+    done
+    [ "$(find "$OUT/cells" -name '*.ndjson' | wc -l)" = 2 ]
+}
+
+@test "recipes/clusters/grid.sbatch: told that its time is over, then preempted, and the same bytes in the end" {
+    grid=(recipes/smoke.yaml --set workers=8 --set steps=200000 --set record.every=500 --method Hard-threshold --seed 1 --device cpu)
+    sparsebench "${grid[@]}" -q --folder "$OUT/alone" -o "$OUT/alone.json"
+    job=$(sbatch --parsable -o "$OUT/log" --array=1 --nodes=1 --ntasks-per-node=2 --gpus-per-node=2 --cpus-per-task=2 \
+        recipes/clusters/grid.sbatch "${grid[@]}" --folder "$OUT/cells")_1
+    patiently eval 'grep -qs "\"step\":1500," "$OUT"/cells/*.part'
+    scancel --signal=USR1 --batch "$job" # as --signal=B: does before the time limit
+    patiently grep -q "stopped by a signal (User" "$OUT/log"
+    compgen -G "$OUT/cells/*.ckpt" # the ranks wrote it
+    start_again "$job"
+    size=$(stat -c %s "$OUT"/cells/*.part)
+    patiently eval '[ "$(stat -c %s "$OUT"/cells/*.part)" -gt $((size + 200)) ]'
+    sbatch --wait -p urgent -n 8 -o /dev/null --wrap true
+    patiently grep -q "stopped by a signal (Term" "$OUT/log"
+    start_again "$job"
+    patiently compgen -G "$OUT/cells/*.ndjson"
+    [ "$(jq -c 'select(.record == "run") | [.segments[].ranks]' "$OUT"/cells/*.ndjson)" = "[2,2,2]" ]
+    cmp <(grep '"record":"step"' "$OUT"/alone/*.ndjson) <(grep '"record":"step"' "$OUT"/cells/*.ndjson)
+}
+
+@test "recipes/clusters/grid.pbs, without a PBS: hosts of its file, and submitted again at the time limit" {
+    mkdir "$OUT/bin"
+    printf 'localhost\nlocalhost\n' >"$OUT/nodes"
+    printf '#!/bin/sh\necho "$@" >>"%s"\n' "$OUT/submitted" >"$OUT/bin/qsub"
+    chmod +x "$OUT/bin/qsub"
+    export PATH=$OUT/bin:$PATH PBS_O_WORKDIR=$ROOT PBS_NODEFILE=$OUT/nodes RECIPE=recipes/smoke.yaml
+    export OPTIONS="--device cpu --set steps=100000 --set record.every=500 --method Hard-threshold --seed 1 --folder $OUT/cells"
+    code=0
+    OPTIONS+=" --time-limit 2" bash recipes/clusters/grid.pbs || code=$?
+    [ "$code" = 124 ]
+    [ "$(cat "$OUT/submitted")" = recipes/clusters/grid.pbs ]
+    bash recipes/clusters/grid.pbs
+    [ "$(jq -c 'select(.record == "run") | [.segments[].ranks]' "$OUT"/cells/*.ndjson)" = "[2,2]" ]
+    [ "$(wc -l <"$OUT/submitted")" = 1 ]
+}
+
 @test "a killed script takes its Slurm with it" {
     "$BATS_TEST_DIRNAME/../slurm/cluster" "$OUT/other" sleep 60 3>&- &
     pid=$!
@@ -162,7 +219,7 @@ END
 }
 
 @test "the page names every script" {
-    for script in recipes/clusters/*.sbatch; do
+    for script in recipes/clusters/*.sbatch recipes/clusters/*.pbs; do
         grep -qF "($(basename "$script"))" recipes/clusters/README.md
     done
 }

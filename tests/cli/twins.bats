@@ -67,12 +67,14 @@ twin() { # NAME [CPU]: its message, numbers, bits and residuals, said once more 
     cd "$BATS_TEST_TMPDIR" || exit 1
     sed -e 's/^record: .*/record: {every: 10, series: [suboptimality, bytes-sent]}/' -e '/^claims:/,$d' -e 's/^seeds: .*/seeds: [1]/' \
         "$ROOT/recipes/smoke.yaml" >r.yaml
-    for method in "topk, k: 3" "gtopk, k: 4" "ok-topk, k: 4" fp16 "qsgd, levels: 4" "none, exchange: ring" "topk, k: 2, exchange: all-gather"; do
+    for method in "topk, k: 3" "gtopk, k: 4" "ok-topk, k: 4" fp16 "qsgd, levels: 4" "none, exchange: ring" "topk, k: 2, exchange: all-gather" \
+        "topk, k: 1, exchange: star" "fp16, exchange: star" "none, exchange: parameter-server"; do
         echo "  - {name: \"$method\", compressor: $method}" >>r.yaml
     done
-    for network in workers=6 workers=64 workers=96,bandwidth=0.001 workers=2,collective=tree workers=3,collective=tree,gather=two-round; do
+    for network in workers=6 workers=64 workers=96,bandwidth=0.001 workers=2,collective=tree workers=3,collective=tree,gather=two-round \
+        workers=6,share=3,servers=2; do
         sparsebench r.yaml --folder cells --quiet --json --points 0 --network "$network,compute=0.01,coding=0" | jq -c .
     done >results.ndjson
     run -0 "$PYTHON" -B "$ROOT/tests/twins/network.py" <results.ndjson
-    [ "$output" = "55 times, 0 wrong" ]
+    [ "$output" = "84 times, 0 wrong" ]
 }

@@ -91,7 +91,7 @@ static cJSON *reread(cJSON *built) {
 
 /* A part of the result of the first n cells, with series of at most `most` points (0 = all). */
 static cJSON *part_of_result(const char *key, size_t n, size_t most) {
-    cJSON *document = reread(sg_grid_document(NULL, NULL, &recipe, cells, outcomes, n, most));
+    cJSON *document = reread(sg_grid_document(NULL, NULL, &recipe, NULL, cells, outcomes, n, most));
     cJSON *part = cJSON_DetachItemFromObjectCaseSensitive(document, key);
     cJSON_Delete(document);
     return part;
@@ -424,7 +424,8 @@ static cJSON *found(const char *rest, double times) {
     b_times = times;
     all_runs();
     b_times = 1;
-    return reread(sg_grid_document(cJSON_CreateObject(), cJSON_CreateObject(), &recipe, cells, outcomes, count, 0));
+    return reread(
+        sg_grid_document(cJSON_CreateObject(), cJSON_CreateObject(), &recipe, NULL, cells, outcomes, count, 0));
 }
 
 static void test_summary(void) {
@@ -482,8 +483,8 @@ static void test_summary(void) {
        "nothing to compare by");
     cJSON_Delete(d);
     read_recipe(claims);
-    d = reread(sg_grid_document(cJSON_CreateObject(), cJSON_CreateObject(), &recipe, cells + SEEDS, outcomes + SEEDS,
-                                SEEDS, 0));
+    d = reread(sg_grid_document(cJSON_CreateObject(), cJSON_CreateObject(), &recipe, NULL, cells + SEEDS,
+                                outcomes + SEEDS, SEEDS, 0));
     ok(strcmp(sg_json_string(d, "summary.reason", ""), "no method is a baseline to compare with") == 0 &&
            cJSON_IsNull(sg_json_get(d, "traffic")),
        "no baseline among the cells");
@@ -491,7 +492,7 @@ static void test_summary(void) {
     read_recipe(claims);
     all_runs();
     make_run(SEEDS + 1, 5, "diverged"); /* B, seed 2 */
-    d = reread(sg_grid_document(cJSON_CreateObject(), cJSON_CreateObject(), &recipe, cells, outcomes, count, 0));
+    d = reread(sg_grid_document(cJSON_CreateObject(), cJSON_CreateObject(), &recipe, NULL, cells, outcomes, count, 0));
     ok(strcmp(sg_json_string(d, "summary.text", ""), "No method has a suboptimality at every seed") == 0,
        "a method that diverged at a seed is not compared: %s", sg_json_string(d, "summary.text", ""));
     cJSON_Delete(d);
@@ -503,7 +504,8 @@ static void test_document(void) {
     all_runs();
     read_recipe("");
     outcomes[0].state = SG_CELL_REUSED;
-    cJSON *d = reread(sg_grid_document(cJSON_CreateObject(), cJSON_CreateObject(), &recipe, cells, outcomes, count, 0));
+    cJSON *d =
+        reread(sg_grid_document(cJSON_CreateObject(), cJSON_CreateObject(), &recipe, NULL, cells, outcomes, count, 0));
     size_t found = 0;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         found += sg_json_get(d, keys[i]) != NULL;
@@ -514,7 +516,7 @@ static void test_document(void) {
        "schema, status, data");
     cJSON_Delete(d);
     make_run(1, 2, "diverged");
-    d = reread(sg_grid_document(cJSON_CreateObject(), cJSON_CreateObject(), &recipe, cells, outcomes, count, 0));
+    d = reread(sg_grid_document(cJSON_CreateObject(), cJSON_CreateObject(), &recipe, NULL, cells, outcomes, count, 0));
     ok(strcmp(sg_json_string(d, "status", ""), "diverged") == 0, "the worst status counts");
     cJSON_Delete(d);
 }

@@ -5,6 +5,7 @@
 
 #include "sg_compressor.h"
 #include "sg_grid.h"
+#include "sg_grid_network.h"
 #include "sg_net.h"
 #include "temporary.h"
 
@@ -24,14 +25,20 @@
     "  - {name: fp16, compressor: fp16}\n"                                                                             \
     "  - {name: QSGD, compressor: qsgd, levels: 4}\n"                                                                  \
     "  - {name: Random-k, compressor: randomk, k: 10, shared: 1}\n"                                                    \
-    "  - {name: Server, compressor: topk, k: 11, exchange: parameter-server}\n"
-enum { SGD, TOPK, POWERSGD, GTOPK, FP16, QSGD, RANDOMK, SERVER, METHODS_THERE };
+    "  - {name: Server, compressor: topk, k: 11, exchange: parameter-server}\n"                                        \
+    "  - {name: Star, compressor: topk, k: 12, exchange: star}\n"                                                      \
+    "  - {name: Again, compressor: topk-twice, k: 12, exchange: star}\n"                                               \
+    "  - {name: Integers, compressor: terngrad-shared}\n"                                                              \
+    "  - {name: Far, compressor: qsgd, levels: 5, error-feedback: {form: dynamic-averaging, threshold: 1}}\n"
+enum { SGD, TOPK, POWERSGD, GTOPK, FP16, QSGD, RANDOMK, SERVER, STAR, AGAIN, INTEGERS, FAR, METHODS_THERE };
 
 struct grid {
     struct sg_recipe recipe;
     struct sg_cell *cell;
     size_t n;
     struct sg_cell_outcome outcome[METHODS_THERE];
+    struct sg_grid_network network;
+    bool modelled;
 };
 
 /* Every method sent 4000 bytes at each of 20 steps, the longest message a quarter more; the first layer, of 300 of the
@@ -42,25 +49,28 @@ static const char header[] =
 static const char steps[] =
     "{\"record\":\"step\",\"step\":0,\"bytes_sent\":0,\"density\":null,\"density_padded\":null%s}\n"
     "{\"record\":\"step\",\"step\":10,\"bytes_sent\":40000,\"density\":0.4,\"density_padded\":0.5%s}\n"
-    "{\"record\":\"step\",\"step\":20,\"bytes_sent\":80000,\"density\":0.4,\"density_padded\":0.5%s}\n"
+    "{\"record\":\"step\",\"step\":20,\"bytes_sent\":%d,\"density\":0.4,\"density_padded\":0.5%s}\n"
     "{\"record\":\"end\",\"status\":\"ok\"}\n";
 
-/* layers: 0 = none recorded, 1 = their means, 2 = also of each worker. */
+/* layers: 0 = none recorded, 1 = their means, 2 = also of each worker; -1 = none, and no bytes in the second half. */
 static sg_status open_grid(struct grid *g, const char *text, int layers, struct sg_error *err) {
     char run[2048];
     const char *entries = layers == 2
                               ? ",\"layers\":{\"entries\":[100,900],\"workers\":[[0,2000],[400,400],[0,600],[0,600]]}"
-                          : layers ? ",\"layers\":{\"entries\":[100,900]}"
-                                   : "";
+                          : layers > 0 ? ",\"layers\":{\"entries\":[100,900]}"
+                                       : "";
     *g = (struct grid){.n = 0};
     sg_status status = parse_set(&g->recipe, text, NULL, 0, err);
     SG_DO(status, sg_recipe_cells(&g->recipe, &g->cell, &g->n, err));
     int used = snprintf(run, sizeof run, header,
-                        layers ? "[{\"name\":\"a\",\"elements\":300},{\"name\":\"b\",\"elements\":700}]" : "null");
-    snprintf(run + used, sizeof run - (size_t)used, steps, layers ? ",\"layers\":null" : "", entries, entries);
+                        layers > 0 ? "[{\"name\":\"a\",\"elements\":300},{\"name\":\"b\",\"elements\":700}]" : "null");
+    snprintf(run + used, sizeof run - (size_t)used, steps, layers > 0 ? ",\"layers\":null" : "", entries,
+             layers < 0 ? 40000 : 80000, entries);
     for (size_t i = 0; status == SG_OK && i < g->n; i++)
         status = sg_run_parse(&g->outcome[i].run, run, strlen(run), "run", err);
-    return status == SG_OK ? sg_grid_network(g->outcome, g->cell, g->n, &g->recipe, err) : status;
+    SG_DO(status, sg_grid_network_read(&g->network, &g->modelled, &g->recipe, err));
+    const struct sg_grid_network *network = g->modelled ? &g->network : NULL;
+    return status == SG_OK ? sg_grid_network(g->outcome, g->cell, g->n, &g->recipe, network, err) : status;
 }
 
 static void close_grid(struct grid *g) {
@@ -97,6 +107,10 @@ static void test_one_layer(void) {
     ok(near(final(&g, SGD, "compute_time"), 20 * 0.3) &&
            near(final(&g, SGD, "time"), final(&g, SGD, "exposed_time") + 6),
        "none: nothing is encoded");
+    ok(near(final(&g, STAR, "exposed_time"), 20 * (2 * a + (8 * 4000 + 8 * 4000) * b)),
+       "a star: the server gets what eight send, and sends a dense sum to each");
+    ok(near(final(&g, AGAIN, "exposed_time"), 20 * (2 * a + (8 * 4000 + 8 * 5000) * b)),
+       "and what is compressed again is as long as the longest message");
     /* The others send (16000 - 5000) / 3 bytes. */
     ok(near(final(&g, TOPK, "exposed_time"), 20 * (3 * a + (5000 + 26000 / 3.0 + 16000) * b)),
        "topk: an all-gather by doubling, which is faster than a ring here");
@@ -107,6 +121,10 @@ static void test_one_layer(void) {
     ok(strcmp(unit, "s, modelled: 8 workers, 10gbe-tcp, auto, overlap fused in 25 MiB, coding 100 ns") == 0,
        "the unit names the model: %s", unit);
     struct grid plain;
+    ok(open_grid(&plain, RECORD("false") "network: {workers: 8, share: 4, coding: 0}\n", 0, &err) == SG_OK &&
+           near(final(&plain, STAR, "exposed_time"), 20 * (2 * a + 4 * (8 * 4000 + 8 * 4000) * b)),
+       "four processes share a link");
+    close_grid(&plain);
     ok(open_grid(&plain, RECORD("false"), 0, &err) == SG_OK && !sg_run_series(&plain.outcome[SGD].run, "time"),
        "without a network there are no times");
     ok(strcmp(plain.cell[TOPK].key, g.cell[TOPK].key) == 0, "the network is not part of a cell's key");
@@ -162,6 +180,11 @@ static void test_coding_file(void) {
            near(final(&g, TOPK, "compute_time"), 20 * (1000 * 1e-9 + 8 * 500 * 2e-9)) &&
            near(final(&g, GTOPK, "compute_time"), 20 * (1000 * 3e-9 + 3 * 500 * 4e-9)),
        "its times, and those of dgc for a compressor that sent nothing when it was timed");
+    remove(path);
+    cJSON *document =
+        sg_grid_document(NULL, NULL, &g.recipe, &g.network, g.cell, g.outcome, g.n, 0); /* without another look at it */
+    ok(strcmp(sg_json_string(document, "network.processor", ""), path) == 0, "the result names the file");
+    cJSON_Delete(document);
     close_grid(&g);
 }
 
@@ -170,15 +193,22 @@ static void test_coding(void) {
     struct grid g;
     struct sg_error err;
     const double fp16 = 26e3 / 1048576, code = (1.125 * 450e3 + 2 * 170e3) / 1048576, entry = 0.08 * 0.5;
+    const double whole = (450e3 + 170e3) / 1048576;
     const double topk = 240e6 / 25.56e6 + 8 * entry, gtopk = 240e6 / 25.56e6 + 3 * entry, low_rank = 45e6 / 25.56e6;
     const struct {
         int method;
         double ns;
-    } of[] = {{SGD, 0}, {FP16, fp16}, {QSGD, code}, {TOPK, topk}, {GTOPK, gtopk}, {POWERSGD, low_rank}};
+    } of[] = {{SGD, 0},       {FP16, fp16},         {QSGD, code},      {TOPK, topk},
+              {GTOPK, gtopk}, {POWERSGD, low_rank}, {INTEGERS, whole}, {FAR, code}};
     ok(open_grid(&g, RECORD("false") "network: {workers: 8, compute: 0.3}\n", 0, &err) == SG_OK, "coding of a V100");
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
         ok(near(final(&g, (size_t)of[i].method, "compute_time"), 20 * (0.3 + of[i].ns * 1e-6)), "coding of method %d",
            of[i].method);
+    close_grid(&g);
+    ok(open_grid(&g, RECORD("false") "network: {workers: 8, compute: 0.3}\n", -1, &err) == SG_OK &&
+           near(final(&g, FAR, "compute_time"), 20 * 0.3 + 10 * code * 1e-6) &&
+           near(final(&g, QSGD, "compute_time"), 20 * (0.3 + code * 1e-6)),
+       "steps at which workers step by themselves code nothing");
     close_grid(&g);
     ok(open_grid(&g, RECORD("false") "network: {workers: 8, compute: 0.3, processor: free}\n", 0, &err) == SG_OK &&
            near(final(&g, TOPK, "compute_time"), 20 * 0.3),
@@ -201,6 +231,26 @@ static void test_coding(void) {
             known += sg_compressor_find(row->compressor) && row->element_ns >= 0 && row->number_ns >= 0;
         ok(known == rows, "processor %s: %zu compressors", p->name, rows);
     }
+}
+
+/* What a result says last of its network is how far published times are from it. */
+static void test_error(void) {
+    struct grid g;
+    struct sg_error err;
+    ok(open_grid(&g, RECORD("false") "network: {workers: 8}\n", 0, &err) == SG_OK, "a network");
+    cJSON *network = sg_grid_network_json(&g.network, &g.recipe, "model");
+    const cJSON *last = network ? network->child->prev : NULL;
+    const char *text = sg_json_string(network, "error", "");
+    char sums[64], *first = NULL;
+    snprintf(sums, sizeof sums, "%+g to %+g %% for sums (%zu numbers), ", sg_net_errors[SG_NET_SUM].least,
+             sg_net_errors[SG_NET_SUM].most, sg_net_errors[SG_NET_SUM].compared);
+    first = strstr(text, sums);
+    ok(last && strcmp(last->string, "error") == 0 && first &&
+           strstr(first, "for gathered messages (2 numbers) as it comes, and by ") &&
+           strstr(first, "% for servers with the exchange") && strstr(text, "No published time"),
+       "%s", text);
+    cJSON_Delete(network);
+    close_grid(&g);
 }
 
 static void test_workers(void) {
@@ -247,34 +297,35 @@ static void test_bursts(void) {
 #define WITH(text) RECORD("false") "network: " text "\n"
 
 static void test_refused(void) {
-    refused(WITH("{workers: 8, lnik: 1gbe}"), "r.yaml:17:23: unknown key 'lnik' (did you mean 'link'?)");
-    refused(WITH("{link: 10gbe}"), "r.yaml:17:17: unknown link '10gbe' (did you mean '10gbe-tcp'?)");
-    refused(WITH("{collective: rign}"), "r.yaml:17:23: unknown collective 'rign' (did you mean 'ring'?)");
-    refused(WITH("{gather: all-gathre}"), "r.yaml:17:19: unknown gather 'all-gathre' (did you mean 'all-gather'?)");
+    refused(WITH("{workers: 8, lnik: 1gbe}"), "r.yaml:21:23: unknown key 'lnik' (did you mean 'link'?)");
+    refused(WITH("{link: 10gbe}"), "r.yaml:21:17: unknown link '10gbe' (did you mean '10gbe-tcp'?)");
+    refused(WITH("{collective: rign}"), "r.yaml:21:23: unknown collective 'rign' (did you mean 'ring'?)");
+    refused(WITH("{gather: all-gathre}"), "r.yaml:21:19: unknown gather 'all-gathre' (did you mean 'all-gather'?)");
     refused(WITH("{link: 10gbe-tcp}") "participation: 0.5\n",
-            "r.yaml:17:10: a network has messages of all workers at every step (leave out network or participation)");
-    refused(WITH("{processor: gpu}"), "r.yaml:17:22: processor must be v100, cpu, free or a .json file of sparsebench "
+            "r.yaml:21:10: a network has messages of all workers at every step (leave out network or participation)");
+    refused(WITH("{processor: gpu}"), "r.yaml:21:22: processor must be v100, cpu, free or a .json file of sparsebench "
                                       "--measure-coding, got 'gpu'");
-    refused(WITH("{overlap: layer}"), "r.yaml:17:20: overlap 'layer' goes by layers (add record.layers: true)");
-    refused(WITH("{nodes: 3}"), "r.yaml:17:18: nodes must divide the 4 workers, got 3");
-    refused(WITH("{servers: 5}"), "r.yaml:17:20: servers must be at most the 4 workers, got 5");
-    refused(WITH("{bandwidth: 0}"), "r.yaml:17:22: bandwidth must be greater than 0 and at most 1000000, got 0");
+    refused(WITH("{overlap: layer}"), "r.yaml:21:20: overlap 'layer' goes by layers (add record.layers: true)");
+    refused(WITH("{nodes: 3}"), "r.yaml:21:18: nodes must divide the 4 workers, got 3");
+    refused(WITH("{servers: 5}"), "r.yaml:21:20: servers must be at most the 4 workers, got 5");
+    refused(WITH("{share: 5}"), "r.yaml:21:18: share must be at most the 4 workers, got 5");
+    refused(WITH("{bandwidth: 0}"), "r.yaml:21:22: bandwidth must be greater than 0 and at most 1000000, got 0");
     refused(SMALL "network: {workers: 8}\n",
             "r.yaml:10:10: a network needs what runs sent (add bytes-sent or bits to record.series)");
     refused(RECORD("false") "plots: [{x: time, y: density}]\n",
-            "r.yaml:17:13: x: series 'time' is modelled, and there is no network (add a section 'network')");
+            "r.yaml:21:13: x: series 'time' is modelled, and there is no network (add a section 'network')");
     refused_set(SMALL, "record={series: [loss], workers: true}",
                 "--set record={series: [loss], workers: true}: record.workers is about layers (add layers: true)");
     refused(WITH("{bursts: true}"),
-            "r.yaml:17:19: bursts are what each worker sends at each step (add record.every: 1, "
+            "r.yaml:21:19: bursts are what each worker sends at each step (add record.every: 1, "
             "layers: true, workers: true)");
     refused(RECORD("false") "network: {}\nplots: [{x: burst-union, y: density}]\n",
-            "r.yaml:18:13: x: series 'burst-union' is modelled if the network's bursts are asked for (add "
+            "r.yaml:22:13: x: series 'burst-union' is modelled if the network's bursts are asked for (add "
             "network.bursts: true)");
     accepted(RECORD("true, workers: true") "network: {bursts: true}\nplots: [{x: step, y: burst-union-workers}]\n",
              "plots over bursts");
     refused(RECORD("false") "  - {name: Far, compressor: none, exchange: rign}\nnetwork: {}\n",
-            "r.yaml:17:45: unknown exchange 'rign' (did you mean 'ring'?)");
+            "r.yaml:21:45: unknown exchange 'rign' (did you mean 'ring'?)");
     accepted(WITH("{collective: nccl, gather: auto}") "plots: [{x: time, y: exposed-time}]\n",
              "plots over the network's series");
 }
@@ -298,6 +349,7 @@ int main(void) {
     test_one_layer();
     test_layers();
     test_coding();
+    test_error();
     test_workers();
     test_bursts();
     test_refused();

@@ -114,6 +114,32 @@ static void test_damage(const struct sg_code *code) {
     free(whole);
 }
 
+/* A message is cut at several places, also within buckets and next to layers' ends. Each slice is valid, says the same
+ * numbers, and lies in a block of its own; all together are as short as promised. */
+static void test_cut(const struct sg_code *code) {
+    static const size_t at[] = {0, 8, 16, 520, 1024, N / 3 / 8 * 8, N / 3 / 8 * 8 + 8, 40000, N};
+    enum { SLICES = sizeof at / sizeof *at - 1 };
+    const struct sg_message m = draw(code, true, 2);
+    static float out[N];
+    size_t bytes = 0;
+    bool right = true;
+    for (size_t i = 0; i < SLICES; i++) {
+        const size_t count = at[i + 1] - at[i];
+        struct sg_message slice = {.code = code, .n = count, .count = count};
+        uint8_t *room = malloc(m.bytes + SG_CUT_MORE);
+        slice.bytes = code->cut(room, &m, at[i], count);
+        bytes += slice.bytes;
+        slice.data = room = realloc(room, slice.bytes);
+        right &= code->valid(&slice);
+        code->decode(out, &slice, 0, count);
+        right &= memcmp(out, sent_of[2] + at[i], count * sizeof *out) == 0;
+        free(room);
+    }
+    uint8_t none[SG_CUT_MORE];
+    const struct sg_message nothing = {.code = code, .data = none, .bytes = code->cut(none, &m, 16, 0)};
+    ok(right && bytes <= m.bytes + SLICES * SG_CUT_MORE && code->valid(&nothing), "%s: slices", code->name);
+}
+
 static void test_add(const struct sg_code *code, bool dense) {
     static float one[N], many[N];
     const struct sg_message m = draw(code, dense, 1);
@@ -181,6 +207,8 @@ int main(void) {
         test_add(sg_code_at(i), false);
         test_add(sg_code_at(i), true);
         test_damage(sg_code_at(i));
+        if (sg_code_at(i)->cut != NULL)
+            test_cut(sg_code_at(i));
     }
     test_add_all();
     test_values();

@@ -59,10 +59,37 @@ static void test_formulas(void) {
     const char *const decoding[] = {"auto", "two-round", "gtopk", "auto-gather"};
     const double decoded[] = {1, 2, 3, 6};
     for (size_t i = 0; i < 4; i++)
-        ok(sg_collective_decoded(sg_collective_find(decoding[i]), 6) == decoded[i], "decoded: %s", decoding[i]);
+        ok(sg_collective_decoded(sg_collective_find(decoding[i]), &six) == decoded[i], "decoded: %s", decoding[i]);
     ok(near(cost("two-rings", &eight, NULL, s, s), cost("ring", &eight, NULL, s, s) + 14 * a), "two all-reduces");
     ok(near(cost("parameter-server", &eight, NULL, s, s), cost("ring", &eight, NULL, s, s)),
        "as many servers as workers take as long as a ring");
+    const struct sg_collective *server = sg_collective_find("parameter-server"), *star = sg_collective_find("star");
+    struct sg_net served = network(8);
+    served.servers = 2;
+    ok(near(cost("parameter-server", &served, NULL, s, s), 7 * (2 * a + s / 2 * (2 * b + g))) &&
+           sg_collective_decoded(server, &served) == 5 && sg_collective_encoded(server, &served) == 1.5,
+       "two servers decode half of eight messages each");
+    served.servers = 0;
+    ok(sg_collective_decoded(server, &served) == 2 && sg_collective_encoded(server, &served) == 1.125 &&
+           sg_collective_decoded(star, &served) == 9 && sg_collective_encoded(star, &served) == 2,
+       "all workers are servers, but one server is no worker");
+    ok(near(cost("star", &served, NULL, s, s), 2 * a + 8 * s * (2 * b + g)), "a star: all messages on one link");
+    served.servers = 8;
+    ok(near(cost("star", &served, NULL, s, s), 2 * a + s * (2 * b + g)), "a star whose links are the workers'");
+    const double apart[] = {3000, 1000, 0, 0}, d = 1e3; /* bytes of a vector of 1000 numbers: 4000 */
+    struct sg_traffic sparse = sg_traffic_of(apart, 4, 8, 4 * d);
+    sparse.unions = true;
+    served.sum_s = 0;
+    served.servers = 4;
+    const double positions = d * (1 - pow(1 - 375 / d, 2) * pow(1 - 125 / d, 2));
+    ok(positions > 500 && near(star->seconds(&served, &sparse), 2 * a + (3000 + 8 * 4 * d / 4) * b),
+       "up at least the longest message, down the sum, which is dense");
+    const double few[] = {300, 100, 0, 0};
+    sparse = sg_traffic_of(few, 4, 8, 4 * d);
+    sparse.unions = true;
+    ok(near(star->seconds(&served, &sparse),
+            2 * a + (300 + 8.0 / 4 * 8 * d * (1 - pow(1 - 37.5 / d, 2) * pow(1 - 12.5 / d, 2))) * b),
+       "down the positions of all messages");
     struct sg_net nodes = network(8);
     nodes.nodes = 2;
     const double within = 6 * 1e-6 + 6.0 / 4 * s * 1e-10 + 3.0 / 4 * s * g, between = 2 * a + s * b + s / 8 * g;

@@ -190,9 +190,8 @@ static void volumes(void) {
 /* ---- the text ---- */
 
 static void text(const struct sg_recipe *recipe) {
-    double lambda[] = {3.5, 0.25};
-    char how[2][TUNE_HOW_CHARS] = {"first", "second"};
-    const struct tune_found found = {.name = "H: x", .key = "lambda", .n = 2, .value = lambda, .how = how};
+    struct tune_value lambda[] = {{3.5, "first"}, {0.25, "second"}};
+    const struct tune_found found = {.name = "H: x", .key = "lambda", .n = 2, .value = lambda};
     const struct sg_tune t = {.recipe = recipe};
     struct sg_error err = {.status = SG_OK};
     char *out = NULL;
@@ -235,23 +234,19 @@ static size_t line_of(const char *yaml, const char *scalar) {
 /* A changed recipe, written for the processes of its cells, has the same cells, and its lines are places of the file.
  */
 static void written(const struct sg_recipe *recipe) {
-    static const char *const words[] = {"bits", "bits-values", NULL};
     const struct sg_tune t = {.recipe = recipe};
     const struct tune_search s = {.name = "H: x", .key = "lambda"};
     const struct tune_point points[] = {{.value = 0.5}, {.value = 3, .spelling = "3.0"}};
-    struct tune_changes c;
-    struct tune_trials b = {.count = 0};
+    struct tune_trials b;
     struct sg_recipe again = {0};
     struct sg_cell *cells = NULL;
     struct sg_error err = {.status = SG_OK};
     size_t count = 0, size;
     char *yaml = NULL;
-    tune_changes_start(&c, &t, NULL);
-    tune_change_plain(&c, "claims", "null");
-    tune_change_plain(&c, "plots", "null");
-    tune_change_words(&c, "record.series", words);
-    tune_change_values(&c, &s, points, 2);
-    bool fine = tune_trials_open(&b, &c, "H: x", NULL, 1, &err) == SG_OK;
+    tune_trials_start(&b, &t, NULL);
+    tune_change(&b.changes, "{claims: null, plots: null, record.series: [bits, bits-values]}");
+    tune_change_values(&b.changes, &s, points, 2);
+    bool fine = tune_trials_open(&b, "H: x", NULL, 1, &err) == SG_OK;
     ok(fine && b.count == 2 && strcmp(b.cells[1].label, "H: x lambda=3.0") == 0, "a change makes cells (%s)", err.msg);
     FILE *out = open_memstream(&yaml, &size);
     sg_node_put_yaml(out, &b.written, true);
@@ -274,7 +269,6 @@ static void written(const struct sg_recipe *recipe) {
     sg_recipe_cells_free(cells, count);
     sg_recipe_free(&again);
     tune_trials_close(&b);
-    tune_changes_free(&c);
 }
 
 /* Of lengths that a --set gives the written recipe keeps those that count. */
@@ -291,8 +285,7 @@ static void lengths(void) {
                                   "  - {name: Top-k, compressor: topk, k: 2, steps: 7}\n";
     struct sg_recipe recipe, again = {0};
     struct sg_error err = {.status = SG_OK};
-    struct tune_changes c;
-    struct tune_trials b = {.count = 0};
+    struct tune_trials b;
     char *yaml = NULL;
     size_t size, count = 0;
     struct sg_cell *cells = NULL;
@@ -301,9 +294,9 @@ static void lengths(void) {
         exit(1);
     }
     const struct sg_tune t = {.recipe = &recipe};
-    tune_changes_start(&c, &t, NULL);
-    tune_change_number(&c, "workers", 3);
-    bool fine = tune_trials_open(&b, &c, NULL, NULL, 1, &err) == SG_OK;
+    tune_trials_start(&b, &t, NULL);
+    tune_change(&b.changes, "{workers: 3}");
+    bool fine = tune_trials_open(&b, NULL, NULL, 1, &err) == SG_OK;
     FILE *out = open_memstream(&yaml, &size);
     sg_node_put_yaml(out, &b.written, true);
     fclose(out);
@@ -319,7 +312,6 @@ static void lengths(void) {
     sg_recipe_free(&again);
     sg_recipe_free(&recipe);
     tune_trials_close(&b);
-    tune_changes_free(&c);
 }
 
 int main(void) {
