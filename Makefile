@@ -88,7 +88,7 @@ isas        := c $(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),avx2 avx512)
 isa_src     := $(sort $(wildcard kernels/cpu/*_isa.c))
 core_src    := $(sort $(filter-out lib/method/plugin_template.c,$(wildcard lib/core/*.c lib/wire/*.c lib/method/*.c)) $(filter-out $(isa_src),$(wildcard kernels/cpu/*.c)) \
                $(if $(filter 1,$(cuda)),,kernels/cuda/no_cuda.c))
-torch_tasks := cnn lm ncf # lib/task/NAME*.c, their tests and recipes are only where libtorch is on
+torch_tasks := cnn lm gpt ncf # lib/task/NAME*.c, their tests and recipes are only where libtorch is on
 torch_task  := $(wildcard $(torch_tasks:%=lib/task/%*.c)) lib/task/tasks_torch.c
 engine_src  := $(sort $(filter-out lib/core/% lib/wire/% lib/method/% $(torch_task),$(wildcard lib/*/*.c)))
 programs    := $(sort $(subst _,-,$(basename $(notdir $(wildcard cmd/sparse*.c)))))
@@ -181,7 +181,9 @@ identity_folders := lib/base lib/comm lib/core lib/data lib/method lib/recipe li
 identity_all     := $(sort $(wildcard $(foreach folder,$(identity_folders),$(addprefix $(folder)/,*.c *.h *.cpp *.cu *.cuh))))
 identity_logreg  := $(filter lib/data/dataset.c lib/data/libsvm% lib/data/matrix% lib/data/sg_matrix.h lib/task/logreg% lib/task/optimum_cache.c lib/task/sg_logreg.h lib/task/sg_optimum.h,$(identity_all))
 identity_cnn     := $(filter lib/data/batches.c lib/data/cifar% lib/data/image% lib/data/sg_images.h lib/task/cnn%,$(identity_all))
-identity_lm      := $(filter lib/data/lexicon.c lib/data/sg_tokens.h lib/data/token% lib/task/lm%,$(identity_all))
+identity_lm      := $(filter lib/task/lm%,$(identity_all))
+identity_gpt     := $(filter lib/task/gpt%,$(identity_all))
+identity_text    := $(filter lib/data/lexicon.c lib/data/sg_tokens.h lib/data/token%,$(identity_all))
 identity_ncf     := $(filter lib/data/movielens% lib/data/ratings% lib/data/sg_ratings.h lib/task/ncf%,$(identity_all))
 identity_recorded := $(filter lib/data/gradient% lib/data/sg_gradients.h lib/data/npy.c lib/data/safetensors.c lib/task/recorded%,$(identity_all))
 identity_torch   := $(filter lib/tensor/% lib/task/task_net.% lib/task/task_layers.%,$(identity_all))
@@ -190,10 +192,10 @@ identity_apart   := $(filter lib/recipe/recipe% lib/recipe/sg_plugins.h lib/resu
                     lib/base/cache.c lib/base/cache_folder.c lib/base/clock.c lib/base/file.c lib/base/file_hold.c lib/base/markup.c lib/base/node_read.c lib/base/plugin.c lib/base/sg_cache.h lib/base/sg_clock.h lib/base/sg_file.h lib/base/sg_markup.h lib/base/sg_plugin.h lib/base/sg_table.h lib/base/sg_version.h lib/base/table% lib/base/version.c lib/core/row.c lib/core/sg_row.h \
                     lib/method/flat.c lib/method/method_text.c lib/method/method_bytes.c lib/method/sg_flat.h lib/method/sparsegrad.h lib/method/sg_compressor_plugin.h lib/method/plugin_template.c \
                     lib/data/checksum.% lib/task/sg_task_plugin.h lib/task/task_table.c lib/task/tasks_torch.c,$(identity_all))
-identity_parts   := logreg cnn lm ncf recorded torch apart
+identity_parts   := logreg cnn lm gpt text ncf recorded torch apart
 identity_common  := $(filter-out $(foreach part,$(identity_parts),$(identity_$(part))),$(identity_all))
 torch_version    := $(if $(filter 1,$(torch)),$(shell cat $(TORCH_DIR)/include/torch/csrc/api/include/torch/version.h $(TORCH_DIR)/build-version 2>/dev/null | sha256sum | cut -c1-12),none)
-identity_of       = $$({ cat $(sort $(identity_common) $(identity_$(1)) $(if $(filter $(1),$(torch_tasks)),$(identity_torch))) | LC_ALL=C awk -f lib/base/identity.awk; \
+identity_of       = $$({ cat $(sort $(identity_common) $(identity_$(1)) $(if $(filter $(1),$(torch_tasks)),$(identity_torch)) $(if $(filter $(1),lm gpt),$(identity_text))) | LC_ALL=C awk -f lib/base/identity.awk; \
                     echo $(if $(filter $(1),$(torch_tasks)),libtorch $(torch_version)); } | sha256sum | cut -c1-12)
 .PHONY: identity-parts
 identity-parts:
@@ -572,8 +574,9 @@ $(B)/training_libtorch: tests/bench/training_libtorch.cpp
 	$(call run,CXX)$(CXX) $(torch_cxx) -fopenmp -o $@ $< $(torch_libs)
 bench-cnn: ## time training steps of CIFAR networks beside libtorch alone
 bench-lm: ## the same of the language model
+bench-gpt: ## of a transformer
 bench-ncf: ## and of NeuMF
-bench-cnn bench-lm bench-ncf: bench-%: all $(B)/training_libtorch
+bench-cnn bench-lm bench-gpt bench-ncf: bench-%: all $(B)/training_libtorch
 	@sh tests/bench/training $* $(bin) $(B)/training_libtorch
 bench-network: all ## time the model of networks, a long run on 4096 workers; count set-ups in which compression pays
 	@sh tests/bench/network $(bin)

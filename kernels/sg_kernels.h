@@ -103,7 +103,7 @@ enum sg_dtype { SG_FLOAT32, SG_FLOAT64 };
  * optimizer computes the step from this mean. Every element is independent of all others. Pieces do not overlap, and
  * elements outside all pieces do not change. */
 struct sg_update {
-    const char *optimizer; /* "sgd", "adam": a name for which has_optimizer is true; NULL = no optimizer */
+    const char *optimizer; /* a name for which has_optimizer is true, as "sgd"; NULL = no optimizer */
     const double *param;   /* the optimizer's parameters, in the order in which it declares them */
     double learning_rate;  /* of this step */
     uint64_t step;         /* counts from 0 */

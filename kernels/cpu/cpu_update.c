@@ -44,17 +44,17 @@ static void sgd_step(const struct sg_update *u, const struct sg_piece *p) {
     }
 }
 
+enum { BETA1, BETA2, EPSILON, ADAM_DECAY };
+
 /* gamma m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + epsilon), t from 1 (Kingma and Ba, ICLR 2015, as PyTorch has
  * it). The state is m [d], then v [d]. Each assignment computes in double and rounds once. */
-static void adam_step(const struct sg_update *u, const struct sg_piece *p) {
-    enum { BETA1, BETA2, EPSILON, WEIGHT_DECAY };
+static void adam_moments(const struct sg_update *u, const struct sg_piece *p) {
     const double beta1 = u->param[BETA1], beta2 = u->param[BETA2], epsilon = u->param[EPSILON];
     const double t = (double)u->step + 1, rate = u->learning_rate / (1 - pow(beta1, t));
     const double correction = 1 / sqrt(1 - pow(beta2, t));
     const size_t n = p->end - p->begin;
     float *restrict delta = u->sum + p->begin, *restrict m = u->state + p->begin,
                     *restrict v = u->state + u->d + p->begin;
-    add_weight_decay(u, p, u->param[WEIGHT_DECAY]);
     for (size_t i = 0; i < n; i++) {
         const double g = (double)delta[i];
         m[i] = (float)(beta1 * (double)m[i] + (1 - beta1) * g);
@@ -63,13 +63,24 @@ static void adam_step(const struct sg_update *u, const struct sg_piece *p) {
     }
 }
 
+static void adam_step(const struct sg_update *u, const struct sg_piece *p) {
+    add_weight_decay(u, p, u->param[ADAM_DECAY]);
+    adam_moments(u, p);
+}
+
+/* x <- x - gamma decay x - Adam's step (Loshchilov and Hutter, ICLR 2019, as PyTorch has it). */
+static void adamw_step(const struct sg_update *u, const struct sg_piece *p) {
+    adam_moments(u, p);
+    add_weight_decay(u, p, u->learning_rate * u->param[ADAM_DECAY]);
+}
+
 typedef void step_function(const struct sg_update *u, const struct sg_piece *p);
 
 static step_function *find_step(const char *name) {
     static const struct {
         const char *name;
         step_function *step;
-    } steps[] = {{"sgd", sgd_step}, {"adam", adam_step}};
+    } steps[] = {{"sgd", sgd_step}, {"adam", adam_step}, {"adamw", adamw_step}};
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
         if (strcmp(steps[i].name, name) == 0)
             return steps[i].step;

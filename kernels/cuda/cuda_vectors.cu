@@ -148,14 +148,18 @@ void cuda_keep_mask(const struct sg_exec *exec, float *mask, size_t n, const str
 
 /* ---- the end of a step: one block a piece --------------------------------------------------------------------- */
 
+/* g + decay x, rounded once; g itself where nothing decays. */
+static __device__ float with_decay(float g, double decay, float x, bool decays) {
+    return decays && decay > 0 ? __double2float_rn(__dadd_rn(g, __dmul_rn(decay, x))) : g;
+}
+
 /* param: momentum, nesterov, weight-decay. */
 struct sgd {
     double rate, mu, lookahead, decay;
     float *m;
 
     __device__ float step(uint64_t i, float g, float x, bool decays) const {
-        if (decays && decay > 0)
-            g = __double2float_rn(__dadd_rn(g, __dmul_rn(decay, x)));
+        g = with_decay(g, decay, x, decays);
         if (!(mu > 0))
             return __double2float_rn(__dmul_rn(rate, g));
         m[i] = __double2float_rn(__dadd_rn(__dmul_rn(mu, m[i]), g));
@@ -168,14 +172,24 @@ struct adam {
     double rate, correction, beta1, beta2, epsilon, decay;
     float *m, *v;
 
-    __device__ float step(uint64_t i, float mean, float x, bool decays) const {
-        if (decays && decay > 0)
-            mean = __double2float_rn(__dadd_rn(mean, __dmul_rn(decay, x)));
-        const double g = mean;
+    __device__ float move(uint64_t i, double g) const {
         m[i] = __double2float_rn(__dadd_rn(__dmul_rn(beta1, m[i]), __dmul_rn(1 - beta1, g)));
         v[i] = __double2float_rn(__dadd_rn(__dmul_rn(beta2, v[i]), __dmul_rn(__dmul_rn(1 - beta2, g), g)));
         const double below = __dadd_rn(__dmul_rn(__dsqrt_rn(v[i]), correction), epsilon);
         return __double2float_rn(__ddiv_rn(__dmul_rn(rate, m[i]), below));
+    }
+    __device__ float step(uint64_t i, float mean, float x, bool decays) const {
+        return move(i, with_decay(mean, decay, x, decays));
+    }
+};
+
+/* The decay of the step, which already has the learning rate, is not part of the gradient. */
+struct adamw {
+    struct adam moments;
+    double decay;
+
+    __device__ float step(uint64_t i, float mean, float x, bool decays) const {
+        return with_decay(moments.move(i, mean), decay, x, decays);
     }
 };
 
@@ -207,7 +221,7 @@ template <typename Optimizer> __global__ void update_kernel(struct sg_update u, 
 }
 
 bool cuda_has_optimizer(const char *name) {
-    return strcmp(name, "sgd") == 0 || strcmp(name, "adam") == 0;
+    return strcmp(name, "sgd") == 0 || strcmp(name, "adam") == 0 || strcmp(name, "adamw") == 0;
 }
 
 void cuda_update(const struct sg_exec *exec, const struct sg_update *u) {
@@ -217,6 +231,8 @@ void cuda_update(const struct sg_exec *exec, const struct sg_update *u) {
         (void)enqueue(exec, blocks, update_kernel<no_optimizer>, *u, no_optimizer());
     else if (strcmp(u->optimizer, "adam") == 0)
         (void)enqueue(exec, blocks, update_kernel<struct adam>, *u, adam_of(u));
+    else if (strcmp(u->optimizer, "adamw") == 0)
+        (void)enqueue(exec, blocks, update_kernel<struct adamw>, *u, {adam_of(u), u->learning_rate * u->param[3]});
     else
         (void)enqueue(exec, blocks, update_kernel<struct sgd>, *u,
                       {u->learning_rate, u->param[0], u->param[1], u->param[2], u->state});

@@ -1,15 +1,24 @@
-/* optimizer_adam.c: Adam as PyTorch has it (Kingma and Ba, ICLR 2015). */
+/* optimizer_adam.c: Adam (Kingma and Ba, ICLR 2015) and AdamW (Loshchilov and Hutter, ICLR 2019), as PyTorch has them.
+ * AdamW decays x by itself: neither m nor v see the decay. */
 #include <math.h>
 
 #include "sg_optimizer.h"
 
 enum { BETA1, BETA2, EPSILON, WEIGHT_DECAY, PARAMS };
 
+#define MOMENTS                                                                                                        \
+    [BETA1] = {"beta1", 0, 1, 0.9, false, "factor on the old mean of the gradient: m <- beta1 m + (1 - beta1) g"},     \
+    [BETA2] = {"beta2", 0, 1, 0.999, false, "factor on the old mean of its square: v <- beta2 v + (1 - beta2) g^2"},   \
+    [EPSILON] = {"epsilon", 0, INFINITY, 1e-8, false, "added to the square root of v in the denominator"}
+
 static const struct sg_parameter params[PARAMS] = {
-    [BETA1] = {"beta1", 0, 1, 0.9, false, "factor on the old mean of the gradient: m <- beta1 m + (1 - beta1) g"},
-    [BETA2] = {"beta2", 0, 1, 0.999, false, "factor on the old mean of its square: v <- beta2 v + (1 - beta2) g^2"},
-    [EPSILON] = {"epsilon", 0, INFINITY, 1e-8, false, "added to the square root of v in the denominator"},
+    MOMENTS,
     [WEIGHT_DECAY] = {"weight-decay", 0, INFINITY, 0, false, "adds this multiple of x to the gradient first"},
+};
+static const struct sg_parameter decoupled_params[PARAMS] = {
+    MOMENTS,
+    [WEIGHT_DECAY] = {"weight-decay", 0, INFINITY, 0.01, false,
+                      "a step also takes this multiple of the learning rate times x off x"},
 };
 
 /* The state is m [d], then v [d]. */
@@ -20,7 +29,8 @@ static size_t state_floats(const double *param, size_t d) {
 
 static const char *refuses_update_form(const double *param) {
     (void)param;
-    return "Adam needs error-feedback: gradient (in the update form the messages already carry the learning rate)";
+    return "Adam and AdamW need error-feedback: gradient (in the update form the messages already carry the learning "
+           "rate)";
 }
 
 static const char *refuses(const double *param) {
@@ -31,12 +41,18 @@ static const char *refuses(const double *param) {
     return NULL;
 }
 
+#define COMMON                                                                                                         \
+    .n_params = PARAMS, .state_floats = state_floats, .refuses_update_form = refuses_update_form, .refuses = refuses
+
 const struct sg_optimizer_ops sg_optimizer_adam = {
     .name = "adam",
     .summary = "Adam with bias correction, as PyTorch has it",
     .params = params,
-    .n_params = PARAMS,
-    .state_floats = state_floats,
-    .refuses_update_form = refuses_update_form,
-    .refuses = refuses,
+    COMMON,
+};
+const struct sg_optimizer_ops sg_optimizer_adamw = {
+    .name = "adamw",
+    .summary = "Adam with weight decay apart from the gradient, as PyTorch's AdamW has it",
+    .params = decoupled_params,
+    COMMON,
 };

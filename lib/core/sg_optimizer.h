@@ -4,7 +4,8 @@
  * An optimizer is declared like a compressor: one file and one row of a table. With error feedback in the `update` form
  * the messages already carry gamma, so the mean is the step itself and the optimizer may keep no state. In all other
  * forms the mean goes through weight decay, momentum and learning rate, in this order, as in the paper's released
- * trainer. */
+ * trainer. A run has one state, that of the mean; workers have none. Checkpoints save it, and the estimate of a run's
+ * memory counts it. */
 #ifndef SG_OPTIMIZER_H
 #define SG_OPTIMIZER_H
 

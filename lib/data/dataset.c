@@ -95,7 +95,7 @@ static sg_status generate(struct dataset *d, struct sg_error *err) {
 static const struct dataset_kind rows_kind = {.what = "rows",
                                               .format = "libsvm",
                                               .strict = true,
-                                              .by_path = true,
+                                              .by_path = "a LIBSVM file with a '/' in it, as ./own.libsvm",
                                               .read = read_file,
                                               .finish = keep_rows,
                                               .generate = generate};

@@ -106,7 +106,7 @@ sg_status dataset_fail_missing(const struct dataset *d, const char *file, struct
         fprintf(out, "put it into datasets/cache/%s/, or name a folder that holds %s/%s with --data or $SPARSE_DATA",
                 set, set, file);
         if (d->kind->by_path && !has_path)
-            fprintf(out, ", or give the path of a LIBSVM file with a '/' in it, as ./own.libsvm");
+            fprintf(out, ", or give the path of %s", d->kind->by_path);
         if (d->stand_in)
             fprintf(out, ", or name a generated stand-in (task.stand-in: %s)", d->stand_in);
     }

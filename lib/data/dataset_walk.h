@@ -36,7 +36,7 @@ struct dataset_kind {
     const char *format;   /* of descriptions; NULL = the set's name determines it */
     const char *stand_in; /* the generator of this kind; NULL = each set has its own */
     bool strict;          /* true = refuse files that are not the publisher's; false = use them and record it */
-    bool by_path;         /* the path of a file is allowed in place of the set's name */
+    const char *by_path;  /* what a path in place of the set's name is of, with an example; NULL = none is allowed */
     /* Reads a file and fills in its sha256. Threads read several files at once. */
     sg_status (*read)(struct dataset *d, struct dataset_part *part, struct sg_error *err);
     /* Makes the set of its files, which are read and verified. */

@@ -3,7 +3,10 @@
  * A set has the files train.txt, valid.txt and test.txt in UTF-8, looked for as sg_dataset.h says. Words stand between
  * white space, and every line ends with the token <eos>. The vocabulary is that of the whole training file. Number 0 is
  * <unk>, which stands for every word that is not in it, and 1 is <eos>. The other words follow by falling frequency,
- * and words of equal frequency in the order in which they first appear. */
+ * and words of equal frequency in the order in which they first appear. Or each byte of the texts is a token.
+ *
+ * The path of a text, with a '/' in it, may take the place of a set's name. Its last tenth, from the start of a line
+ * on, is the test text, and the rest the training text. */
 #ifndef SG_TOKENS_H
 #define SG_TOKENS_H
 
@@ -33,9 +36,10 @@ struct sg_token_set {
 struct sg_token_request {
     struct sg_dataset_request set;
     const char *train_file, *test_file; /* names without ".txt" */
-    bool lower_case;                    /* make every letter lower case before the vocabulary is made */
-    size_t most_words;                  /* of the vocabulary, with <unk> and <eos>; 0 = all */
-    size_t most_train, most_test;       /* use at most so many tokens from the start; 0 = all */
+    bool bytes;                   /* each byte is a token, and the vocabulary has 256; the next two are not used */
+    bool lower_case;              /* make every letter lower case before the vocabulary is made */
+    size_t most_words;            /* of the vocabulary, with <unk> and <eos>; 0 = all */
+    size_t most_train, most_test; /* use at most so many tokens from the start; 0 = all */
 };
 
 /* Loads training and test text. A missing set with a stand-in is generated in the sizes of WikiText-2, with 28,869

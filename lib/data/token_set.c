@@ -10,6 +10,7 @@
 #include "token_text.h"
 
 enum { TRAIN, TEST, PARTS };
+enum { BYTES = 256 }; /* of the vocabulary where tokens are bytes */
 
 /* What the stand-in replaces: WikiText-2, with the vocabulary of the paper's model. */
 static const size_t generated_words = 28869, generated_tokens[PARTS] = {2088628, 217646};
@@ -75,15 +76,53 @@ static sg_status read_file(struct dataset *d, struct dataset_part *part, struct 
     return dataset_part_open(part, err);
 }
 
+/* A text and where it is from. */
+struct text {
+    const char *at, *path;
+    size_t length;
+};
+
+/* Those of the set's files; or a single file, cut where its last tenth's first line begins. */
+static void find_texts(struct text text[PARTS], const struct dataset *d) {
+    for (size_t p = 0; p < d->parts; p++)
+        text[p] = (struct text){d->part[p].text.at, d->part[p].path, d->part[p].text.length};
+    if (d->parts == PARTS || text[TRAIN].length == 0)
+        return;
+    const size_t all = text[TRAIN].length, tenth = all - all / 10;
+    const char *end = memchr(text[TRAIN].at + tenth - 1, '\n', all - tenth + 1);
+    const size_t cut = end ? (size_t)(end + 1 - text[TRAIN].at) : tenth;
+    text[TEST] = (struct text){text[TRAIN].at + cut, text[TRAIN].path, all - cut};
+    text[TRAIN].length = cut;
+}
+
+static sg_status read_bytes(struct sg_tokens *out, const struct text *text, size_t most, struct sg_error *err) {
+    const size_t count = dataset_at_most(text->length, most);
+    uint32_t *id = malloc(count * sizeof *id + 1);
+    if (!id)
+        return sg_fail_memory(err, text->path);
+    for (size_t i = 0; i < count; i++)
+        id[i] = (unsigned char)text->at[i];
+    *out = (struct sg_tokens){id, count};
+    return SG_OK;
+}
+
 static sg_status read_texts(struct dataset *d, struct sg_error *err) {
     struct token_loading *t = (struct token_loading *)d;
+    const struct sg_token_request *request = t->request;
     struct lexicon l = {0};
     struct sg_tokens *const tokens[PARTS] = {&t->out.train, &t->out.test};
+    struct text text[PARTS] = {{0}};
     uint32_t *id = NULL;
     sg_status status = SG_OK;
+    find_texts(text, d);
+    if (request->bytes) {
+        t->out.vocabulary = BYTES;
+        status = read_bytes(tokens[TRAIN], &text[TRAIN], request->most_train, err);
+        return status == SG_OK ? read_bytes(tokens[TEST], &text[TEST], request->most_test, err) : status;
+    }
     for (size_t p = 0; p < PARTS && status == SG_OK; p++)
-        status = token_text_read(tokens[p], &l, p == TRAIN, t->request->lower_case, d->part[p].text.at,
-                                 d->part[p].text.length, d->part[p].path, err);
+        status = token_text_read(tokens[p], &l, p == TRAIN, request->lower_case, text[p].at, text[p].length,
+                                 text[p].path, err);
     SG_DO(status, number_words(&id, &t->out.vocabulary, &l, t->request->most_words, err));
     if (status == SG_OK) {
         renumber(&t->out.train, id, t->request->most_train);
@@ -99,7 +138,7 @@ static sg_status generate(struct dataset *d, struct sg_error *err) {
     struct sg_token_set *out = &t->out;
     const size_t train = dataset_at_most(generated_tokens[TRAIN], t->request->most_train),
                  test = dataset_at_most(generated_tokens[TEST], t->request->most_test);
-    out->vocabulary = dataset_at_most(generated_words, t->request->most_words);
+    out->vocabulary = t->request->bytes ? BYTES : dataset_at_most(generated_words, t->request->most_words);
     sg_status status = sg_tokens_generate(&out->train, train, out->vocabulary, d->request->seed, TRAIN, err);
     SG_DO(status, sg_tokens_generate(&out->test, test, out->vocabulary, d->request->seed, TEST, err));
     if (status != SG_OK)
@@ -115,6 +154,7 @@ static sg_status generate(struct dataset *d, struct sg_error *err) {
 static const struct dataset_kind text_kind = {.what = "text",
                                               .format = "tokens",
                                               .stand_in = "text-like",
+                                              .by_path = "a text with a '/' in it, as ./own.txt",
                                               .read = read_file,
                                               .finish = read_texts,
                                               .generate = generate};
@@ -125,11 +165,21 @@ static sg_status begin(struct token_loading *t, const struct sg_token_request *r
     *t = (struct token_loading){.request = request, .set.parts = PARTS};
     if (request->most_words == 1)
         return sg_fail(err, SG_ERR_ARGUMENT, "a vocabulary of 1 word: it holds <unk> and <eos>, 2 at least");
+    if (request->bytes && request->most_words > 0)
+        return sg_fail(err, SG_ERR_ARGUMENT, "a vocabulary of %zu words, but tokens are bytes", request->most_words);
     snprintf(t->out.train_file, sizeof t->out.train_file, "%s", request->train_file);
     snprintf(t->out.test_file, sizeof t->out.test_file, "%s", request->test_file);
     for (size_t p = 0; p < PARTS; p++)
         snprintf(t->set.part[p].file, sizeof t->set.part[p].file, "%.31s.txt", file[p]);
-    return dataset_open(&t->set, &text_kind, &request->set, err);
+    const char *slash = strrchr(request->set.name, '/');
+    if (slash) {
+        t->set.parts = 1;
+        snprintf(t->set.part[TRAIN].file, sizeof t->set.part[TRAIN].file, "%.127s", slash + 1);
+    }
+    sg_status status = dataset_open(&t->set, &text_kind, &request->set, err);
+    if (status == SG_OK && slash && !(t->set.part[TRAIN].path = strdup(request->set.name)))
+        status = sg_fail_memory(err, request->set.name);
+    return status;
 }
 
 sg_status sg_token_set_load(struct sg_token_set *out, const struct sg_token_request *request, struct sg_error *err) {

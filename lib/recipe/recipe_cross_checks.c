@@ -159,8 +159,18 @@ static const struct sg_optimizer_ops *find_optimizer(const struct sg_node *secti
     return ops;
 }
 
-static void check_decays(struct sg_check *c, const struct sg_node *section) {
-    const struct sg_node *decays = sg_node_get(section, "decay-at");
+/* A key of the schedule that would do nothing is refused. Of a key with a list some values may use another key. */
+static void check_schedule(struct sg_check *c, const struct sg_node *section) {
+    const struct sg_node *decays = sg_node_get(section, "decay-at"), *to = sg_node_member(section, "decay-to"),
+                         *from = sg_node_member(section, "warm-up-from"), *decay = sg_node_member(section, "decay"),
+                         *warm_up = sg_node_member(section, "warm-up-epochs");
+    const bool cosine = decay != NULL && decay->kind == SG_NODE_STRING && strcmp(decay->string, "cosine") == 0;
+    if (cosine && decays != NULL && decays->count > 0)
+        sg_problem_at(c->problems, decays->line, decays->column, "decay-at goes with decay: steps, not with a cosine");
+    if (to != NULL && !cosine && (decay == NULL || decay->kind != SG_NODE_LIST))
+        sg_problem_at(c->problems, to->line, to->column, "decay-to goes with decay: cosine");
+    if (from != NULL && warm_up != NULL && warm_up->kind == SG_NODE_NUMBER && !(warm_up->number > 0))
+        sg_problem_at(c->problems, from->line, from->column, "warm-up-from goes with a warm-up (add warm-up-epochs)");
     for (size_t i = 1; decays != NULL && i < decays->count; i++)
         if (!(decays->child[i].number > decays->child[i - 1].number))
             sg_problem_at(c->problems, decays->child[i].line, decays->child[i].column,
@@ -269,7 +279,7 @@ bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_nod
         check_network(c, map);
         check_residuals(c, map);
     } else if (strcmp(section, "optimizer") == 0) {
-        check_decays(c, map);
+        check_schedule(c, map);
     } else if (strcmp(section, "methods[]") == 0) {
         choose_length(c, map);
     } else if (strcmp(section, "claims[].at") == 0) {

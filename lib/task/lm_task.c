@@ -163,17 +163,6 @@ static struct lm_pass pass_of(struct sg_task *t, const struct task_turn *turn, s
                             .state = state};
 }
 
-/* Does what PyTorch's clip_grad_norm_ does. A gradient that is not finite stays so. */
-static sg_status clip_norm(const struct sg_task *t, sg_scope *scope, float *g, struct sg_error *err) {
-    const struct sg_exec exec = {.threads = 1, .device = t->base.exec.device};
-    const double factor = t->clip / (sqrt(t->base.kernels->sum_squares(&exec, g, t->net.d)) + 1e-6);
-    if (factor >= 1)
-        return SG_OK;
-    sg_scope_begin(scope, 1, false);
-    sg_scale(scope, sg_tensor_view(scope, g, (const int64_t[]){(int64_t)t->net.d}, 1), factor);
-    return sg_scope_status(scope, err);
-}
-
 /* The window of bptt tokens to read at a step, from 0: windows follow each other; if steps are to be independent, it is
  * a random one. */
 static size_t window_of(const struct sg_task *t, size_t worker, uint64_t step) {
@@ -201,7 +190,7 @@ static sg_status lm_gradient(struct sg_task *t, const struct task_turn *turn, fl
     SG_DO(status, sg_backward(pass.scope, mean, err));
     SG_DO(status, sg_tensor_store(pass.scope, mean, loss, 1, err));
     if (status == SG_OK && t->clip > 0)
-        status = clip_norm(t, pass.scope, g, err);
+        status = task_net_clip(t, pass.scope, g, t->clip, err);
     if (status == SG_OK) {
         float *before = *state;
         *state = room->spare;

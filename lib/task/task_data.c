@@ -26,6 +26,12 @@ struct sg_token_request task_request_lm(const struct sg_node *task, const char *
                                      .most_test = (size_t)sg_node_number(task, "test-tokens", 0)};
 }
 
+struct sg_token_request task_request_gpt(const struct sg_node *task, const char *data_dir) {
+    struct sg_token_request request = task_request_lm(task, data_dir);
+    request.bytes = strcmp(sg_node_string(task, "tokens", "words"), "bytes") == 0;
+    return request;
+}
+
 struct sg_ratings_request task_request_ncf(const struct sg_node *task, const char *data_dir) {
     return (struct sg_ratings_request){.set = task_request_logreg(task, data_dir),
                                        .most_users = (size_t)sg_node_number(task, "users", 0)};
@@ -52,4 +58,5 @@ sg_status task_shards_read(struct sg_shards *out, const struct sg_node *task, st
 IDENTIFY(logreg, sg_dataset_request, sg_dataset_identify)
 IDENTIFY(cnn, sg_image_request, sg_image_set_identify)
 IDENTIFY(lm, sg_token_request, sg_token_set_identify)
+IDENTIFY(gpt, sg_token_request, sg_token_set_identify)
 IDENTIFY(ncf, sg_ratings_request, sg_ratings_identify)

@@ -12,12 +12,14 @@
 struct sg_dataset_request task_request_logreg(const struct sg_node *task, const char *data_dir);
 struct sg_image_request task_request_cnn(const struct sg_node *task, const char *data_dir);
 struct sg_token_request task_request_lm(const struct sg_node *task, const char *data_dir);
+struct sg_token_request task_request_gpt(const struct sg_node *task, const char *data_dir);
 struct sg_ratings_request task_request_ncf(const struct sg_node *task, const char *data_dir);
 
 /* The `identify` of struct sg_task_kind. */
 typedef sg_status task_identify_fn(struct sg_provenance *from, const struct sg_node *task, const char *data_dir,
                                    struct sg_error *err);
-task_identify_fn task_identify_logreg, task_identify_cnn, task_identify_lm, task_identify_ncf, task_identify_recorded;
+task_identify_fn task_identify_logreg, task_identify_cnn, task_identify_lm, task_identify_gpt, task_identify_ncf,
+    task_identify_recorded;
 
 /* The keys shards.kind and shards.alpha. */
 SG_CHECKED sg_status task_shards_read(struct sg_shards *out, const struct sg_node *task, struct sg_error *err);

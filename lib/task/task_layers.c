@@ -29,6 +29,12 @@ void task_layers_draw(const struct task_layers *layers, size_t i, double bound, 
         x[j] = (float)(bound * (2 * sg_rng_uniform(&rng) - 1));
 }
 
+void task_layers_draw_normal(const struct task_layers *layers, size_t i, double deviation, uint64_t seed, float *x) {
+    sg_rng rng = sg_rng_open(seed, SG_RNG_INIT, (uint32_t)i, 0);
+    for (size_t j = layers->offset[i]; j < layers->offset[i + 1]; j++)
+        x[j] = (float)(deviation * sg_rng_normal(&rng));
+}
+
 sg_tensor *task_layers_tensor(const struct task_layers *layers, size_t i, sg_scope *s, float *x, float *g, int64_t rows,
                               int64_t columns) {
     const size_t at = layers->offset[i];

@@ -22,6 +22,8 @@ struct sg_layout task_layers_layout(struct task_layers *layers);
 
 /* x [d]: the numbers of tensor i <- uniform on +-bound, from a random stream of the tensor's own. */
 void task_layers_draw(const struct task_layers *layers, size_t i, double bound, uint64_t seed, float *x);
+/* The same, normal with mean 0. */
+void task_layers_draw_normal(const struct task_layers *layers, size_t i, double deviation, uint64_t seed, float *x);
 /* Tensor i of x in the scope; its gradient is added to g [d], NULL = none is wanted. columns 0: it is a vector. */
 sg_tensor *task_layers_tensor(const struct task_layers *layers, size_t i, sg_scope *s, float *x, float *g, int64_t rows,
                               int64_t columns);

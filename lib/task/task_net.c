@@ -1,6 +1,7 @@
 /* task_net.c: shared code of tasks that train a network with libtorch: scopes, losses, gradients and evaluations. */
 #include "task_net.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +70,17 @@ void task_net_get(const sg_task *t, void *host, const float *from, size_t n) {
 
 void task_net_put(const sg_task *t, float *to, const void *host, size_t n) {
     base_of(t)->kernels->put(&base_of(t)->exec, to, host, n * sizeof *to);
+}
+
+sg_status task_net_clip(const sg_task *t, sg_scope *scope, float *g, double most, struct sg_error *err) {
+    const struct sg_task_base *b = base_of(t);
+    const struct sg_exec exec = {.threads = 1, .device = b->exec.device};
+    const double factor = most / (sqrt(b->kernels->sum_squares(&exec, g, b->info.d)) + 1e-6);
+    if (factor >= 1)
+        return SG_OK;
+    sg_scope_begin(scope, 1, false);
+    sg_scale(scope, sg_tensor_view(scope, g, (const int64_t[]){(int64_t)b->info.d}, 1), factor);
+    return sg_scope_status(scope, err);
 }
 
 static struct task_turn turn_of(const struct sg_task_base *b, size_t worker, uint64_t step) {

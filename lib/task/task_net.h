@@ -47,6 +47,10 @@ float *task_net_floats(const sg_task *t, size_t n);
 void task_net_get(const sg_task *t, void *host, const float *from, size_t n);
 void task_net_put(const sg_task *t, float *to, const void *host, size_t n);
 
+/* Scales the gradient g [d] down to the norm `most` if it is longer, as PyTorch's clip_grad_norm_ does. A gradient that
+ * is not finite stays so. */
+sg_status task_net_clip(const sg_task *t, sg_scope *scope, float *g, double most, struct sg_error *err);
+
 /* Of struct sg_task_ops. */
 sg_status task_net_gradient(sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *err);
 double task_net_batch_loss(const sg_task *t, size_t worker);

@@ -121,22 +121,33 @@ static const struct sg_constant_kind lm_constant[] = {
     {"tokens", "tokens of the training text"},
 };
 
+#define TEXT_KEYS                                                                                                      \
+    {"dataset", SG_KEY_STRING, .data = true, .required = true,                                                         \
+     .help = "wikitext-2, another set of the files train.txt, valid.txt and test.txt, or the path of a text (with a "  \
+             "'/' in it), "                                                                                            \
+             "of which the last tenth is the test: words between white space"},                                        \
+        {"stand-in", SG_KEY_STRING, .data = true,                                                                      \
+         .help = "generator to use where the data set is missing: text-like; results say so"},                         \
+        {"train-file",      SG_KEY_CHOICE,                                                                             \
+         .data = true,      .choices = "train|valid|test",                                                             \
+         .preset = "train", .help = "the file to train on, and whose words are the vocabulary"},                       \
+        {"test-file",       SG_KEY_CHOICE,                                                                             \
+         .data = true,      .choices = "train|valid|test",                                                             \
+         .preset = "valid", .help = "the file to evaluate on; the paper's perplexity is that of valid"},               \
+        {"train-tokens", SG_KEY_INTEGER, .data = true,     .min = 0,                                                   \
+         .max = 1e9,     .preset = "0",  .unit = "tokens", .help = "train on so many, from the start; 0 = all"},       \
+        {"test-tokens", SG_KEY_INTEGER, .data = true,     .min = 0,                                                    \
+         .max = 1e9,    .preset = "0",  .unit = "tokens", .help = "evaluate on so many, from the start; 0 = all"},     \
+        {"lower-case", SG_KEY_BOOLEAN, .data = true, .preset = "true",                                                 \
+         .help = "turn all letters to lower case first"},                                                              \
+    {                                                                                                                  \
+        "vocabulary", SG_KEY_INTEGER,                                                                                  \
+            .data = true, .min = 0, .max = 1e9, .preset = "0", .unit = "words",                                        \
+            .help = "keep so many, the most frequent, <unk> and <eos> among them; others are read as <unk>; 0 = all"   \
+    }
+
 static const struct sg_key lm_key[] = {
-    {"dataset", SG_KEY_STRING, .data = true, .required = true,
-     .help = "wikitext-2, or another set of the files train.txt, valid.txt and test.txt: words between white space"},
-    {"stand-in", SG_KEY_STRING, .data = true,
-     .help = "generator to use where the data set is missing: text-like; results say so"},
-    {"train-file", SG_KEY_CHOICE, .data = true, .choices = "train|valid|test", .preset = "train",
-     .help = "the file to train on, and whose words are the vocabulary"},
-    {"test-file", SG_KEY_CHOICE, .data = true, .choices = "train|valid|test", .preset = "valid",
-     .help = "the file to evaluate on; the paper's perplexity is that of valid"},
-    {"train-tokens", SG_KEY_INTEGER, .data = true, .min = 0, .max = 1e9, .preset = "0", .unit = "tokens",
-     .help = "train on so many, from the start; 0 = all"},
-    {"test-tokens", SG_KEY_INTEGER, .data = true, .min = 0, .max = 1e9, .preset = "0", .unit = "tokens",
-     .help = "evaluate on so many, from the start; 0 = all"},
-    {"lower-case", SG_KEY_BOOLEAN, .data = true, .preset = "true", .help = "turn all letters to lower case first"},
-    {"vocabulary", SG_KEY_INTEGER, .data = true, .min = 0, .max = 1e9, .preset = "0", .unit = "words",
-     .help = "keep so many, the most frequent, <unk> and <eos> among them; others are read as <unk>; 0 = all"},
+    TEXT_KEYS,
     {"embedding", SG_KEY_INTEGER, .min = 1, .max = 65536, .preset = "650", .help = "width of a word"},
     {"hidden", SG_KEY_INTEGER, .min = 1, .max = 65536,
      .help = "width of the LSTM layers but the last, which is as wide as a word; absent: the same"},
@@ -155,6 +166,29 @@ static const struct sg_metric lm_metric[] = {
      .help = "mean of exp(mean cross-entropy of a batch) over all workers' batches of bptt steps, as the paper's code"},
     {"test_loss", "",
      .help = "mean cross-entropy of a token of the test text, each worker its columns, state carried along them"},
+    {"test_perplexity_corpus", "", .help = "exp(test_loss), the perplexity of the text as one"},
+};
+
+static const struct sg_key gpt_key[] = {
+    TEXT_KEYS,
+    {"tokens", SG_KEY_CHOICE, .data = true, .choices = "words|bytes", .preset = "words",
+     .help = "what a token is; bytes: one of 256, whatever the text, without `vocabulary` and `lower-case`"},
+    {"layers", SG_KEY_INTEGER, .min = 1, .max = 24, .preset = "4", .help = "transformer blocks"},
+    {"heads", SG_KEY_INTEGER, .min = 1, .max = 1024, .preset = "4",
+     .help = "heads of each block's attention; they must divide the width"},
+    {"width", SG_KEY_INTEGER, .min = 1, .max = 65536, .preset = "128", .help = "numbers of a token"},
+    {"context", SG_KEY_INTEGER, .min = 1, .max = 65536, .preset = "128", .unit = "tokens",
+     .help = "tokens of a window, of which a worker draws `batch` a step"},
+    {"dropout", SG_KEY_NUMBER, .min = 0, .max = 0.99, .preset = "0",
+     .help = "share of the embedding's, of attention's and of every branch's numbers that a step leaves out"},
+    {"clip", SG_KEY_NUMBER, .min = 0, .max = 1e9, .preset = "1",
+     .help = "largest norm of a worker's gradient, which is scaled down to it before error feedback; 0 = no limit"},
+    PRECISION_KEY,
+};
+
+static const struct sg_metric gpt_metric[] = {
+    {"test_loss", "",
+     .help = "mean cross-entropy of a token of the test text in nats, in windows of the context's length"},
     {"test_perplexity_corpus", "", .help = "exp(test_loss), the perplexity of the text as one"},
 };
 
@@ -231,6 +265,11 @@ static const struct sg_task_kind task_kind[] = {
     {"cnn", "image classification by a convolutional network (needs libtorch)", OF(cnn), METRICS(cnn)},
     {"lm", "language model of LSTM layers (needs libtorch); batch counts the columns of text that a worker reads",
      OF(lm), METRICS(lm)},
+    {"gpt",
+     "language model of transformer blocks, as GPT-2 (needs libtorch); batch counts the windows of text that a "
+     "worker reads",
+     .key = gpt_key, .n_keys = COUNT(gpt_key), .constant = lm_constant, .n_constants = COUNT(lm_constant),
+     .identify = task_identify_gpt, METRICS(gpt)},
     {"ncf", "recommendation by neural collaborative filtering, NeuMF (needs libtorch)", OF(ncf), METRICS(ncf)},
     {"recorded", "gradients of any training, read from files; all that needs no loss is measured on them", OF(recorded),
      .ops = &sg_recorded_ops},

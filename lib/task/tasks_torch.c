@@ -5,9 +5,9 @@
 #include "sg_task_plugin.h"
 #include "sg_version.h"
 
-extern const struct sg_task_ops sg_cnn_ops, sg_lm_ops, sg_ncf_ops;
+extern const struct sg_task_ops sg_cnn_ops, sg_lm_ops, sg_gpt_ops, sg_ncf_ops;
 
-static const struct sg_task_ops *const task[] = {&sg_cnn_ops, &sg_lm_ops, &sg_ncf_ops};
+static const struct sg_task_ops *const task[] = {&sg_cnn_ops, &sg_lm_ops, &sg_gpt_ops, &sg_ncf_ops};
 
 const struct sg_task_ops *sg_task_plugin(const char *name, const char *sources) {
     const bool same_build = strcmp(sources, sg_version_sources()) == 0;

@@ -7,14 +7,19 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/avg_pool2d.h>
+#include <ATen/ops/baddbmm.h>
 #include <ATen/ops/batch_norm.h>
 #include <ATen/ops/binary_cross_entropy_with_logits.h>
+#include <ATen/ops/bmm.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/layer_norm.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/lstm.h>
 #include <ATen/ops/max_pool2d.h>
@@ -153,6 +158,15 @@ void keep(const sg_scope *s, float *mask, uint64_t n, const sg_draws &draws, dou
     if (n > 0)
         s->kernels->keep_mask(&s->exec, mask, n, &draws, least < 0x1p32 ? static_cast<uint32_t>(least) : UINT32_MAX,
                               static_cast<float>(1 / (1 - rate)));
+}
+
+at::Tensor dropped(const sg_scope *s, const at::Tensor &x, double rate, sg_rng *rng) {
+    const auto n = static_cast<uint64_t>(x.numel());
+    const sg_draws draws = draws_of(rng, sg_rng_position(rng), n, n);
+    at::Tensor mask = empty_mask(s, x);
+    keep(s, mask.data_ptr<float>(), n, draws, rate);
+    sg_rng_skip(rng, n);
+    return x.mul(mask);
 }
 
 /* Makes CUDA compute in float32 everywhere, or in TF32 where that is faster, and give the same bits in every run. Once
@@ -303,6 +317,14 @@ sg_tensor *sg_sigmoid(sg_scope *s, sg_tensor *x) {
     return add(s, [&] { return x->value.sigmoid(); });
 }
 
+sg_tensor *sg_gelu(sg_scope *s, sg_tensor *x) {
+    return add(s, [&] { return at::gelu(x->value); });
+}
+
+sg_tensor *sg_layer_norm(sg_scope *s, sg_tensor *x, sg_tensor *weight, sg_tensor *bias, double epsilon) {
+    return add(s, [&] { return at::layer_norm(x->value, {x->value.size(-1)}, maybe(weight), maybe(bias), epsilon); });
+}
+
 sg_tensor *sg_max_pool(sg_scope *s, sg_tensor *x, int64_t kernel, int64_t stride, int64_t padding) {
     return add(s, [&] { return at::max_pool2d(x->value, kernel, stride, padding); });
 }
@@ -356,13 +378,27 @@ sg_tensor *sg_lstm(sg_scope *s, sg_tensor *x, sg_tensor *hidden, sg_tensor *cell
 }
 
 sg_tensor *sg_dropout(sg_scope *s, sg_tensor *x, double rate, sg_rng *rng) {
+    return add(s, [&] { return dropped(s, x->value, rate, rng); });
+}
+
+/* Only what 1.13 has, too: every version computes the same way, and gives the same bits again on a GPU. */
+sg_tensor *sg_causal_attention(sg_scope *s, sg_tensor *qkv, int64_t heads, double rate, sg_rng *rng) {
     return add(s, [&] {
-        const auto n = static_cast<uint64_t>(x->value.numel());
-        const sg_draws draws = draws_of(rng, sg_rng_position(rng), n, n);
-        at::Tensor mask = empty_mask(s, x->value);
-        keep(s, mask.data_ptr<float>(), n, draws, rate);
-        sg_rng_skip(rng, n);
-        return x->value.mul(mask);
+        const int64_t batch = qkv->value.size(0), length = qkv->value.size(1), width = qkv->value.size(2) / 3 / heads;
+        const auto part = qkv->value.view({batch, length, 3, heads, width})
+                              .permute({2, 0, 3, 1, 4})
+                              .reshape({3, batch * heads, length, width})
+                              .unbind();
+        at::Tensor later = at::full({length, length}, -INFINITY, qkv->value.options()).triu_(1);
+        at::Tensor weight =
+            at::baddbmm(later, part[0], part[1].transpose(1, 2), 1, 1 / std::sqrt(static_cast<double>(width)))
+                .softmax(-1);
+        if (rate > 0)
+            weight = dropped(s, weight, rate, rng);
+        return at::bmm(weight, part[2])
+            .view({batch, heads, length, width})
+            .transpose(1, 2)
+            .reshape({batch, length, heads * width});
     });
 }
 

@@ -76,6 +76,9 @@ sg_tensor *sg_add(sg_scope *s, sg_tensor *a, sg_tensor *b);
 sg_tensor *sg_scale(sg_scope *s, sg_tensor *x, double factor);
 sg_tensor *sg_mul(sg_scope *s, sg_tensor *a, sg_tensor *b); /* broadcasts [n, c, 1, 1] over [n, c, h, w] */
 sg_tensor *sg_sigmoid(sg_scope *s, sg_tensor *x);
+sg_tensor *sg_gelu(sg_scope *s, sg_tensor *x); /* x Phi(x), with the normal distribution itself and not by tanh */
+/* Over the last dimension, which weight and bias have: (x - mean) / sqrt(var + epsilon) * weight + bias. */
+sg_tensor *sg_layer_norm(sg_scope *s, sg_tensor *x, sg_tensor *weight, sg_tensor *bias, double epsilon);
 sg_tensor *sg_max_pool(sg_scope *s, sg_tensor *x, int64_t kernel, int64_t stride, int64_t padding);
 sg_tensor *sg_avg_pool(sg_scope *s, sg_tensor *x, int64_t kernel, int64_t stride);
 sg_tensor *sg_cat(sg_scope *s, sg_tensor *const *part, size_t count); /* along the channels */
@@ -97,6 +100,10 @@ sg_tensor *sg_lstm(sg_scope *s, sg_tensor *x, sg_tensor *hidden, sg_tensor *cell
 /* Each element becomes 0 with probability `rate` (0 <= rate < 1, taken as a multiple of 2^-32), else x / (1 - rate).
  * rng is drawn from in row-major order. */
 sg_tensor *sg_dropout(sg_scope *s, sg_tensor *x, double rate, sg_rng *rng);
+/* Each of `heads` heads of width w: softmax(q k^T / sqrt(w), over the keys up to the query's own) v. The rows of
+ * qkv [batch, length, 3 heads w] are the queries of all heads, then their keys, then their values. Returns [batch,
+ * length, heads w]. With rate > 0 the weights of the softmax are dropped out as sg_dropout does. */
+sg_tensor *sg_causal_attention(sg_scope *s, sg_tensor *qkv, int64_t heads, double rate, sg_rng *rng);
 /* Like sg_dropout, for one of several tensors with the same number of rows, whose masks are drawn in chunks of `rows`
  * rows (the last may be shorter). A chunk draws for its rows of the first tensor, then of the second, and so on. One
  * row of all tensors draws `all` numbers, `before` of them for tensors before x. rng stands at the first chunk and does

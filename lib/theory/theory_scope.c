@@ -14,7 +14,8 @@ sg_status theory_recipe_check(const struct sg_cell *cell, struct sg_error *err) 
         return sg_fail(err, SG_ERR_ARGUMENT, "task.oracle: the theorems are about noise that depends on x alone");
     if (strcmp(optimizer, "sgd") != 0)
         return sg_fail(err, SG_ERR_ARGUMENT, "optimizer.kind: the theorems are about sgd, not %s", optimizer);
-    if (sg_node_number(resolved, "optimizer.warm-up-epochs", 0) > 0 || (decays && decays->count > 0))
+    if (sg_node_number(resolved, "optimizer.warm-up-epochs", 0) > 0 || (decays && decays->count > 0) ||
+        strcmp(sg_node_string(resolved, "optimizer.decay", "steps"), "steps") != 0)
         return sg_fail(err, SG_ERR_ARGUMENT, "optimizer: the theorems are about a constant learning rate");
     if (sg_node_number(resolved, "participation", 1) < 1)
         return sg_fail(err, SG_ERR_ARGUMENT, "participation: the theorems are about steps of all workers");

@@ -47,7 +47,8 @@ static sg_status choose_rate(struct train *t, struct sg_error *err) {
     if (!(gamma > 0 && isfinite(gamma)))
         return sg_fail(err, SG_ERR_ARGUMENT, "optimizer.learning-rate: must be a positive number, is %g", gamma);
     t->gamma = gamma;
-    t->plan.schedule = train_schedule_read(sg_node_get(cell, "optimizer"), gamma);
+    t->plan.schedule = train_schedule_read(sg_node_get(cell, "optimizer"), gamma,
+                                           (double)t->plan.steps / (double)t->info->steps_per_epoch);
     add_constant(t, SG_CONSTANT_GAMMA, gamma);
     return SG_OK;
 }

@@ -30,10 +30,13 @@ struct totals {
     double steps, bits, values, values_padded, bytes, total_error;
 };
 
-/* gamma_t = base x factor. The factor grows in a straight line from 1 to `scale` over the warm-up. Then it is
- * multiplied by `decay_factor` at each of the epochs decay_at. */
+/* gamma_t = base x factor. The factor moves in a straight line from `warm_up_from` to `scale` over the warm-up. It is
+ * multiplied by `decay_factor` at each of the epochs decay_at. If `cosine`, it falls from the end of the warm-up to that
+ * of the run along half a cosine, to `decay_to` times what it was (Loshchilov and Hutter, ICLR 2017, without restarts). */
 struct train_schedule {
-    double base, scale, warm_up_epochs, decay_factor;
+    double base, scale, warm_up_from, warm_up_epochs, decay_factor, decay_to;
+    double epochs; /* of the run */
+    bool cosine;
     const struct sg_node *decay_at; /* a list of numbers, ascending; NULL = there is none */
 };
 
@@ -247,7 +250,7 @@ cJSON *train_cuda_json(const struct train *t);
 
 /* The schedule of the learning rate, from the recipe's section `optimizer`, which must outlive it; its rate at an epoch
  * (with a fraction), and its largest rate. */
-struct train_schedule train_schedule_read(const struct sg_node *optimizer, double base);
+struct train_schedule train_schedule_read(const struct sg_node *optimizer, double base, double epochs);
 double train_schedule_rate(const struct train_schedule *s, double epoch);
 double train_schedule_largest(const struct train_schedule *s);
 

@@ -293,10 +293,12 @@ static double upto(const struct sg_run *pilot, const double *sum, double t) {
     return found;
 }
 
-/* The mean a step of a whole run, if each stretch of the schedule goes on at the rate of the pilot's second half. */
+/* The mean a step of a whole run, if each stretch of the schedule goes on at the rate of the pilot's second half, and
+ * a cosine at that of all of the pilot. */
 static double stretched(const struct sg_run *pilot, const struct tune_length *length, const double *sum) {
     const struct sg_node *optimizer = sg_node_get(length->resolved, "optimizer"),
                          *decays = sg_node_get(optimizer, "decay-at");
+    const bool cosine = strcmp(sg_node_string(optimizer, "decay", "steps"), "cosine") == 0;
     const double steps = sg_json_number(pilot->end, "steps", NAN), scale = steps / length->steps;
     double from = 0, total = 0;
     for (size_t i = 0; from < steps; i++) {
@@ -306,7 +308,7 @@ static double stretched(const struct sg_run *pilot, const struct tune_length *le
         const double to = fmin(steps, floor(epoch * scale * length->steps_per_epoch + 0.5));
         if (!(to > from))
             continue;
-        const double middle = floor((from + to) / 2), all = upto(pilot, sum, to);
+        const double middle = cosine ? from : floor((from + to) / 2), all = upto(pilot, sum, to);
         total += all - upto(pilot, sum, from) +
                  (to - from) * (1 / scale - 1) * (all - upto(pilot, sum, middle)) / (to - middle);
         from = to;

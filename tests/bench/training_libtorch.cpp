@@ -1,15 +1,17 @@
 /* The forward and backward passes of one training step in libtorch alone, written as its users write them: what
  * tests/bench/training compares sparsetrain with. Random images, words or users, no compression, no optimizer.
- * usage: training_libtorch resnet20|resnet18|lstm|ncf WORKERS BATCH STEPS THREADS inside|beside
+ * usage: training_libtorch resnet20|resnet18|lstm|gpt|ncf WORKERS BATCH STEPS THREADS inside|beside
  *   inside: worker after worker, the threads inside each operation; beside: workers beside each other, one thread each
  * Prints seconds a step. */
 #include <torch/torch.h>
 
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -107,6 +109,63 @@ struct Language : Net {
     }
 };
 
+/* A block of GPT-2, with the attention of nanoGPT where there is no fused one. */
+struct TransformerImpl : nn::Module {
+    int64_t heads;
+    nn::LayerNorm ln_1, ln_2;
+    nn::Linear attention, projection, inner, outer;
+
+    TransformerImpl(int64_t width, int64_t heads)
+        : heads(heads), ln_1(nn::LayerNormOptions({width})), ln_2(nn::LayerNormOptions({width})),
+          attention(width, 3 * width), projection(width, width), inner(width, 4 * width), outer(4 * width, width) {
+        register_module("ln_1", ln_1);
+        register_module("ln_2", ln_2);
+        register_module("attention", attention);
+        register_module("projection", projection);
+        register_module("inner", inner);
+        register_module("outer", outer);
+    }
+    torch::Tensor forward(torch::Tensor x, torch::Tensor later) {
+        const int64_t batch = x.size(0), length = x.size(1), width = x.size(2);
+        auto part = attention(ln_1(x)).split(width, 2);
+        for (torch::Tensor &p : part)
+            p = p.view({batch, length, heads, width / heads}).transpose(1, 2);
+        torch::Tensor weight = part[0].matmul(part[1].transpose(2, 3)) * (1 / std::sqrt(double(width / heads)));
+        weight = weight.masked_fill(later, -INFINITY).softmax(-1);
+        x = x + projection(weight.matmul(part[2]).transpose(1, 2).contiguous().view({batch, length, width}));
+        return x + outer(torch::gelu(inner(ln_2(x))));
+    }
+};
+TORCH_MODULE(Transformer);
+
+struct Decoder : Net {
+    static constexpr int64_t words = 256, width = 128, layers = 4, heads = 4, context = 128;
+    nn::Embedding word, position;
+    std::vector<Transformer> block;
+    nn::LayerNorm last;
+    torch::Tensor later = torch::ones({context, context}, torch::kBool).triu(1);
+
+    Decoder() : word(words, width), position(context, width), last(nn::LayerNormOptions({width})) {
+        register_module("word", word);
+        register_module("position", position);
+        register_module("last", last);
+        for (int64_t i = 0; i < layers; i++)
+            block.push_back(register_module("block" + std::to_string(i), Transformer(width, heads)));
+        nn::init::normal_(word->weight, 0, 0.02);
+    }
+    Work work(int64_t batch) override {
+        return {torch::randint(words, {batch, context}, torch::kLong),
+                torch::randint(words, {batch * context}, torch::kLong),
+                {}};
+    }
+    torch::Tensor loss(Work &work) override {
+        torch::Tensor x = word(work.input) + position(torch::arange(context));
+        for (Transformer &b : block)
+            x = b(x, later);
+        return nn::functional::cross_entropy(torch::linear(last(x).view({-1, width}), word->weight), work.label);
+    }
+};
+
 /* The paper's recommender, at the size of MovieLens-20M. */
 struct Recommender : Net {
     static constexpr int64_t users = 138493, items = 26744;
@@ -144,6 +203,8 @@ struct Recommender : Net {
 static std::unique_ptr<Net> open_net(const char *model) {
     if (strcmp(model, "ncf") == 0)
         return std::make_unique<Recommender>();
+    if (strcmp(model, "gpt") == 0)
+        return std::make_unique<Decoder>();
     if (strcmp(model, "lstm") == 0)
         return std::make_unique<Language>();
     if (strcmp(model, "resnet18") == 0)
@@ -158,9 +219,8 @@ static void pass(Net &net, Work &work) {
 
 int main(int argc, char **argv) {
     if (argc != 7)
-        return fprintf(
-                   stderr,
-                   "usage: training_libtorch resnet20|resnet18|lstm|ncf WORKERS BATCH STEPS THREADS inside|beside\n"),
+        return fprintf(stderr, "usage: training_libtorch resnet20|resnet18|lstm|gpt|ncf WORKERS BATCH STEPS THREADS "
+                               "inside|beside\n"),
                2;
     const bool beside = strcmp(argv[6], "beside") == 0;
     const int workers = atoi(argv[2]), batch = atoi(argv[3]), steps = atoi(argv[4]), threads = atoi(argv[5]);

@@ -66,6 +66,8 @@ YAML
     as_listed cnn
     recipe "kind: lm, dataset: wikitext-2, stand-in: text-like, embedding: 4, layers: 1, train-tokens: 2000, test-tokens: 500"
     as_listed lm
+    recipe "kind: gpt, dataset: wikitext-2, stand-in: text-like, layers: 1, width: 4, context: 8, train-tokens: 2000, test-tokens: 500"
+    as_listed gpt
     recipe "kind: ncf, dataset: ml-100k, stand-in: ratings-like, users: 40, factors: 4, mlp: 8-4"
     as_listed ncf
 }

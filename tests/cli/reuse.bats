@@ -156,6 +156,15 @@ YAML
     told_as_read file
 }
 
+@test "what would be read is what a run names: gpt" {
+    need_torch
+    recipe text "gpt, dataset: words, stand-in: text-like, tokens: bytes, train-tokens: 400, test-tokens: 100, layers: 1, width: 4, context: 5" 2 2 test-loss
+    told_as_read generated
+    mkdir data/words
+    for i in $(seq 60); do echo "the cat number $((i % 7)) sat on the mat"; done | tee data/words/train.txt >data/words/valid.txt
+    told_as_read file
+}
+
 @test "what would be read is what a run names: ncf" {
     need_torch
     recipe ratings "ncf, dataset: ml-100k-tiny, stand-in: ratings-like, users: 4, factors: 2, mlp: 4-2, test-negatives: 5" 4 2 hit-rate

@@ -113,8 +113,8 @@ same_everywhere() {
     same_everywhere compressors 6
 }
 
-@test "no recipe that trains is left out of these tests, but networks: cnn.bats, lm.bats and ncf.bats have theirs" {
-    for recipe in $(grep -L '^kind: kernels\|kind: \(cnn\|lm\|ncf\),' recipes/*.yaml); do
+@test "no recipe that trains is left out of these tests, but networks: cnn.bats, lm.bats, gpt.bats and ncf.bats have theirs" {
+    for recipe in $(grep -L '^kind: kernels\|kind: \(cnn\|lm\|gpt\|ncf\),' recipes/*.yaml); do
         grep -q "^    same_everywhere $(basename "$recipe" .yaml) " "$BATS_TEST_FILENAME" || { echo "$recipe"; false; }
     done
 }

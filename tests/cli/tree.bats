@@ -114,7 +114,7 @@ includes() {
         for header in $(sed -n 's/^#include "\(.*\)"/\1/p' "$file"); do
             owner=$(grep "/$header$" "$BATS_TEST_TMPDIR/parts" | cut -d: -f1)
             case $owner:$part in
-            :* | common:* | apart:* | "$part:$part" | torch:cnn | torch:lm | torch:ncf) ;;
+            :* | common:* | apart:* | "$part:$part" | torch:cnn | torch:lm | torch:gpt | torch:ncf | text:lm | text:gpt) ;;
             *) bad="$bad $file($part):$header($owner)" ;;
             esac
         done
@@ -138,7 +138,7 @@ identities() { # of the tasks, of a copy of the tree
     cp -r "$ROOT/lib" "$ROOT/kernels" "$ROOT/cmd" "$ROOT/Makefile" "$copy"
     unset MAKEFLAGS MAKELEVEL MODE
     before=$(identities)
-    [ "$(wc -w <<<"$before")" = 10 ]
+    [ "$(wc -w <<<"$before")" = 12 ]
     sed -i '1i /* A comment, with "quotes" and a // in it. */' "$copy/lib/train/train_step.c" "$copy/lib/core/rng.c"
     echo '// the end' >>"$copy/lib/tensor/sg_tensor.cpp"
     sed -i 's/^    /        /; s/ \* / *\n        /' "$copy/lib/core/stats.c" # another layout
@@ -147,19 +147,19 @@ identities() { # of the tasks, of a copy of the tree
     echo 'int more_of_a_grid;' >>"$copy/lib/grid/grid_run.c"
     echo 'int more_of_a_reference;' >>"$copy/lib/recipe/recipe_reference.c"
     [ "$(identities)" = "$before" ]
-    echo 'int more_of_a_reader;' >>"$copy/lib/data/token_text.c" # of one task
+    echo 'int more_of_a_reader;' >>"$copy/lib/data/token_text.c" # of two tasks
     after=$(identities)
-    [ "$(diff <(xargs -n 2 <<<"$before") <(xargs -n 2 <<<"$after") | grep '^>' | cut -d' ' -f2)" = lm ]
+    [ "$(diff <(xargs -n 2 <<<"$before") <(xargs -n 2 <<<"$after") | grep '^>' | cut -d' ' -f2 | xargs)" = 'lm gpt' ]
     sed -i 's/^\( *\)return /\1return 0 + /' "$copy/lib/core/rng.c" # of all
     ! cmp -s "$copy/lib/core/rng.c" "$ROOT/lib/core/rng.c"
-    [ "$(diff <(xargs -n 2 <<<"$after") <(identities | xargs -n 2) | grep -c '^>')" = 5 ]
+    [ "$(diff <(xargs -n 2 <<<"$after") <(identities | xargs -n 2) | grep -c '^>')" = 6 ]
     before=$(identities)
     echo 'int sg_new_file;' >"$copy/lib/train/train_new.c" # common until it is named elsewhere
-    [ "$(diff <(xargs -n 2 <<<"$before") <(identities | xargs -n 2) | grep -c '^>')" = 5 ]
+    [ "$(diff <(xargs -n 2 <<<"$before") <(identities | xargs -n 2) | grep -c '^>')" = 6 ]
     before=$(identities)
     sed -i 's/"\([a-z]\)/"\1x/' "$copy/lib/wire/wire_raw.c" # quoted text is code
     ! cmp -s "$copy/lib/wire/wire_raw.c" "$ROOT/lib/wire/wire_raw.c"
-    [ "$(diff <(xargs -n 2 <<<"$before") <(identities | xargs -n 2) | grep -c '^>')" = 5 ]
+    [ "$(diff <(xargs -n 2 <<<"$before") <(identities | xargs -n 2) | grep -c '^>')" = 6 ]
     make -s -C "$copy" WITH_CUDA=0 CC=clang build/release/version.h
     [ "$(sed -n 's/#define SG_BUILD_IDENTITIES //p' "$copy/build/release/version.h" | tr -d '{} "' | tr ',' ' ')" = "$(identities)" ]
 }

@@ -2,38 +2,16 @@
 columns, state carried and zeroed, clipping before the feedback, warm-up and decay.
 usage: python3 tests/golden/lm_steps_golden.py > tests/golden/lm_steps_golden.h
        python3 tests/golden/lm_steps_golden.py search FIRST LAST: how good these seeds are"""
-from collections import Counter
-
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
 
 import lockstep
-from philox import TEST, draw
+from lockstep import LINE, WORDS
 
-EMBEDDING, HIDDEN, LAYERS, BPTT, BATCH, WORDS, LINE, SEED = 4, 5, 2, 4, 2, 432, 12, 2
+EMBEDDING, HIDDEN, LAYERS, BPTT, BATCH, SEED = 4, 5, 2, 4, 2, 2
 CLIP, RATE, SCALE, WARM_UP, DECAY_AT, DECAY = 0.4, 0.5, 4, 0.5, 1, 0.25
 METHODS = [lockstep.everything, lockstep.top_k(0.05), lockstep.hard_threshold(0.0625)]
-
-
-def words(seed):
-    """WORDS words, the smaller numbers more often, and the end of a line after LINE of them."""
-    number = draw(seed, TEST, 1, 0, WORDS)
-    rank = np.minimum(number >> np.uint64(28), number >> np.uint64(24) & np.uint64(15))
-    text = []
-    for i, r in enumerate(rank):
-        text += [f"w{r}"] + (["<eos>"] if i % LINE == LINE - 1 else [])
-    return text
-
-
-def numbered(text):
-    """0 is for unknown words and 1 for ends of lines; the others follow by frequency, then by where they first are."""
-    first = {w: i for i, w in reversed(list(enumerate(text))) if w != "<eos>"}
-    count = Counter(text)
-    order = sorted(first, key=lambda w: (-count[w], first[w]))
-    number = {"<eos>": 1, **{w: 2 + i for i, w in enumerate(order)}}
-    return [number[w] for w in text], 2 + len(order)
 
 
 class Model(nn.Module):
@@ -58,7 +36,7 @@ class Model(nn.Module):
 
 
 def run(seed, select, dtype):
-    text, vocabulary = numbered(words(seed))
+    text, vocabulary = lockstep.numbered(lockstep.words(seed))
     length = len(text) // (lockstep.WORKERS * BATCH)
     column = torch.tensor(text[: length * lockstep.WORKERS * BATCH]).view(lockstep.WORKERS, BATCH, length)
     windows = (length - 1) // BPTT

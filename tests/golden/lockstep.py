@@ -1,7 +1,9 @@
-"""Algorithm 1 in PyTorch, for the golden values of whole training steps (lm_steps_golden.py, ncf_steps_golden.py).
+"""Algorithm 1 in PyTorch, for the golden values of whole training steps (lm_steps_golden.py, gpt_steps_golden.py,
+ncf_steps_golden.py).
 Gradients are autograd's, clipping and optimizers are PyTorch's own; the rest are the rules of the paper in plain words.
 A trajectory in double precision gives the values, the same in single precision how far rounding may carry them."""
 import sys
+from collections import Counter
 
 import numpy as np
 import torch
@@ -9,6 +11,7 @@ import torch
 from philox import TEST, draw
 
 WORKERS, STEPS = 8, 10
+WORDS, LINE = 432, 12  # of a text
 
 
 def top_k(share):
@@ -35,6 +38,25 @@ def hard_threshold(threshold):
 
 def everything(p):
     return torch.ones_like(p, dtype=torch.bool), 1
+
+
+def words(seed):
+    """WORDS words, the smaller numbers more often, and the end of a line after LINE of them."""
+    number = draw(seed, TEST, 1, 0, WORDS)
+    rank = np.minimum(number >> np.uint64(28), number >> np.uint64(24) & np.uint64(15))
+    text = []
+    for i, r in enumerate(rank):
+        text += [f"w{r}"] + (["<eos>"] if i % LINE == LINE - 1 else [])
+    return text
+
+
+def numbered(text):
+    """0 is for unknown words and 1 for ends of lines; the others follow by frequency, then by where they first are."""
+    first = {w: i for i, w in reversed(list(enumerate(text))) if w != "<eos>"}
+    count = Counter(text)
+    order = sorted(first, key=lambda w: (-count[w], first[w]))
+    number = {"<eos>": 1, **{w: 2 + i for i, w in enumerate(order)}}
+    return [number[w] for w in text], 2 + len(order)
 
 
 def first_weights(seed, count):

@@ -1,7 +1,7 @@
 """The numbers of lib/core/sg_rng.h, in NumPy."""
 import numpy as np
 
-SHARD, INIT, TEST, DROPOUT, NEGATIVE = 1, 5, 7, 9, 10  # purposes
+SHARD, SAMPLE, INIT, TEST, DROPOUT, NEGATIVE = 1, 2, 5, 7, 9, 10  # purposes
 M32 = np.uint64(2**32 - 1)
 
 
@@ -28,13 +28,11 @@ def normal(seed, purpose, worker, step, count):
     return np.sqrt(-2 * np.log(1 - u[::2])) * np.cos(6.283185307179586 * u[1::2])
 
 
-def below(seed, purpose, worker, step, bound):
-    """The first sg_rng_below of a stream, for a bound below 2^32."""
-    for number in draw(seed, purpose, worker, step, 64):
-        product = int(number) * bound
-        if product % 2**32 >= 2**32 % bound:
-            return product >> 32
-    raise RuntimeError("64 draws were all refused")
+def below(seed, purpose, worker, step, bound, count=1):
+    """The first sg_rng_below of a stream, or a list of the first `count`, for a bound below 2^32."""
+    products = [int(number) * bound for number in draw(seed, purpose, worker, step, 64 * count)]
+    kept = [product >> 32 for product in products if product % 2**32 >= 2**32 % bound][:count]
+    return kept if count > 1 else kept[0]
 
 
 def shuffled(seed, purpose, worker, step, n):

@@ -66,7 +66,7 @@ CONFIGURATIONS = [
 ]
 NETWORKS = [
     (f"{task} {m}", f"{task}.yaml", m, every, [], [])
-    for task, every in (("cnn", 4), ("lm", 9), ("ncf", 6))
+    for task, every in (("cnn", 4), ("lm", 9), ("gpt", 4), ("ncf", 6))
     for m in ("SGD", "Top-k", "Hard-threshold", "Accordion", "Budget", "Random")
 ] + [
     (

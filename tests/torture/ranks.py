@@ -20,7 +20,7 @@ def missing(t):
 def case(t):
     """One configuration under one rank and thread, and under two other numbers of them."""
     network = t.configurations != kills.CONFIGURATIONS and t.rng.random() < 0.25
-    task = t.rng.choice(["cnn", "lm", "ncf"]) if network else "logreg"
+    task = t.rng.choice(["cnn", "lm", "gpt", "ncf"]) if network else "logreg"
     method = t.rng.choice([m for m in METHODS if task == "logreg" or m not in ("AccordionSum", "Unbiased")])
     workers = t.rng.randrange(2, 6 if network else 12)
     changes = [

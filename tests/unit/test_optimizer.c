@@ -1,5 +1,5 @@
 /* The optimizers of every kernel table against sequences computed by hand, in numbers that are exact in binary, and
- * Adam against PyTorch's (tests/golden/adam_golden.py). */
+ * Adam and AdamW against PyTorch's (tests/golden/adam_golden.py). */
 #include "tap.h"
 
 #include <math.h>
@@ -140,13 +140,17 @@ static void test_momentum(const struct sg_optimizer_ops *sgd) {
 
 /* x after each step is PyTorch's: the state is float and each of its roundings is worth 2^-24 of a step of at most the
  * learning rate and a half; x is double. */
-static void test_adam(const struct sg_optimizer_ops *adam) {
+static void test_adam(const char *name) {
+    const struct sg_optimizer_ops *adam = sg_optimizer_find(name);
     double param[8];
     presets(param, adam);
-    ok(adam->refuses(param) == NULL && adam->refuses_update_form(param) != NULL, "adam refuses the update form only");
-    ok(adam->state_floats(param, 100) == 200, "adam keeps two floats a parameter");
+    ok(adam->refuses(param) == NULL && adam->refuses_update_form(param) != NULL, "%s refuses the update form only",
+       name);
+    ok(adam->state_floats(param, 100) == 200, "%s keeps two floats a parameter", name);
     for (size_t c = 0; c < sizeof golden_adam / sizeof *golden_adam; c++) {
         const struct golden_adam *golden = &golden_adam[c];
+        if (strcmp(golden->name, name) != 0)
+            continue;
         float state[2 * GOLDEN_SIZE] = {0}, delta[GOLDEN_SIZE];
         double x[GOLDEN_SIZE], worst = 0;
         set(param, adam, "beta1", golden->beta1);
@@ -165,7 +169,7 @@ static void test_adam(const struct sg_optimizer_ops *adam) {
                 worst = !(off <= worst) ? off : worst;
             }
         }
-        ok(worst <= 1e-7 * GOLDEN_RATE * GOLDEN_STEPS, "adam, beta %g and %g, decay %g: PyTorch's, off by %.1e",
+        ok(worst <= 1e-7 * GOLDEN_RATE * GOLDEN_STEPS, "%s, beta %g and %g, decay %g: PyTorch's, off by %.1e", name,
            golden->beta1, golden->beta2, golden->decay, worst);
     }
     set(param, adam, "beta2", 1);
@@ -173,6 +177,18 @@ static void test_adam(const struct sg_optimizer_ops *adam) {
     set(param, adam, "beta2", 0.5);
     set(param, adam, "epsilon", 0);
     ok(adam->refuses(param) != NULL, "epsilon of 0 is refused");
+}
+
+/* AdamW's decay is of x alone: without gradients a piece with decay shrinks by gamma decay, and the other stays. */
+static void test_decoupled(void) {
+    const struct sg_optimizer_ops *adamw = sg_optimizer_find("adamw");
+    const struct sg_piece piece[] = {{0, 1, true}, {1, 2, false}};
+    double param[8];
+    float state[4] = {0}, delta[2] = {0}, x[2] = {2, 2};
+    presets(param, adamw);
+    set(param, adamw, "weight-decay", 0.25);
+    step_pieces(adamw, state, param, 0.5, 0, delta, x, SG_FLOAT32, 2, piece, 2);
+    ok(delta[0] == 0.25F && delta[1] == 0 && state[0] == 0 && state[2] == 0, "adamw: the moments do not see the decay");
 }
 
 /* Without an optimizer the mean is the step, whatever it lies in; elements of no piece stay. */
@@ -192,8 +208,8 @@ static void test_mean(void) {
 
 int main(void) {
     static const char *const tables[] = {"c", "avx2", "avx512"};
-    const struct sg_optimizer_ops *sgd = sg_optimizer_find("sgd"), *adam = sg_optimizer_find("adam");
-    if (!ok(sgd != NULL && adam != NULL, "sgd and adam are there"))
+    const struct sg_optimizer_ops *sgd = sg_optimizer_find("sgd");
+    if (!ok(sgd != NULL && sg_optimizer_find("adam") != NULL && sg_optimizer_find("adamw") != NULL, "all are there"))
         return tap_done();
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         if ((kernels = sg_kernels_cpu(tables[i])) == NULL)
@@ -202,7 +218,9 @@ int main(void) {
         test_mean();
         test_plain(sgd);
         test_momentum(sgd);
-        test_adam(adam);
+        test_adam("adam");
+        test_adam("adamw");
+        test_decoupled();
     }
     return tap_done();
 }

@@ -111,6 +111,13 @@ static void test_values(void) {
             "r.yaml:4:38: scale must be greater than 0, got 0\n"
             "r.yaml:4:57: warm-up-epochs must be at least 0, got -1\n"
             "r.yaml:4:75: decay-factor must be greater than 0 and at most 1, got 2");
+    refused("schema: 1\nname: a\ntask: {kind: logreg, dataset: a}\noptimizer: {learning-rate: 1, decay: cosine, "
+            "decay-at: [3], warm-up-from: 0.5}\nrecord: {series: [loss]}\n" STEPS METHODS,
+            "r.yaml:4:56: decay-at goes with decay: steps, not with a cosine\n"
+            "r.yaml:4:75: warm-up-from goes with a warm-up (add warm-up-epochs)");
+    refused("schema: 1\nname: a\ntask: {kind: logreg, dataset: a}\noptimizer: {learning-rate: 1, decay-to: 0.1}\n"
+            "record: {series: [loss]}\n" STEPS METHODS,
+            "r.yaml:4:41: decay-to goes with decay: cosine");
     refused(HEAD STEPS "methods:\n  - {name: A, compressor: accordion, k-min: 2, k-max: 1}\n"
                        "  - {name: B, compressor: accordion, k-min: 2, density-max: 0.1}\n"
                        "  - {name: C, compressor: accordion, density-min: 0, density-max: 0.1}\n"
@@ -136,11 +143,11 @@ static void test_values(void) {
     refused(SMALL "seeds: {first: 9007199254740992, count: 3}\n",
             "r.yaml:10:8: each of seeds must be between 0 and 9007199254740992, got 9007199254740994");
     refused(SMALL "seeds: {count: 3, frist: 1}\n", "r.yaml:10:19: unknown key 'frist' (did you mean 'first'?)");
-    refused("schema: 1\nname: Small One\ntask: {kind: logre, dataset: a}\noptimizer: {kind: adamw, learning-rate: -1}\n"
+    refused("schema: 1\nname: Small One\ntask: {kind: logre, dataset: a}\noptimizer: {kind: adamm, learning-rate: -1}\n"
             "record: {series: [error_norm]}\n" STEPS METHODS,
             "r.yaml:2:7: name must be lower-case words and digits joined by '-', got 'Small One'\n"
             "r.yaml:3:14: unknown kind 'logre' (did you mean 'logreg'?)\n"
-            "r.yaml:4:19: unknown kind 'adamw' (did you mean 'adam'?)\n"
+            "r.yaml:4:19: unknown kind 'adamm' (did you mean 'adam'?)\n"
             "r.yaml:4:41: learning-rate must be greater than 0, got -1\n"
             "r.yaml:5:19: each of series must be a series name, words joined by '-', got 'error_norm'");
     refused(

@@ -144,10 +144,12 @@ static void test_setting(void) {
     } refused[] = {
         {"optimizer.decay-at=[3]", "a constant learning rate"},
         {"optimizer.warm-up-epochs=1", "a constant learning rate"},
+        {"optimizer.decay=cosine", "a constant learning rate"},
         {"optimizer.momentum=0.9", "optimizer.momentum"},
         {"task.oracle=lsvrg", "task.oracle"},
         {"optimizer.weight-decay=1e-3", "optimizer.weight-decay"},
         {"optimizer={kind: adam, learning-rate: 0.1}", "optimizer.kind: the theorems are about sgd, not adam"},
+        {"optimizer={kind: adamw, learning-rate: 0.1}", "optimizer.kind: the theorems are about sgd, not adamw"},
         {"task={kind: logreg, dataset: no-such-set, stand-in: two-clouds, solve-optimum: false}", "about f - f*"},
         {"methods=[{name: X, compressor: hard-threshold, budget: 0.1}]", "no method of the recipe: 'X': what a budget"},
     };

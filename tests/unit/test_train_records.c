@@ -10,9 +10,31 @@
 /* ---- learning rate ----------------------------------------------------------------------------------------------- */
 
 #define SCHEDULE "optimizer={learning-rate: 0.25, scale: 5, warm-up-epochs: 2, decay-at: [3, 4], decay-factor: 0.5}"
+#define COSINE   "optimizer={learning-rate: 2, warm-up-epochs: 1, warm-up-from: 0.25, decay: cosine, decay-to: 0.125}"
 
 static double rate_by_hand(int t) {
     return t < 16 ? 0.25 * (1 + 4 * (t / 16.0)) : t < 24 ? 1.25 : t < 32 ? 0.625 : 0.3125;
+}
+
+/* 8 steps up from a quarter, and 32 down: cos(pi / 4) and cos(pi / 2) come at the 8th and the 16th of these. */
+static void test_cosine(void) {
+    size_t wrong = 0;
+    watch(ones, three_layers, 3);
+    struct sg_run run = whole("SGD", SET(COSINE, "error-feedback=gradient", "record.series=[learning-rate]"));
+    const double *rate = sg_run_series(&run, "learning_rate");
+    for (int t = 0; t < 8; t++)
+        wrong += rate[t + 1] != 0.5 + 1.5 * t / 8;
+    for (int t = 8; t < 40; t++) {
+        const double half = t == 8    ? 1
+                            : t == 16 ? (1 + sqrt(0.5)) / 2
+                            : t == 24 ? 0.5
+                            : t == 32 ? (1 - sqrt(0.5)) / 2
+                                      : -1;
+        wrong += half >= 0 && !(fabs(rate[t + 1] - 2 * (0.125 + 0.875 * half)) < 1e-15);
+        wrong += t > 8 && !(rate[t + 1] < rate[t] && rate[t + 1] > 0.25);
+    }
+    ok(run.n_points == 41 && wrong == 0, "a cosine behind a warm-up from below (%zu wrong)", wrong);
+    sg_run_free(&run);
 }
 
 /* Gradients of ones: x_0 - x_t is what the schedule sums to, or with a threshold what was sent of it. */
@@ -282,6 +304,8 @@ static void test_accordion(void) {
     "decay-factor: "                                                                                                   \
     "0.5}"
 
+#define MOMENTS "optimizer={kind: adamw, learning-rate: 0.0625, warm-up-epochs: 1, warm-up-from: 0.5, decay: cosine}"
+
 /* Under mpirun: one run whose series rank 0 writes, for a comparison of its bytes. */
 static int series_only(const char *path, const char *method) {
     struct sg_run run;
@@ -301,6 +325,7 @@ int main(int argc, char **argv) {
     test_learning_rate("SGD", "error-feedback=none", 0);
     test_learning_rate("SGD", "error-feedback=update", 0);
     test_learning_rate("Hard-threshold", "error-feedback=update", 1.5);
+    test_cosine();
     test_no_decay();
     static const char *const method[] = {"Top-k", "Hard-threshold", "Random-k", "Accordion"};
     for (size_t i = 0; i < 4; i++) {
@@ -315,6 +340,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; i < 3; i++) {
         test_resume(resumed[i], SET(EVERYTHING, LONG_RATE, "error-feedback=gradient"), share_in_valley);
         test_resume(resumed[i], SET(EVERYTHING, "optimizer.decay-at=[2]", "scope=model"), in_valley);
+        test_resume(resumed[i], SET(EVERYTHING, MOMENTS, "error-feedback=gradient"), share_in_valley);
         test_resume(resumed[i], SET(EVERYTHING, LONG_RATE, "error-feedback=none"), share_in_valley);
     }
     return tap_done();

@@ -1,0 +1,79 @@
+#!/usr/bin/env bats
+# The task gpt through the programs, on a little text: same bytes everywhere, texts of one's own, clear errors.
+load common
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || exit 1
+    export SPARSE_DATA=$BATS_TEST_TMPDIR/data
+    cat >gpt.yaml <<'YAML'
+schema: 1
+name: gpt
+task: {kind: gpt, dataset: wikitext-2, stand-in: text-like, train-tokens: 600, test-tokens: 311, vocabulary: 60, layers: 2, heads: 2, width: 8, context: 10, dropout: 0.2}
+workers: 3
+batch: 2
+epochs: 2
+optimizer: {kind: adamw, learning-rate: 0.01, beta2: 0.95, weight-decay: 0.1, warm-up-epochs: 0.5, warm-up-from: 0.1, decay: cosine, decay-to: 0.1}
+error-feedback: gradient
+record: {every: 3, evaluate: 1, series: [train-loss, test-loss, test-perplexity-corpus, error-norm, density, bits, learning-rate]}
+methods:
+  - {name: AdamW, compressor: none, baseline: true}
+  - {name: Top-k, compressor: topk, density: 0.01}
+YAML
+    need_torch
+}
+
+gpt() { # METHOD ARGUMENTS...
+    local method=$1
+    shift
+    sparsetrain -q gpt.yaml --method "$method" "$@"
+}
+
+# bats test_tags=slow
+@test "1 and 2 threads, 1, 2 and 3 ranks: the same bytes" {
+    for method in AdamW Top-k; do
+        same_for_threads_and_ranks "$method.one" "2 3" gpt.yaml --method $method
+        tail -n 1 "$method.one" | grep -q '"status":"ok".*"steps":20' # floor(600 / 60) an epoch
+        run -0 column test_loss "$method.one"                         # after each epoch
+        [ "${#lines[@]}" = 2 ]
+    done
+    have_mpi || skip "threads only: built without MPI, or mpirun is not installed"
+}
+
+# bats test_tags=slow
+@test "killed and resumed: the same bytes, with residuals and the moments" {
+    same_after_kill 7 gpt.yaml --method Top-k --set epochs=40
+}
+
+# bats test_tags=slow
+@test "it learns the chain behind the text" {
+    gpt AdamW --set task.train-tokens=6000 --set task.dropout=0 --set epochs=8 --set optimizer.learning-rate=0.02 -o run
+    awk -v loss="$(column test_loss run | tail -n 1)" -v corpus="$(column test_perplexity_corpus run | tail -n 1)" \
+        -v first="$(column train_loss run | head -n 1)" \
+        'BEGIN { exit !(first > 3.5 && loss < first - 0.5 && (corpus / exp(loss) - 1) ^ 2 < 1e-20) }' ||
+        { tail -n 4 run; false; }
+}
+
+@test "any text by its path, in words or in bytes, the last tenth for the test" {
+    for i in $(seq 90); do echo "the cat number $((i % 7)) sat"; done >own.txt
+    for i in $(seq 10); do echo "the dog number $((i % 7)) sat"; done >>own.txt
+    own=(--set task.dataset=./own.txt --set task.stand-in=null --set task.train-tokens=0 --set task.test-tokens=0 --set steps=1 --set epochs=null)
+    gpt AdamW "${own[@]}" --set task.vocabulary=0 -o words
+    head -n 1 words | grep -q '"name":"own.txt","source":"file".*"train_tokens":540,"test_tokens":60,"vocabulary":13' # with <unk> and <eos>
+    gpt AdamW "${own[@]}" --set task.tokens=bytes --set task.vocabulary=0 -o bytes
+    head -n 1 bytes | grep -q '"train_tokens":1890,"test_tokens":210,"vocabulary":256'
+    says 2 "a vocabulary of 60 words, but tokens are bytes" -- gpt AdamW "${own[@]}" --set task.tokens=bytes -o out
+    says 1 "own.text" -- gpt AdamW "${own[@]}" --set task.dataset=./own.text -o out
+}
+
+@test "values that only the data can refute" {
+    says 2 "9 tokens to train on: a window of context 10 takes 11" -- gpt AdamW --set task.train-tokens=9
+    says 2 "1 test tokens: there must be 2" -- gpt AdamW --set task.test-tokens=1
+    says 2 "a width of 8 is no multiple of 3 heads" -- gpt AdamW --set task.heads=3
+    says 2 "AdamW need error-feedback: gradient" -- gpt AdamW --set error-feedback=update
+    says 1 "--device cuda" -- gpt AdamW --device cuda
+}
+
+# bats test_tags=slow
+@test "columns of gradients and of the mean residual leave the run as it is, for any number of threads and ranks" {
+    errors_leave_the_run gpt.yaml
+}
