@@ -130,7 +130,7 @@ YAML
     says 2 "task.mlp: '8-x'" -- ncf Adam --set task.mlp=8-x
     says 2 "netflix" "ml-25m" -- ncf Adam --set task.dataset=netflix
     says 2 "beta1 and beta2 must be below 1" -- ncf Adam --set optimizer.beta2=1
-    says 2 "Adam needs error-feedback: gradient" -- ncf Adam --set error-feedback=update
+    says 2 "Adam and AdamW need error-feedback: gradient" -- ncf Adam --set error-feedback=update
     run -1 --separate-stderr ncf Adam --device cuda:1000
     [[ $stderr == *"--device cuda:1000: "*"use --device cpu" ]] || { echo "$stderr"; false; }
 }
