@@ -191,6 +191,16 @@ bool comm_cuts(const sg_comm *c) {
     return c->dense && !c->hears && code_of(c)->cut != NULL && shares(c);
 }
 
+bool sg_comm_cuts(const sg_comm *c, const struct sg_code *code, size_t n, size_t bytes) {
+    const struct note like = {.kind = COMM_ENCODED, .code = code->number, .data_bytes = bytes, .bytes = bytes};
+    sg_comm then = *c;
+    then.n = n;
+    then.like = &like;
+    then.dense = true;
+    then.hears = false;
+    return comm_cuts(&then);
+}
+
 /* A rank's slice of a chunk in a code with a width has at most so many blocks of each worker. */
 static const size_t MOST_BLOCKS = DENSE_CHUNK / BLOCK_BYTES * sizeof(float);
 

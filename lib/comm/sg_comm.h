@@ -8,6 +8,7 @@
 #ifndef SG_COMM_H
 #define SG_COMM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -138,6 +139,10 @@ SG_CHECKED sg_status sg_comm_bytes(const sg_comm *c, const struct sg_message *me
  * exchanged slices of them, as they may without sg_comm_hear, and do in any case where all n numbers have a fixed
  * width. */
 const struct sg_message *sg_comm_messages(const sg_comm *c);
+
+/* True if ranks get slices only of messages of all n numbers in this code, which has no width, and of so many bytes. It
+ * needs no exchange. */
+bool sg_comm_cuts(const sg_comm *c, const struct sg_code *code, size_t n, size_t bytes);
 
 /* ---- small collective calls ---- */
 

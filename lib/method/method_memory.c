@@ -53,6 +53,7 @@ void sg_method_memory(const sg_method *m, struct sg_method_memory *out) {
     out->common = vector * ((double)rule->common_vectors + shared + resets) +
                   (double)(method_floats(m) * sizeof(float) + malloc_usable_size(m->shared.room));
     if (ops->select != NULL) {
+        out->code = positions ? NULL : m->shared.code;
         const double apart = positions ? 2.0 * PAGE * (d / PIECE + (double)m->shared.layout.n_layers) : 0;
         const double coded = code_bytes(m, entries);
         out->message = coded + (positions ? entries * sizeof(uint32_t) : 0);
@@ -64,6 +65,7 @@ void sg_method_memory(const sg_method *m, struct sg_method_memory *out) {
             out->message = fmax(out->message, (double)method_length(m, round) * sizeof(float));
         out->room = 2 * out->message;
     } else {
+        out->code = ops->code;
         const double most = (double)method_data_bytes(m);
         const bool sparse = !isnan(parameter(m, "k")) || !isnan(parameter(m, "density"));
         out->message = ops->code != NULL ? most : sparse ? 2 * sizeof(float) * entries : d;

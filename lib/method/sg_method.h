@@ -210,7 +210,8 @@ struct sg_method_memory {
     double message; /* of a worker's message */
     double room;    /* what the making of a message writes of its room */
     double common;  /* of all workers together */
-    bool whole;     /* messages are vectors, which lie where the others of a worker do */
+    const struct sg_code *code; /* of messages that have all numbers; NULL = they have not, or each has its own */
+    bool whole;                 /* messages are vectors, which lie where the others of a worker do */
     bool may_share; /* if there are fewer rooms than workers, they share them, and else each worker has a room */
 };
 SG_UNSTABLE void sg_method_memory(const sg_method *m, struct sg_method_memory *out);

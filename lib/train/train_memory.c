@@ -31,17 +31,23 @@ static void add_vector(struct sg_train_memory *m, const struct train *t, const c
     add_row(m, (struct sg_memory_row){what, bytes, t->count, true, train_vectors_in_file(t)});
 }
 
-/* What the exchange of several ranks holds: the messages of this rank's workers as they travel, those of all, and where
- * they are encoded those of all again, decoded. Messages of all numbers travel in chunks. */
+/* What the exchange of several ranks holds: the messages of this rank's workers as they travel, and those of all, or of
+ * codes that can be cut its slice of them. Codes with a width travel in chunks. */
 static void add_exchange(struct sg_train_memory *m, const struct train *t, const struct sg_method_memory *method) {
     enum { CHUNK = 1 << 18 };
     const int ranks = sg_comm_size(t->comm);
-    const bool whole = sg_method_is_exact(t->probe);
-    const double chunk = fmin((double)t->d, (double)CHUNK * ranks) * sizeof(float) / ranks;
+    const struct sg_code *code = method->code;
+    double sent = method->message, got = sent;
     if (ranks < 2)
         return;
-    add(m, "messages that travel", whole ? chunk * ranks : method->message, t->count, false);
-    add(m, "messages of all workers", whole ? chunk : method->message, t->workers, false);
+    if (code && code->width > 0) {
+        got = fmin((double)t->d / ranks, CHUNK) * (double)code->width;
+        sent = got * ranks;
+    } else if (code && !sg_method_hears(t->probe) && sg_comm_cuts(t->comm, code, t->d, (size_t)sent)) {
+        got = sent / ranks;
+    }
+    add(m, "messages that travel", sent, t->count, false);
+    add(m, "messages of all workers", got, t->workers, false);
 }
 
 /* What all workers' vectors of this kind take. */

@@ -61,6 +61,9 @@ names() {
         # shellcheck disable=SC2086
         near 6 $MPI -n 3 sparsetrain r.yaml --method "$method"
     done
+    echo '  - {name: Halves, compressor: fp16}' >>r.yaml
+    # shellcheck disable=SC2086
+    near 2 $MPI -n 3 sparsetrain r.yaml --method Halves
 }
 
 @test "cnn: the peak is met within 15 %" {
