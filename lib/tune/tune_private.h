@@ -108,6 +108,9 @@ struct tune_length tune_length(const struct sg_node *resolved, double steps_per_
 /* Runs get `steps` steps, without claims and plots. Unless length is NULL, the learning-rate schedule is scaled with
  * them. */
 void tune_change_length(struct tune_changes *c, const struct tune_length *length, double steps);
+/* Runs get the first `steps` steps of a run, likewise. A cosine, which would reach its end within them, is left out: at
+ * the beginning it is flat. */
+void tune_change_first(struct tune_changes *c, double steps);
 /* Records these series, with commas between them, once in `every` steps. Without `evaluates` nothing is evaluated. */
 void tune_change_record(struct tune_changes *c, double every, bool evaluates, const char *series);
 /* The series that trials record at every step to measure what is sent. */
