@@ -217,6 +217,11 @@ void tune_say_network(cJSON *list, const struct sg_grid_network *n, bool assumed
 /* Makes evidence without cells: schema sparsetune/1 with the recipe, and `tune` of this action, which is taken over. */
 SG_CHECKED sg_status tune_evidence(struct sg_tune *t, const char *action, cJSON *take_tune, struct sg_error *err);
 
+/* Makes the document that sparsebench would show for these trials, modelled times among it where the recipe has a
+ * network, with `tune`, which is taken over. */
+SG_CHECKED sg_status tune_trials_evidence(struct sg_tune *t, struct tune_trials *b, cJSON *take_tune,
+                                          struct sg_error *err);
+
 /* Makes the document that sparsebench would show for `text`, the recipe that was found, of the finished cells of
  * `compressor` (NULL = any), with `tune`, which is taken over. */
 SG_CHECKED sg_status tune_cells_evidence(struct sg_tune *t, const char *text, const char *compressor, cJSON *take_tune,
