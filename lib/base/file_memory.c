@@ -15,7 +15,9 @@
 #include "sg_file.h"
 #include "sg_text.h"
 
-enum { CHUNK_BYTES = 1 << 26, ALIGNMENT = 64 };
+/* Vectors of an eighth of a chunk and more have one of their own each, of whole steps, which whole pages make up. So
+ * vectors of one length leave no more than an eighth of the file over. */
+enum { CHUNK_BYTES = 1 << 26, STEP_BYTES = 1 << 16, ALIGNMENT = 64 };
 
 /* A part of the file that is mapped. */
 struct chunk {
@@ -68,7 +70,7 @@ sg_status sg_file_memory_open(sg_file_memory **out, const char *folder, struct s
 /* Reserves and maps the next part of the file; NULL = there is no room, and errno says why. */
 static struct chunk *add_chunk(sg_file_memory *m, size_t least) {
     struct chunk *c = malloc(sizeof *c);
-    const size_t bytes = (least > CHUNK_BYTES ? least + CHUNK_BYTES - 1 : CHUNK_BYTES) / CHUNK_BYTES * CHUNK_BYTES;
+    const size_t bytes = least < CHUNK_BYTES / 8 ? CHUNK_BYTES : (least + STEP_BYTES - 1) / STEP_BYTES * STEP_BYTES;
     const int failed = c ? posix_fallocate(m->fd, m->length, (off_t)bytes) : ENOMEM;
     char *at = failed ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, m->length);
     if (at == MAP_FAILED) {

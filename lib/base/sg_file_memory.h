@@ -14,9 +14,9 @@ typedef struct sg_file_memory sg_file_memory;
 
 /* Makes the file in `folder`. SG_ERR_IO: that cannot be written. SG_ERR_ARGUMENT: its files lie in memory (tmpfs). */
 SG_CHECKED sg_status sg_file_memory_open(sg_file_memory **out, const char *folder, struct sg_error *err);
-/* Zeros, at an address that is a multiple of 64, valid until close. Room for them is reserved on the disk, 64 MiB or
- * more at a time, so that a disk that is full is found here and not when they are written. NULL: there is none, or no
- * address; sg_file_memory_status then says why, and is SG_OK as long as nothing failed. */
+/* Zeros, at an address that is a multiple of 64, valid until close. Room for them is reserved on the disk, 64 MiB for
+ * short ones together, so that a disk that is full is found here and not when they are written. NULL: there is none, or
+ * no address; sg_file_memory_status then says why, and is SG_OK as long as nothing failed. */
 void *sg_file_memory_take(sg_file_memory *m, size_t bytes);
 SG_CHECKED sg_status sg_file_memory_status(const sg_file_memory *m, struct sg_error *err);
 /* NULL is fine. */

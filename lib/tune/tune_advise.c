@@ -50,7 +50,7 @@ static sg_status run_dense(struct tune_trials *b, struct advise *a, double steps
     struct sg_node methods = {.kind = SG_NODE_LIST};
     struct sg_tune with = *a->t;
     tune_trials_start(b, a->t, NULL);
-    tune_change_length(&b->changes, NULL, steps);
+    tune_change_first(&b->changes, steps);
     tune_change_record(&b->changes, steps, false, "learning-rate");
     b->changes.lost = !advise_push_baseline(&methods, a) || b->changes.lost;
     tune_change_value(&b->changes, "methods", &methods);

@@ -21,6 +21,23 @@ sg_status tune_evidence(struct sg_tune *t, const char *action, cJSON *take_tune,
     return out && tune ? SG_OK : sg_fail_memory(err, "the evidence");
 }
 
+sg_status tune_trials_evidence(struct sg_tune *t, struct tune_trials *b, cJSON *take_tune, struct sg_error *err) {
+    struct sg_grid_network network;
+    bool there = false;
+    sg_status status = sg_grid_network_read(&network, &there, &b->recipe, err);
+    const struct sg_grid_network *modelled = there ? &network : NULL;
+    SG_DO(status, sg_grid_network(b->outcomes, b->cells, b->count, &b->recipe, modelled, err));
+    if (status == SG_OK) {
+        t->evidence = sg_grid_document(NULL, NULL, &b->recipe, modelled, b->cells, b->outcomes, b->count, 600);
+        status = t->evidence ? SG_OK : sg_fail_memory(err, "the evidence");
+    }
+    if (status == SG_OK)
+        sg_json_set(t->evidence, "tune", take_tune);
+    else
+        cJSON_Delete(take_tune);
+    return status;
+}
+
 sg_status tune_cells_evidence(struct sg_tune *t, const char *text, const char *compressor, cJSON *take_tune,
                               struct sg_error *err) {
     struct tune_trials b;
@@ -33,12 +50,9 @@ sg_status tune_cells_evidence(struct sg_tune *t, const char *text, const char *c
     tune_change(&b.changes, "{claims: null}");
     sg_status status = tune_trials_open(&b, NULL, compressor, SIZE_MAX, err);
     SG_DO(status, sg_grid_look(b.outcomes, b.cells, b.count, &with.grid, err));
-    if (status == SG_OK) {
-        t->evidence = sg_grid_document(NULL, NULL, &b.recipe, NULL, b.cells, b.outcomes, b.count, 600);
-        sg_json_set(t->evidence, "tune", take_tune);
-        status = t->evidence ? SG_OK : sg_fail_memory(err, "the evidence");
-    }
-    if (status != SG_OK)
+    if (status == SG_OK)
+        status = tune_trials_evidence(t, &b, take_tune, err);
+    else
         cJSON_Delete(take_tune);
     tune_trials_close(&b);
     return status;

@@ -108,6 +108,9 @@ struct tune_length tune_length(const struct sg_node *resolved, double steps_per_
 /* Runs get `steps` steps, without claims and plots. Unless length is NULL, the learning-rate schedule is scaled with
  * them. */
 void tune_change_length(struct tune_changes *c, const struct tune_length *length, double steps);
+/* Runs get the first `steps` steps of a run, likewise. A cosine, which would reach its end within them, is left out: at
+ * the beginning it is flat. */
+void tune_change_first(struct tune_changes *c, double steps);
 /* Records these series, with commas between them, once in `every` steps. Without `evaluates` nothing is evaluated. */
 void tune_change_record(struct tune_changes *c, double every, bool evaluates, const char *series);
 /* The series that trials record at every step to measure what is sent. */
@@ -213,6 +216,11 @@ void tune_say_network(cJSON *list, const struct sg_grid_network *n, bool assumed
 
 /* Makes evidence without cells: schema sparsetune/1 with the recipe, and `tune` of this action, which is taken over. */
 SG_CHECKED sg_status tune_evidence(struct sg_tune *t, const char *action, cJSON *take_tune, struct sg_error *err);
+
+/* Makes the document that sparsebench would show for these trials, modelled times among it where the recipe has a
+ * network, with `tune`, which is taken over. */
+SG_CHECKED sg_status tune_trials_evidence(struct sg_tune *t, struct tune_trials *b, cJSON *take_tune,
+                                          struct sg_error *err);
 
 /* Makes the document that sparsebench would show for `text`, the recipe that was found, of the finished cells of
  * `compressor` (NULL = any), with `tune`, which is taken over. */

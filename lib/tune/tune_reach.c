@@ -302,10 +302,8 @@ static sg_status document(struct reach *r, struct sg_error *err) {
     struct summary *s = calloc(b.count + 1, sizeof *s);
     if (status == SG_OK && !s)
         status = sg_fail_memory(err, "the evidence");
-    if (status == SG_OK) {
-        t->evidence = sg_grid_document(NULL, NULL, &b.recipe, NULL, b.cells, b.outcomes, b.count, 600);
-        sg_json_set(t->evidence, "tune", tune_json(r, s, summarize(s, r, &b)));
-    }
+    if (status == SG_OK)
+        status = tune_trials_evidence(t, &b, tune_json(r, s, summarize(s, r, &b)), err);
     t->grid.fresh = fresh;
     free(s);
     tune_trials_close(&b);

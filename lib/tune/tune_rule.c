@@ -15,7 +15,7 @@ static sg_status read_pilot(struct sg_recipe *pilot, const struct sg_tune *t, do
     const double steps = ceil(PILOT * tune_length(&t->cells[0].resolved, steps_per_epoch).steps);
     struct tune_changes c;
     tune_changes_start(&c, t, NULL);
-    tune_change_length(&c, NULL, fmax((double)t->points, steps));
+    tune_change_first(&c, fmax((double)t->points, steps));
     tune_change(&c, "{record.every: 1e9, record.layers: null, record.workers: null}");
     sg_status status = tune_changes_read(pilot, NULL, &c, err);
     tune_changes_free(&c);

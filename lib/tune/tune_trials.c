@@ -277,6 +277,12 @@ void tune_change_length(struct tune_changes *c, const struct tune_length *length
         change_epochs(c, sg_node_get(length->resolved, "optimizer"), steps / length->steps);
 }
 
+void tune_change_first(struct tune_changes *c, double steps) {
+    tune_change_length(c, NULL, steps);
+    if (strcmp(sg_node_string(&c->recipe->root, "optimizer.decay", ""), "cosine") == 0)
+        tune_change(c, "{optimizer.decay: null, optimizer.decay-to: null}");
+}
+
 void tune_change_record(struct tune_changes *c, double every, bool evaluates, const char *series) {
     tune_change(c, "{record: null, record.every: %.15g, record.series: [%s]}", every, series);
     if (!evaluates)

@@ -247,6 +247,17 @@ PY
     [[ $output == *"best.yaml"* ]]
 }
 
+@test "--advise and --rule: a cosine falls along the run, not along its first tenth" {
+    sed -i '/name: QSGD/c\  - {name: Hard, compressor: hard-threshold, lambda: match}' r.yaml
+    for decay in steps cosine; do
+        run -0 advise r.yaml --candidates recipe --set "optimizer.decay=$decay" --set methods.Hard.lambda=1
+        jq .tune.gradients.square advice.json >"$decay.json"
+        run -0 sparsetune r.yaml --rule=estimated --set "optimizer.decay=$decay" --folder cells -o rule.json --force --quiet
+        jq '.tune.pilots[].rules' rule.json >>"$decay.json"
+    done
+    cmp steps.json cosine.json
+}
+
 @test "--advise --candidates recipe: the recipe's own methods" {
     run -0 advise r.yaml --candidates recipe --emit-recipe best.yaml
     jq -e "$shape" advice.json

@@ -327,6 +327,14 @@ YAML
         and all(range(2); ($sent[.] / $said[.] - 1 | fabs) < 1e-9)' <<<"$output"
 }
 
+@test "the evidence of a recipe with a network has its modelled times" {
+    sed -i 's/^plots:/network: {link: 1gbe}\nplots:/; s/k: \[1, 2, 4\]/k: 4/; s/seeds: \[1, 2\]/seeds: [1]/' r.yaml
+    for action in match-density reach-baseline; do
+        run -0 --separate-stderr sparsetune r.yaml "--$action" --folder cells -o evidence.json --force --quiet
+        jq -e '.network.modelled and all(.results[]; .final.exposed_time.mean > 0)' evidence.json
+    done
+}
+
 @test "--match-bytes writes a value once that is the nearest of two budgets" {
     sed -e 's/average-density/bytes-sent/' -e '/Top-k/,$d' r.yaml >bytes.yaml
     echo '  - {name: QSGD, compressor: qsgd, levels: 15, error-feedback: none}' >>bytes.yaml
