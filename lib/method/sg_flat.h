@@ -154,7 +154,8 @@ SG_API bool sg_method_is_by_layer(const sg_method *m);
 SG_API bool sg_method_may_share(const sg_method *m);
 
 /* An all-reduce of the caller's own: numbers [count] <- their sums over all processes, the same bits in each of them.
- * Every number is exact in the code of that name: fp32, fp16 or bf16. */
+ * With one worker in a process every number is exact in the code of that name: fp32, fp16 or bf16. With several they
+ * are sums of such numbers. */
 typedef sg_status sg_reduce(void *of, float *numbers, size_t count, const char *code, struct sg_error *err);
 
 /* Brings the sum of each part from the process that computed it to all processes: sum[mine] is complete at the call, and
