@@ -158,8 +158,8 @@ SG_API bool sg_method_may_share(const sg_method *m);
  * are sums of such numbers. */
 typedef sg_status sg_reduce(void *of, float *numbers, size_t count, const char *code, struct sg_error *err);
 
-/* Brings the sum of each part from the process that computed it to all processes: sum[mine] is complete at the call, and
- * all are after it. It may change all of them, if they have the same bits in all processes afterwards. */
+/* Brings the sum of each part from the process that computed it to all processes: sum[mine] is complete at the call,
+ * and all are after it. It may change all of them, if they have the same bits in all processes afterwards. */
 typedef sg_status sg_spread(void *of, float *const *sum, struct sg_error *err);
 
 struct sg_exchange {

@@ -31,8 +31,9 @@ struct totals {
 };
 
 /* gamma_t = base x factor. The factor moves in a straight line from `warm_up_from` to `scale` over the warm-up. It is
- * multiplied by `decay_factor` at each of the epochs decay_at. If `cosine`, it falls from the end of the warm-up to that
- * of the run along half a cosine, to `decay_to` times what it was (Loshchilov and Hutter, ICLR 2017, without restarts). */
+ * multiplied by `decay_factor` at each of the epochs decay_at. If `cosine`, it falls from the end of the warm-up to
+ * that of the run along half a cosine, to `decay_to` times what it was (Loshchilov and Hutter, ICLR 2017, without
+ * restarts). */
 struct train_schedule {
     double base, scale, warm_up_from, warm_up_epochs, decay_factor, decay_to;
     double epochs; /* of the run */

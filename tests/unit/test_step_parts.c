@@ -82,7 +82,8 @@ static void *step_in_parts(void *of) {
     return NULL;
 }
 
-/* Each process adds one part; the sums and residuals are those of the parts' methods with all workers in one process. */
+/* Each process adds one part; the sums and residuals are those of the parts' methods with all workers in one
+ * process. */
 static void test_parts(const char *text) {
     static struct parts process[WORKERS];
     static float g[WORKERS][D], whole[WORKERS][D], sum[D];
