@@ -72,6 +72,13 @@ static const double *messages(const struct run *r, size_t l) {
     return r->step->bytes + l * r->step->senders;
 }
 
+/* Seconds of an exchange of messages with so many bytes [senders]; dense: of one without compression. */
+static double exchange_s(const struct run *r, const double *bytes, double dense) {
+    struct sg_traffic t = sg_traffic_of(bytes, r->step->senders, r->net->workers, dense);
+    t.unions = r->step->unions;
+    return t.most > 0 ? r->collective->seconds(r->net, &t) : 0;
+}
+
 /* Seconds of the exchange of layers [first, last] in one message. */
 static double bucket_s(const struct run *r, size_t first, size_t last) {
     const size_t senders = r->step->senders;
@@ -87,9 +94,7 @@ static double bucket_s(const struct run *r, size_t first, size_t last) {
         }
         bytes = r->sum;
     }
-    struct sg_traffic t = sg_traffic_of(bytes, senders, r->net->workers, dense);
-    t.unions = r->step->unions;
-    return t.most > 0 ? r->collective->seconds(r->net, &t) : 0;
+    return exchange_s(r, bytes, dense);
 }
 
 static void note_exchange(struct run *r, size_t bucket, size_t first, size_t last, double start_s, double took_s) {
@@ -181,10 +186,7 @@ size_t sg_net_plan(size_t *bucket, const struct sg_net *net, const struct sg_col
             for (size_t w = 0; w < senders; w++)
                 r.sum[w] += more[w];
             dense += or_zero(step->dense, first);
-            struct sg_traffic t = sg_traffic_of(r.sum, senders, net->workers, dense);
-            t.unions = step->unions;
-            const double took_s = t.most > 0 ? collective->seconds(net, &t) : 0;
-            const double end_s = fmax(first > 0 ? r.end_s[first - 1] : 0, ready_s) + took_s;
+            const double end_s = fmax(first > 0 ? r.end_s[first - 1] : 0, ready_s) + exchange_s(&r, r.sum, dense);
             if (end_s < r.end_s[last]) {
                 r.end_s[last] = end_s;
                 bucket[last] = first;
