@@ -192,12 +192,14 @@ char *sg_grid_error_text(const struct sg_grid_network *n, const struct sg_recipe
     return sg_stream_text(out, &text);
 }
 
+static cJSON *string_taken(char *take_text) {
+    cJSON *out = take_text ? cJSON_CreateString(take_text) : NULL;
+    free(take_text);
+    return out;
+}
+
 cJSON *sg_grid_network_json(const struct sg_grid_network *n, const struct sg_recipe *recipe, const char *model) {
     const struct sg_link *between = &n->net.between;
-    char *text = sg_grid_coding_text(n), *off = sg_grid_error_text(n, recipe);
-    cJSON *coding = text ? cJSON_CreateString(text) : NULL, *error = off ? cJSON_CreateString(off) : NULL;
-    free(text);
-    free(off);
     cJSON *link = SG_OBJECT(SG_TEXT("name", between->name), SG_NUMBER("alpha_s", between->alpha_s),
                             SG_NUMBER("bits_per_s", 8 / between->byte_s), SG_TEXT("source", between->source),
                             SG_BOOL("interpolated", between->interpolated));
@@ -207,8 +209,9 @@ cJSON *sg_grid_network_json(const struct sg_grid_network *n, const struct sg_rec
                      SG_VALUE("exchanges", exchanges_json(n, recipe)), SG_TEXT("overlap", n->overlap->name),
                      SG_NUMBER("bucket_bytes", n->bucket_bytes > 0 ? n->bucket_bytes : NAN),
                      SG_NUMBER("compute_s", n->compute_s), SG_NUMBER("coding_ns", n->coding_s * 1e9),
-                     SG_TEXT("processor", isnan(n->coding_s) ? n->processor : NULL), SG_VALUE("coding", coding),
-                     SG_VALUE("error", error));
+                     SG_TEXT("processor", isnan(n->coding_s) ? n->processor : NULL),
+                     SG_VALUE("coding", string_taken(sg_grid_coding_text(n))),
+                     SG_VALUE("error", string_taken(sg_grid_error_text(n, recipe))));
 }
 
 cJSON *grid_network_json(const struct sg_grid_network *n, const struct sg_recipe *recipe) {

@@ -195,17 +195,13 @@ static cJSON *assumptions_json(const struct advise *a) {
     tune_sentence(out, "Times of steps are modelled: %zu workers, %s.", n->net.workers, model ? model : "");
     free(model);
     tune_say_network(out, n, a->assumed, "so steps are compression and communication alone");
-    char *coding = coding_text(a);
-    tune_sentence(out, "%s", coding ? coding : "");
-    free(coding);
+    tune_sentence_taken(out, coding_text(a));
     cJSON_ArrayForEach(one, a->left_out)
         tune_sentence(out, "%s is left out: %s.", sg_json_string(one, "method", ""), sg_json_string(one, "reason", ""));
     for (size_t i = 0; i < a->n; i++)
         if (a->candidate[i].why[0])
             tune_sentence(out, "%s is left out: %s.", a->candidate[i].cell->label, a->candidate[i].why);
-    char *error = sg_grid_error_text(n, &a->trials.recipe);
-    tune_sentence(out, "%s", error ? error : "");
-    free(error);
+    tune_sentence_taken(out, sg_grid_error_text(n, &a->trials.recipe));
     return out;
 }
 

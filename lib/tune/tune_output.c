@@ -80,6 +80,11 @@ void tune_sentence(cJSON *list, const char *format, ...) {
     va_end(args);
 }
 
+void tune_sentence_taken(cJSON *list, char *take_text) {
+    tune_sentence(list, "%s", take_text ? take_text : "");
+    free(take_text);
+}
+
 void tune_put_comment(FILE *out, const char *text, const struct sg_tune *t) {
     enum { WIDTH = 100 };
     sg_put_wrapped(out, text, t->columns > 0 ? t->columns : WIDTH, "# ", "#   ");

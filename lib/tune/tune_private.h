@@ -192,6 +192,7 @@ struct sg_theory_options tune_trained_here(const struct sg_tune *t, const struct
 void tune_say(const struct sg_tune *t, const char *format, ...) SG_PRINTF(2, 3);
 /* Appends a sentence to an array. If memory runs out, the sentence is omitted. */
 void tune_sentence(cJSON *list, const char *format, ...) SG_PRINTF(2, 3);
+void tune_sentence_taken(cJSON *list, char *take_text); /* NULL: an empty one */
 /* A text as lines of comment, broken at blanks. */
 void tune_put_comment(FILE *out, const char *text, const struct sg_tune *t);
 /* Writes the evidence's "assumptions" by tune_put_comment, and an empty comment line. */

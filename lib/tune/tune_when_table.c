@@ -123,7 +123,7 @@ cJSON *when_answer_json(const struct when *w) {
 cJSON *when_assumptions_json(const struct when *w) {
     const struct sg_grid_network *n = &w->network;
     cJSON *out = cJSON_CreateArray();
-    char *model = sg_grid_network_text(n), *coding = sg_grid_coding_text(n), target[TEXT];
+    char *model = sg_grid_network_text(n), target[TEXT];
     tune_sentence(out, "All times are modelled and none was measured: %s.", model ? model : "");
     if (n->net.between.alpha_s == sg_link_find(n->net.between.name)->alpha_s)
         tune_sentence(out, "A message takes %.4g us beside its bytes at every bandwidth, as on %s.",
@@ -133,8 +133,7 @@ cJSON *when_assumptions_json(const struct when *w) {
                       1e6 * n->net.between.alpha_s);
     tune_say_network(out, n, w->assumed,
                      "so these are times of communication alone, and what free compression could give has no bound");
-    tune_sentence(out, "%s", coding ? coding : "");
-    free(coding);
+    tune_sentence_taken(out, sg_grid_coding_text(n));
     tune_sentence(
         out,
         "Steps to the target are those of the runs with %.0f workers, whose messages are repeated on larger clusters.",
@@ -160,9 +159,7 @@ cJSON *when_assumptions_json(const struct when *w) {
     for (size_t m = 0; m < w->n_methods; m++)
         if (w->method[m].why[0])
             tune_sentence(out, "%s is left out: %s.", label_of(w, m), w->method[m].why);
-    char *error = sg_grid_error_text(n, w->t->recipe);
-    tune_sentence(out, "%s", error ? error : "");
-    free(error);
+    tune_sentence_taken(out, sg_grid_error_text(n, w->t->recipe));
     free(model);
     return out;
 }
