@@ -129,9 +129,8 @@ typedef sg_status sg_gather(void *of, const uint8_t *const *own, const size_t *o
  * the residuals. Every process calls it for the same steps. The sum is then the same in all processes, and the same as
  * in the trainer, bit for bit. Divided by the number of workers it is the mean.
  *   g [count]      the gradients [d] of the own workers, not modified
- *   e [count]      their residuals [d], zeros before the first step; NULL, or an entry of NULL, where the method has
- *   none
- *                  (sg_method_has_residuals)
+ *   e [count]      their residuals [d], zeros before the first step; NULL, or an entry of NULL, where the method
+ *                  has none (sg_method_has_residuals)
  *   sum [d]        <- what all workers sent, added
  *   gather, of     called once in each round of the method, and once before them if its controller uses worker 0's
  *                  gradient; NULL = all workers are in this process

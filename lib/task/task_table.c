@@ -124,8 +124,7 @@ static const struct sg_constant_kind lm_constant[] = {
 #define TEXT_KEYS                                                                                                      \
     {"dataset", SG_KEY_STRING, .data = true, .required = true,                                                         \
      .help = "wikitext-2, another set of the files train.txt, valid.txt and test.txt, or the path of a text (with a "  \
-             "'/' in it), "                                                                                            \
-             "of which the last tenth is the test: words between white space"},                                        \
+             "'/' in it), of which the last tenth is the test: words between white space"},                            \
         {"stand-in", SG_KEY_STRING, .data = true,                                                                      \
          .help = "generator to use where the data set is missing: text-like; results say so"},                         \
         {"train-file",      SG_KEY_CHOICE,                                                                             \
