@@ -4,8 +4,12 @@
  * A matrix is cut along both dimensions, by the largest divisor of each that is at most `chunk`; a vector along its
  * only one. Positions count coefficients, chunk after chunk. Every coefficient becomes the mean over the workers that
  * sent it, not over all; so the sum and the residuals are not all of p. The inverse transform of these means goes to
- * the optimizer, or with `sign: 1` the sign of each element. The residual is p less the worker's own coefficients. DeMo
- * itself is this with error feedback {form: gradient, decay: 0.999} and plain SGD.
+ * the optimizer, or with `sign: 1` the sign of each element. The residual is p less the worker's own coefficients.
+ *
+ * DeMo itself is this with plain SGD and its weight decay, which is decoupled because signs come before it, and with the
+ * residual as the decoupled momentum: delta <- 0.999 delta + gamma g in the authors' code (github.com/bloc97/DeMo). That
+ * is error feedback {form: lr-correction, decay: 0.999}, whose e is delta / gamma: neither the choice of coefficients
+ * nor a sign depends on the scale. With a constant gamma, {form: gradient} is the same.
  *
  * Sums of a transform are in double, columns first and in ascending order, and are rounded once. */
 #include <float.h>
@@ -149,11 +153,12 @@ static void keep(struct sg_worker *w, float *e, const float *sum) {
 
 static sg_status open_demo(struct sg_worker *w, struct sg_error *err) {
     const struct sg_feedback_rule *rule = w->shared->feedback.rule;
-    return !rule->in_updates ? SG_OK
-                             : sg_fail(err, SG_ERR_ARGUMENT,
-                                       "demo: the learning rate must come after the sum, so error feedback cannot be "
-                                       "'%s'; use 'gradient'",
-                                       rule->name);
+    return !rule->in_updates || !(w->shared->param[SIGN] > 0)
+               ? SG_OK
+               : sg_fail(err, SG_ERR_ARGUMENT,
+                         "demo: the learning rate must come after the signs, so error feedback cannot be '%s'; use "
+                         "'gradient', or sign: 0",
+                         rule->name);
 }
 
 static const struct sg_parameter params[PARAMS] = {

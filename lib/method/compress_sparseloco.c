@@ -3,8 +3,11 @@
  *
  * Tiles are cut and positions count as the chunks of compress_demo.c. A worker's numbers of a layer are scaled down to
  * the median of the workers' norms, of an even number the lower one. Then every element becomes the mean over the
- * workers that sent it, not over all; so the sum and the residuals are not all of p. SparseLoCo's feedback is {form:
- * gradient, decay: 0.95}; its local steps are not part of this. */
+ * workers that sent it, not over all; so the sum and the residuals are not all of p. 
+ *
+ * SparseLoCo itself is this under local steps of AdamW, 15 to 100 of them (the code's preset is 30): error feedback
+ * {form: local-steps, steps: 30, decay: 0.95, outer: {learning-rate: 0.4}}. The residual with its decay takes the place
+ * of DiLoCo's outer momentum (algorithm 1 of the paper, arXiv 2508.15706; the constants are those of the code). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -41,6 +41,22 @@ static const char example[] =
     "  - {x: bits, y: relative-suboptimality, log: xy}\n"
     "  - {x: epoch, y: error-norm, methods: [Top-k k=1, Top-k k=4, Hard-threshold]}\n";
 
+/* Local training as it was published. The constants of DiLoCo are those of its paper, the others of the authors' code. */
+static const char local_training[] =
+    "optimizer: {kind: adamw, learning-rate: 4e-4, weight-decay: 0.1, warm-up-epochs: 0.1, warm-up-from: 0.01, "
+    "decay: cosine}\n"
+    "methods:\n"
+    "  - {name: AdamW, compressor: none, error-feedback: none, baseline: true}\n"
+    "  - {name: DiLoCo, compressor: none, error-feedback: {form: diloco, steps: 500}}\n"
+    "  - name: SparseLoCo\n"
+    "    compressor: sparseloco\n"
+    "    error-feedback: {form: local-steps, steps: 30, decay: 0.95, outer: {learning-rate: 0.4}}\n"
+    "  - name: DeMo\n"
+    "    compressor: demo\n"
+    "    optimizer: {kind: sgd, learning-rate: 4e-4, weight-decay: 0.1, warm-up-epochs: 0.1, warm-up-from: 0.01, "
+    "decay: cosine}\n"
+    "    error-feedback: {form: lr-correction, decay: 0.999}\n";
+
 static const char *const deviations[] = {
     "Figure 1: the paper says a 6,000-parameter model; gisette has 5000 features and 6000 samples, so d = 5000.",
     "Figure 1: lambda is 5e-3/gamma = 4.2148, as the authors' code thresholds; the paper's text rounds it to 4.2.",
@@ -264,6 +280,12 @@ void sg_recipe_reference(FILE *out) {
         "alone. A cell is the same run as that of a recipe with single values, and is not run again. An expression of\n"
         "learning-rate is drawn at its value. Where a list is expected, a single number or word is a list of one.\n",
         out);
+    fprintf(out,
+            "\nLocal training as its publications have it: `optimizer` is that of each worker's own steps, and its\n"
+            "schedule counts every one of them; `outer` moves what all workers share. DeMo has no local steps: its\n"
+            "residual is its momentum, and its optimizer steps along signs. Any compressor, code and controller may\n"
+            "stand in the place of these:\n\n```yaml\n%s```\n",
+            local_training);
     print_heading(out, "Top level", "");
     print_rows(out, &schema, "", NULL);
     print_sub_sections(out, &schema, NULL);

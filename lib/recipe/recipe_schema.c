@@ -246,6 +246,7 @@ static const struct sg_schema_row static_row[] = {
           .help = "overrides the recipe's length, unless --set gives that"),
     INTEGER("methods[].steps", 1, WHOLE_MAX, .grid = true,
             .help = "overrides the recipe's length, unless --set gives that"),
+    MAP("methods[].optimizer", .when_given = true, .like = "optimizer", .help = "in place of the recipe's"),
     {"methods[].learning-rate", SG_VALUE_EXPRESSION, .min = 0, .max = INFINITY, .above = true, .grid = true,
      .help = "overrides the optimizer's"},
     {"methods[].exchange", SG_VALUE_EXCHANGE,

@@ -135,6 +135,11 @@ same_over_ranks() { # METHOD...
         "topk, k: 3, values: levels, error-feedback: {form: local-steps, steps: 3}" \
         "topk, k: 3, error-feedback: {form: diloco, steps: 3}" \
         "none, error-feedback: {form: diloco, steps: 2, outer: {kind: adamw, learning-rate: 0.01}}" \
+        "topk, k: 3, optimizer: {kind: adamw, learning-rate: 0.01}, error-feedback: {form: diloco, steps: 3}" \
+        "sparseloco, k: 2, chunk: 4, optimizer: {kind: adamw, learning-rate: 0.01}, error-feedback: {form: local-steps, steps: 3,
+            decay: 0.95, outer: {learning-rate: 0.4}}" \
+        "demo, k: 2, chunk: 4, optimizer: {learning-rate: 0.01, weight-decay: 0.1}, error-feedback: {form: lr-correction, decay: 0.999}" \
+        "demo, k: 2, chunk: 4, sign: 0, error-feedback: {form: diloco, steps: 3}" \
         "gtopk, k: 3, error-feedback: {form: local-steps, steps: 2}" "none, error-feedback: local-steps" \
         "gtopk, k: 3, message: auto, error-feedback: {form: dynamic-averaging, threshold: 0.1}" \
         "none, error-feedback: {form: dynamic-averaging, threshold: 0.1}" \

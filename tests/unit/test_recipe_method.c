@@ -102,6 +102,46 @@ static void test_feedback_mistakes(void) {
     }
 }
 
+/* Workers that step by themselves may have any optimizer, and what they share has one of its own. */
+static void test_local_training(void) {
+    const char text[] = ENTRY "  - {name: D, compressor: topk, k: 2, error-feedback: {form: diloco, steps: 5}}\n"
+                              "  - {name: L, compressor: none, optimizer: {kind: adam, learning-rate: 0.5},\n"
+                              "     error-feedback: {form: local-steps, outer: {learning-rate: [1, 2]}}}\n"
+                              "  - {name: P, compressor: none, learning-rate: 3, error-feedback: local-steps}\n";
+    const char *const set[] = {"optimizer.kind=adamw"};
+    struct sg_recipe recipe;
+    struct sg_cell *cells = NULL;
+    struct sg_error err;
+    size_t n = 0;
+    sg_status status = parse_set(&recipe, text, set, 1, &err);
+    if (!ok(status == SG_OK && sg_recipe_cells(&recipe, &cells, &n, &err) == SG_OK && n == 4, "local training: %zu", n))
+        exit(1);
+    const struct sg_node *d = &cells[0].resolved, *l = &cells[2].resolved, *p = &cells[3].resolved;
+    ok(strcmp(sg_node_string(d, "error-feedback.outer.kind", ""), "nesterov") == 0 &&
+           sg_node_number(d, "error-feedback.outer.learning-rate", NAN) == 0.7 &&
+           sg_node_number(d, "error-feedback.outer.momentum", NAN) == 0.9 &&
+           strcmp(sg_node_string(d, "optimizer.kind", ""), "adamw") == 0,
+       "diloco: Nesterov's momentum without, the recipe's optimizer within");
+    ok(sg_node_number(l, "error-feedback.outer.learning-rate", NAN) == 2 &&
+           strcmp(sg_node_string(l, "optimizer.kind", ""), "adam") == 0 &&
+           sg_node_number(l, "optimizer.learning-rate", NAN) == 0.5,
+       "a method's own optimizer, and a list of outer learning rates");
+    ok(sg_node_get(p, "error-feedback.outer") == NULL && sg_node_number(p, "optimizer.learning-rate", NAN) == 3,
+       "local steps without an outer optimizer");
+    sg_recipe_cells_free(cells, n);
+    sg_recipe_free(&recipe);
+    refused(TOPK "error-feedback: {form: update, outer: {learning-rate: 1}}}\n",
+            "r.yaml:8:70: key 'outer' does not belong here (it is a key of error-feedback form 'diloco')");
+    refused(TOPK "error-feedback: {form: diloco, outer: {kind: nesterov}}}\n",
+            "r.yaml:8:77: missing key 'learning-rate' (gamma: a number or an expression over the task's constants, as "
+            "1/(L+l2))");
+    refused(TOPK "error-feedback: {form: diloco, outer: {kind: nesterov, learning-rate: 1, momentum: 0}}}\n",
+            "r.yaml:8:77: error-feedback.outer: nesterov needs a momentum above 0");
+    refused(TOPK "error-feedback: cser, optimizer: {kind: adamw, learning-rate: 1}}\n",
+            "r.yaml:8:5: error-feedback 'cser' does not go with this optimizer: Adam and AdamW need error-feedback: "
+            "gradient (in the update form the messages already carry the learning rate)");
+}
+
 static const char whole[] =
     ENTRY "  - {name: Plain, compressor: topk, k: 2}\n"
           "  - {name: A, compressor: topk, density: [0.1, 0.2], controller: {kind: accordion, high: [0.3, 0.1*L]},\n"
@@ -165,6 +205,7 @@ int main(void) {
     test_controller_mistakes();
     test_values_mistakes();
     test_feedback_mistakes();
+    test_local_training();
     if (ok(parse_set(&recipe, whole, NULL, 0, &err) == SG_OK && sg_recipe_cells(&recipe, &cells, &n, &err) == SG_OK,
            "a recipe with all parts: %s", err.msg)) {
         test_cells(cells, n);
