@@ -30,6 +30,7 @@ static sg_status record(struct train *t, const struct sg_outcome *outcome, sg_st
     clear_columns(value); /* columns that nothing below measures stay null */
     train_account(t, outcome, value);
     status = train_errors_record(t, outcome, value, err);
+    SG_DO(status, train_drift_record(t, value, err));
     if (status != SG_OK || !train_records(t, t->step))
         return status;
     if (t->info->evaluation == SG_EVALUATE_SHARED && train_evaluates(t, t->step))

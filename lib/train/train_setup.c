@@ -175,6 +175,7 @@ static sg_status allocate(struct train *t, struct sg_error *err) {
     SG_DO(status, participation_open(t, err));
     SG_DO(status, train_monitor_open(t, err));
     SG_DO(status, train_errors_open(t, err));
+    SG_DO(status, train_drift_open(t, err));
     status = train_vectors_status(t, status, err);
     return status == SG_OK ? cut_pieces(t, err) : status;
 }
@@ -237,6 +238,7 @@ void train_teardown(struct train *t) {
     recording_close(t);
     train_monitor_close(t);
     train_errors_close(t);
+    train_drift_close(t);
     for (size_t w = 0; t->worker && w < t->count; w++) {
         if (t->device.gpu)
             t->kernels->release(&t->exec, t->worker[w].residual);
