@@ -65,6 +65,12 @@ const struct sg_metric sg_common_metrics[SG_COLUMNS] = {
                                 "(n error_mean_norm - error_norm) / (n - 1) after this step: |E e_i|^2 if residuals "
                                 "are independent; null for one worker",
                                 .of_step = true, .title = "what residuals have in common"},
+    [SG_COLUMN_ERROR_BY_LAYER] =
+        {"error_by_layer", "",
+         "the mean over parameters of E_l of their layer, with E_l the sum of |e_l|^2 / the sum "
+         "of |g_l|^2 over the recorded steps so far, each a mean over workers; null without a "
+         "residual",
+         .of_step = true, .symbol = "Σ (n_l / d) Σ‖e_l‖² / Σ‖g_l‖²"},
     [SG_COLUMN_ERROR_LAG] = {"error_lag", "",
                              "<ē, g> / |g|^2 at this step, in steps: ē is the mean residual before it on the scale of "
                              "gradients, g = (1/n) sum_i g_i; null without a residual",

@@ -100,6 +100,7 @@ struct series {
     struct recorded column[MOST_COLUMNS];
     size_t n_columns;
     bool wants_evaluation, wants[SG_COLUMNS], wants_layers, wants_workers;
+    bool keeps_layers;   /* layers are measured, for the record or for a column */
     double *layers_mine; /* [count][LAYER_COLUMNS][n_layers of the task] of this rank's workers; NULL = not recorded */
     double *layers_all;  /* [workers] the same of all workers, on rank 0 */
     struct row *row;     /* [capacity] */
@@ -303,6 +304,8 @@ sg_status train_errors_begin(struct train *t, struct sg_error *err);
 void train_errors_gradient(struct train *t, size_t w, const float *g);
 sg_status train_errors_record(struct train *t, const struct sg_outcome *outcome, double value[SG_COLUMNS],
                               struct sg_error *err);
+/* On rank 0 at recorded steps, behind train_collect_layers: the value of error-by-layer. */
+double train_errors_by_layer(struct train *t);
 const double *train_errors_layers(const struct train *t);
 size_t train_errors_bytes(const struct train *t);
 void train_errors_save(const struct train *t, void *out);
