@@ -67,7 +67,8 @@ static bool find_sent(double *sent, const struct sg_grid_messages *m, const cJSO
 }
 
 /* A worker takes steps by itself: with local-steps and diloco it makes a message every few steps, with
- * dynamic-averaging at the steps at which something was sent. All steps of the record with most bytes a step count as such steps. */
+ * dynamic-averaging at the steps at which something was sent. All steps of the record with most bytes a step count as
+ * such steps. */
 static void find_coded(struct sg_grid_messages *m) {
     const struct sg_node *cell = &m->cell->resolved;
     const struct sg_feedback_rule *rule = sg_feedback_find(sg_node_string(cell, "error-feedback.form", ""));

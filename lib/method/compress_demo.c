@@ -6,10 +6,11 @@
  * sent it, not over all; so the sum and the residuals are not all of p. The inverse transform of these means goes to
  * the optimizer, or with `sign: 1` the sign of each element. The residual is p less the worker's own coefficients.
  *
- * DeMo itself is this with plain SGD and its weight decay, which is decoupled because signs come before it, and with the
- * residual as the decoupled momentum: delta <- 0.999 delta + gamma g in the authors' code (github.com/bloc97/DeMo). That
- * is error feedback {form: lr-correction, decay: 0.999}, whose e is delta / gamma: neither the choice of coefficients
- * nor a sign depends on the scale. With a constant gamma, {form: gradient} is the same.
+ * DeMo itself is this with plain SGD and its weight decay, which is decoupled because signs come before it, and with
+ * the residual as the decoupled momentum: delta <- 0.999 delta + gamma g in the authors' code
+ * (github.com/bloc97/DeMo). That is error feedback {form: lr-correction, decay: 0.999}, whose e is delta / gamma:
+ * neither the choice of coefficients nor a sign depends on the scale. With a constant gamma, {form: gradient} is the
+ * same.
  *
  * Sums of a transform are in double, columns first and in ascending order, and are rounded once. */
 #include <float.h>

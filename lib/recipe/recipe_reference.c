@@ -41,7 +41,7 @@ static const char example[] =
     "  - {x: bits, y: relative-suboptimality, log: xy}\n"
     "  - {x: epoch, y: error-norm, methods: [Top-k k=1, Top-k k=4, Hard-threshold]}\n";
 
-/* Local training as it was published. The constants of DiLoCo are those of its paper, the others of the authors' code. */
+/* Local training as it was published. DiLoCo has the constants of its paper, the others those of the authors' code. */
 static const char local_training[] =
     "optimizer: {kind: adamw, learning-rate: 4e-4, weight-decay: 0.1, warm-up-epochs: 0.1, warm-up-from: 0.01, "
     "decay: cosine}\n"
@@ -284,7 +284,7 @@ void sg_recipe_reference(FILE *out) {
             "\nLocal training as its publications have it: `optimizer` is that of each worker's own steps, and its\n"
             "schedule counts every one of them; `outer` moves what all workers share. DeMo has no local steps: its\n"
             "residual is its momentum, and its optimizer steps along signs. Any compressor, code and controller may\n"
-            "stand in the place of these:\n\n```yaml\n%s```\n",
+            "stand in the place of these:\n\n```\n%s```\n",
             local_training);
     print_heading(out, "Top level", "");
     print_rows(out, &schema, "", NULL);
