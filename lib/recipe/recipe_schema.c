@@ -226,6 +226,7 @@ static const struct sg_schema_row static_row[] = {
      .help = "each step's own number; else the mean over the steps"},
     {"methods[].k-from.workers", SG_VALUE_BOOLEAN, .preset = "true", .grid = true,
      .help = "each worker's own number; else the mean over the workers"},
+    MAP("methods[].optimizer", .like = "optimizer", .help = "replaces the recipe's as a whole"),
     MAP("methods[].error-feedback", .shorthand = "form", .like = "error-feedback", .help = "overrides the recipe's"),
     CHOICE("methods[].scope", "layer|model", .grid = true, .help = "overrides the recipe's"),
     MAP("methods[].message", .shorthand = "encoding", .like = "message", .help = "overrides the recipe's"),

@@ -256,6 +256,10 @@ PY
         jq '.tune.pilots[].rules' rule.json >>"$decay.json"
     done
     cmp steps.json cosine.json
+    # The same where a method has an optimizer of its own.
+    run -0 sparsetune r.yaml --rule=estimated --set 'methods.Hard.optimizer={kind: sgd, learning-rate: 0.02/(L+l2), decay: cosine}' \
+        --folder cells -o rule.json --force --quiet
+    jq '.tune.pilots[].rules' rule.json | cmp - <(sed 1d steps.json)
 }
 
 @test "--advise --candidates recipe: the recipe's own methods" {
