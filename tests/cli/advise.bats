@@ -322,3 +322,13 @@ PY
     advise r.yaml
     jq -e '.status == "ok"' advice.json
 }
+
+@test "--advise on the published gradients of a GPT, whose layers it names" {
+    cp "$ROOT/recipes/gpt-gradients.yaml" . && mkdir results && cp "$ROOT/results/gpt.gradients" results
+    run -0 advise gpt-gradients.yaml
+    jq -e "$shape" advice.json
+    jq -e '.tune | .gradients.d == 3936 and .gradients.steps == 16 and .left_out == [] and (.list | length > 3)' advice.json
+    run -0 --separate-stderr sparsebench gpt-gradients.yaml --folder cells --json --quiet
+    jq -e '[.results[].label] | length == 8' <<<"$output"
+    grep -lq transformer.h.1.mlp.c_fc.weight cells/PowerSGD-*.ndjson
+}
