@@ -488,6 +488,8 @@ why-errors-madelon: ## and does the same error order methods on madelon? half a 
 mini-why-workers: ## beyond the paper: does a lead need many workers, ResNet-8, an hour
 mini-why-rates: ## beyond the paper: each at its own learning rate, ResNet-8, an hour
 mini-gpt: ## beyond the paper: a small GPT with AdamW, compressed gradients and local steps, half an hour
+gpt-30m: ## the same for a GPT of 30 million parameters, on a GPU
+gpt-124m: ## and for one of the size of GPT-2 small, on a GPU
 gpt-gradients: ## compressors on the published gradients of a very small GPT, seconds
 mini-why-errors-lstm: ## beyond the paper: which error counts for an LSTM on WikiText-2, ten minutes
 mini-why-errors-neumf: ## and where hard-threshold loses, NeuMF on MovieLens-100K, ten minutes
