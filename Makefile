@@ -485,6 +485,8 @@ mini-why-early: ## the same for ResNet-8, half an hour
 why-freedom: ## beyond the paper: Top-k with the k of hard-threshold over steps and workers, madelon, a minute
 mini-why-freedom: ## the same over layers, steps and workers for ResNet-8, 50 min
 why-errors-madelon: ## and does the same error order methods on madelon? half a minute
+mini-why-adam: ## beyond the paper: why hard-threshold loses under Adam, NeuMF, half an hour
+mini-why-adam-resnet8: ## the same with ResNet-8 trained by Adam, half an hour
 mini-why-workers: ## beyond the paper: does a lead need many workers, ResNet-8, an hour
 mini-why-rates: ## beyond the paper: each at its own learning rate, ResNet-8, an hour
 mini-gpt: ## beyond the paper: a small GPT with AdamW, compressed gradients and local steps, half an hour

@@ -31,8 +31,8 @@ void train_shift_x(const struct train *t, void *copy, const float *offset, doubl
             ((float *)x)[j] -= (float)(factor * (double)offset[j]);
 }
 
-/* Ends a step: the sum becomes x <- x - step. Without an optimizer the mean is the step. */
-static void end_step(const struct train *t, const struct optimizer *o, struct sg_update u) {
+/* The end of a step: the sum becomes x <- x - step. Without an optimizer the mean is the step. */
+static struct sg_update with_optimizer(const struct train *t, const struct optimizer *o, struct sg_update u) {
     u.optimizer = o ? o->ops->name : NULL;
     u.param = o ? o->param : NULL;
     u.x = sg_task_x(t->task);
@@ -40,15 +40,17 @@ static void end_step(const struct train *t, const struct optimizer *o, struct sg
     u.piece = t->piece;
     u.n_pieces = t->n_pieces;
     u.d = t->d;
-    t->kernels->update(&t->exec, &u);
+    return u;
 }
 
 /* g <- what the worker's own optimizer makes of it, for a learning rate of 1. The task's x must be the worker's own; it
  * moves, too. */
 static void optimize_alone(const struct train *t, struct worker *worker, float *g) {
-    end_step(t, t->of_workers,
-             (struct sg_update){
-                 .learning_rate = 1, .step = worker->steps++, .workers = 1, .sum = g, .state = worker->state});
+    const struct sg_update u = with_optimizer(
+        t, t->of_workers,
+        (struct sg_update){
+            .learning_rate = 1, .step = worker->steps++, .workers = 1, .sum = g, .state = worker->state});
+    t->kernels->update(&t->exec, &u);
 }
 
 static sg_status worker_gradient(struct train *t, size_t w, float *g) {
@@ -60,6 +62,7 @@ static sg_status worker_gradient(struct train *t, size_t w, float *g) {
     worker->error.status = t->task_ops->gradient(t->task, t->first + w, t->step, g, &worker->error);
     recording_gradient(t, w, g);
     train_errors_gradient(t, w, g);
+    train_drift_gradient(t, w, g);
     if (t->of_workers && worker->error.status == SG_OK)
         optimize_alone(t, worker, g);
     if (offset)
@@ -221,14 +224,14 @@ static sg_status later_messages(struct train *t, unsigned round, struct sg_error
     return workers_status(t, err);
 }
 
-/* x <- x - step, from the sum of all messages. */
-static void update(struct train *t) {
-    end_step(t, t->of_x,
-             (struct sg_update){.learning_rate = t->of_x ? train_schedule_rate(&t->of_x->schedule, epoch_of(t)) : 1,
-                                .step = t->updates++,
-                                .workers = participation_divisor(t),
-                                .sum = t->sum,
-                                .state = t->state});
+struct sg_update train_update_of(const struct train *t, float *sum) {
+    return with_optimizer(
+        t, t->of_x,
+        (struct sg_update){.learning_rate = t->of_x ? train_schedule_rate(&t->of_x->schedule, epoch_of(t)) : 1,
+                           .step = t->updates,
+                           .workers = participation_divisor(t),
+                           .sum = sum,
+                           .state = t->state});
 }
 
 /* Ends an exchange; `tell` = it sends the workers' notes, as the last one of a step does. A failure of the exchange
@@ -341,9 +344,13 @@ sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_out
         return status;
     SG_TRACE(2, "step %llu: %g entries, %g bits, %g bytes a worker", (unsigned long long)t->step,
              t->volume.elements_mean, t->volume.bits_mean, t->volume.bytes_sent);
+    train_drift_before(t);
     const double start_s = sg_clock_s();
-    if (sg_method_sends(t->method))
-        update(t);
+    if (sg_method_sends(t->method)) {
+        const struct sg_update u = train_update_of(t, t->sum);
+        t->kernels->update(&t->exec, &u);
+        t->updates++;
+    }
     charge_time(&t->worker[0], PHASE_UPDATE, start_s);
     t->step++;
     return SG_OK;
