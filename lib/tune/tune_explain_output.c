@@ -19,7 +19,7 @@ static const char *better_is(const struct explain *e) {
 
 /* ---- JSON ---- */
 
-static cJSON *interval_json(const struct explain_number *number) {
+static cJSON *interval_json(const struct sg_interval *number) {
     return SG_OBJECT(SG_NUMBER("value", number->value), SG_NUMBER("low", number->low), SG_NUMBER("high", number->high));
 }
 
@@ -202,7 +202,7 @@ static const struct sg_table_column heads[] = {
     {.head = "pairs right", .align = SG_TABLE_RIGHT, .weight = SG_TABLE_ALWAYS, .head_most = 8},
 };
 
-static void put_interval(sg_table *table, const struct explain_number *number) {
+static void put_interval(sg_table *table, const struct sg_interval *number) {
     if (isnan(number->low))
         sg_table_cell(table, "-", NULL);
     else
@@ -245,27 +245,6 @@ static void put_wrong(FILE *out, const struct explain *e, const struct explain_c
     free(seeds);
 }
 
-/* Writes what is left out, once for each reason. */
-static void put_left_out(FILE *out, const struct explain *e, const struct sg_tune *t) {
-    const cJSON *item, *other;
-    cJSON_ArrayForEach(item, e->left_out) {
-        const char *reason = sg_json_string(item, "reason", "");
-        char *text = NULL;
-        size_t size;
-        for (other = e->left_out->child; strcmp(sg_json_string(other, "reason", ""), reason) != 0;)
-            other = other->next;
-        FILE *line = other == item ? open_memstream(&text, &size) : NULL;
-        for (; line && other; other = other->next)
-            if (strcmp(sg_json_string(other, "reason", ""), reason) == 0)
-                fprintf(line, "%s%s", other == item ? "left out: " : ", ", sg_json_string(other, "name", ""));
-        if (line)
-            fprintf(line, " (%s)", reason);
-        if (sg_stream_text(line, &text))
-            tune_put_comment(out, text, t);
-        free(text);
-    }
-}
-
 bool explain_put_table(FILE *out, const struct sg_tune *t, const void *of) {
     const struct explain *e = of;
     sg_table *table = sg_table_open(heads, sizeof heads / sizeof *heads);
@@ -289,7 +268,7 @@ bool explain_put_table(FILE *out, const struct sg_tune *t, const void *of) {
     fputs("#\n", out);
     for (size_t i = 1; i < e->n_columns; i++)
         put_wrong(out, e, &e->column[i], t);
-    put_left_out(out, e, t);
+    tune_put_left_out(out, e->left_out, t);
     fputs("#\n", out);
     cJSON_ArrayForEach(sentence, sg_json_get(t->evidence, "tune.conclusion"))
         tune_put_comment(out, sentence->valuestring, t);
