@@ -222,6 +222,18 @@ static sg_status read_task(struct profile *p, struct profile_task *task, const s
     return SG_OK;
 }
 
+/* Tasks of one recipe, as on two networks, go by their files. */
+static void name_tasks(struct profile *p) {
+    bool twice[SG_TUNE_RESULTS] = {false};
+    for (size_t t = 0; t < p->tasks; t++)
+        for (size_t u = 0; u < t; u++)
+            if (strcmp(p->task[t].source.name, p->task[u].source.name) == 0)
+                twice[t] = twice[u] = true;
+    for (size_t t = 0; t < p->tasks; t++)
+        if (twice[t])
+            p->task[t].source.name = p->task[t].source.path;
+}
+
 sg_status profile_read(struct profile *out, const struct sg_tune *t, struct sg_error *err) {
     sg_status status = SG_OK;
     *out =
@@ -232,6 +244,7 @@ sg_status profile_read(struct profile *out, const struct sg_tune *t, struct sg_e
         status = read_task(out, &out->task[out->tasks++], t, t->result[i], err);
     if (status != SG_OK)
         return status;
+    name_tasks(out);
     bool fine = find_methods(out);
     for (size_t i = 0; fine && i < out->tasks; i++)
         fine = read_costs(out, &out->task[i]);
