@@ -3,8 +3,9 @@
  *
  * A method has one or more settings on a task, and a setting has a cost at each seed: the smaller the better, +inf if
  * the setting does not reach the task's target. The cost of a setting is the median over the seeds, so it is infinite
- * if half of the seeds do not reach the target; the cost of a method is that of its cheapest setting. (In AlgoPerf,
- * Dahl et al., arXiv 2306.07179, a method's time is likewise the median over repeated studies.) Then
+ * if half of the seeds do not reach the target; the cost of a method is that of its cheapest setting. In AlgoPerf (Dahl
+ * et al., arXiv 2306.07179; rules in DOCUMENTATION.md of mlcommons/algorithmic-efficiency) settings are drawn anew for
+ * every study: its time is the median over the studies of the best trial of each, which is one setting here. Then
  *   ratio   r: the cost over the least cost of all methods on this task; +inf if the method does not reach the target
  *   profile rho(tau): the share of tasks on which r <= tau (Dolan and More, Mathematical Programming 91, 2002)
  *   score   the mean of rho over tau in [1, 4], which is AlgoPerf's integral with r_max = 4: 1 = the cheapest on all

@@ -1,8 +1,9 @@
 /* sg_tune.h: the actions of sparsetune, which choose thresholds of a recipe, or compare its methods, and give evidence.
  *
  * An action runs cells of the recipe through lib/grid in the folder that sparsebench uses. So cells are reused: after
- * an interruption, and by the sparsebench that follows. --explain and --profile read finished results instead. Nothing here prints.
- * Adding an action takes one file, its name below, and its option in the program with a row of what it runs. */
+ * an interruption, and by the sparsebench that follows. --explain and --profile read finished results instead. Nothing
+ * here prints. Adding an action takes one file, its name below, and its option in the program with a row of what it
+ * runs. */
 #ifndef SG_TUNE_H
 #define SG_TUNE_H
 
