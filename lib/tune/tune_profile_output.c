@@ -16,14 +16,6 @@ static const struct sg_profile_cell *cell_of(const struct profile *p, size_t m, 
     return &p->cell[m * p->tasks + t];
 }
 
-/* "test accuracy" of test_accuracy; returns out. */
-static const char *words(char out[TUNE_METRIC_CHARS], const char *column) {
-    snprintf(out, TUNE_METRIC_CHARS, "%s", column);
-    for (char *c = out; *c; c++)
-        *c = *c == '_' ? ' ' : *c;
-    return out;
-}
-
 /* What a method is compared by, as a clause; malloc'ed, NULL = no memory. */
 static char *cost_text(const struct profile *p) {
     char cost[TUNE_METRIC_CHARS];
@@ -32,7 +24,7 @@ static char *cost_text(const struct profile *p) {
         target = target && task_of(p, t)->when;
         end = end && !task_of(p, t)->when;
     }
-    words(cost, p->cost);
+    tune_words(cost, p->cost);
     return p->quality ? strdup("quality")
            : target   ? sg_format("%s until the target", cost)
            : end ? sg_format("%s of runs that end within %g %% of no compression's quality", cost, 100 * p->tolerance)
@@ -64,10 +56,6 @@ static size_t *sorted(const struct profile *p) {
 }
 
 /* ---- JSON ---- */
-
-static cJSON *interval_json(const struct sg_interval *number) {
-    return SG_OBJECT(SG_NUMBER("value", number->value), SG_NUMBER("low", number->low), SG_NUMBER("high", number->high));
-}
 
 /* The costs that the statistics are of: with them, and the stream of the draws, everything can be computed again. */
 static cJSON *tasks_json(const struct profile *p) {
@@ -113,9 +101,9 @@ static cJSON *methods_json(const struct profile *p) {
                                    SG_NUMBER("rank", cell->rank)));
         }
         sg_json_push(out, SG_OBJECT(SG_TEXT("method", p->method[m]), SG_NUMBER("reached", found->reached),
-                                    SG_VALUE("score", p->quality ? NULL : interval_json(&found->score)),
-                                    SG_VALUE("rank", interval_json(&found->rank)),
-                                    SG_VALUE("place", interval_json(&found->place)), SG_VALUE("tasks", tasks)));
+                                    SG_VALUE("score", p->quality ? NULL : tune_interval_json(&found->score)),
+                                    SG_VALUE("rank", tune_interval_json(&found->rank)),
+                                    SG_VALUE("place", tune_interval_json(&found->place)), SG_VALUE("tasks", tasks)));
     }
     return out;
 }

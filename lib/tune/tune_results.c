@@ -8,7 +8,6 @@
 #include "sg_json.h"
 #include "sg_result.h"
 #include "sg_text.h"
-#include "tune_private.h"
 
 sg_status tune_source_read(struct tune_source *source, const char *path, struct sg_error *err) {
     source->path = path;
@@ -71,4 +70,15 @@ void tune_put_left_out(FILE *out, const cJSON *list, const struct sg_tune *t) {
             tune_put_comment(out, text, t);
         free(text);
     }
+}
+
+cJSON *tune_interval_json(const struct sg_interval *number) {
+    return SG_OBJECT(SG_NUMBER("value", number->value), SG_NUMBER("low", number->low), SG_NUMBER("high", number->high));
+}
+
+const char *tune_words(char out[TUNE_METRIC_CHARS], const char *column) {
+    snprintf(out, TUNE_METRIC_CHARS, "%s", column);
+    for (char *c = out; *c; c++)
+        *c = *c == '_' ? ' ' : *c;
+    return out;
 }

@@ -9,7 +9,8 @@
 #include <cjson/cJSON.h>
 
 #include "sg_frame.h"
-#include "sg_tune.h"
+#include "sg_stats.h"
+#include "tune_private.h"
 
 struct tune_source {
     const char *path, *name; /* of the file, and of its recipe */
@@ -30,5 +31,10 @@ bool tune_source_points(double **out, size_t *n, const char *label, const cJSON 
 void tune_leave_out(cJSON *list, const char *name, const char *reason);
 /* Writes such a list as comments, once for each reason. */
 void tune_put_left_out(FILE *out, const cJSON *list, const struct sg_tune *t);
+
+/* {"value","low","high"} */
+cJSON *tune_interval_json(const struct sg_interval *number);
+/* "error curvature" of error_curvature; returns out. */
+const char *tune_words(char out[TUNE_METRIC_CHARS], const char *column);
 
 #endif
