@@ -510,9 +510,16 @@ publish: $(published) ## run the published figures and renew results/
 advise-check: all ## train what --advise recommends from a tenth of a run
 	@python3 tests/bench/advise_check.py $(bin) results/local/advise-check results/advise-check.json
 
+profile             := compressors night-fig2a mini-fig2b mini-fig2c
+profile_compressors := compressors mini-compressors
+profiles: all ## what methods pay on several tasks, from the published results
+	@$(bin)/sparsetune -q --profile --cost bits $(profile:%=results/%.json) -f -o results/profile.json > /dev/null
+	@$(bin)/sparsetune -q --profile --cost bytes-sent $(profile_compressors:%=results/%.json) -f -o results/profile-compressors.json > /dev/null
+	@$(bin)/sparseplot-export -q -f results/profile.json -o results/profile.svg
+
 report: all ## all published results as one page, build/report.html
 	@$(bin)/sparseplot-export -q -f -o build/report.html --title "Published results of sparsegrad" \
-	  $(published:%=results/%.json) results/selection.json results/kernels.json results/bench-compressors.json
+	  $(published:%=results/%.json) results/profile.json results/profile-compressors.json results/selection.json results/kernels.json results/bench-compressors.json
 	@echo "wrote build/report.html"
 
 # Programs without debug information, their plug-ins and libraries, recipes and descriptions of data: what recipes/run needs.
@@ -626,5 +633,5 @@ compdb: ## compile_commands.json for editors
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: units golden install wheel publish carry report advise-check build-tests torture fuzz fuzz-merge bare rivals nightly optimized sanitized syntax syntax-only bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-hooks bench-residuals bench-network links link-tools reference deviations check-gpu kernel-resources
+.PHONY: units golden install wheel publish carry profiles report advise-check build-tests torture fuzz fuzz-merge bare rivals nightly optimized sanitized syntax syntax-only bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-hooks bench-residuals bench-network links link-tools reference deviations check-gpu kernel-resources
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
