@@ -127,7 +127,7 @@ static const struct sg_node *own_or(const struct sg_node *child, const struct sg
     return given != NULL ? given : child;
 }
 
-/* Appends the section `key` of the method or else of the recipe, with the values of the keys `own` that the method
+/* Appends the section `key` of the method, or else the recipe's, with the values of the keys `own` that the method
  * overrides. */
 static bool push_section(struct sg_node *out, const struct sg_node *root, const struct sg_node *method, const char *key,
                          const char *const *own) {

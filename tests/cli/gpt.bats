@@ -79,3 +79,16 @@ gpt() { # METHOD ARGUMENTS...
 @test "columns of gradients and of the mean residual leave the run as it is, for any number of threads and ranks" {
     errors_leave_the_run gpt.yaml
 }
+
+@test "recorded gradients have PyTorch's names of the layers, as the published ones, and replay the run" {
+    gpt Top-k --set steps=16 --set epochs=null --set record.evaluate=0 --record-gradients own.gradients -o run
+    sed -e 's/^task: .*/task: {kind: recorded, files: own.gradients}/' -e 's/^batch: .*/steps: 16/; /^epochs:/d' \
+        -e 's/^optimizer: .*/optimizer: {kind: sgd, learning-rate: 1}/' \
+        -e 's/^record: .*/record: {every: 3, series: [error-norm, density, bits]}/' gpt.yaml >replay.yaml
+    sparsetrain -q replay.yaml --method Top-k -o replay
+    for what in error_norm density bits; do
+        diff <(column $what run) <(column $what replay)
+    done
+    cmp <(head -n 1 own.gradients | jq -c .names) <(head -n 1 "$ROOT/results/gpt.gradients" | jq -c .names)
+    head -n 1 own.gradients | jq -e '.names | index("transformer.wte.weight", "transformer.h.1.attn.c_attn.bias", "transformer.ln_f.weight") != null'
+}
