@@ -50,6 +50,10 @@ static void compare_value(struct audit_compare *c, const struct place *at, doubl
     snprintf(f->column, sizeof f->column, "%s", at->column);
 }
 
+void audit_compare_number(struct audit_compare *c, const char *what, double then, double now) {
+    compare_value(c, &(struct place){.column = what, .step = NAN, .scale = fabs(then)}, then, now);
+}
+
 /* ---- runs ---- */
 
 /* A text of the whole run, as a status or a hash. With a tolerance a hash may be another. */
@@ -100,12 +104,10 @@ void audit_compare_runs(struct audit_compare *c, const struct sg_run *then, cons
         new_layers = new_layers ? new_layers->next : NULL;
     }
     cJSON_ArrayForEach(constant, sg_json_get(then->header, "constants")) {
-        const double was = sg_json_number(constant, "", NAN);
-        const struct place at = {.column = constant->string, .step = NAN, .scale = fabs(was)};
-        compare_value(c, &at, was, sg_json_number(constants, constant->string, NAN));
+        audit_compare_number(c, constant->string, sg_json_number(constant, "", NAN),
+                             sg_json_number(constants, constant->string, NAN));
     }
-    const struct place at = {.column = "records", .step = NAN};
-    compare_value(c, &at, (double)then->n_points, (double)now->n_points);
+    compare_value(c, &(struct place){.column = "records", .step = NAN}, (double)then->n_points, (double)now->n_points);
     compare_text(c, "status", sg_json_string(then->end, "status", ""), sg_json_string(now->end, "status", ""), false);
     compare_text(c, "parameters_sha256", sg_json_string(then->end, "parameters_sha256", ""),
                  sg_json_string(now->end, "parameters_sha256", ""), c->tolerance != NULL);

@@ -27,6 +27,9 @@ struct audit_compare {
     struct audit_found found;
 };
 
+/* Compares a number of the whole run. */
+void audit_compare_number(struct audit_compare *c, const char *what, double then, double now);
+
 /* Compares two runs of one cell, record by record. */
 void audit_compare_runs(struct audit_compare *c, const struct sg_run *then, const struct sg_run *now);
 

@@ -39,16 +39,20 @@ static sg_status read_recipe(struct sg_audit *a, struct sg_error *err) {
     return sg_recipe_cells(&a->recipe, &a->cells, &a->all, err);
 }
 
-/* True if this entry of a result is the finished run of the cell, by the beginning of the key in its file's name. */
+static bool is_finished(const cJSON *entry) {
+    return sg_run_status_is_finished(sg_json_string(entry, "status", ""));
+}
+
+/* True if this entry of a result is that of the cell, by the beginning of the key in its file's name. */
 static bool is_entry(const cJSON *entry, const struct sg_cell *cell) {
     const char *dash = strrchr(sg_json_string(entry, "file", ""), '-');
     char seed[24];
     snprintf(seed, sizeof seed, "%" PRIu64, cell->seed);
-    return sg_run_status_is_finished(sg_json_string(entry, "status", "")) && dash && strlen(dash + 1) > 12 &&
-           strcmp(sg_json_string(entry, "seed", ""), seed) == 0 && strncmp(dash + 1, cell->key, 12) == 0;
+    return dash && strlen(dash + 1) > 12 && strcmp(sg_json_string(entry, "seed", ""), seed) == 0 &&
+           strncmp(dash + 1, cell->key, 12) == 0;
 }
 
-/* Finds each cell in the result. Of a result without series all cells of a label must be there. */
+/* Finds each cell in the result. */
 static sg_status find_entries(struct sg_audit *a, struct sg_error *err) {
     const cJSON *label, *entry;
     a->then = calloc(a->all + 1, sizeof *a->then);
@@ -56,29 +60,41 @@ static sg_status find_entries(struct sg_audit *a, struct sg_error *err) {
         return sg_fail_memory(err, "the cells");
     cJSON_ArrayForEach(label, sg_json_get(a->result, "results")) {
         const char *text = sg_json_string(label, "label", "");
-        size_t first = 0, n = 0, found = 0;
+        size_t first = 0;
         while (first < a->all && strcmp(a->cells[first].label, text) != 0)
             first++;
         cJSON_ArrayForEach(entry, sg_json_get(label, "cells")) {
-            a->claimed += sg_run_status_is_finished(sg_json_string(entry, "status", ""));
-            for (size_t i = first; i < a->all && strcmp(a->cells[i].label, text) == 0; i++)
-                if (is_entry(entry, &a->cells[i])) {
-                    a->then[i] = entry;
-                    found++;
-                }
-            n++;
+            size_t i = first;
+            while (i < a->all && strcmp(a->cells[i].label, text) == 0 && !is_entry(entry, &a->cells[i]))
+                i++;
+            const bool same = i < a->all && strcmp(a->cells[i].label, text) == 0;
+            if (same)
+                a->then[i] = entry;
+            a->claimed += is_finished(entry);
+            a->changed += is_finished(entry) && !same;
         }
-        if (found < n && a->bundle.n == 0)
-            for (size_t i = first; i < a->all && strcmp(a->cells[i].label, text) == 0; i++) {
-                found -= a->then[i] != NULL;
-                a->then[i] = NULL;
-            }
-        a->changed += n - found;
     }
     return SG_OK;
 }
 
 /* ---- the draw ---- */
+
+/* True if the cell can be drawn: it is finished in the result. Its label's statistics need all cells of it. */
+static bool can_draw(const struct sg_audit *a, size_t cell) {
+    const cJSON *label, *entry;
+    if (!a->then[cell] || !is_finished(a->then[cell]))
+        return false;
+    cJSON_ArrayForEach(label, sg_json_get(a->bundle.n > 0 ? NULL : a->result, "results")) {
+        size_t i = cell;
+        if (strcmp(sg_json_string(label, "label", ""), a->cells[cell].label) != 0)
+            continue;
+        cJSON_ArrayForEach(entry, sg_json_get(label, "cells")) {
+            if (i >= a->all || a->then[i++] != entry || !is_finished(entry))
+                return false;
+        }
+    }
+    return true;
+}
 
 /* True if cells i and j are drawn together. */
 static bool together(const struct sg_audit *a, size_t i, size_t j) {
@@ -88,7 +104,7 @@ static bool together(const struct sg_audit *a, size_t i, size_t j) {
 /* Marks a cell, those that are drawn with it, and those from which these copy k. */
 static void mark(const struct sg_audit *a, bool *drawn, size_t cell) {
     for (size_t i = 0; i < a->all; i++) {
-        if (drawn[i] || !together(a, i, cell))
+        if (drawn[i] || !together(a, i, cell) || !a->then[i])
             continue;
         drawn[i] = true;
         const size_t source = a->cells[i].source ? grid_source(a->cells, a->all, i) : a->all;
@@ -123,7 +139,7 @@ static sg_status draw_cells(struct sg_audit *a, const struct sg_audit_draw *draw
         return sg_fail_memory(err, "the draw");
     }
     for (size_t i = 0; i < a->all; i++) {
-        bool wanted = a->then[i] && (n == 0 || !together(a, unit[n - 1], i));
+        bool wanted = (n == 0 || !together(a, unit[n - 1], i)) && can_draw(a, i);
         for (size_t m = 0; wanted && draw->methods && m < draw->methods->count; m++) {
             wanted = sg_cell_is(&a->cells[i], draw->methods->item[m]);
             m = wanted ? draw->methods->count : m;
@@ -173,67 +189,102 @@ bool audit_fill_label(struct sg_frame_label *label) {
     return sg_frame_fill(label, 0, all_columns, NULL);
 }
 
-static void push_unlike(struct sg_audit *a, const char *label, const struct audit_found *f) {
+/* Adds to what does not follow: a label, or the text of a claim, and the number of it. */
+static void push_unlike(struct sg_audit *a, const char *label, const char *column, const struct audit_found *f) {
     sg_json_push(a->follows,
-                 SG_OBJECT(SG_TEXT("label", label), SG_TEXT("column", f->column), SG_TEXT("statistic", f->statistic),
+                 SG_OBJECT(SG_TEXT("label", label), SG_TEXT("column", column), SG_TEXT("statistic", f->statistic),
                            SG_NUMBER("step", f->step), SG_NUMBER("then", f->then), SG_NUMBER("now", f->now)));
 }
 
-/* Compares a label of the result with the series of its cells in the bundle. */
-static sg_status follow_label(struct sg_audit *a, const struct sg_frame_label *then, const struct sg_node *swept,
+/* Compares a label of the result with its runs. */
+static sg_status follow_label(struct sg_audit *a, const struct sg_frame_label *then, struct sg_frame_label *runs,
                               struct sg_error *err) {
-    struct sg_frame frame = {.label = calloc(1, sizeof *frame.label), .n_labels = 1};
-    struct sg_frame_seed *seed = calloc(then->n_seeds + 1, sizeof *seed);
-    struct sg_run *run = calloc(then->n_seeds + 1, sizeof *run);
     struct audit_found *found = calloc(then->n_seeds + 1, sizeof *found);
-    const cJSON *entry;
-    size_t n = 0;
-    sg_status status = frame.label && seed && run && found ? SG_OK : sg_fail_memory(err, then->label);
-    if (status != SG_OK)
-        goto out;
-    cJSON_ArrayForEach(entry, sg_json_get(then->json, "cells")) {
-        const char *state = sg_json_string(entry, "status", "");
-        if (n == then->n_seeds)
-            break;
-        if (sg_run_status_is_finished(state))
-            SG_DO(status, audit_read_cell(&run[n], a, then->label, sg_json_string(entry, "seed", ""), err));
-        seed[n] = (struct sg_frame_seed){state, &run[n]};
-        n++;
+    size_t i = 0;
+    if (!found || !audit_fill_label(runs)) {
+        free(found);
+        return sg_fail_memory(err, then->label);
     }
-    *frame.label = (struct sg_frame_label){.label = then->label, .n_seeds = n, .seed = seed, .swept = swept};
-    if (status == SG_OK && !audit_fill_label(frame.label))
-        status = sg_fail_memory(err, then->label);
-    if (status != SG_OK)
-        goto out;
-    audit_compare_labels(found, NULL, then, frame.label);
-    for (size_t i = 0; i < then->n_seeds; i++)
-        if (found[i].verdict != AUDIT_SAME) {
-            push_unlike(a, then->label, &found[i]);
-            break;
-        }
-out:
-    for (size_t i = 0; run && i < then->n_seeds; i++)
-        sg_run_free(&run[i]);
-    if (frame.label)
-        sg_frame_free(&frame);
-    free(seed);
-    free(run);
+    audit_compare_labels(found, NULL, then, runs);
+    while (i < then->n_seeds && found[i].verdict == AUDIT_SAME)
+        i++;
+    if (i < then->n_seeds)
+        push_unlike(a, then->label, found[i].column, &found[i]);
     free(found);
-    return status;
+    return SG_OK;
 }
 
-static sg_status follow(struct sg_audit *a, struct sg_error *err) {
-    struct sg_frame frame = {0};
-    sg_status status = sg_frame_read(&frame, sg_json_get(a->result, "results"), a->path, err);
-    a->follows = cJSON_CreateArray();
-    for (size_t l = 0; l < frame.n_labels && status == SG_OK; l++) {
-        const struct sg_frame_label *label = &frame.label[l];
-        size_t i = 0;
-        while (i < a->all && strcmp(a->cells[i].label, label->label) != 0)
-            i++;
-        status = follow_label(a, label, i < a->all ? &a->cells[i].swept : NULL, err);
+/* Compares a claim of the result, its verdict and the values of its seeds, with what the runs give. */
+static void follow_claim(struct sg_audit *a, const cJSON *then, const cJSON *now) {
+    const cJSON *seed, *same = sg_json_get(now, "seeds");
+    const char *verdict = sg_json_string(then, "verdict", "");
+    struct audit_compare c = {.found = {.step = NAN}};
+    if (strcmp(verdict, SG_NOT_JUDGED) == 0)
+        return;
+    same = same ? same->child : NULL;
+    cJSON_ArrayForEach(seed, sg_json_get(then, "seeds")) {
+        static const char *const key[] = {"value", "bound"};
+        for (size_t k = 0; k < 2; k++)
+            audit_compare_number(&c, key[k], sg_json_number(seed, key[k], NAN), sg_json_number(same, key[k], NAN));
+        same = same ? same->next : NULL;
     }
-    sg_frame_free(&frame);
+    if (c.found.verdict != AUDIT_SAME || strcmp(verdict, sg_json_string(now, "verdict", "")) != 0)
+        push_unlike(a, sg_json_string(then, "text", "?"), *c.found.column ? c.found.column : "verdict", &c.found);
+}
+
+/* Holds the result of a bundle, its labels and its claims, against all of its series. */
+static sg_status follow(struct sg_audit *a, struct sg_error *err) {
+    struct sg_cell_outcome *outcome = calloc(a->all + 1, sizeof *outcome);
+    struct sg_cell *cell = calloc(a->all + 1, sizeof *cell);
+    struct sg_grid_network network;
+    struct grid_frame g = {0};
+    struct sg_frame then = {0};
+    cJSON *claims = NULL;
+    size_t n = 0;
+    bool modelled;
+    a->follows = cJSON_CreateArray();
+    sg_status status = outcome && cell ? SG_OK : sg_fail_memory(err, a->path);
+    for (size_t i = 0; i < a->all && status == SG_OK; i++) {
+        char seed[24];
+        if (!a->then[i])
+            continue;
+        snprintf(seed, sizeof seed, "%" PRIu64, a->cells[i].seed);
+        cell[n] = a->cells[i];
+        if (is_finished(a->then[i])) {
+            outcome[n].state = SG_CELL_REUSED;
+            status = audit_read_cell(&outcome[n].run, a, a->cells[i].label, seed, err);
+        }
+        n++;
+    }
+    SG_DO(status, sg_frame_read(&then, sg_json_get(a->result, "results"), a->path, err));
+    if (status == SG_OK && !grid_frame_open(&g, &a->recipe, cell, outcome, n))
+        status = sg_fail_memory(err, a->path);
+    for (size_t l = 0; l < then.n_labels && status == SG_OK; l++) {
+        size_t i = 0;
+        while (i < g.frame.n_labels && strcmp(g.frame.label[i].label, then.label[l].label) != 0)
+            i++;
+        status = i < g.frame.n_labels
+                     ? follow_label(a, &then.label[l], &g.frame.label[i], err)
+                     : sg_fail(err, SG_ERR_FORMAT, "%s: its recipe has no label '%s'", a->path, then.label[l].label);
+    }
+    SG_DO(status, sg_grid_network_read(&network, &modelled, &a->recipe, err)); /* claims may be about its columns */
+    if (status == SG_OK && modelled)
+        status = sg_grid_network(outcome, cell, n, &a->recipe, &network, err);
+    if (status == SG_OK) {
+        const cJSON *claim, *now;
+        claims = grid_claims_json(&g);
+        now = claims ? claims->child : NULL;
+        cJSON_ArrayForEach(claim, sg_json_get(a->result, "claims")) {
+            follow_claim(a, claim, now);
+            now = now ? now->next : NULL;
+        }
+    }
+    cJSON_Delete(claims);
+    grid_frame_close(&g);
+    sg_frame_free(&then);
+    sg_grid_outcomes_free(outcome, outcome ? n : 0);
+    free(outcome);
+    free(cell);
     return status;
 }
 
