@@ -1,4 +1,5 @@
-/* bench_audit.c: sparsebench --bundle, which packs a result with its evidence, and --audit, which runs a part of it again. */
+/* bench_audit.c: sparsebench --bundle, which packs a result with its evidence, and --audit, which runs a part of it
+ * again. */
 #include "bench_audit.h"
 
 #include <inttypes.h>

@@ -10,7 +10,7 @@
 #include "sg_file.h"
 #include "sg_text.h"
 
-static const char sums_name[] = "SHA256SUMS", sum_name[] = "SHA256SUMS.sha256", cells_folder[] = "cells/";
+static const char sums_name[] = "SHA256SUMS", sum_name[] = "SHA256SUMS.sha256";
 enum { MOST_BYTES = 1 << 30 }; /* of a file that goes into a bundle */
 
 /* ---- making ---- */
@@ -22,47 +22,56 @@ struct packing {
     cJSON *result, *cells;
 };
 
-/* Adds a member, which takes over the data; `name` is cut at its front where it is too long. */
-static sg_status pack(struct packing *p, const char *folder, const char *name, char *take_data, size_t length,
-                      struct sg_error *err) {
+/* Adds a member, which takes over the data, unless there is one of that name: equal runs under two labels are one cell.
+ * `name` is cut at its front where it is too long; *place <- where the member is. */
+static sg_status pack(struct packing *p, size_t *place, const char *folder, const char *name, char *take_data,
+                      size_t length, struct sg_error *err) {
     struct sg_tar_member *longer = realloc(p->member, (p->n + 1) * sizeof *longer);
     const size_t room = SG_TAR_NAME - strlen(folder), chars = strlen(name);
+    size_t i = 0;
     p->member = longer ? longer : p->member;
     if (!longer || !take_data) {
         free(take_data);
         return sg_fail_memory(err, name);
     }
-    struct sg_tar_member *m = &p->member[p->n++];
+    struct sg_tar_member *m = &p->member[p->n];
     snprintf(m->name, sizeof m->name, "%s%s", folder, name + (chars > room ? chars - room : 0));
     m->data = take_data;
     m->length = length;
+    while (strcmp(p->member[i].name, m->name) != 0)
+        i++;
+    if (i < p->n)
+        free(take_data);
+    else
+        p->n++;
+    *place = i;
     return SG_OK;
 }
 
 static sg_status pack_file(struct packing *p, const char *name, const char *path, struct sg_error *err) {
     char *text;
-    size_t length;
+    size_t length, place;
     sg_status status = sg_file_read(&text, &length, path, MOST_BYTES, err);
-    return status == SG_OK ? pack(p, "", name, text, length, err) : status;
+    return status == SG_OK ? pack(p, &place, "", name, text, length, err) : status;
 }
 
 /* Packs the recipe: the file that the result names, or if that has changed or was standard input the copy that
  * sparsebench left in the folder of the cells. */
 static sg_status pack_recipe(struct packing *p, const char *folder, struct sg_error *err) {
-    const char *path = sg_json_string(p->result, "recipe.path", ""), *sha256;
-    sha256 = sg_json_string(p->result, "recipe.sha256", "");
+    const char *path = sg_json_string(p->result, "recipe.path", "");
+    const char *sha256 = sg_json_string(p->result, "recipe.sha256", "");
     char *copy = sg_format("%s/recipe-%.12s.yaml", folder, sha256), hex[65];
     const char *const from[] = {path, copy};
     struct sg_error unused;
     for (size_t i = 0; copy && i < 2; i++) {
         char *text;
-        size_t length;
+        size_t length, place;
         if (sg_file_read_regular(&text, &length, from[i], MOST_BYTES, &unused) != SG_OK)
             continue;
         sg_sha256_of(text, length, hex);
         if (strcmp(hex, sha256) == 0) {
             free(copy);
-            return pack(p, "", "recipe.yaml", text, length, err);
+            return pack(p, &place, "", "recipe.yaml", text, length, err);
         }
         free(text);
     }
@@ -72,51 +81,46 @@ static sg_status pack_recipe(struct packing *p, const char *folder, struct sg_er
                    path);
 }
 
+/* True if the file `name` with this run is the cell of the result: as far as it says, and by the key in its name. */
+static bool is_cell(const struct sg_run *run, const char *name, const cJSON *cell) {
+    const char *dash = strrchr(name, '-'), *dot = strrchr(name, '.'),
+               *key = sg_json_string(run->header, "cell_key", "");
+    return dash && dot && dash < dot && strncmp(key, dash + 1, (size_t)(dot - dash) - 1) == 0 &&
+           strcmp(sg_json_string(run->header, "seed", ""), sg_json_string(cell, "seed", "?")) == 0 &&
+           strcmp(sg_json_string(run->end, "status", ""), sg_json_string(cell, "status", "?")) == 0;
+}
+
 /* Packs the series of a cell of the result. */
 static sg_status pack_cell(struct packing *p, const cJSON *cell, const char *label, const char *folder,
                            struct sg_error *err) {
     const char *file = sg_json_string(cell, "file", ""), *slash = strrchr(file, '/');
     const char *name = slash ? slash + 1 : file, *seed = sg_json_string(cell, "seed", "");
-    const char *wanted = sg_json_string(cell, "status", "");
     char *path = folder ? sg_format("%s/%s", folder, name) : strdup(file), *text = NULL;
-    size_t length = 0;
+    size_t length = 0, place = 0;
     struct sg_run run = {0};
     if (!path)
         return sg_fail_memory(err, "a path");
     sg_status status = sg_file_read_regular(&text, &length, path, MOST_BYTES, err);
-    if (status == SG_ERR_MISSING || (status != SG_OK && !folder))
-        status = sg_prefix(err, "a cell of the result is missing (--folder DIR says where the cells are): ");
+    if (status != SG_OK)
+        status = sg_prefix(err, "'%s', seed %s (--folder DIR says where the cells are): ", label, seed);
     SG_DO(status, sg_run_parse(&run, text, length, path, err));
-    const char *key = sg_json_string(run.header, "cell_key", ""), *dot = strrchr(name, '.');
-    const char *dash = strrchr(name, '-');
     if (status == SG_OK && run.damaged)
         status = sg_fail(err, SG_ERR_FORMAT, "%s is damaged: its bytes do not have the checksum in it", path);
-    else if (status == SG_OK && (strcmp(sg_json_string(run.end, "status", ""), wanted) != 0 || !dash || !dot ||
-                                 dot < dash || strncmp(key, dash + 1, (size_t)(dot - dash) - 1) != 0 ||
-                                 strcmp(sg_json_string(run.header, "seed", ""), seed) != 0))
+    if (status == SG_OK && !is_cell(&run, name, cell))
         status =
             sg_fail(err, SG_ERR_FORMAT, "%s is not the run of '%s', seed %s, that the result has", path, label, seed);
     if (status == SG_OK) {
         const cJSON *segment = cJSON_GetArrayItem(sg_json_get(run.run, "segments"), 0);
-        const struct sg_tar_member *last = NULL;
-        size_t i = 0;
-        status = pack(p, cells_folder, name, text, length, err);
+        status = pack(p, &place, "cells/", name, text, length, err);
         text = NULL;
         if (status == SG_OK)
-            last = &p->member[p->n - 1];
-        while (last && strcmp(p->member[i].name, last->name) != 0)
-            i++;
-        if (last && i < p->n - 1) { /* equal runs under two labels are one cell */
-            free((char *)last->data);
-            p->n--;
-        }
-        if (last)
-            sg_json_push(p->cells, SG_OBJECT(SG_TEXT("label", label), SG_TEXT("seed", seed), SG_TEXT("status", wanted),
-                                             SG_TEXT("cell_key", key),
+            sg_json_push(p->cells, SG_OBJECT(SG_TEXT("label", label), SG_TEXT("seed", seed),
+                                             SG_TEXT("status", sg_json_string(cell, "status", "")),
+                                             SG_TEXT("cell_key", sg_json_string(run.header, "cell_key", "")),
                                              SG_TEXT("identity", sg_json_string(run.header, "program.identity", NULL)),
                                              SG_TEXT("kernels", sg_json_string(run.run, "kernels", NULL)),
                                              SG_TEXT("processor", sg_json_string(segment, "processor", NULL)),
-                                             SG_TEXT("file", p->member[i].name)));
+                                             SG_TEXT("file", p->member[place].name)));
     }
     sg_run_free(&run);
     free(text);
@@ -155,16 +159,17 @@ static sg_status pack_about(struct packing *p, struct sg_error *err) {
                   SG_VALUE("dataset", copy_of(r, "dataset")), SG_VALUE("program", copy_of(r, "program")),
                   SG_VALUE("identities", copy_of(r, "identities")), SG_VALUE("libraries", copy_of(r, "libraries")),
                   SG_VALUE("tolerance", torch ? sg_audit_tolerance_json() : NULL), SG_VALUE("cells", p->cells));
+    size_t place;
     p->cells = NULL;
     char *text = sg_json_text(about, true);
     cJSON_Delete(about);
-    return pack(p, "", "bundle.json", text, text ? strlen(text) : 0, err);
+    return pack(p, &place, "", "bundle.json", text, text ? strlen(text) : 0, err);
 }
 
 /* Packs the checksums of all members so far, in the order of their names, and that of the list. */
 static sg_status pack_sums(struct packing *p, struct sg_error *err) {
     char *text = NULL, hex[65];
-    size_t size;
+    size_t size, place;
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return sg_fail_memory(err, sums_name);
@@ -175,12 +180,11 @@ static sg_status pack_sums(struct packing *p, struct sg_error *err) {
     text = sg_stream_text(out, &text);
     const size_t length = text ? strlen(text) : 0;
     sg_sha256_of(text, length, hex);
-    sg_status status = pack(p, "", sums_name, text, length, err);
+    sg_status status = pack(p, &place, "", sums_name, text, length, err);
+    if (status != SG_OK)
+        return status;
     text = sg_format("%s  %s\n", hex, sums_name);
-    if (status == SG_OK)
-        return pack(p, "", sum_name, text, text ? strlen(text) : 0, err);
-    free(text);
-    return status;
+    return pack(p, &place, "", sum_name, text, text ? strlen(text) : 0, err);
 }
 
 static int by_name(const void *a, const void *b) {

@@ -38,7 +38,7 @@ struct sg_audit {
     struct sg_cell *cells; /* [all] of the recipe; those that were drawn come first, [drawn] */
     const cJSON **then;    /* [all] each cell's entry in the result; NULL = it has none that can be run again */
     size_t all, drawn;
-    size_t claimed, changed; /* finished cells of the result; those that the recipe of today does not have */
+    size_t claimed, changed; /* finished cells of the result; of these, what the recipe of today does not have */
     double took_s;           /* what the drawn cells took, by the result */
     cJSON *follows;          /* of a bundle: what does not follow from the series, a list; else NULL */
 };
@@ -55,11 +55,13 @@ SG_CHECKED sg_status sg_audit_open(struct sg_audit *out, const char *path, const
                                    struct sg_error *err);
 void sg_audit_close(struct sg_audit *audit); /* zeroes it */
 
-/* {"file","kind","sha256","name","recipe_edited","identities_then","identities_now","cells","changed","drawn","earlier","same_bits","within","differs",
- * "other_data","not_run","follows","results":[{"label","seed","verdict","column","statistic","layer","step","then",
- * "now","largest","message"}]} after cells [drawn] were run into outcomes [drawn]. verdict: "same bits", "within
- * tolerance", "differs", "other data" or "not run". The value named is the first that differs, or of "within
- * tolerance" the one that is farthest; `largest` is its distance as a share of its column's largest magnitude. */
+/* The verdicts, after cells [drawn] were run into outcomes [drawn]:
+ *   {"file","kind","sha256","name","recipe_edited","identities_then","identities_now","cells","changed","drawn",
+ *    "earlier","same_bits","within","differs","other_data","not_run","follows",
+ *    "results":[{"label","seed","verdict","column","statistic","layer","step","then","now","largest","message"}]}
+ * verdict: "same bits", "within tolerance", "differs", "other data" or "not run". The value named is the first that
+ * differs, or of "within tolerance" the one that is farthest; `largest` is its distance as a share of the largest
+ * magnitude of its column. results/DEFINITIONS.md has the rest. */
 SG_CHECKED sg_status sg_audit_judge(cJSON **out, const struct sg_audit *audit, const struct sg_cell_outcome *outcomes,
                                     struct sg_error *err);
 
