@@ -13,7 +13,7 @@ struct place {
     size_t layer;
     double step;
     double scale; /* the largest magnitude of the column */
-    bool counts;  /* it is a number of runs, of which every one must come back */
+    bool counts;  /* it is a constant or a number of runs: it must come back whatever the tolerance */
 };
 
 static bool same_bits(double a, double b) {
@@ -51,7 +51,7 @@ static void compare_value(struct audit_compare *c, const struct place *at, doubl
 }
 
 void audit_compare_number(struct audit_compare *c, const char *what, double then, double now) {
-    compare_value(c, &(struct place){.column = what, .step = NAN, .scale = fabs(then)}, then, now);
+    compare_value(c, &(struct place){.column = what, .step = NAN, .scale = fabs(then), .counts = true}, then, now);
 }
 
 /* ---- runs ---- */

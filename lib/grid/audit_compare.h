@@ -27,7 +27,7 @@ struct audit_compare {
     struct audit_found found;
 };
 
-/* Compares a number of the whole run. */
+/* Compares a number of the whole run, which must come back whatever the tolerance. */
 void audit_compare_number(struct audit_compare *c, const char *what, double then, double now);
 
 /* Compares two runs of one cell, record by record. */

@@ -43,13 +43,14 @@ static bool is_finished(const cJSON *entry) {
     return sg_run_status_is_finished(sg_json_string(entry, "status", ""));
 }
 
-/* True if this entry of a result is that of the cell, by the beginning of the key in its file's name. */
-static bool is_entry(const cJSON *entry, const struct sg_cell *cell) {
+/* True if this entry of the cell's label is that of the cell. Of another text of the recipe the same runs have the same
+ * key, with which the file's name ends; of the same text the seed is enough, for programs have changed their keys. */
+static bool is_entry(const cJSON *entry, const struct sg_cell *cell, bool edited) {
     const char *dash = strrchr(sg_json_string(entry, "file", ""), '-');
     char seed[24];
     snprintf(seed, sizeof seed, "%" PRIu64, cell->seed);
-    return dash && strlen(dash + 1) > 12 && strcmp(sg_json_string(entry, "seed", ""), seed) == 0 &&
-           strncmp(dash + 1, cell->key, 12) == 0;
+    return strcmp(sg_json_string(entry, "seed", ""), seed) == 0 &&
+           (!edited || (dash && strlen(dash + 1) > 12 && strncmp(dash + 1, cell->key, 12) == 0));
 }
 
 /* Finds each cell in the result. */
@@ -65,7 +66,7 @@ static sg_status find_entries(struct sg_audit *a, struct sg_error *err) {
             first++;
         cJSON_ArrayForEach(entry, sg_json_get(label, "cells")) {
             size_t i = first;
-            while (i < a->all && strcmp(a->cells[i].label, text) == 0 && !is_entry(entry, &a->cells[i]))
+            while (i < a->all && strcmp(a->cells[i].label, text) == 0 && !is_entry(entry, &a->cells[i], a->edited))
                 i++;
             const bool same = i < a->all && strcmp(a->cells[i].label, text) == 0;
             if (same)

@@ -25,7 +25,7 @@
 
 #define SG_SCHEMA_AUDIT "sparsebench-audit/1"
 
-/* {"test_accuracy":0.01,…,"other":0.1}: `other` is that of columns that are not named. NULL = no memory. */
+/* {"test_accuracy":0.16,…,"other":0.25}: `other` is that of columns that are not named. NULL = no memory. */
 cJSON *sg_audit_tolerance_json(void);
 
 /* The evidence, and the cells that were drawn from it. */
