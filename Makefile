@@ -515,7 +515,7 @@ AUDIT_SHARE   ?= 0.1
 audit: all ## run a tenth of the published cells again and say which bits come back, as many results as took an hour (AUDIT_MINUTES= AUDIT_SHARE= SEED=)
 	@mkdir -p build/audit
 	@$(bin)/sparsebench --audit --share $(AUDIT_SHARE) --time-limit $$((60 * $(AUDIT_MINUTES))) --table --force -o build/audit/audit.json \
-	  $(if $(SEED),--seed $(SEED)) $(ARGS) $(or $(RESULTS),$(published:%=results/%.json))
+	  $(if $(SEED),--seed $(SEED)) $(ARGS) $(or $(RESULTS),$(wildcard $(published:%=results/%.json)))
 advise-check: all ## train what --advise recommends from a tenth of a run
 	@python3 tests/bench/advise_check.py $(bin) results/local/advise-check results/advise-check.json
 
