@@ -189,7 +189,7 @@ identity_recorded := $(filter lib/data/gradient% lib/data/sg_gradients.h lib/dat
 identity_torch   := $(filter lib/tensor/% lib/task/task_net.% lib/task/task_layers.%,$(identity_all))
 # Apart: what is decided here shows in a cell's key or header (the recipe, the columns), or is how files are read and written.
 identity_apart   := $(filter lib/recipe/recipe% lib/recipe/sg_plugins.h lib/result/% \
-                    lib/base/cache.c lib/base/cache_folder.c lib/base/clock.c lib/base/file.c lib/base/file_hold.c lib/base/markup.c lib/base/node_read.c lib/base/plugin.c lib/base/sg_cache.h lib/base/sg_clock.h lib/base/sg_file.h lib/base/sg_markup.h lib/base/sg_plugin.h lib/base/sg_table.h lib/base/sg_version.h lib/base/table% lib/base/version.c lib/core/row.c lib/core/sg_row.h \
+                    lib/base/cache.c lib/base/cache_folder.c lib/base/clock.c lib/base/file.c lib/base/file_hold.c lib/base/markup.c lib/base/node_read.c lib/base/plugin.c lib/base/sg_cache.h lib/base/sg_clock.h lib/base/sg_file.h lib/base/sg_markup.h lib/base/sg_plugin.h lib/base/sg_table.h lib/base/sg_tar.h lib/base/sg_version.h lib/base/table% lib/base/tar.c lib/base/version.c lib/core/row.c lib/core/sg_row.h \
                     lib/method/flat.c lib/method/method_text.c lib/method/method_bytes.c lib/method/sg_flat.h lib/method/sparsegrad.h lib/method/sg_compressor_plugin.h lib/method/plugin_template.c \
                     lib/data/checksum.% lib/task/sg_task_plugin.h lib/task/task_table.c lib/task/tasks_torch.c,$(identity_all))
 identity_parts   := logreg cnn lm gpt text ncf recorded torch apart
@@ -250,7 +250,7 @@ $(bin)/%: $(B)/cmd/%.o $(B)/libengine.a $(B)/libsparsegrad.a $(B)/api.list
 	@mkdir -p $(@D)
 	$(call run,LD)$(CC) $(ldflags) $(beside) -Wl,--dynamic-list=$(B)/api.list -o $@ $(filter %.o,$^) $(B)/libengine.a \
 	  -Wl,--whole-archive $(B)/libsparsegrad.a -Wl,--no-whole-archive $(libs) $(mpi_libs)
-$(bin)/sparsebench: $(B)/cmd/bench_link.o $(B)/cmd/bench_options.o $(B)/cmd/bench_output.o
+$(bin)/sparsebench: $(B)/cmd/bench_audit.o $(B)/cmd/bench_link.o $(B)/cmd/bench_options.o $(B)/cmd/bench_output.o
 $(bin)/sparsebench $(bin)/sparsetune: $(B)/cmd/grid_program.o
 $(B)/cmd/%.o: cmd/%.c $(B)/flags
 	@mkdir -p $(@D)
@@ -507,6 +507,15 @@ night-table1: ## Table 1 of the night
 published   := fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 linear-speedup mini-linear-speedup speedup-rate dryden federated when-to-communicate blockwise-momentum bit-budget adaptive-methods variance-reduction dynamic-quantization mini-fig2a mini-fig2b mini-fig2c mini-fig3 mini-table1 mini-table1-batch256 mini-table1-senet mini-table1-googlenet mini-table1-cifar100 mini-table1-cifar100-batch256 mini-feedback-approaches mini-entire-model mini-no-error-feedback mini-heterogeneity mini-powersgd qsgd-madelon signs-madelon learning-rates compressors mini-compressors mini-published mini-absolute bursts mini-bursts mini-why-errors mini-why-threshold mini-why-curvature mini-why-early mini-why-freedom mini-why-workers mini-why-adam mini-why-errors-lstm mini-why-errors-neumf why-rules why-early why-freedom why-errors-madelon night-fig2a night-fig3 night-table1
 publish: $(published) ## run the published figures and renew results/
 	cp $(foreach f,$^,results/local/$(f).json results/local/$(f).svg) results
+	@$(MAKE) --no-print-directory sums
+sums: ## renew results/SHA256SUMS, the checksums of all published numbers
+	@cd results && LC_ALL=C sha256sum -- *.json > SHA256SUMS.new && mv SHA256SUMS.new SHA256SUMS
+AUDIT_MINUTES ?= 60
+AUDIT_SHARE   ?= 0.1
+audit: all ## run a tenth of the published cells again and say which bits come back, as many results as took an hour (AUDIT_MINUTES= AUDIT_SHARE= SEED=)
+	@mkdir -p build/audit
+	@$(bin)/sparsebench --audit --share $(AUDIT_SHARE) --time-limit $$((60 * $(AUDIT_MINUTES))) --table --force -o build/audit/audit.json \
+	  $(if $(SEED),--seed $(SEED)) $(ARGS) $(or $(RESULTS),$(wildcard $(published:%=results/%.json)))
 advise-check: all ## train what --advise recommends from a tenth of a run
 	@python3 tests/bench/advise_check.py $(bin) results/local/advise-check results/advise-check.json
 
@@ -633,5 +642,5 @@ compdb: ## compile_commands.json for editors
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: units golden install wheel publish carry profiles report advise-check build-tests torture fuzz fuzz-merge bare rivals nightly optimized sanitized syntax syntax-only bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-hooks bench-residuals bench-network links link-tools reference deviations check-gpu kernel-resources
+.PHONY: units golden install wheel publish sums audit carry profiles report advise-check build-tests torture fuzz fuzz-merge bare rivals nightly optimized sanitized syntax syntax-only bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-hooks bench-residuals bench-network links link-tools reference deviations check-gpu kernel-resources
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -5,13 +5,14 @@
 
 #include "grid_program.h"
 
-struct bench_opt opt = {.color = "auto", .judge = true, .time_limit = NAN};
+struct bench_opt opt = {.color = "auto", .judge = true, .time_limit = NAN, .share = 0.1};
 
 static const struct sg_option options[] = {
     {SG_OPTION_GROUP, .name = "What to run"},
     {SG_OPTION_LIST, "method", 0, &opt.methods, .value = "LABEL",
      .help = "only cells of this method, by name (all of its cells) or label; may be repeated"},
-    {SG_OPTION_LIST, "seed", 0, &opt.seeds, .value = "N", .help = "only cells of this seed; may be repeated"},
+    {SG_OPTION_LIST, "seed", 0, &opt.seeds, .value = "N",
+     .help = "only cells of this seed; may be repeated; with --audit the seed of the draw, by default 0"},
     {SG_OPTION_STRING, "part", 0, &opt.part, .value = "I/N",
      .help = "only the I-th of N parts of these cells, dealt in turn, for the jobs of an array; their claims are not "
              "judged"},
@@ -32,6 +33,13 @@ static const struct sg_option options[] = {
     {SG_OPTION_FLAG, "compare", 0, &opt.compare,
      .help = "say what differs between two results, value by value and paired by seed, beyond what the seeds' noise "
              "explains; nothing is run"},
+    {SG_OPTION_STRING, "bundle", 0, &opt.bundle, .value = "FILE.tar",
+     .help = "pack a result with its recipe, the series of all its cells, and checksums into one file, for --audit"},
+    {SG_OPTION_FLAG, "audit", 0, &opt.audit,
+     .help = "run a random share of the cells of bundles or results again, and say of each whether its numbers are the "
+             "same bits, within what another processor changes in libtorch, or differ, and where first"},
+    {SG_OPTION_NUMBER, "share", 0, &opt.share, .value = "SHARE", .min = 0, .max = 1,
+     .help = "of --audit: the share of the cells that is drawn, at least one"},
     {SG_OPTION_FLAG, "verify-compressors", 0, &opt.verify,
      .help =
          "try what compressors promise, those of plug-ins too: nothing is lost, the declared class, exact bits, the "
@@ -63,10 +71,12 @@ const struct sg_program program = {
     .name = "sparsebench",
     .usage = "[options] RECIPE\n"
              "       sparsebench --compare [options] RESULT RESULT\n"
+             "       sparsebench --bundle FILE.tar [options] RESULT\n"
+             "       sparsebench --audit [options] BUNDLE|RESULT...\n"
              "       sparsebench --verify-compressors [options] [COMPRESSOR...]\n"
              "       sparsebench --measure-coding [options] -o FILE.json\n"
              "       mpirun -n 2 --host a,b sparsebench --measure-link [--json]",
-    .operand = "yaml|json",
+    .operand = "yaml|json|tar",
     .summary = "Run a recipe's methods at its seeds and judge its claims, or time the kernels of the compressors.",
     .details =
         "RECIPE may be - for stdin. Each cell (one method, one seed) is a sparsetrain process. A finished cell is "
@@ -85,12 +95,15 @@ const struct sg_program program = {
         "  sparsebench recipes/fig1.yaml --network workers=64,link=10gbe-tcp \\\n"
         "      | sparseplot-export --x time -o time.svg\n"
         "  sparsebench --compare before.json after.json\n"
+        "  sparsebench --bundle fig1.tar fig1.json\n"
+        "  sparsebench --audit fig1.tar --share 0.1 --seed 7\n"
         "  sparsebench --measure-coding --set threads=[2] -o coding.json\n"
         "  sparsebench --verify-compressors --plugin mine.so mine\n"
         "  sparsebench recipes/fig1.yaml --launcher \"mpirun -n 4\" -o fig1.json\n"
         "  sparsebench recipes/fig1.yaml --part $SLURM_ARRAY_TASK_ID/8 -o /dev/null\n\n"
         "Exit: 0 done, 1 a cell failed or diverged, 2 usage or recipe error, 3 --strict and a claim fails, "
-        "something differs beyond noise, a kernel's output is wrong or a compressor breaks a promise, "
+        "something differs beyond noise, a kernel's output is wrong, a compressor breaks a promise, or an audit finds "
+        "other numbers or a damaged bundle, "
         "124 stopped at --time-limit, 128+n stopped by signal n.\n",
     .verbose = "also what finished cells said, and every seed of a claim",
     .options = options,

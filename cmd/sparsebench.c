@@ -5,9 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench_audit.h"
+#include "bench_link.h"
 #include "bench_options.h"
 #include "bench_output.h"
-#include "bench_link.h"
 #include "grid_program.h"
 #include "sg_grid_network.h"
 #include "sg_bench.h"
@@ -20,7 +21,7 @@
 #include "sg_train.h"
 #include "sg_verify_report.h"
 
-enum { MOST_RECIPES = 64 };
+enum { MOST_RECIPES = 256 };
 
 static double launched_s; /* when this program began, by sg_clock_s */
 
@@ -390,6 +391,12 @@ int main(int argc, char **argv) {
     }
     if (opt.compare)
         return sg_app_finish(compare(operand, n_operands));
+    if (opt.bundle)
+        return sg_app_finish(make_bundle(operand, n_operands));
+    if (opt.audit) {
+        sg_signals_catch();
+        return sg_app_finish(audit_results(operand, n_operands, argc, argv, launched_s));
+    }
     if (n_operands > 1) {
         sg_log_error("unexpected argument '%s'", operand[1]);
         return sg_app_finish(SG_EXIT_USAGE);

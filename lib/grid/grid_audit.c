@@ -1,0 +1,349 @@
+/* grid_audit.c: reads the evidence of a result and draws the cells that are to be run again. */
+#include "sg_audit.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit_compare.h"
+#include "audit_evidence.h"
+#include "grid_private.h"
+#include "sg_file.h"
+#include "sg_plugins.h"
+#include "sg_rng.h"
+#include "sg_text.h"
+
+enum { MOST_BYTES = 1 << 30 };
+
+/* ---- evidence ---- */
+
+/* The recipe of a bundle is in it. That of a result is the file that it names, as the file is now. */
+static sg_status read_recipe(struct sg_audit *a, struct sg_error *err) {
+    const struct sg_tar_member *m = a->bundle.n > 0 ? sg_bundle_member(&a->bundle, "recipe.yaml") : NULL;
+    const char *name = sg_json_string(a->result, "recipe.path", "recipe.yaml"), *set[64];
+    const cJSON *words = sg_json_get(a->result, "recipe.set"), *word;
+    size_t n = 0;
+    cJSON_ArrayForEach(word, words) {
+        if (!cJSON_IsString(word) || n == sizeof set / sizeof *set)
+            return sg_fail(err, SG_ERR_FORMAT, "%s: \"recipe.set\" is no list of at most 64 texts", a->path);
+        set[n++] = word->valuestring;
+    }
+    sg_status status = m ? sg_recipe_parse(&a->recipe, m->data, m->length, name, set, n, err)
+                         : sg_recipe_read(&a->recipe, name, set, n, err);
+    if (status != SG_OK)
+        return status;
+    a->edited = strcmp(a->recipe.sha256, sg_json_string(a->result, "recipe.sha256", "")) != 0;
+    if (m && a->edited)
+        return sg_fail(err, SG_ERR_FORMAT, "%s: its recipe is not that of its result", a->path);
+    return sg_recipe_cells(&a->recipe, &a->cells, &a->all, err);
+}
+
+static bool is_finished(const cJSON *entry) {
+    return sg_run_status_is_finished(sg_json_string(entry, "status", ""));
+}
+
+/* True if this entry of the cell's label is that of the cell. Of another text of the recipe the same runs have the same
+ * key, with which the file's name ends; of the same text the seed is enough, for programs have changed their keys. */
+static bool is_entry(const cJSON *entry, const struct sg_cell *cell, bool edited) {
+    const char *dash = strrchr(sg_json_string(entry, "file", ""), '-');
+    char seed[24];
+    snprintf(seed, sizeof seed, "%" PRIu64, cell->seed);
+    return strcmp(sg_json_string(entry, "seed", ""), seed) == 0 &&
+           (!edited || (dash && strlen(dash + 1) > 12 && strncmp(dash + 1, cell->key, 12) == 0));
+}
+
+/* Finds each cell in the result. */
+static sg_status find_entries(struct sg_audit *a, struct sg_error *err) {
+    const cJSON *label, *entry;
+    a->then = calloc(a->all + 1, sizeof *a->then);
+    if (!a->then)
+        return sg_fail_memory(err, "the cells");
+    cJSON_ArrayForEach(label, sg_json_get(a->result, "results")) {
+        const char *text = sg_json_string(label, "label", "");
+        size_t first = 0;
+        while (first < a->all && strcmp(a->cells[first].label, text) != 0)
+            first++;
+        cJSON_ArrayForEach(entry, sg_json_get(label, "cells")) {
+            size_t i = first;
+            while (i < a->all && strcmp(a->cells[i].label, text) == 0 && !is_entry(entry, &a->cells[i], a->edited))
+                i++;
+            const bool same = i < a->all && strcmp(a->cells[i].label, text) == 0;
+            if (same)
+                a->then[i] = entry;
+            a->claimed += is_finished(entry);
+            a->changed += is_finished(entry) && !same;
+        }
+    }
+    return SG_OK;
+}
+
+/* ---- the draw ---- */
+
+/* True if the cell can be drawn: it is finished in the result. Its label's statistics need all cells of it. */
+static bool can_draw(const struct sg_audit *a, size_t cell) {
+    const cJSON *label, *entry;
+    if (!a->then[cell] || !is_finished(a->then[cell]))
+        return false;
+    cJSON_ArrayForEach(label, sg_json_get(a->bundle.n > 0 ? NULL : a->result, "results")) {
+        size_t i = cell;
+        if (strcmp(sg_json_string(label, "label", ""), a->cells[cell].label) != 0)
+            continue;
+        cJSON_ArrayForEach(entry, sg_json_get(label, "cells")) {
+            if (i >= a->all || a->then[i++] != entry || !is_finished(entry))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* True if cells i and j are drawn together. */
+static bool together(const struct sg_audit *a, size_t i, size_t j) {
+    return i == j || (a->bundle.n == 0 && strcmp(a->cells[i].label, a->cells[j].label) == 0);
+}
+
+/* Marks a cell, those that are drawn with it, and those from which these copy k. */
+static void mark(const struct sg_audit *a, bool *drawn, size_t cell) {
+    for (size_t i = 0; i < a->all; i++) {
+        if (drawn[i] || !together(a, i, cell) || !a->then[i])
+            continue;
+        drawn[i] = true;
+        const size_t source = a->cells[i].source ? grid_source(a->cells, a->all, i) : a->all;
+        if (source < a->all)
+            mark(a, drawn, source);
+    }
+}
+
+/* Moves the marked cells to the front, in their order, and their entries with them. */
+static void gather(struct sg_audit *a, bool *drawn) {
+    for (size_t i = 0; i < a->all; i++) {
+        if (!drawn[i])
+            continue;
+        const struct sg_cell cell = a->cells[i];
+        const cJSON *then = a->then[i];
+        memmove(&a->cells[a->drawn + 1], &a->cells[a->drawn], (i - a->drawn) * sizeof cell);
+        memmove(&a->then[a->drawn + 1], &a->then[a->drawn], (i - a->drawn) * sizeof then);
+        a->cells[a->drawn] = cell;
+        a->then[a->drawn++] = then;
+        a->took_s += fmax(sg_json_number(then, "elapsed_s", 0), 0);
+    }
+}
+
+/* Draws a share of the units, which are cells or labels, without replacement. */
+static sg_status draw_cells(struct sg_audit *a, const struct sg_audit_draw *draw, struct sg_error *err) {
+    sg_rng rng = sg_rng_open(draw->seed, SG_RNG_TEST, SG_RNG_ALL_WORKERS, 0);
+    size_t *unit = calloc(a->all + 1, sizeof *unit), n = 0;
+    bool *drawn = calloc(a->all + 1, sizeof *drawn);
+    if (!unit || !drawn) {
+        free(unit);
+        free(drawn);
+        return sg_fail_memory(err, "the draw");
+    }
+    for (size_t i = 0; i < a->all; i++) {
+        bool wanted = (n == 0 || !together(a, unit[n - 1], i)) && can_draw(a, i);
+        for (size_t m = 0; wanted && draw->methods && m < draw->methods->count; m++) {
+            wanted = sg_cell_is(&a->cells[i], draw->methods->item[m]);
+            m = wanted ? draw->methods->count : m;
+        }
+        if (wanted)
+            unit[n++] = i;
+    }
+    const size_t wanted = (size_t)fmax(1, ceil(draw->share * (double)n - 1e-9));
+    for (size_t k = 0; k < wanted && k < n; k++) {
+        const size_t other = k + (size_t)sg_rng_below(&rng, n - k), cell = unit[other];
+        unit[other] = unit[k];
+        mark(a, drawn, cell);
+    }
+    gather(a, drawn);
+    free(unit);
+    free(drawn);
+    return SG_OK;
+}
+
+/* ---- whether the result of a bundle follows from its series ---- */
+
+sg_status audit_read_cell(struct sg_run *out, const struct sg_audit *a, const char *label, const char *seed,
+                          struct sg_error *err) {
+    const cJSON *cell;
+    cJSON_ArrayForEach(cell, sg_json_get(a->bundle.about, "cells")) {
+        const struct sg_tar_member *m = sg_bundle_member(&a->bundle, sg_json_string(cell, "file", ""));
+        if (!m || strcmp(sg_json_string(cell, "label", ""), label) != 0 ||
+            strcmp(sg_json_string(cell, "seed", ""), seed) != 0)
+            continue;
+        sg_status status = sg_run_parse(out, m->data, m->length, m->name, err);
+        if (status == SG_OK && out->damaged) {
+            sg_run_free(out);
+            status =
+                sg_fail(err, SG_ERR_FORMAT, "%s is damaged: %s does not have the checksum in it", a->path, m->name);
+        }
+        return status;
+    }
+    return sg_fail(err, SG_ERR_FORMAT, "%s: '%s', seed %s, is not in it", a->path, label, seed);
+}
+
+static bool all_columns(const void *arg, const char *column) {
+    (void)arg, (void)column;
+    return true;
+}
+
+bool audit_fill_label(struct sg_frame_label *label) {
+    return sg_frame_fill(label, 0, all_columns, NULL);
+}
+
+/* Adds to what does not follow: a label, or the text of a claim, and the number of it. */
+static void push_unlike(struct sg_audit *a, const char *label, const char *column, const struct audit_found *f) {
+    sg_json_push(a->follows,
+                 SG_OBJECT(SG_TEXT("label", label), SG_TEXT("column", column), SG_TEXT("statistic", f->statistic),
+                           SG_NUMBER("step", f->step), SG_NUMBER("then", f->then), SG_NUMBER("now", f->now)));
+}
+
+/* Compares a label of the result with its runs. */
+static sg_status follow_label(struct sg_audit *a, const struct sg_frame_label *then, struct sg_frame_label *runs,
+                              struct sg_error *err) {
+    struct audit_found *found = calloc(then->n_seeds + 1, sizeof *found);
+    size_t i = 0;
+    if (!found || !audit_fill_label(runs)) {
+        free(found);
+        return sg_fail_memory(err, then->label);
+    }
+    audit_compare_labels(found, NULL, then, runs);
+    while (i < then->n_seeds && found[i].verdict == AUDIT_SAME)
+        i++;
+    if (i < then->n_seeds)
+        push_unlike(a, then->label, found[i].column, &found[i]);
+    free(found);
+    return SG_OK;
+}
+
+/* Compares a claim of the result, its verdict and the values of its seeds, with what the runs give. */
+static void follow_claim(struct sg_audit *a, const cJSON *then, const cJSON *now) {
+    const cJSON *seed, *same = sg_json_get(now, "seeds");
+    const char *verdict = sg_json_string(then, "verdict", "");
+    struct audit_compare c = {.found = {.step = NAN}};
+    if (strcmp(verdict, SG_NOT_JUDGED) == 0)
+        return;
+    same = same ? same->child : NULL;
+    cJSON_ArrayForEach(seed, sg_json_get(then, "seeds")) {
+        static const char *const key[] = {"value", "bound"};
+        for (size_t k = 0; k < 2; k++)
+            audit_compare_number(&c, key[k], sg_json_number(seed, key[k], NAN), sg_json_number(same, key[k], NAN));
+        same = same ? same->next : NULL;
+    }
+    if (c.found.verdict != AUDIT_SAME || strcmp(verdict, sg_json_string(now, "verdict", "")) != 0)
+        push_unlike(a, sg_json_string(then, "text", "?"), *c.found.column ? c.found.column : "verdict", &c.found);
+}
+
+/* Holds the result of a bundle, its labels and its claims, against all of its series. */
+static sg_status follow(struct sg_audit *a, struct sg_error *err) {
+    struct sg_cell_outcome *outcome = calloc(a->all + 1, sizeof *outcome);
+    struct sg_cell *cell = calloc(a->all + 1, sizeof *cell);
+    struct sg_grid_network network;
+    struct grid_frame g = {0};
+    struct sg_frame then = {0};
+    cJSON *claims = NULL;
+    size_t n = 0;
+    bool modelled;
+    a->follows = cJSON_CreateArray();
+    sg_status status = outcome && cell ? SG_OK : sg_fail_memory(err, a->path);
+    for (size_t i = 0; i < a->all && status == SG_OK; i++) {
+        char seed[24];
+        if (!a->then[i])
+            continue;
+        snprintf(seed, sizeof seed, "%" PRIu64, a->cells[i].seed);
+        cell[n] = a->cells[i];
+        if (is_finished(a->then[i])) {
+            outcome[n].state = SG_CELL_REUSED;
+            status = audit_read_cell(&outcome[n].run, a, a->cells[i].label, seed, err);
+        }
+        n++;
+    }
+    SG_DO(status, sg_frame_read(&then, sg_json_get(a->result, "results"), a->path, err));
+    if (status == SG_OK && !grid_frame_open(&g, &a->recipe, cell, outcome, n))
+        status = sg_fail_memory(err, a->path);
+    for (size_t l = 0; l < then.n_labels && status == SG_OK; l++) {
+        size_t i = 0;
+        while (i < g.frame.n_labels && strcmp(g.frame.label[i].label, then.label[l].label) != 0)
+            i++;
+        status = i < g.frame.n_labels
+                     ? follow_label(a, &then.label[l], &g.frame.label[i], err)
+                     : sg_fail(err, SG_ERR_FORMAT, "%s: its recipe has no label '%s'", a->path, then.label[l].label);
+    }
+    SG_DO(status, sg_grid_network_read(&network, &modelled, &a->recipe, err)); /* claims may be about its columns */
+    if (status == SG_OK && modelled)
+        status = sg_grid_network(outcome, cell, n, &a->recipe, &network, err);
+    if (status == SG_OK) {
+        const cJSON *claim, *now;
+        claims = grid_claims_json(&g);
+        now = claims ? claims->child : NULL;
+        cJSON_ArrayForEach(claim, sg_json_get(a->result, "claims")) {
+            follow_claim(a, claim, now);
+            now = now ? now->next : NULL;
+        }
+    }
+    cJSON_Delete(claims);
+    grid_frame_close(&g);
+    sg_frame_free(&then);
+    sg_grid_outcomes_free(outcome, outcome ? n : 0);
+    free(outcome);
+    free(cell);
+    return status;
+}
+
+/* ---- all of it ---- */
+
+static sg_status open_evidence(struct sg_audit *a, struct sg_error *err) {
+    char *text;
+    size_t length;
+    sg_status status = sg_file_read(&text, &length, a->path, MOST_BYTES, err);
+    if (status != SG_OK)
+        return status;
+    const char *data = text;
+    const bool json = length > 0 && text[strspn(text, " \t\r\n")] == '{';
+    if (!json) {
+        status = sg_bundle_open(&a->bundle, text, length, a->path, err);
+        const struct sg_tar_member *m = status == SG_OK ? sg_bundle_member(&a->bundle, "result.json") : NULL;
+        data = m ? m->data : NULL;
+        length = m ? m->length : 0;
+    }
+    SG_DO(status, sg_json_parse(&a->result, data, length, a->path, err));
+    if (json)
+        free(text);
+    SG_DO(status, sg_schema_check(sg_json_string(a->result, "schema", NULL), SG_SCHEMA_BENCH, a->path, err));
+    if (status == SG_OK && sg_json_get(a->result, "kind"))
+        status = sg_fail(err, SG_ERR_ARGUMENT, "%s has times of kernels, which no run gives again", a->path);
+    if (status == SG_OK && sg_json_string(a->result, "libraries.libtorch", NULL)) {
+        const cJSON *declared = sg_json_get(a->bundle.about, "tolerance");
+        a->tolerance = declared ? cJSON_Duplicate(declared, true) : json ? sg_audit_tolerance_json() : NULL;
+    }
+    return status;
+}
+
+sg_status sg_audit_open(struct sg_audit *out, const char *path, const struct sg_audit_draw *draw,
+                        struct sg_error *err) {
+    struct sg_audit a = {.path = strdup(path)};
+    sg_status status = a.path ? open_evidence(&a, err) : sg_fail_memory(err, path);
+    SG_DO(status, read_recipe(&a, err));
+    for (size_t m = 0; draw->methods && m < draw->methods->count; m++)
+        SG_DO(status, sg_cell_label_check(a.cells, a.all, draw->methods->item[m], err));
+    SG_DO(status, find_entries(&a, err));
+    if (a.bundle.n > 0)
+        SG_DO(status, follow(&a, err));
+    SG_DO(status, draw_cells(&a, draw, err));
+    if (status == SG_OK)
+        *out = a;
+    else
+        sg_audit_close(&a);
+    return status;
+}
+
+void sg_audit_close(struct sg_audit *a) {
+    free(a->path);
+    sg_bundle_close(&a->bundle);
+    cJSON_Delete(a->result);
+    cJSON_Delete(a->tolerance);
+    cJSON_Delete(a->follows);
+    sg_recipe_free(&a->recipe);
+    sg_recipe_cells_free(a->cells, a->all);
+    free(a->then);
+    *a = (struct sg_audit){0};
+}

@@ -1,0 +1,49 @@
+/* sg_bundle.h: a result with all that it was made of in one file, which a stranger can check.
+ *
+ * A bundle is a tar archive (sg_tar.h) with the members
+ *   SHA256SUMS         the SHA-256 of each member below, as `sha256sum -c` reads it
+ *   SHA256SUMS.sha256  that of the list, which stands for the whole bundle
+ *   bundle.json        {"schema":"sparsebench-bundle/1","name","recipe":{"path","sha256","set"},"dataset","program",
+ *                      "identities","libraries","tolerance","cells":[{"label","seed","status","cell_key","identity",
+ *                      "kernels","processor","file"}]}; `tolerance` is that of sg_audit.h by column, null without one
+ *   cells/NAME.ndjson  the series of each finished cell, the bytes that sparsetrain wrote
+ *   recipe.yaml        the bytes of the recipe
+ *   result.json        the bytes of the result
+ * A result and its cells give the same bytes whenever and wherever they are bundled. */
+#ifndef SG_BUNDLE_H
+#define SG_BUNDLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cjson/cJSON.h>
+
+#include "sg_status.h"
+#include "sg_tar.h"
+
+#define SG_SCHEMA_BUNDLE "sparsebench-bundle/1"
+
+struct sg_bundle {
+    char *text;                   /* the bytes of the archive */
+    struct sg_tar_member *member; /* [n], pointing into text */
+    size_t n;
+    char sha256[65]; /* of the list of checksums */
+    cJSON *about;    /* bundle.json */
+};
+
+/* Makes the bundle of the result at `path`; *text [*length], which the caller frees, are its bytes. Cells are read from
+ * `folder`, or if that is NULL from where the result says. SG_ERR_ARGUMENT: the file is no result of a grid with
+ * finished cells. SG_ERR_MISSING: a cell is not there. SG_ERR_MISMATCH: the recipe's file has changed since.
+ * SG_ERR_FORMAT: a cell is damaged, unfinished or another run than the result says. */
+SG_CHECKED sg_status sg_bundle_make(char **text, size_t *length, const char *path, const char *folder,
+                                    struct sg_error *err);
+
+/* Takes over the bytes of a bundle, also on failure, and checks them. SG_ERR_FORMAT: a bit is not as it was written. */
+SG_CHECKED sg_status sg_bundle_open(struct sg_bundle *out, char *take_text, size_t length, const char *path,
+                                    struct sg_error *err);
+/* A member; NULL = there is none. */
+const struct sg_tar_member *sg_bundle_member(const struct sg_bundle *bundle, const char *name);
+void sg_bundle_close(struct sg_bundle *bundle); /* zeroes it */
+
+#endif
