@@ -433,6 +433,7 @@ bursts: ## beyond the paper: what hard-threshold's bursts cost in Figure 1, seco
 mini-bursts: ## the same for Figures 2a and 3 at laptop scale, ten minutes
 signs-madelon: ## beyond the paper: one bit an element, votes, ternary and sparse signs, madelon, a minute
 one-percent: ## beyond the paper: methods at one hundredth of the bytes (sparsetune --match-bytes finds their numbers), seconds
+tournament: ## beyond the paper: sixteen methods at two volumes, each at its own learning rate, madelon, 10 minutes
 learning-rates: ## beyond the paper: eight methods at six learning rates, madelon, a minute
 heterogeneity: ## beyond the paper: error against the heterogeneity of the shards, madelon, a minute
 mini-heterogeneity: ## the same for ResNet-8, a quarter of an hour
