@@ -66,7 +66,8 @@ static size_t task_common_bytes(const struct train *t) {
 }
 
 static size_t common_bytes(const struct train *t) {
-    return task_common_bytes(t) + sg_method_common_bytes(t->method) + train_monitor_bytes(t) + train_errors_bytes(t);
+    return task_common_bytes(t) + sg_method_common_bytes(t->method) + train_monitor_bytes(t) + train_errors_bytes(t) +
+           train_drift_bytes(t);
 }
 
 /* Writes the identity of the run's program and data, cut to fit. A checkpoint with another identity is ignored. */
@@ -139,7 +140,8 @@ static void put_common(const struct train *t, struct sink *s, char *scratch) {
         t->task_ops->common_save(t->task, scratch);
     sg_method_common_save(t->method, scratch + of_task);
     train_monitor_save(t, scratch + of_task + sg_method_common_bytes(t->method));
-    train_errors_save(t, scratch + common_bytes(t) - train_errors_bytes(t));
+    train_errors_save(t, scratch + common_bytes(t) - train_drift_bytes(t) - train_errors_bytes(t));
+    train_drift_save(t, scratch + common_bytes(t) - train_drift_bytes(t));
     put(s, scratch, common_bytes(t));
 }
 
@@ -260,7 +262,8 @@ static sg_status restore(struct train *t, const char *data, struct sg_error *err
         t->task_ops->common_load(t->task, at);
     sg_method_common_load(t->method, at + task_common_bytes(t));
     train_monitor_load(t, at + task_common_bytes(t) + sg_method_common_bytes(t->method));
-    train_errors_load(t, at + common_bytes(t) - train_errors_bytes(t));
+    train_errors_load(t, at + common_bytes(t) - train_drift_bytes(t) - train_errors_bytes(t));
+    train_drift_load(t, at + common_bytes(t) - train_drift_bytes(t));
     at += p.common_bytes;
     for (size_t w = 0; w < t->workers; w++) {
         const struct sizes n = sizes_of(t, w);

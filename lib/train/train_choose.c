@@ -34,6 +34,7 @@ static sg_status choose_steps(struct train *t, struct sg_error *err) {
     t->plan.evaluate_epochs =
         sg_node_number(cell, "record.evaluate", t->info->evaluation == SG_EVALUATE_SHARED ? 1 : NAN);
     t->series.wants_layers = sg_node_bool(cell, "record.layers", false);
+    t->series.keeps_layers = t->series.wants_layers || t->series.wants[SG_COLUMN_ERROR_BY_LAYER];
     t->series.wants_workers = sg_node_bool(cell, "record.workers", false);
     return SG_OK;
 }
@@ -118,7 +119,7 @@ static sg_status choose_method(struct train *t, struct sg_error *err) {
 static sg_status choose_columns(struct train *t, struct sg_error *err) {
     const struct recorded *host = train_recorded(t, SG_COLUMN_COMPRESSION_ERROR_MAX, SG_COLUMN_BOUND_SHARE);
     if (!host)
-        host = train_recorded(t, SG_COLUMN_ERROR_LAG, SG_COLUMN_ERROR_CURVATURE);
+        host = train_recorded(t, SG_COLUMN_ERROR_LAG, SG_COLUMN_DRIFT_LAG);
     if (!host || !t->device.gpu)
         return SG_OK;
     t->at = sg_node_get(&t->options->cell->resolved, "record.series")->child + (host - t->series.column);

@@ -56,7 +56,8 @@ static void add_vectors(struct sg_train_memory *m, const struct train *t, const 
     const bool *wants = t->series.wants, keeps = t->config.feedback.rule->keeps && !sg_method_is_exact(t->probe);
     const bool curvature = keeps && wants[SG_COLUMN_ERROR_CURVATURE];
     const bool shares = method->may_share && train_parts(t) < t->count;
-    const bool copies = keeps && (wants[SG_COLUMN_ERROR_LAG] || curvature);
+    const bool lag = keeps && (wants[SG_COLUMN_ERROR_LAG] || curvature);
+    const bool drifts = train_drifts(t, t->probe), copies = lag || drifts;
     add_vector(m, t, "residual", keeps ? vector : 0);
     add_vector(m, t, "vectors of feedback and compressor", method->vectors);
     add(m, "state of the compressor", method->worker, t->count, true);
@@ -65,7 +66,8 @@ static void add_vectors(struct sg_train_memory *m, const struct train *t, const 
     add(m, "room to make messages in", shares ? method->room : 0, train_parts(t), false);
     add_vector(m, t, "copies of the gradient", vector * (double)((t->options->record_gradients || copies) + curvature));
     add(m, "state of the task", t->info->worker_bytes, t->count, true);
-    add(m, "means of residuals", vector * (double)(copies + (keeps && wants[SG_COLUMN_ERROR_MEAN_NORM])), 1, false);
+    add(m, "drift of x", drifts ? (double)train_drift_room(t) : 0, 1, false);
+    add(m, "means of residuals", vector * (double)(lag + (keeps && wants[SG_COLUMN_ERROR_MEAN_NORM])), 1, false);
 }
 
 sg_status train_memory_estimate(struct train *t, struct sg_error *err) {

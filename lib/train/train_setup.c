@@ -125,7 +125,7 @@ static bool allocate_worker(struct train *t, struct worker *w, bool keeps) {
             t->device.gpu ? t->kernels->allocate(&t->exec, t->d * sizeof *w->residual) : train_vector(t, t->d);
     if (t->options->record_gradients)
         w->recorded = train_vector(t, t->d);
-    if (t->series.wants_layers)
+    if (t->series.keeps_layers)
         w->layers = t->series.layers_mine + (size_t)(w - t->worker) * LAYER_COLUMNS * t->info->layout.n_layers;
     return (w->residual || !keeps) && (w->recorded || !t->options->record_gradients);
 }
@@ -140,7 +140,7 @@ static bool allocate_buffers(struct train *t) {
     s->row = calloc(s->capacity, sizeof *s->row);
     s->evaluated = calloc(s->capacity * t->task_kind->n_metrics + 1, sizeof *s->evaluated);
     const size_t numbers = LAYER_COLUMNS * t->info->layout.n_layers;
-    if (s->wants_layers) {
+    if (s->keeps_layers) {
         s->layers_mine = calloc(t->count * numbers, sizeof *s->layers_mine);
         s->layers_all = calloc(t->workers * numbers, sizeof *s->layers_all);
     }
@@ -149,7 +149,7 @@ static bool allocate_buffers(struct train *t) {
     if (optimizes)
         t->optimizer.state = t->kernels->allocate(&t->exec, t->optimizer.floats * sizeof(float));
     bool whole = t->gradient && t->sum && s->row && s->evaluated &&
-                 ((s->layers_mine && s->layers_all) || !s->wants_layers) && (t->optimizer.state || !optimizes) &&
+                 ((s->layers_mine && s->layers_all) || !s->keeps_layers) && (t->optimizer.state || !optimizes) &&
                  (t->shared_x || !sg_method_is_local(t->method));
     for (size_t i = 0; whole && i < t->n_gradients; i++)
         whole = (t->gradient[i] = t->kernels->allocate(&t->exec, t->d * sizeof(float))) != NULL;
@@ -175,6 +175,7 @@ static sg_status allocate(struct train *t, struct sg_error *err) {
     SG_DO(status, participation_open(t, err));
     SG_DO(status, train_monitor_open(t, err));
     SG_DO(status, train_errors_open(t, err));
+    SG_DO(status, train_drift_open(t, err));
     status = train_vectors_status(t, status, err);
     return status == SG_OK ? cut_pieces(t, err) : status;
 }
@@ -237,6 +238,7 @@ void train_teardown(struct train *t) {
     recording_close(t);
     train_monitor_close(t);
     train_errors_close(t);
+    train_drift_close(t);
     for (size_t w = 0; t->worker && w < t->count; w++) {
         if (t->device.gpu)
             t->kernels->release(&t->exec, t->worker[w].residual);

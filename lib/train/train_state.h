@@ -100,6 +100,7 @@ struct series {
     struct recorded column[MOST_COLUMNS];
     size_t n_columns;
     bool wants_evaluation, wants[SG_COLUMNS], wants_layers, wants_workers;
+    bool keeps_layers;   /* layers are measured, for the record or for a column */
     double *layers_mine; /* [count][LAYER_COLUMNS][n_layers of the task] of this rank's workers; NULL = not recorded */
     double *layers_all;  /* [workers] the same of all workers, on rank 0 */
     struct row *row;     /* [capacity] */
@@ -172,6 +173,7 @@ struct train {
 
     struct series series;
     struct errors *errors;         /* of gradients and of the mean residual (train_errors.c); NULL = not recorded */
+    struct drift *drift;           /* of x (train_drift.c); NULL = not recorded */
     struct monitor *monitor;       /* of what compressors lose (train_monitor.c); NULL = it is not recorded */
     struct sg_recording recording; /* rank 0 */
     char inputs_sha256[65]; /* of the recording up to the checkpoint from which the run goes on; "" = there is none */
@@ -302,10 +304,32 @@ sg_status train_errors_begin(struct train *t, struct sg_error *err);
 void train_errors_gradient(struct train *t, size_t w, const float *g);
 sg_status train_errors_record(struct train *t, const struct sg_outcome *outcome, double value[SG_COLUMNS],
                               struct sg_error *err);
+/* On rank 0 at recorded steps, behind train_collect_layers: the value of error-by-layer. */
+double train_errors_by_layer(struct train *t);
 const double *train_errors_layers(const struct train *t);
 size_t train_errors_bytes(const struct train *t);
 void train_errors_save(const struct train *t, void *out);
 void train_errors_load(struct train *t, const void *in);
+
+/* The sum over workers of the gradients that they copied. Collective. */
+sg_status train_add_gradients(struct train *t, float *sum, struct sg_error *err);
+
+/* How far x is from where the optimizer would have taken it without compression. train_drift_gradient is called after
+ * each gradient, train_drift_before before x moves, and train_drift_record, which is collective, after every step,
+ * behind train_account. */
+sg_status train_drift_open(struct train *t, struct sg_error *err);
+void train_drift_close(struct train *t);
+void train_drift_gradient(struct train *t, size_t w, const float *g);
+void train_drift_before(struct train *t);
+sg_status train_drift_record(struct train *t, double value[SG_COLUMNS], struct sg_error *err);
+bool train_drifts(const struct train *t, const sg_method *method); /* true: it is measured */
+size_t train_drift_room(const struct train *t);                    /* bytes that it takes, beside copied gradients */
+size_t train_drift_bytes(const struct train *t);
+void train_drift_save(const struct train *t, void *out);
+void train_drift_load(struct train *t, const void *in);
+
+/* The end of this step from the sum over workers: x <- x - step. */
+struct sg_update train_update_of(const struct train *t, float *sum);
 
 /* The first recorded column of from .. to; NULL = there is none. */
 const struct recorded *train_recorded(const struct train *t, enum sg_column from, enum sg_column to);

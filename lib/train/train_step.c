@@ -38,6 +38,7 @@ static sg_status worker_gradient(struct train *t, size_t w, float *g) {
     charge_time(worker, PHASE_GRADIENT, start_s);
     recording_gradient(t, w, g);
     train_errors_gradient(t, w, g);
+    train_drift_gradient(t, w, g);
     return worker->error.status;
 }
 
@@ -191,22 +192,20 @@ static sg_status later_messages(struct train *t, unsigned round, struct sg_error
     return workers_status(t, err);
 }
 
-/* x <- x - step, from the sum of all messages. */
-static void update(struct train *t) {
+struct sg_update train_update_of(const struct train *t, float *sum) {
     const bool optimizes = !t->config.feedback.rule->in_updates;
-    const struct sg_update u = {.optimizer = optimizes ? t->optimizer.ops->name : NULL,
-                                .param = t->optimizer.param,
-                                .learning_rate = t->gamma,
-                                .step = t->step,
-                                .workers = participation_divisor(t),
-                                .sum = t->sum,
-                                .state = t->optimizer.state,
-                                .x = sg_task_x(t->task),
-                                .dtype = t->info->dtype,
-                                .piece = t->optimizer.piece,
-                                .n_pieces = t->optimizer.n_pieces,
-                                .d = t->d};
-    t->kernels->update(&t->exec, &u);
+    return (struct sg_update){.optimizer = optimizes ? t->optimizer.ops->name : NULL,
+                              .param = t->optimizer.param,
+                              .learning_rate = t->gamma,
+                              .step = t->step,
+                              .workers = participation_divisor(t),
+                              .sum = sum,
+                              .state = t->optimizer.state,
+                              .x = sg_task_x(t->task),
+                              .dtype = t->info->dtype,
+                              .piece = t->optimizer.piece,
+                              .n_pieces = t->optimizer.n_pieces,
+                              .d = t->d};
 }
 
 /* Ends an exchange; `tell` = it sends the workers' notes, as the last one of a step does. A failure of the exchange
@@ -319,9 +318,12 @@ sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_out
         return status;
     SG_TRACE(2, "step %llu: %g entries, %g bits, %g bytes a worker", (unsigned long long)t->step,
              t->volume.elements_mean, t->volume.bits_mean, t->volume.bytes_sent);
+    train_drift_before(t);
     const double start_s = sg_clock_s();
-    if (sg_method_sends(t->method))
-        update(t);
+    if (sg_method_sends(t->method)) {
+        const struct sg_update u = train_update_of(t, t->sum);
+        t->kernels->update(&t->exec, &u);
+    }
     charge_time(&t->worker[0], PHASE_UPDATE, start_s);
     t->step++;
     return SG_OK;

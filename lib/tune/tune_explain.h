@@ -6,7 +6,7 @@
 #include "sg_frame.h"
 #include "tune_private.h"
 
-enum { EXPLAIN_DRAWS = 10000, EXPLAIN_SEED = 1, EXPLAIN_FEWEST = 4, EXPLAIN_COLUMNS = 12 };
+enum { EXPLAIN_DRAWS = 10000, EXPLAIN_SEED = 1, EXPLAIN_FEWEST = 4, EXPLAIN_COLUMNS = 16 };
 
 /* A number and the interval that holds 95 % of its bootstrap draws; NaN = not defined. */
 struct explain_number {
