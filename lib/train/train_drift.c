@@ -17,10 +17,11 @@ struct drift {
     struct {
         double steps, errors; /* sums over steps of |s'|^2 and of |s - s'|^2 */
     } total;
-    float *state; /* [floats of the optimizer] of the second optimizer */
-    float *way;   /* [d] D */
-    float *sum;   /* [d] the sum of the gradients, then s' */
-    void *x;      /* where the second optimizer puts its x, which nothing reads */
+    float *state;            /* [floats of the optimizer] of the second optimizer */
+    float *way;              /* [d] D */
+    float *sum;              /* [d] the sum of the gradients, then s' */
+    struct sg_update update; /* of this step */
+    void *x;                 /* where the second optimizer puts its x, which nothing reads */
 };
 
 bool train_drifts(const struct train *t, const sg_method *method) {
@@ -28,7 +29,7 @@ bool train_drifts(const struct train *t, const sg_method *method) {
 }
 
 static size_t state_bytes(const struct train *t) {
-    return t->config.feedback.rule->in_updates ? 0 : t->optimizer.floats * sizeof(float);
+    return t->of_x ? t->of_x->floats * sizeof(float) : 0;
 }
 
 size_t train_drift_room(const struct train *t) {
@@ -97,21 +98,21 @@ void train_drift_gradient(struct train *t, size_t w, const float *g) {
 }
 
 void train_drift_before(struct train *t) {
-    if (t->drift)
-        memcpy(t->drift->x, sg_task_x(t->task), sg_task_x_bytes(t->task));
+    struct drift *d = t->drift;
+    if (!d)
+        return;
+    d->update = train_update_of(t, d->sum);
+    d->update.state = d->state;
+    d->update.x = memcpy(d->x, sg_task_x(t->task), sg_task_x_bytes(t->task));
 }
 
 /* sum [d] <- s', from the sum of the gradients, at the x before this step. */
-static void step_without_compression(struct train *t) {
-    struct drift *d = t->drift;
-    struct sg_update u = train_update_of(t, d->sum);
-    if (!u.optimizer) /* messages carry gamma, gradients do not */
+static void step_without_compression(const struct train *t) {
+    const struct drift *d = t->drift;
+    if (!d->update.optimizer) /* messages carry gamma, gradients do not */
         for (size_t j = 0; j < t->d; j++)
             d->sum[j] *= (float)t->gamma;
-    u.step = t->step - 1;
-    u.state = d->state;
-    u.x = d->x;
-    t->kernels->update(&t->exec, &u);
+    t->kernels->update(&t->exec, &d->update);
 }
 
 /* Compares s' with the step that x took, which the update left in the run's sum, and sets *lag. */

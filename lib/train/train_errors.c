@@ -95,7 +95,7 @@ sg_status train_errors_open(struct train *t, struct sg_error *err) {
     if (!e)
         return sg_fail_memory(err, "the columns of the mean residual");
     e->means = residual && (wants[SG_COLUMN_ERROR_MEAN_NORM] || wants[SG_COLUMN_ERROR_COMMON]);
-    e->lag = residual && wants[SG_COLUMN_ERROR_LAG];
+    e->lag = residual && wants[SG_COLUMN_ERROR_LAG] && !t->of_workers;
     e->curvature = residual && wants[SG_COLUMN_ERROR_CURVATURE] && !sg_method_is_local(t->method);
     return allocate(t, e) ? SG_OK : sg_fail_memory(err, "the columns of the mean residual");
 }
@@ -280,13 +280,15 @@ sg_status train_errors_record(struct train *t, const struct sg_outcome *outcome,
         gradient += outcome->note[w][NOTE_GRADIENT_NORM] / present;
     e->gradients += unit * unit * gradient;
     value[SG_COLUMN_GRADIENT_NORM] = gradient;
-    value[SG_COLUMN_ERROR_RELATIVE] = e->gradients > 0 ? train_total_error(t) / e->gradients : NAN;
+    value[SG_COLUMN_ERROR_RELATIVE] = e->gradients > 0 && !t->of_workers ? train_total_error(t) / e->gradients : NAN;
     if (!train_records(t, t->step))
         return SG_OK;
     if (!has_residual(t) && t->config.feedback.rule->keeps) { /* it is always zero */
         value[SG_COLUMN_ERROR_LAG] = 0;
         value[SG_COLUMN_ERROR_CURVATURE] = sg_method_is_local(t->method) ? (double)NAN : 0;
     }
+    if (t->of_workers) /* a residual is not on the scale of gradients */
+        value[SG_COLUMN_ERROR_LAG] = NAN;
     if (e->means)
         status = measure_mean(t, &value[SG_COLUMN_ERROR_MEAN_NORM], err);
     value[SG_COLUMN_ERROR_COMMON] = n > 1 ? (n * *norm - value[SG_COLUMN_ERROR_NORM]) / (n - 1) : NAN;
@@ -305,7 +307,7 @@ double train_errors_by_layer(struct train *t) {
     const size_t n = t->info->layout.n_layers, *offset = t->info->layout.offset, each = LAYER_COLUMNS * n;
     const double *all = t->series.layers_all, unit = sg_method_unit(t->method);
     double *sums = t->errors ? t->errors->sums : NULL, mean = 0;
-    if (!sums || !t->config.feedback.rule->keeps)
+    if (!sums || !t->config.feedback.rule->keeps || t->of_workers)
         return NAN;
     for (size_t l = 0; l < n; l++) {
         double *errors = &sums[l], *gradients = &sums[n + l];

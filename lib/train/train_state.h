@@ -68,6 +68,8 @@ struct worker {
     float *recorded;     /* [d] a copy of its gradient of this step; NULL = neither a recording nor a column needs it */
     float *shifted;      /* [d] its gradient of this step at x less the mean residual; NULL = no column needs it */
     bool astray;         /* that gradient is not finite */
+    float *state;        /* [floats] of its own optimizer; NULL = it has none */
+    uint64_t steps;      /* how many that optimizer made */
     double *layers;      /* [LAYER_COLUMNS][n_layers of the task] at this step, in layers_mine; NULL = not recorded */
 };
 
@@ -75,7 +77,6 @@ struct worker {
 struct plan {
     uint64_t steps, every;
     double evaluate_epochs; /* epochs between evaluations; NaN = with every record */
-    struct train_schedule schedule;
 };
 
 struct device {
@@ -83,13 +84,12 @@ struct device {
     sg_cuda_device *gpu; /* the GPU behind the kernels; NULL = they are a CPU's */
 };
 
+/* What a section `optimizer` of the recipe says. */
 struct optimizer {
     const struct sg_optimizer_ops *ops;
     double param[SG_ROW_PARAMS];
-    float *state; /* [floats] */
-    size_t floats;
-    struct sg_piece *piece; /* [n_pieces] of all d parameters */
-    size_t n_pieces;
+    size_t floats; /* of a state */
+    struct train_schedule schedule;
 };
 
 /* How many columns a run can have: the task's are few. */
@@ -137,7 +137,14 @@ struct train {
     uint32_t *copied; /* [steps][n_layers of the task][workers] k of another run; NULL = k is the method's own */
     size_t whole[2];  /* the offsets of the one layer in `model` scope */
     const struct sg_wire_encoding *encoding; /* for positions; NULL = auto */
-    struct optimizer optimizer;
+    struct optimizer optimizer, outer;       /* outer.ops is NULL if the recipe has none */
+    const struct optimizer *of_x;            /* the one that updates what all workers share; NULL = x <- x - mean */
+    /* The one by which each worker takes steps of its own; NULL = these are gamma times its gradient. */
+    const struct optimizer *of_workers;
+    float *state;           /* [of_x->floats] in the kernels' memory */
+    struct sg_piece *piece; /* [n_pieces] of all d parameters */
+    size_t n_pieces;
+    uint64_t updates; /* how often x was updated; without local steps that is the number of finished steps */
 
     struct device device;
     const struct sg_kernels *kernels;

@@ -133,6 +133,8 @@ same_over_ranks() { # METHOD...
         "topk, k: 3, error-feedback: {form: cser, interval: 3, momentum: 0.5}" \
         "randomk, k: 3, error-feedback: {form: cser, interval: 4, reset: 20}" \
         "topk, k: 3, values: levels, error-feedback: {form: local-steps, steps: 3}" \
+        "topk, k: 3, error-feedback: {form: diloco, steps: 3}" \
+        "none, error-feedback: {form: diloco, steps: 2, outer: {kind: adamw, learning-rate: 0.01}}" \
         "gtopk, k: 3, error-feedback: {form: local-steps, steps: 2}" "none, error-feedback: local-steps" \
         "gtopk, k: 3, message: auto, error-feedback: {form: dynamic-averaging, threshold: 0.1}" \
         "none, error-feedback: {form: dynamic-averaging, threshold: 0.1}" \

@@ -101,8 +101,8 @@ static void test_virtual_iterate(const struct sg_compressor_ops *ops, const char
     recipe_text = text;
 }
 
-/* Under any optimizer x less the drift takes its steps at the mean gradients, here Adam's and those of SGD with momentum,
- * from the formulas of results/DEFINITIONS.md. */
+/* Under any optimizer x less the drift takes its steps at the mean gradients, here Adam's and those of SGD with
+ * momentum, from the formulas of results/DEFINITIONS.md. */
 static void test_drift(const char *optimizer, bool adam) {
     double y[D], m[D] = {0}, v[D] = {0};
     struct sg_run run;
