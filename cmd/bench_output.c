@@ -175,8 +175,9 @@ void report_cells(const struct sg_cell *cells, const struct sg_cell_outcome *out
             outcomes[i].message ? outcomes[i].message : sg_json_string(outcomes[i].run.end, "message", "?");
         if (strcmp(status, "failed") == 0)
             sg_log_error("%s, seed %" PRIu64 " failed: %s", cells[i].label, cells[i].seed, message);
-        else if (strcmp(status, "diverged") == 0)
-            sg_log_warning("%s, seed %" PRIu64 " diverged: %s", cells[i].label, cells[i].seed, message);
+        else if (strcmp(status, "diverged") == 0) /* many learning rates of a range may diverge */
+            sg_log(cells[i].trial > 0 ? SG_LOG_DETAIL : SG_LOG_WARNING, "%s, seed %" PRIu64 " diverged: %s",
+                   cells[i].label, cells[i].seed, message);
         report_devices(&cells[i], &outcomes[i].run);
         const cJSON *warning;
         cJSON_ArrayForEach(warning, sg_json_get(outcomes[i].run.end, "warnings")) sg_log_warning(

@@ -96,12 +96,24 @@ static void look_at_memory(const struct bench *b) {
     free(line);
 }
 
+/* What --dry-run says of trials. */
+static void count_trials(const struct bench *b) {
+    size_t trials = 0, studies = 0;
+    for (size_t i = 0; i < b->count; i++) {
+        trials += b->cells[i].trial > 0;
+        studies += b->cells[i].trial == 1;
+    }
+    if (trials > 0)
+        sg_log_note("%zu of the %zu cells are trials of %zu studies", trials, b->count, studies);
+}
+
 /* --dry-run. */
 static sg_status list_cells(struct bench *b, struct sg_error *err) {
     sg_status status = sg_grid_look(b->outcomes, b->cells, b->count, &b->grid.options, err);
     if (status != SG_OK)
         return status;
     sg_grid_view_found(b->outcomes, b->count);
+    count_trials(b);
     const size_t others = sg_grid_count_others(b->grid.options.folder, b->outcomes, b->count);
     if (others > 0)
         sg_log_note("%zu other files in %s are no cells of these: rm removes what no recipe needs", others,
@@ -120,9 +132,12 @@ static sg_status list_cells(struct bench *b, struct sg_error *err) {
     }
     look_at_memory(b);
     printf("# action  seed  label  file\n");
-    for (size_t i = 0; i < b->count; i++)
-        printf("%-8s  %4" PRIu64 "  %s  %s\n", sg_grid_action(&b->outcomes[i]), b->cells[i].seed, b->cells[i].label,
-               b->outcomes[i].path);
+    for (size_t i = 0; i < b->count; i++) {
+        printf("%-8s  %4" PRIu64 "  %s", sg_grid_action(&b->outcomes[i]), b->cells[i].seed, b->cells[i].label);
+        for (size_t k = 0; k < b->cells[i].drawn.count; k++)
+            printf(" %s=%s", b->cells[i].drawn.child[k].key, b->cells[i].drawn.child[k].string);
+        printf("  %s\n", b->outcomes[i].path);
+    }
     return SG_OK;
 }
 

@@ -222,7 +222,13 @@ static sg_status read_cells(struct sg_tune *t, const struct sg_recipe *recipe, s
     for (size_t i = 0; status == SG_OK && i < t->n_cells; i++) {
         const struct sg_node *swept = t->cells[i].swept.child;
         char place[PATH_MAX];
-        if (t->cells[i].swept.count > 0)
+        if (t->cells[i].trial > 0)
+            status = sg_fail(err, SG_ERR_ARGUMENT,
+                             "%s%s has a range, whose trials sparsebench runs; sparsetune takes one value (choose it "
+                             "with --set, and leave the section tune out with --set tune=null)",
+                             sg_node_place(place, sizeof place, recipe, t->cells[i].drawn.child),
+                             t->cells[i].drawn.child[0].key);
+        else if (t->cells[i].swept.count > 0)
             status =
                 sg_fail(err, SG_ERR_ARGUMENT, "%s%s is a list, and sparsetune takes one value (choose it with --set)",
                         sg_node_place(place, sizeof place, recipe, swept), swept->key);

@@ -25,7 +25,9 @@ struct sg_node {
     char *string;          /* STRING: its text. NUMBER: its spelling in the recipe */
     struct sg_node *child; /* [count] */
     size_t count;
-    bool choices; /* LIST: each cell has one of the entries; false = the list itself is the value */
+    /* LIST: each cell has one of the entries; false = the list itself is the value. STRING: it is a range of which each
+     * trial draws a value, a whole number if `boolean`. */
+    bool choices;
     /* Where the value stands, counted from 1. Line 0: it is not in the file; then column 0 means a preset, and column s
      * >= 1 the s-th --set. */
     int line, column;

@@ -17,7 +17,7 @@ static double evaluate(const struct sg_claim_term *t, const struct grid_frame *g
     const struct sg_frame_label *label = sg_frame_label(&g->frame, t->of);
     char reason[SG_WHY_CHARS];
     for (size_t i = 0; i < label->n_seeds; i++)
-        if (g->cells[grid_first_cell(g, label) + i].seed == seed) {
+        if (g->cells[grid_study(g, label, i)->cell].seed == seed) {
             const double x = sg_frame_value(&label->seed[i], t->metric, t->at, reason);
             if (*reason)
                 snprintf(why, SG_WHY_CHARS + 128, "%s, seed %llu: %s", t->of, (unsigned long long)seed, reason);
@@ -49,7 +49,7 @@ static void weigh(cJSON *seeds, struct tally *tally, const struct sg_recipe_clai
 static bool tell_open(char *out, size_t size, const struct grid_frame *g, const struct sg_frame_label *label) {
     char reach[SG_REACH_CHARS];
     for (size_t i = 0; i < label->n_seeds; i++) {
-        const size_t cell = grid_first_cell(g, label) + i;
+        const size_t cell = grid_study(g, label, i)->cell;
         if (!sg_run_status_is_open(label->seed[i].status))
             continue;
         snprintf(out, size, "not yet: %.64s, seed %" PRIu64 ": %s", label->label, g->cells[cell].seed,
@@ -87,7 +87,7 @@ static cJSON *claim_json(const struct sg_node *node, const struct grid_frame *g)
         if (tell_open(tally.reason, sizeof tally.reason, g, label[i]))
             word = SG_NOT_JUDGED;
     for (size_t i = 0; !word && i < label[0]->n_seeds; i++)
-        weigh(seeds, &tally, &c, g, g->cells[grid_first_cell(g, label[0]) + i].seed);
+        weigh(seeds, &tally, &c, g, g->cells[grid_study(g, label[0], i)->cell].seed);
     word = word ? word : verdict(&tally);
     return SG_SET(sg_recipe_claim_json(&c, word, *tally.reason ? tally.reason : NULL), SG_VALUE("seeds", seeds));
 }

@@ -13,12 +13,12 @@ static cJSON *first_copy(const struct sg_cell_outcome *outcomes, size_t count, b
     return NULL;
 }
 
-static const char *worst_status(const struct sg_cell_outcome *outcomes, size_t count) {
+static const char *worst_status(const struct grid_frame *g) {
     static const char *const rank[] = {"ok", "diverged", "failed", "interrupted"};
     size_t worst = 0;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < g->n_seeds; i++) {
         size_t r = 0;
-        while (r < 3 && strcmp(sg_grid_status(&outcomes[i]), rank[r]) != 0)
+        while (r < 3 && strcmp(g->seed[i].status, rank[r]) != 0)
             r++;
         worst = r > worst ? r : worst;
     }
@@ -38,8 +38,8 @@ cJSON *sg_grid_document(cJSON *take_program, cJSON *take_run, const struct sg_re
     const struct grid_traffic t = grid_traffic(&g.frame);
     cJSON *traffic = t.baseline ? SG_OBJECT(SG_TEXT("column", t.column), SG_TEXT("baseline", t.baseline)) : NULL;
     cJSON *out = SG_OBJECT(
-        SG_TEXT("schema", SG_SCHEMA_BENCH), SG_TEXT("status", worst_status(outcomes, count)),
-        SG_VALUE("program", take_program), SG_VALUE("run", take_run), SG_VALUE("recipe", sg_recipe_json(recipe)),
+        SG_TEXT("schema", SG_SCHEMA_BENCH), SG_TEXT("status", worst_status(&g)), SG_VALUE("program", take_program),
+        SG_VALUE("run", take_run), SG_VALUE("recipe", sg_recipe_json(recipe)),
         SG_VALUE("dataset", first_copy(outcomes, count, true, "dataset")),
         SG_VALUE("identities", sg_grid_identities(outcomes, count)), SG_VALUE("host", sg_result_host()),
         SG_VALUE("libraries", first_copy(outcomes, count, false, "libraries")),

@@ -60,10 +60,14 @@ size_t grid_source(const struct sg_cell *cells, size_t count, size_t cell) {
     return i;
 }
 
-/* The place of cell i in the division into parts: that of the cell from which it copies k, which its part must run. */
+/* The place of cell i in the division into parts: that of the cell from which it copies k, which its part must run, or
+ * of the first trial of its study, which is judged as a whole. */
 static size_t place_of(const struct sg_cell *cells, size_t count, size_t i) {
     const size_t source = cells[i].source ? grid_source(cells, count, i) : count;
-    return source < count ? source : i;
+    size_t place = source < count ? source : i;
+    for (size_t j = i; cells[i].trial > 1 && j-- > 0 && strcmp(cells[j].group, cells[i].group) == 0;)
+        place = cells[j].seed == cells[i].seed ? j : place;
+    return place;
 }
 
 sg_status sg_grid_choose_part(size_t *chosen, struct sg_cell *cells, size_t count, const char *part,

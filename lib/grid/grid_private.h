@@ -12,16 +12,34 @@ struct grid_frame {
     const struct sg_cell *cells; /* [count]; those of a label are neighbours */
     const struct sg_cell_outcome *outcomes;
     size_t count;
-    struct sg_frame_seed *seed; /* [count] of each cell */
+    struct sg_frame_seed *seed; /* [n_seeds] of all labels */
+    struct grid_study *study;   /* [n_seeds] which run each of them has */
+    size_t n_seeds;
     struct sg_frame frame;
+};
+
+/* The run of a label at a seed: the only one, or the best of the trials. */
+struct grid_study {
+    size_t cell;
+    size_t trials; /* how many are among the cells */
 };
 
 /* Opens the frame of these cells, without columns. False: no memory, then *out is closed. */
 bool grid_frame_open(struct grid_frame *out, const struct sg_recipe *recipe, const struct sg_cell *cells,
                      const struct sg_cell_outcome *outcomes, size_t count);
 void grid_frame_close(struct grid_frame *g);
-/* The place of a label's first cell among all. */
-size_t grid_first_cell(const struct grid_frame *g, const struct sg_frame_label *label);
+/* The study of a label's i-th seed; for i = 0 its cell is one of the label. */
+const struct grid_study *grid_study(const struct grid_frame *g, const struct sg_frame_label *label, size_t i);
+
+/* Makes cell i the study's if it is its first trial or better than those before. A trial that did not end by itself
+ * takes precedence, so that the study is not judged without it. */
+void grid_study_add(const struct grid_frame *g, struct grid_study *study, size_t i);
+/* The value of a cell by which its recipe tunes; NaN = it has none. */
+double grid_trial_value(const struct grid_frame *g, size_t cell);
+/* {"by","at","trials","winner":{"seed","trial","drawn","value"}} of a label that was tuned. The winner is the best trial
+ * of the study whose best is the median over the studies, of an even number the better of the two in the middle; null =
+ * no study has a value. */
+cJSON *grid_tuned_json(const struct grid_frame *g, const struct sg_frame_label *label);
 
 /* Appends a string to an array of strings that does not have it yet. */
 void grid_push_once(cJSON *list, const char *text);

@@ -8,27 +8,44 @@
 #include "grid_private.h"
 #include "sg_text.h"
 
+/* The study of this seed of the last label, which gets the seed if it does not have it yet. */
+static struct grid_study *study_of(struct grid_frame *g, uint64_t seed) {
+    struct sg_frame_label *label = &g->frame.label[g->frame.n_labels - 1];
+    for (size_t i = g->n_seeds - label->n_seeds; i < g->n_seeds; i++)
+        if (g->cells[g->study[i].cell].seed == seed)
+            return &g->study[i];
+    label->n_seeds++;
+    return &g->study[g->n_seeds++];
+}
+
 bool grid_frame_open(struct grid_frame *g, const struct sg_recipe *recipe, const struct sg_cell *cells,
                      const struct sg_cell_outcome *outcomes, size_t count) {
     *g = (struct grid_frame){.recipe = recipe, .cells = cells, .outcomes = outcomes, .count = count};
     g->seed = calloc(count + 1, sizeof *g->seed);
+    g->study = calloc(count + 1, sizeof *g->study);
     g->frame.label = calloc(count + 1, sizeof *g->frame.label);
-    if (!g->seed || !g->frame.label) {
+    if (!g->seed || !g->study || !g->frame.label) {
         grid_frame_close(g);
         return false;
     }
     for (size_t i = 0; i < count; i++) {
         const struct sg_cell *cell = &cells[i];
-        g->seed[i] = (struct sg_frame_seed){sg_grid_status(&outcomes[i]), &outcomes[i].run};
-        if (i == 0 || strcmp(cell->label, cells[i - 1].label) != 0)
+        if (i == 0 || strcmp(cell->group, cells[i - 1].group) != 0)
             g->frame.label[g->frame.n_labels++] =
-                (struct sg_frame_label){.label = cell->label,
+                (struct sg_frame_label){.label = cell->group,
                                         .method = cell->name,
                                         .compressor = sg_node_string(cell->method, "compressor", NULL),
                                         .baseline = cell->baseline,
-                                        .seed = &g->seed[i],
+                                        .seed = &g->seed[g->n_seeds],
                                         .swept = &cell->swept};
-        g->frame.label[g->frame.n_labels - 1].n_seeds++;
+        grid_study_add(g, study_of(g, cell->seed), i);
+    }
+    for (size_t i = 0; i < g->n_seeds; i++) {
+        const struct sg_cell *cell = &cells[g->study[i].cell];
+        const struct sg_cell_outcome *run = &outcomes[g->study[i].cell];
+        const bool whole =
+            cell->trial == 0 || (double)g->study[i].trials == sg_node_number(&recipe->root, "tune.trials", 1);
+        g->seed[i] = (struct sg_frame_seed){whole ? sg_grid_status(run) : "not_run", &run->run, &cell->drawn};
     }
     return true;
 }
@@ -36,11 +53,13 @@ bool grid_frame_open(struct grid_frame *g, const struct sg_recipe *recipe, const
 void grid_frame_close(struct grid_frame *g) {
     sg_frame_free(&g->frame);
     free(g->seed);
+    free(g->study);
     g->seed = NULL;
+    g->study = NULL;
 }
 
-size_t grid_first_cell(const struct grid_frame *g, const struct sg_frame_label *label) {
-    return (size_t)(label->seed - g->seed);
+const struct grid_study *grid_study(const struct grid_frame *g, const struct sg_frame_label *label, size_t i) {
+    return &g->study[(size_t)(label->seed - g->seed) + i];
 }
 
 /* ---- results ---- */
@@ -61,7 +80,9 @@ static bool shows_quartiles(const void *recipe, const char *column) {
     return false;
 }
 
-static cJSON *cell_json(const struct sg_cell *cell, const struct sg_cell_outcome *o) {
+static cJSON *cell_json(const struct grid_frame *g, size_t i, bool won) {
+    const struct sg_cell *cell = &g->cells[i];
+    const struct sg_cell_outcome *o = &g->outcomes[i];
     const char *status = sg_grid_status(o), *message = strcmp(status, "ok") == 0 ? NULL : o->message;
     const struct grid_reach reach = grid_reach(cell, o);
     const cJSON *warnings = sg_json_get(o->run.end, "warnings");
@@ -74,7 +95,18 @@ static cJSON *cell_json(const struct sg_cell *cell, const struct sg_cell_outcome
                   SG_VALUE("devices", sg_grid_devices(&o->run)), SG_BOOL("reused", o->state == SG_CELL_REUSED));
     if (warnings)
         sg_json_set(out, "warnings", cJSON_Duplicate(warnings, true));
+    if (cell->trial > 0)
+        SG_SET(out, SG_NUMBER("trial", (double)cell->trial), SG_VALUE("drawn", sg_node_json(&cell->drawn)),
+               SG_NUMBER("value", grid_trial_value(g, i)), SG_BOOL("won", won));
     return out;
+}
+
+/* True if the cell is the label's run at its seed. */
+static bool is_chosen(const struct grid_frame *g, const struct sg_frame_label *label, size_t cell) {
+    bool chosen = false;
+    for (size_t i = 0; i < label->n_seeds; i++)
+        chosen = chosen || grid_study(g, label, i)->cell == cell;
+    return chosen;
 }
 
 /* The parameters of the compressor. */
@@ -93,22 +125,27 @@ static cJSON *parameters_json(const struct sg_node *method) {
 
 static cJSON *label_json(const struct grid_frame *g, const struct sg_frame_label *label,
                          const struct grid_traffic *traffic) {
-    const size_t first = grid_first_cell(g, label);
+    const size_t first = grid_study(g, label, 0)->cell;
     cJSON *out = cJSON_CreateObject(), *seeds = cJSON_CreateArray(), *cells = cJSON_CreateArray();
     const cJSON *constants = NULL;
-    for (size_t i = first; i < first + label->n_seeds; i++) {
+    for (size_t i = 0; i < label->n_seeds; i++) {
+        const size_t cell = grid_study(g, label, i)->cell;
         char seed[24];
-        snprintf(seed, sizeof seed, "%" PRIu64, g->cells[i].seed);
+        snprintf(seed, sizeof seed, "%" PRIu64, g->cells[cell].seed);
         sg_json_push_string(seeds, seed);
-        sg_json_push(cells, cell_json(&g->cells[i], &g->outcomes[i]));
         if (!constants)
-            constants = sg_json_get(g->outcomes[i].run.header, "constants");
+            constants = sg_json_get(g->outcomes[cell].run.header, "constants");
     }
+    for (size_t i = 0; i < g->count; i++)
+        if (strcmp(g->cells[i].group, label->label) == 0)
+            sg_json_push(cells, cell_json(g, i, is_chosen(g, label, i)));
     SG_SET(out, SG_TEXT("label", label->label), SG_TEXT("method", label->method),
            SG_TEXT("compressor", label->compressor), SG_BOOL("baseline", label->baseline),
            SG_VALUE("parameters", parameters_json(g->cells[first].method)));
     if (label->swept->count > 0)
         sg_json_set(out, "swept", sg_node_json(label->swept));
+    if (g->cells[first].trial > 0)
+        sg_json_set(out, "tuned", grid_tuned_json(g, label));
     SG_SET(out, SG_VALUE("constants", constants ? cJSON_Duplicate(constants, true) : NULL),
            SG_NUMBER("times_less", grid_times_less(traffic, label)), SG_VALUE("seeds", seeds),
            SG_VALUE("cells", cells));

@@ -302,7 +302,7 @@ static const char *begin(struct comparison *c, const struct grid_frame *g) {
     size_t baselines = 0;
     bool open = false;
     c->quality = choose_quality(g->recipe);
-    for (size_t i = 0; i < g->count; i++)
+    for (size_t i = 0; i < g->n_seeds; i++)
         open = open || sg_run_status_is_open(g->seed[i].status);
     for (size_t l = 0; l < g->frame.n_labels; l++) {
         const struct sg_frame_label *label = &g->frame.label[l];

@@ -100,7 +100,7 @@ SG_CHECKED sg_status sg_grid_choose(size_t *chosen, struct sg_cell *cells, size_
 
 /* Of `count` cells, moves those of one part to the front, in their order; *chosen is their number. `part` is "I/N":
  * cells I, I + N, I + 2 N and so on, counted from 1, but a cell that copies k (`k-from`) goes with the cell from which
- * it copies. SG_ERR_ARGUMENT: it is not that. */
+ * it copies, and a trial with the first one of its study. SG_ERR_ARGUMENT: it is not that. */
 SG_CHECKED sg_status sg_grid_choose_part(size_t *chosen, struct sg_cell *cells, size_t count, const char *part,
                                          struct sg_error *err);
 
@@ -186,7 +186,8 @@ double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, 
                      char why[SG_WHY_CHARS]);
 
 /* The whole result, of schema sparsebench/1. Takes over `program` and `run`. network: that of sg_grid_network.
- * "status" is the worst of its cells': ok, diverged, failed, interrupted (also for cells not run). NULL = no memory.
+ * "status" is the worst of its cells': ok, diverged, failed, interrupted (also for cells not run). Of a study only the
+ * result counts, if all of its trials ended. NULL = no memory.
  *
  * "results": one object per label.
  *   {"label","method","compressor","baseline","parameters":{…},"constants":{…},"times_less","seeds":["1"],
@@ -194,7 +195,10 @@ double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, 
  *              "devices","reused"}],
  *    "series":{…},"final":{…}} with the numbers of the label (sg_frame.h)
  * Where keys outside of the compressor's parameters are lists, "swept":{"workers":8,"learning_rate":0.1} behind
- * "parameters" has this label's values of them. A cell whose end record has "warnings" has them, too. Series are
+ * "parameters" has this label's values of them. A method with a range has its trials in "cells", each with "trial",
+ * "drawn":{"learning_rate":0.0123}, "value", that of tune.by, and "won": it is the result of its study, and the label's
+ * run at this seed. "tuned" then stands behind "swept": {"by","at","trials","winner":{"seed","trial","drawn","value"}},
+ * and "final" has what the results of the studies drew. A cell whose end record has "warnings" has them, too. Series are
  * thinned to at most `most` points (0 = all). Cells that are not finished add what they recorded to the series; to
  * finals only where no cell of the label is finished. Finals and claims use every record. Columns of which the recipe
  * draws quartiles over the seeds have them.

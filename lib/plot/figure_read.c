@@ -14,6 +14,18 @@ bool sg_reading_failed(const struct sg_reading *r) {
     return false;
 }
 
+/* " scale=0.0911" of a label that was tuned, else ""; malloc'ed, NULL = no memory. */
+static char *tuned_text(const cJSON *result) {
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    const cJSON *value;
+    if (out)
+        cJSON_ArrayForEach(value, sg_json_get(result, "tuned.winner.drawn"))
+            fprintf(out, " %s=%g", value->string, sg_json_number(value, "", NAN));
+    return sg_stream_text(out, &text);
+}
+
 /* Finds or adds the entry of a panel's curve. In a panel of points it stands for a whole method. */
 static bool find_legend(struct sg_reading *r, const struct sg_panel *panel, const char *name,
                         const struct sg_frame_label *label, size_t *out) {
@@ -27,10 +39,14 @@ static bool find_legend(struct sg_reading *r, const struct sg_panel *panel, cons
     if (!larger)
         return sg_reading_failed(r);
     f->legend = larger;
-    char *copy = strdup(name);
-    if (!copy)
+    char *copy = strdup(name), *tuned = tuned_text(panel->points || panel->ranking ? NULL : label->json);
+    if (!copy || !tuned) {
+        free(copy);
+        free(tuned);
         return sg_reading_failed(r);
+    }
     f->legend[f->n_legend] = (struct sg_legend){.label = copy,
+                                                .tuned = tuned,
                                                 .method = panel->points || panel->ranking ? copy : label->method,
                                                 .compressor = label->compressor ? label->compressor : "",
                                                 .baseline = label->baseline};
@@ -333,6 +349,7 @@ void sg_figure_free(struct sg_figure *figure) {
     for (size_t i = 0; i < figure->n_legend; i++) {
         free(figure->legend[i].label);
         free(figure->legend[i].text);
+        free(figure->legend[i].tuned);
     }
     free(figure->panel);
     free(figure->legend);

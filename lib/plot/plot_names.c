@@ -88,7 +88,9 @@ static bool are_distinct(const struct sg_figure *f) {
 sg_status sg_plot_choose_names(struct sg_figure *f, struct sg_error *err) {
     for (int digits = 3; digits == 3 || (digits < 18 && !are_distinct(f)); digits++)
         for (size_t i = 0; i < f->n_legend; i++) {
-            char *text = sg_plot_name(f->legend[i].label, digits);
+            char *whole = sg_format("%s%s", f->legend[i].label, f->legend[i].tuned);
+            char *text = whole ? sg_plot_name(whole, digits) : NULL;
+            free(whole);
             if (!text)
                 return sg_fail_memory(err, "the legend");
             free(f->legend[i].text);

@@ -76,6 +76,7 @@ struct sg_style {
 struct sg_legend {
     char *label;                     /* of a cell, or, in panels of points, of its method */
     char *text;                      /* the label as it is drawn: "Hard-threshold λ=0.0794" */
+    char *tuned;                     /* of a curve, " scale=0.1": what the trial drew that won; "" = nothing */
     const char *method, *compressor; /* of the label; `compressor` is "" if the result does not name it */
     bool baseline;                   /* the paper's line without compression */
     struct sg_style style;

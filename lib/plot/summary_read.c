@@ -16,6 +16,7 @@ struct source {
     const char *axis;    /* "x" or "y" */
     const cJSON *at;     /* what the values are of a run; NULL = an older result, which does not say */
     const cJSON *found;  /* the document's summary, whose values these are; NULL = they are not */
+    bool drawn;          /* what the trial drew that won */
 };
 
 struct choice {
@@ -26,8 +27,8 @@ struct choice {
 };
 
 static bool same_source(const struct source *a, const struct source *b) {
-    return a->name == b->name && !a->points == !b->points && !a->found == !b->found &&
-           (!a->points || (a->axis == b->axis && cJSON_Compare(a->at, b->at, true)));
+    return strcmp(a->name, b->name) == 0 && a->drawn == b->drawn && !a->points == !b->points &&
+           !a->found == !b->found && (!a->points || (a->axis == b->axis && cJSON_Compare(a->at, b->at, true)));
 }
 
 static void add(struct choice *c, const struct source *source) {
@@ -100,6 +101,14 @@ static void add_compared(struct choice *c) {
     add(c, &s);
 }
 
+/* Adds a column for each key that some method has tuned. */
+static void add_drawn(struct choice *c) {
+    const cJSON *value;
+    for (size_t l = 0; l < c->frame.n_labels; l++)
+        cJSON_ArrayForEach(value, sg_json_get(c->frame.label[l].json, "tuned.winner.drawn"))
+            add(c, &(struct source){.name = value->string, .drawn = true});
+}
+
 /* Chooses the columns of the plots, and if there is a network also its times. */
 static void choose_plots(struct choice *c, const struct sg_plot_select *select, struct sg_plot_notes *notes) {
     const cJSON *plot;
@@ -145,6 +154,7 @@ static sg_status choose_metrics(struct choice *c, const struct sg_plot_select *s
                 if (column->in_series && !sg_frame_is_axis(column->name))
                     add_final(c, column->name);
             }
+    add_drawn(c);
     return SG_OK;
 }
 
@@ -177,6 +187,8 @@ static sg_status read_metric(struct sg_summary_metric *m, const cJSON *document,
     m->name = source->name;
     if (source->points || source->found)
         at_words(at, sizeof at, source->at);
+    if (source->drawn)
+        snprintf(at, sizeof at, " that won");
     m->heading = name ? sg_format("%s%s", name, at) : NULL;
     m->higher = known && known->higher;
     free(name);
@@ -202,6 +214,11 @@ static void read_number(struct sg_summary_row *row, size_t m, const struct sg_fr
         sg_plot_final(value, label, source->name);
     row->mean[m] = value[SG_MEAN];
     row->std[m] = value[SG_STD];
+    if (source->drawn) {
+        row->mean[m] =
+            sg_json_number(sg_frame_member(sg_json_get(label->json, "tuned.winner.drawn"), source->name), "", NAN);
+        row->std[m] = NAN;
+    }
     if (source->found) {
         const cJSON *entry = compared(source->found, label->label);
         row->mean[m] = sg_json_number(entry, "value", NAN);

@@ -1,4 +1,4 @@
-/* recipe_cells.c: makes the cells of a recipe: methods x lists x seeds. */
+/* recipe_cells.c: makes the cells of a recipe: methods x lists x trials x seeds. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -235,21 +235,28 @@ void sg_run_choice_clear(struct sg_run_choice *run) {
 
 static void cell_free(struct sg_cell *cell) {
     free(cell->label);
+    free(cell->group);
     free(cell->name);
     sg_node_clear(&cell->resolved);
     sg_node_clear(&cell->swept);
+    sg_node_clear(&cell->drawn);
 }
 
+/* trial 0: the run has no ranges. */
 static bool cell_make(struct sg_cell *out, const struct sg_node *method, const struct sg_run_choice *run,
-                      const struct sg_node *seed) {
+                      const struct sg_node *seed, size_t trial) {
     const struct sg_collective *exchange = sg_collective_find(sg_node_string(method, "exchange", ""));
-    struct sg_cell cell = {.label = strdup(run->label),
+    struct sg_cell cell = {.label = trial > 0 ? sg_format("%s trial=%zu", run->label, trial) : strdup(run->label),
+                           .group = strdup(run->label),
                            .name = strdup(sg_node_string(method, "name", "")),
                            .exchange = exchange != NULL ? exchange->name : NULL,
                            .baseline = sg_node_bool(method, "baseline", false),
-                           .seed = (uint64_t)seed->number};
-    bool fine = cell.label != NULL && cell.name != NULL && sg_node_copy(&cell.swept, &run->swept) &&
-                sg_node_copy(&cell.resolved, &run->resolved) && sg_push_copy(&cell.resolved, "seed", seed);
+                           .seed = (uint64_t)seed->number,
+                           .trial = trial};
+    bool fine = cell.label != NULL && cell.group != NULL && cell.name != NULL &&
+                sg_node_copy(&cell.swept, &run->swept) && sg_node_copy(&cell.resolved, &run->resolved) &&
+                (trial == 0 || sg_draw_values(&cell.resolved, cell.seed, trial, &cell.drawn)) &&
+                sg_push_copy(&cell.resolved, "seed", seed);
     if (!fine || !sg_cell_set_key(&cell)) {
         cell_free(&cell);
         return false;
@@ -265,7 +272,7 @@ struct cells {
 };
 
 static bool add_seeds(struct cells *cells, const struct sg_node *seeds, const struct sg_node *method,
-                      const struct sg_run_choice *run) {
+                      const struct sg_run_choice *run, size_t trial) {
     if (cells->count + seeds->count > cells->capacity) {
         size_t capacity = 2 * (cells->count + seeds->count);
         struct sg_cell *grown = realloc(cells->cell, capacity * sizeof *grown);
@@ -275,7 +282,7 @@ static bool add_seeds(struct cells *cells, const struct sg_node *seeds, const st
         cells->capacity = capacity;
     }
     for (size_t i = 0; i < seeds->count; i++) {
-        if (!cell_make(&cells->cell[cells->count], method, run, &seeds->child[i]))
+        if (!cell_make(&cells->cell[cells->count], method, run, &seeds->child[i], trial))
             return false;
         cells->count++;
     }
@@ -289,7 +296,10 @@ static bool add_method(struct cells *cells, const struct sg_node *root, const st
             return false;
         if (run.label == NULL)
             return true;
-        const bool fine = add_seeds(cells, sg_node_get(root, "seeds"), method, &run);
+        const size_t trials = sg_find_draw(&run.resolved) != NULL ? sg_trials(root) : 0;
+        bool fine = true;
+        for (size_t trial = trials > 0; fine && trial <= trials; trial++)
+            fine = add_seeds(cells, sg_node_get(root, "seeds"), method, &run, trial);
         sg_run_choice_clear(&run);
         if (!fine)
             return false;
@@ -334,7 +344,7 @@ char *sg_cell_labels(char *out, size_t size, const struct sg_cell *cells, size_t
 }
 
 bool sg_cell_is(const struct sg_cell *cell, const char *method) {
-    return strcmp(cell->label, method) == 0 || strcmp(cell->name, method) == 0;
+    return strcmp(cell->label, method) == 0 || strcmp(cell->group, method) == 0 || strcmp(cell->name, method) == 0;
 }
 
 sg_status sg_cell_label_check(const struct sg_cell *cells, size_t count, const char *label, struct sg_error *err) {

@@ -22,6 +22,10 @@ static bool is_variant(enum sg_value_type type) {
     return type >= SG_VALUE_KIND && type <= SG_VALUE_CODE;
 }
 
+static bool is_number(enum sg_value_type type) {
+    return type == SG_VALUE_NUMBER || type == SG_VALUE_INTEGER || type == SG_VALUE_EXPRESSION;
+}
+
 static const char *find_variant(const struct sg_check *c, const char *section, const char *outer,
                                 const struct sg_node *raw) {
     for (size_t i = 0; i < c->schema.count; i++) {
@@ -174,6 +178,8 @@ static bool check_value(struct sg_check *c, const struct sg_schema_row *row, con
         if (!sg_node_set_string(out, name, strlen(name)))
             return false;
     }
+    if (row->grid && is_number(row->type) && sg_is_draw(raw))
+        return sg_check_draw(c, row, raw, out);
     sg_check_scalar(c, row, raw, out);
     return true;
 }
@@ -228,6 +234,10 @@ static bool check_choices(struct sg_check *c, const struct sg_schema_row *row, c
                           const struct sg_node *root, const struct sg_node *raw, struct sg_node *out) {
     const size_t before = c->problems->count;
     const bool fine = check_list(c, row, 1, GRID_ENTRIES, variant, root, raw, out);
+    for (size_t i = 0; i < out->count; i++)
+        if (out->child[i].choices)
+            sg_problem_at(c->problems, out->child[i].line, out->child[i].column,
+                          "%s: a range cannot be an entry of a list (write a method for each)", sg_row_key(row));
     out->choices = fine && c->problems->count == before;
     return fine;
 }

@@ -49,6 +49,8 @@ static bool check_runs(struct sg_check *c, const struct sg_node *root, const str
                        const struct sg_node *copied, const struct sg_node *from, const char *label) {
     struct sg_run_choice other, run;
     bool alike = true, fine = find_run(&other, root, from, label);
+    if (fine && other.label != NULL && sg_find_draw(&other.resolved) != NULL)
+        problem(c, copied, "the other method has a range, and so several runs at a seed (give it one value)");
     for (size_t turn = 0; fine && alike && other.label != NULL; turn++) {
         fine = sg_run_choice(&run, root, method, turn);
         if (!fine || run.label == NULL)

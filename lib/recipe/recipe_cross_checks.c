@@ -383,6 +383,24 @@ static bool keep_swept(struct sg_check *c, const struct sg_node *swept) {
     return fine;
 }
 
+/* Counts the cells of a run at each seed. If it has ranges, it gets the values of the first trial. */
+static bool draw_first(struct sg_check *c, const struct sg_node *root, struct sg_run_choice *run,
+                       struct sg_node *drawn) {
+    const struct sg_node *range = sg_find_draw(&run->resolved);
+    const size_t trials = sg_trials(root);
+    c->draws = c->draws || range != NULL;
+    c->n_runs += range == NULL || trials == 0 ? 1 : trials;
+    if (range == NULL)
+        return true;
+    if (trials == 0)
+        sg_problem_at(c->problems, range->line, range->column,
+                      "%s has a range, from which trials draw (add tune: {trials: 5, by: a series})", range->key);
+    if (sg_node_get(&run->resolved, "method.k-from") != NULL)
+        sg_problem_at(c->problems, range->line, range->column,
+                      "%s cannot be drawn with k-from, which copies from one run (give one value)", range->key);
+    return sg_draw_values(&run->resolved, (uint64_t)sg_node_get(root, "seeds")->child[0].number, 1, drawn);
+}
+
 /* Checks the runs of a method, one for each choice of its lists. */
 static bool check_runs(struct sg_check *c, const struct sg_node *root, const struct sg_node *method) {
     const size_t before = c->problems->count;
@@ -393,9 +411,12 @@ static bool check_runs(struct sg_check *c, const struct sg_node *root, const str
             return false;
         if (run.label == NULL)
             return true;
+        struct sg_node drawn = {0};
+        fine = draw_first(c, root, &run, &drawn);
         check_optimizer(c, &run.resolved, method);
         check_parts(c, &run.resolved, method);
-        fine = add_label(c, method, &run) && keep_swept(c, &run.swept);
+        fine = fine && add_label(c, method, &run) && keep_swept(c, &run.swept) && keep_swept(c, &drawn);
+        sg_node_clear(&drawn);
         sg_run_choice_clear(&run);
         if (c->n_labels > SG_LABELS)
             sg_problem_at(c->problems, method->line, method->column, "more than %d combinations of methods and lists",
@@ -409,7 +430,7 @@ void sg_check_forget_labels(struct sg_check *c) {
         free(c->label[i].text);
     free(c->label);
     c->label = NULL;
-    c->n_labels = 0;
+    c->n_labels = c->n_runs = 0;
     sg_node_clear(&c->swept);
     c->swept.kind = SG_NODE_MAP;
 }
@@ -424,8 +445,12 @@ bool sg_check_methods(struct sg_check *c, const struct sg_node *root, const stru
         fine = check_runs(c, root, &methods->child[i]);
     }
     fine = fine && sg_check_copied(c, root, methods);
-    if (c->n_labels * n_seeds > SG_CELLS)
-        sg_problem_at(c->problems, methods->line, methods->column, "%zu cells are more than %d", c->n_labels * n_seeds,
+    const struct sg_node *tune = sg_node_member(root, "tune");
+    if (tune != NULL && !c->draws && c->problems->count == 0)
+        sg_problem_at(c->problems, tune->key_line, tune->key_column,
+                      "tune: no key has a range to draw from (write one as learning-rate: log 1e-3..1)");
+    if (c->n_runs * n_seeds > SG_CELLS)
+        sg_problem_at(c->problems, methods->line, methods->column, "%zu cells are more than %d", c->n_runs * n_seeds,
                       SG_CELLS);
     if (c->problems->count > before)
         sg_check_forget_labels(c);

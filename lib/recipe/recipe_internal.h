@@ -159,9 +159,10 @@ struct sg_check {
     struct sg_problems *dangling; /* gets the problems of the file's claims and plots; `problems` without --set */
     const struct sg_node *root;   /* the top level as far as it is complete */
     struct sg_label *label;       /* [n_labels] of the cells; NULL until the methods have passed their checks */
-    size_t n_labels;
-    bool series_right;    /* record.series is complete and free of problems */
-    struct sg_node swept; /* a map whose keys are those of the cells' swept values */
+    size_t n_labels, n_runs;      /* n_runs: cells at each seed, which are more if there are trials */
+    bool draws;                   /* a key has a range */
+    bool series_right;            /* record.series is complete and free of problems */
+    struct sg_node swept;         /* a map whose keys are those of the cells' swept values */
 };
 
 /* Check the raw tree and complete it into *out, which is meaningful only if no problem was added. */
@@ -214,6 +215,20 @@ bool sg_is_swept_label(const struct sg_check *c, const char *name);
 /* Replace each claim, and each entry of a plot's methods, that sg_is_swept_label holds for by one for each label. */
 bool sg_expand_claims(struct sg_check *c, struct sg_node *claims);
 bool sg_expand_plot_methods(struct sg_check *c, struct sg_node *methods);
+
+/* ---- ranges, from which each trial draws a value ---- */
+
+/* True for "log 1e-3..1" and "linear 0..1", right or wrong. */
+bool sg_is_draw(const struct sg_node *raw);
+/* Checks a range in place of the value of a key; *out is a copy of raw, whose `choices` it sets. */
+bool sg_check_draw(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw, struct sg_node *out);
+/* A range in the resolved tree of a run; NULL = there is none. */
+const struct sg_node *sg_find_draw(const struct sg_node *map);
+/* Replaces the ranges of a run by the values that this trial, counted from 1, draws at this seed. *drawn <- the map of
+ * these, which the caller clears. A draw depends on seed, trial and the key's path alone. */
+bool sg_draw_values(struct sg_node *resolved, uint64_t seed, size_t trial, struct sg_node *drawn);
+/* The trials of a study; 0 = the recipe has no section tune. */
+size_t sg_trials(const struct sg_node *root);
 
 /* ---- cells ---- */
 

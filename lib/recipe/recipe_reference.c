@@ -278,7 +278,16 @@ void sg_recipe_reference(FILE *out) {
         "a claim or a plot that leaves the lists out, 'Top-k k=1', is one for each of their values. A plot of kind\n"
         "points may have the key on an axis, x: workers: it joins the cells that differ in that key\n"
         "alone. A cell is the same run as that of a recipe with single values, and is not run again. An expression of\n"
-        "learning-rate is drawn at its value. Where a list is expected, a single number or word is a list of one.\n",
+        "learning-rate is drawn at its value. Where a list is expected, a single number or word is a list of one.\n\n"
+        "A number of the optimizer, the feedback or a method may be a range, which is tuned: learning-rate: log 1e-3..1,\n"
+        "or linear 0..1, with a section tune: {trials: 5, by: test-accuracy}. Every seed is then a study of so many\n"
+        "trials. A trial is a run at this seed with values drawn from the ranges, a cell of the label 'Top-k trial=2',\n"
+        "and the result of a method at a seed is the best trial of its study. Claims, tables and plots so have the\n"
+        "tuned method under its own name, with all seeds; the runs of the trials are its runs, and none is repeated at\n"
+        "other seeds. All methods have as many trials, and one that gives a value in place of the range, as\n"
+        "learning-rate: 0.1, is not tuned. A draw depends on the seed, the number of the trial and the key's path\n"
+        "alone: methods share them, and more trials go on with them. The values that won, in tables and legends, are\n"
+        "those of the study that is the median over the seeds (results/DEFINITIONS.md).\n",
         out);
     fprintf(out,
             "\nLocal training as its publications have it: `optimizer` is that of each worker's own steps, and its\n"

@@ -207,6 +207,17 @@ static const struct sg_schema_row static_row[] = {
      .help = "with layers: also the entries of every layer that each worker sent, which a modelled network goes by"},
     SERIES("record.series", .required = true, .least = 1, .most = 64, .help = "columns beside step and epoch; a list"),
 
+    MAP("tune", .training = true, .when_given = true,
+        .help = "how the keys that have a range are tuned, each method by itself with the same number of trials; every "
+                "seed is a study of its own"),
+    INTEGER("tune.trials", 1, 1000, .required = true,
+            .help = "trials of a study: runs at this seed with values drawn from the ranges. Trial 3 draws the same "
+                    "however many there are"),
+    SERIES("tune.by", .required = true,
+           .help = "series that decides: a study's result is its trial with the best value, the largest of an accuracy "
+                   "or a hit rate, else the smallest"),
+    MAP("tune.at", .preset = "{final: true}", .like = "claims[].at", .help = "which value of a run decides"),
+
     MAP("methods", .training = true, .required = true, .least = 1, .most = 256, .help = "what is compared; a list"),
     TEXT("methods[].name", 64, .required = true, .help = "label in results and figures"),
     {"methods[].compressor", SG_VALUE_COMPRESSOR, .required = true,

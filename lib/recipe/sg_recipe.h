@@ -32,6 +32,8 @@ extern "C" {
  *                   expression over the task's constants and gamma) or a LIST of these. The same holds for the
  *                   parameters of `controller` beside its kind and of `values` beside their code; these two sections
  *                   are absent where the recipe does not give them
+ *   ranges          a scalar key of the optimizer, the feedback or a method may be a STRING "log 1e-3..1" or
+ *                   "linear 0..1" whose node has `choices`: each of the trials of the section tune draws a value
  *   lists           a scalar key of a run, as workers or optimizer.learning-rate, may be a LIST of such values, too; in
  *                   the node of such a list `choices` is true
  *   claims          at: only the chosen selector, {final: true} or {when, below} …. Of at-most and at-least one is
@@ -77,13 +79,14 @@ cJSON *sg_recipe_set_json(const struct sg_recipe *recipe);
 /* The "recipe" of a result: {"path","sha256","set","name","title","resolved"}. NULL = no memory. */
 cJSON *sg_recipe_json(const struct sg_recipe *recipe);
 
-/* One cell of the grid methods x lists x seeds. One sparsetrain process runs one cell. */
+/* One cell of the grid methods x lists x trials x seeds. One sparsetrain process runs one cell. */
 struct sg_cell {
     /* Unique per method and values of lists: "Top-k", or "Top-k k=5" when a list is given. The lists of the compressor
      * come first; those of other keys follow: "Top-k k=5 workers=8". */
     char *label;
-    char *name;                   /* the method's name: "Top-k" */
-    bool baseline;                /* plots draw the method as the dashed line without compression */
+    char *group;   /* the label of its result: of a trial "Top-k k=5" where the label is "Top-k k=5 trial=2" */
+    char *name;    /* the method's name: "Top-k" */
+    bool baseline; /* plots draw the method as the dashed line without compression */
     const struct sg_node *method; /* points into `resolved`: the method with single values */
     const char *exchange;         /* methods[].exchange, a name in sg_net.h that is never freed; NULL = not given */
     uint64_t seed;
@@ -94,20 +97,23 @@ struct sg_cell {
     /* The cell's values of keys that are lists, apart from its method's parameters: a map {workers: 8}. Its keys are as
      * in the label: the last word of the path, or the path if the word is ambiguous ("optimizer.momentum"). */
     struct sg_node swept;
-    char key[65]; /* SHA-256 of the resolved JSON text */
+    size_t trial;         /* of the study that its seed names, from 1; 0 = no key has a range */
+    struct sg_node drawn; /* a map of what the trial drew, {learning_rate: 0.0123}, its keys in snake_case */
+    char key[65];         /* SHA-256 of the resolved JSON text */
     /* The key of the cell from whose run k is copied (`k-from`), which must be finished first; NULL = there is none. It
      * points into `resolved`, so that this cell's key depends on all that determines the other run. */
     const char *source;
 };
 
-/* Makes all cells in the order of the methods, then of their lists, with seeds innermost. */
+/* Makes all cells in the order of the methods, then of their lists, then of their trials, with seeds innermost. */
 SG_CHECKED sg_status sg_recipe_cells(const struct sg_recipe *recipe, struct sg_cell **out, size_t *count,
                                      struct sg_error *err);
 void sg_recipe_cells_free(struct sg_cell *cells, size_t count);
 
 /* The labels of all cells, "'SGD', 'Top-k k=1'", each once, cut at `size`. Returns out. */
 char *sg_cell_labels(char *out, size_t size, const struct sg_cell *cells, size_t count);
-/* True if the cell belongs to `method`: the label of one cell, or a method's name, which means all of its cells. */
+/* True if the cell belongs to `method`: its label, the label of its result, which means all of its trials, or the
+ * method's name, which means all of its cells. */
 bool sg_cell_is(const struct sg_cell *cell, const char *method);
 /* SG_OK if some cell is of this method; else SG_ERR_ARGUMENT, with the nearest label or all of them. */
 SG_CHECKED sg_status sg_cell_label_check(const struct sg_cell *cells, size_t count, const char *label,

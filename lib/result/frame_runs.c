@@ -23,11 +23,11 @@ static void spread(double out[SG_STATISTICS], double *value, size_t n) {
         out[SG_Q1 + q] = sg_stats_quantile(value, known, 0.25 * (double)(q + 1));
 }
 
-/* The number that a label has of a list of the recipe; NaN = it has none under this name. */
-static double swept_number(const struct sg_frame_label *label, const struct sg_run *run, const char *name) {
+/* The number that a map of swept or drawn values has under this name; NaN = it has none. */
+static double number_of(const struct sg_node *map, const struct sg_run *run, const char *name) {
     char why[SG_WHY_CHARS];
-    for (size_t i = 0; label->swept && i < label->swept->count; i++) {
-        const struct sg_node *value = &label->swept->child[i];
+    for (size_t i = 0; map && i < map->count; i++) {
+        const struct sg_node *value = &map->child[i];
         if (!sg_same_name(name, strlen(name), value->key))
             continue;
         if (value->kind == SG_NODE_STRING && sg_same_name("learning_rate", strlen("learning_rate"), name))
@@ -48,7 +48,9 @@ bool sg_frame_spread(double out[SG_STATISTICS], double *value, const struct sg_f
         all_open = all_open && sg_run_status_is_open(label->seed[i].status);
     for (size_t i = 0; i < label->n_seeds; i++) {
         const struct sg_frame_seed *seed = &label->seed[i];
-        value[i] = swept_number(label, seed->run, metric);
+        value[i] = number_of(label->swept, seed->run, metric);
+        if (isnan(value[i]))
+            value[i] = number_of(seed->drawn, seed->run, metric);
         if (isnan(value[i]))
             value[i] = all_open ? sg_run_value(seed->run, metric, at, why) : sg_frame_value(seed, metric, at, why);
         copy[i] = value[i];
@@ -177,7 +179,8 @@ static bool name_columns(struct sg_frame_label *label) {
     const struct sg_run *first = NULL;
     for (size_t i = 0; i < label->n_seeds && !first; i++)
         first = label->seed[i].run->header ? label->seed[i].run : NULL;
-    label->column = calloc((first ? first->n_series : 0) + 2, sizeof *label->column);
+    const struct sg_node *drawn = label->n_seeds > 0 ? label->seed[0].drawn : NULL;
+    label->column = calloc((first ? first->n_series : 0) + (drawn ? drawn->count : 0) + 2, sizeof *label->column);
     if (!label->column)
         return false;
     label->column[label->n_columns++].name = "step";
@@ -189,6 +192,8 @@ static bool name_columns(struct sg_frame_label *label) {
         label->column[c].in_series = true;
         label->column[c].in_final = first && sg_run_series(first, label->column[c].name);
     }
+    for (size_t i = 0; drawn && i < drawn->count; i++)
+        label->column[label->n_columns++] = (struct sg_frame_column){.name = drawn->child[i].key, .in_final = true};
     return true;
 }
 
