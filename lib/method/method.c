@@ -298,6 +298,7 @@ sg_status sg_method_open(sg_method **out, const struct sg_method_config *config,
     SG_DO(status, allocate(m, config, err));
     SG_DO(status, method_bytes_open(m, err));
     SG_DO(status, open_workers(m, err));
+    SG_DO(status, method_ranges_open(m, config, err));
     SG_ASSERT(m->compressor->rounds == NULL || m->compressor->rounds->keep != NULL ||
               m->compressor->rounds->count == 1);
     SG_ASSERT((m->compressor->select != NULL) + (m->compressor->code != NULL) + (m->compressor->encode != NULL) == 1);
@@ -344,6 +345,7 @@ void sg_method_close(sg_method *m) {
     release(m, m->lead_sum);
     release(m, m->shared.memory);
     method_bytes_close(m);
+    method_ranges_close(m);
     free(m->worker);
     free(m->room);
     free(m->decided);
