@@ -483,7 +483,7 @@ mini-why-curvature: ## beyond the paper: does curvature order it, too? ten minut
 why-early: ## beyond the paper: early steps against late ones, and clipped numbers, madelon, a minute
 mini-why-early: ## the same for ResNet-8, half an hour
 why-freedom: ## beyond the paper: Top-k with the k of hard-threshold over steps and workers, madelon, a minute
-mini-why-freedom: ## the same over layers, steps and workers for ResNet-8, an hour
+mini-why-freedom: ## the same over layers, steps and workers for ResNet-8, 50 min
 why-errors-madelon: ## and does the same error order methods on madelon? half a minute
 mini-why-workers: ## beyond the paper: does a lead need many workers, ResNet-8, an hour
 mini-why-rates: ## beyond the paper: each at its own learning rate, ResNet-8, an hour
@@ -498,7 +498,7 @@ night-fig3: ## Figure 3 of the night
 night-table1: ## Table 1 of the night
 .PHONY: fig2 mini-fig2 night table1 table1-cifar100
 
-published   := fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 linear-speedup mini-linear-speedup speedup-rate dryden federated when-to-communicate blockwise-momentum bit-budget adaptive-methods variance-reduction dynamic-quantization mini-fig2a mini-fig2b mini-fig2c mini-fig3 mini-table1 mini-table1-batch256 mini-table1-senet mini-table1-googlenet mini-table1-cifar100 mini-table1-cifar100-batch256 mini-feedback-approaches mini-entire-model mini-no-error-feedback mini-heterogeneity mini-powersgd qsgd-madelon signs-madelon learning-rates compressors mini-compressors mini-published mini-absolute bursts mini-bursts mini-why-errors mini-why-threshold mini-why-curvature mini-why-early mini-why-errors-lstm mini-why-errors-neumf why-rules why-early why-freedom why-errors-madelon night-fig2a night-fig3 night-table1
+published   := fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 linear-speedup mini-linear-speedup speedup-rate dryden federated when-to-communicate blockwise-momentum bit-budget adaptive-methods variance-reduction dynamic-quantization mini-fig2a mini-fig2b mini-fig2c mini-fig3 mini-table1 mini-table1-batch256 mini-table1-senet mini-table1-googlenet mini-table1-cifar100 mini-table1-cifar100-batch256 mini-feedback-approaches mini-entire-model mini-no-error-feedback mini-heterogeneity mini-powersgd qsgd-madelon signs-madelon learning-rates compressors mini-compressors mini-published mini-absolute bursts mini-bursts mini-why-errors mini-why-threshold mini-why-curvature mini-why-early mini-why-freedom mini-why-workers mini-why-errors-lstm mini-why-errors-neumf why-rules why-early why-freedom why-errors-madelon night-fig2a night-fig3 night-table1
 publish: $(published) ## run the published figures and renew results/
 	cp $(foreach f,$^,results/local/$(f).json results/local/$(f).svg) results
 advise-check: all ## train what --advise recommends from a tenth of a run
