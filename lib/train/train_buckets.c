@@ -72,12 +72,14 @@ sg_status train_buckets_choose(struct train *t, struct sg_error *err) {
     t->config.ranges = 0;
     if (!train_wants_buckets(t) || (t->comm && sg_comm_size(t->comm) == 1))
         return SG_OK;
-    struct buckets *b = t->buckets = calloc(1, sizeof *b);
     const size_t layers = t->config.layout.n_layers;
-    if (!b || !(b->layer = calloc(2 * (layers + 1), sizeof *b->layer)))
+    struct buckets *b = t->buckets = calloc(1, sizeof *b);
+    if (!b)
         return sg_fail_memory(err, "buckets of layers");
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->changed, NULL);
+    if (!(b->layer = calloc(2 * (layers + 1), sizeof *b->layer)))
+        return sg_fail_memory(err, "buckets of layers");
     b->element = b->layer + layers + 1;
     cut_layers(b, &t->config.layout, sg_node_number(&t->options->recipe->root, "exchange.buckets", 1));
     const char *reason = reason_of(t);

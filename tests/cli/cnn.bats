@@ -63,14 +63,14 @@ cnn() { # METHOD ARGUMENTS...
 
 # bats test_tags=slow
 @test "layers in buckets: the bytes of whole messages, for any ranks and threads, and after a kill" {
-    local cut pid args=(--set batch=3 --set record.layers=true)
+    local run set method sets args pid
     need_torch
     have_mpi || skip "built without MPI, or mpirun is not installed"
-    for cut in SGD "SGD message.values=fp16 exchange.buckets=100" "Top-k message.encoding=auto" \
-        "Top-k participation=0.5 error-feedback=update" Hard-threshold Forgetful QSGD; do
-        read -r method sets <<<"$cut"
+    for run in SGD "SGD methods.SGD.values=fp16 exchange.buckets=100" "Top-k message.encoding=auto" \
+        "Top-k participation=0.5 methods.Top-k.values=bf16" Hard-threshold Forgetful QSGD; do
+        read -r method sets <<<"$run"
         args=(cnn.yaml --method "$method" --set batch=3 --set record.layers=true)
-        for cut in $sets; do args+=(--set "$cut"); done
+        for set in $sets; do args+=(--set "$set"); done
         sparsetrain -q "${args[@]}" -o whole --force
         [[ ${args[*]} == *exchange.buckets* ]] || args+=(--set exchange.buckets=20kB)
         same_for_threads_and_ranks one "2 3" "${args[@]}"
