@@ -110,7 +110,7 @@ static bool allocate_room(const sg_method *m, struct message_room *room, const s
     const struct sg_kernels *k = m->shared.kernels;
     const struct sg_exec *exec = &m->shared.exec;
     const bool indexed = m->compressor->select == NULL || !(m->compressor->traits & SG_TRAIT_DENSE);
-    const size_t bytes = method_data_bytes(m);
+    const size_t data = method_data_bytes(m), bytes = data > 0 ? data + sizeof(float) * config->ranges : 0;
     room->index = indexed ? k->allocate(exec, m->d * sizeof *room->index) : NULL;
     room->value = m->whole ? worker_vector(m, config) : k->allocate(exec, m->d * sizeof *room->value);
     room->data = bytes > 0 ? k->allocate(exec, bytes) : NULL;

@@ -60,15 +60,21 @@ static sg_status open_range(sg_method *m, size_t r, size_t first, size_t end, st
     return SG_OK;
 }
 
+/* Where the data of a range's message lie among those of the worker, which have a float more for each range: behind all
+ * that the ranges before it can have, and aligned for a float. */
+static size_t data_begin(const sg_method *m, size_t r) {
+    const size_t bytes = m->range[r].begin * code_of(m)->width;
+    return (bytes + sizeof(float) - 1) / sizeof(float) * sizeof(float) + sizeof(float) * r;
+}
+
 /* The worker as it is for a range: the compressor's scratch is its own, all else is a part of the worker's. */
 static sg_status open_part(sg_method *m, const struct method_worker *w, size_t r, struct sg_error *err) {
     const struct method_range *range = &m->range[r];
     const struct message_room *room = w->room;
     struct method_worker *part = &w->part[r];
-    part->part_room = (struct message_room){
-        .index = room->index != NULL ? room->index + range->begin : NULL,
-        .value = room->value + range->begin,
-        .data = room->data != NULL ? (char *)room->data + range->begin * code_of(m)->width : NULL};
+    part->part_room = (struct message_room){.index = room->index != NULL ? room->index + range->begin : NULL,
+                                            .value = room->value + range->begin,
+                                            .data = room->data != NULL ? (char *)room->data + data_begin(m, r) : NULL};
     part->room = &part->part_room;
     part->count = w->count + range->layer;
     part->layer = range->layer;
@@ -142,6 +148,7 @@ sg_status sg_method_send_range(sg_method *m, size_t worker, size_t range, const 
     return SG_OK;
 }
 
+/* Entries move forward to where those of the ranges before them end; those of an exact method are there already. */
 void method_join(const sg_method *m, struct method_worker *w, struct sg_message *out) {
     SG_ASSERT(w->ranges_sent == m->ranges);
     const size_t width = code_of(m)->width;

@@ -172,7 +172,7 @@ bool train_buckets_begin(struct train *t) {
     for (size_t i = 0; i < b->count; i++) {
         b->put[i] = 0;
         sg_comm_begin(b->lane[i], t->sum + b->element[i], b->element[i + 1] - b->element[i], t->kernels, &exec);
-        if (sg_method_shares_rooms(t->method) || !(sg_method_traits(t->method) & SG_TRAIT_DENSE))
+        if (!sg_method_is_exact(t->method)) /* joining moves what the parts of all other messages have */
             sg_comm_copy(b->lane[i]);
         for (size_t w = 0; w < t->count; w++)
             if (t->absent[t->first + w])

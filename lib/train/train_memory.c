@@ -48,7 +48,8 @@ static void add_exchange(struct sg_train_memory *m, const struct train *t, const
     }
     add(m, "messages that travel", sent, t->count, false);
     add(m, "messages of all workers", got, t->workers, false);
-    add(m, "messages in buckets", t->config.ranges > 0 && !code ? method->message : 0, t->count, false);
+    add(m, "messages in buckets", t->config.ranges > 0 && !sg_method_is_exact(t->probe) ? method->message : 0, t->count,
+        false);
 }
 
 /* What all workers' vectors of this kind take. */
