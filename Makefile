@@ -485,8 +485,14 @@ mini-why-early: ## the same for ResNet-8, half an hour
 why-freedom: ## beyond the paper: Top-k with the k of hard-threshold over steps and workers, madelon, a minute
 mini-why-freedom: ## the same over layers, steps and workers for ResNet-8, 50 min
 why-errors-madelon: ## and does the same error order methods on madelon? half a minute
+mini-why-adam: ## beyond the paper: why hard-threshold loses under Adam, NeuMF, 15 min
+mini-why-adam-resnet8: ## the same with ResNet-8 trained by Adam, half an hour
 mini-why-workers: ## beyond the paper: does a lead need many workers, ResNet-8, an hour
 mini-why-rates: ## beyond the paper: each at its own learning rate, ResNet-8, an hour
+mini-gpt: ## beyond the paper: a small GPT with AdamW, compressed gradients and local steps, half an hour
+gpt-30m: ## the same for a GPT of 30 million parameters, on a GPU
+gpt-124m: ## and for one of the size of GPT-2 small, on a GPU
+gpt-gradients: ## compressors on the published gradients of a very small GPT, seconds
 mini-why-errors-lstm: ## beyond the paper: which error counts for an LSTM on WikiText-2, ten minutes
 mini-why-errors-neumf: ## and where hard-threshold loses, NeuMF on MovieLens-100K, ten minutes
 why-rules: ## beyond the paper: one-class shards under four rules of error feedback, each at three learning rates, madelon, a minute
@@ -498,15 +504,22 @@ night-fig3: ## Figure 3 of the night
 night-table1: ## Table 1 of the night
 .PHONY: fig2 mini-fig2 night table1 table1-cifar100
 
-published   := fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 linear-speedup mini-linear-speedup speedup-rate dryden federated when-to-communicate blockwise-momentum bit-budget adaptive-methods variance-reduction dynamic-quantization mini-fig2a mini-fig2b mini-fig2c mini-fig3 mini-table1 mini-table1-batch256 mini-table1-senet mini-table1-googlenet mini-table1-cifar100 mini-table1-cifar100-batch256 mini-feedback-approaches mini-entire-model mini-no-error-feedback mini-heterogeneity mini-powersgd qsgd-madelon signs-madelon learning-rates compressors mini-compressors mini-published mini-absolute bursts mini-bursts mini-why-errors mini-why-threshold mini-why-curvature mini-why-early mini-why-freedom mini-why-workers mini-why-errors-lstm mini-why-errors-neumf why-rules why-early why-freedom why-errors-madelon night-fig2a night-fig3 night-table1
+published   := fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 linear-speedup mini-linear-speedup speedup-rate dryden federated when-to-communicate blockwise-momentum bit-budget adaptive-methods variance-reduction dynamic-quantization mini-fig2a mini-fig2b mini-fig2c mini-fig3 mini-table1 mini-table1-batch256 mini-table1-senet mini-table1-googlenet mini-table1-cifar100 mini-table1-cifar100-batch256 mini-feedback-approaches mini-entire-model mini-no-error-feedback mini-heterogeneity mini-powersgd qsgd-madelon signs-madelon learning-rates compressors mini-compressors mini-published mini-absolute bursts mini-bursts mini-why-errors mini-why-threshold mini-why-curvature mini-why-early mini-why-freedom mini-why-workers mini-why-adam mini-why-errors-lstm mini-why-errors-neumf why-rules why-early why-freedom why-errors-madelon night-fig2a night-fig3 night-table1
 publish: $(published) ## run the published figures and renew results/
 	cp $(foreach f,$^,results/local/$(f).json results/local/$(f).svg) results
 advise-check: all ## train what --advise recommends from a tenth of a run
 	@python3 tests/bench/advise_check.py $(bin) results/local/advise-check results/advise-check.json
 
+profile             := compressors night-fig2a mini-fig2b mini-fig2c
+profile_compressors := compressors mini-compressors
+profiles: all ## what methods pay on several tasks, from the published results
+	@$(bin)/sparsetune -q --profile --cost bits $(profile:%=results/%.json) -f -o results/profile.json > /dev/null
+	@$(bin)/sparsetune -q --profile --cost bytes-sent $(profile_compressors:%=results/%.json) -f -o results/profile-compressors.json > /dev/null
+	@$(bin)/sparseplot-export -q -f results/profile.json -o results/profile.svg
+
 report: all ## all published results as one page, build/report.html
 	@$(bin)/sparseplot-export -q -f -o build/report.html --title "Published results of sparsegrad" \
-	  $(published:%=results/%.json) results/selection.json results/kernels.json results/bench-compressors.json
+	  $(published:%=results/%.json) results/profile.json results/profile-compressors.json results/selection.json results/kernels.json results/bench-compressors.json
 	@echo "wrote build/report.html"
 
 # Programs without debug information, their plug-ins and libraries, recipes and descriptions of data: what recipes/run needs.
@@ -623,5 +636,5 @@ compdb: ## compile_commands.json for editors
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: units golden install wheel publish carry report advise-check build-tests torture fuzz fuzz-merge bare rivals nightly optimized sanitized syntax syntax-only bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-buckets bench-hooks bench-residuals bench-network links link-tools reference deviations check-gpu kernel-resources
+.PHONY: units golden install wheel publish carry profiles report advise-check build-tests torture fuzz fuzz-merge bare rivals nightly optimized sanitized syntax syntax-only bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-buckets bench-hooks bench-residuals bench-network links link-tools reference deviations check-gpu kernel-resources
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

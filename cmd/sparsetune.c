@@ -14,7 +14,7 @@
 static struct {
     struct sg_tune tune; /* what actions are told by options */
     const char *output, *emitted;
-    bool match_density, reach_baseline, theory, when, advise, explain, force, json, table;
+    bool match_density, reach_baseline, theory, when, advise, explain, profile, force, json, table;
 } opt = {.tune = {.tolerance = NAN, .target = NAN, .points = 8, .repeats = 16}};
 
 /* Each has an option of its name. */
@@ -32,6 +32,7 @@ static const struct action {
     {"when", sg_tune_when},
     {"advise", sg_tune_advise},
     {"explain", sg_tune_explain, true},
+    {"profile", sg_tune_profile, true},
 };
 
 static const struct sg_option options[] = {
@@ -71,18 +72,26 @@ static const struct sg_option options[] = {
     {SG_OPTION_FLAG, "explain", 0, &opt.explain,
      .help = "of results of sparsebench, in place of a recipe: which error orders their methods by quality, as rank "
              "correlations with intervals, and the pairs of methods that each error gets wrong"},
+    {SG_OPTION_FLAG, "profile", 0, &opt.profile,
+     .help =
+         "of results of sparsebench, each of which is a task: what methods of the same name pay for the quality of no "
+         "compression, as performance profiles, a score, and ranks with bootstrap intervals over seeds and tasks"},
     {SG_OPTION_GROUP, .name = "How to find it"},
     {SG_OPTION_NUMBER, "tolerance", 0, &opt.tune.tolerance, .value = "X", .min = 0, .max = 1e9,
      .help = "how near is near enough, relative: densities of --match-density, bytes of --match-bytes, the metric of "
-             "--reach-baseline and --when (default 0.05). --advise: the error, what is late or lost, that a method may "
-             "have, sum of |p - C(p)|^2 / sum of |g|^2 (default 0.5)"},
+             "--reach-baseline, --when and --profile (default 0.05). --advise: the error, what is late or lost, that a "
+             "method may have, sum of |p - C(p)|^2 / sum of |g|^2 (default 0.5)"},
+    {SG_OPTION_STRING, "cost", 0, &opt.tune.cost, .value = "COLUMN",
+     .help =
+         "--profile: what methods pay in, a column of the results: bits (default), bytes-sent, time where they have a "
+         "network; or quality, by which the methods are then ranked without a target"},
     {SG_OPTION_FLAG, "padded", 0, &opt.tune.padded,
      .help = "--match-density: a step counts as its largest message, which is what an all-gather of equal sizes moves, "
              "not as the mean over workers"},
     {SG_OPTION_STRING, "metric", 0, &opt.tune.metric, .value = "SERIES",
      .help =
          "what --reach-baseline and --when look at, the median of its last fifth; default: the recipe's first of its "
-         "task. --explain: what measures quality; default: what the first result's finding is about"},
+         "task. --explain and --profile: what measures quality; default: what the result's finding is about"},
     {SG_OPTION_NUMBER, "target", 0, &opt.tune.target, .value = "X", .min = -1e300, .max = 1e300,
      .help = "--when: the value of the metric to reach; default: what no compression has at its worst seed, within the "
              "tolerance"},
@@ -124,10 +133,10 @@ static const struct sg_option options[] = {
 
 static const struct sg_program program = {
     .name = "sparsetune",
-    .usage = "ACTION [options] RECIPE | --explain [options] RESULT...",
+    .usage = "ACTION [options] RECIPE | --explain|--profile [options] RESULT...",
     .operand = "yaml|json",
-    .summary =
-        "Choose the thresholds of a recipe, with evidence, or say when compression is worth it, or which error counts.",
+    .summary = "Choose the thresholds of a recipe, with evidence, or say when compression is worth it, which error "
+               "counts, or how methods rank over tasks.",
     .details =
         "RECIPE may be - for stdin. The recipe comes out on stdout, written anew with lambda filled in, and is "
         "read by sparsebench; the evidence, every trial with its numbers, is JSON in a file beside. "
@@ -148,7 +157,9 @@ static const struct sg_program program = {
         "  sparsetune recipes/smoke.yaml --when --set network.compute=1e-4 \\\n"
         "      --set task.start.offset-from-optimum=10 --table\n"
         "  sparsetune recipes/smoke.yaml --advise --emit-recipe best.yaml --table\n"
-        "  sparsetune --explain results/mini-why-*.json --table\n\n"
+        "  sparsetune --explain results/mini-why-*.json --table\n"
+        "  sparsetune --profile results/mini-fig2b.json results/mini-fig2c.json --json |\n"
+        "      sparseplot-export --format svg > profile.svg\n\n"
         "Exit: 0 done, 1 a run failed or diverged (--match-bytes: of a method; the others are in the recipe), 2 usage "
         "or recipe error, or nothing within the tolerance, "
         "128+n stopped by signal n.\n",
@@ -277,7 +288,8 @@ static bool is_given(const char *name) {
 /* The one action that was asked for; NULL after a message. */
 static const struct action *choose_action(void) {
     static const char *const own[][2] = {{"bandwidths", "when"},   {"clusters", "when"}, {"target", "when"},
-                                         {"candidates", "advise"}, {"error", "advise"},  {"emit-recipe", "advise"}};
+                                         {"candidates", "advise"}, {"error", "advise"},  {"emit-recipe", "advise"},
+                                         {"cost", "profile"}};
     const struct action *found = NULL;
     for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
         if (!is_given(actions[i].name))

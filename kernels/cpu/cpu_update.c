@@ -23,15 +23,15 @@ static void add_weight_decay(const struct sg_update *u, const struct sg_piece *p
     }
 }
 
-/* Weight decay, momentum, learning rate, in that order (the order of the paper's released trainer). Each assignment
- * computes in double and rounds once. The state of zeros makes m = g at the first step. */
-static void sgd_step(const struct sg_update *u, const struct sg_piece *p) {
-    enum { MOMENTUM, NESTEROV, WEIGHT_DECAY };
-    const double mu = u->param[MOMENTUM], lookahead = u->param[NESTEROV]; /* 0 or 1 */
+/* Weight decay, momentum, learning rate, in that order (the order of the paper's released trainer). m <- mu m + g, and
+ * the step is along `of_g` g + `of_m` m. Each assignment computes in double and rounds once. The state of zeros makes
+ * m = g at the first step. */
+static void momentum_step(const struct sg_update *u, const struct sg_piece *p, double mu, double of_g, double of_m,
+                          double decay) {
     const double rate = u->learning_rate;
     const size_t n = p->end - p->begin;
     float *restrict delta = u->sum + p->begin;
-    add_weight_decay(u, p, u->param[WEIGHT_DECAY]);
+    add_weight_decay(u, p, decay);
     if (!(mu > 0)) {
         for (size_t i = 0; i < n; i++)
             delta[i] = (float)(rate * (double)delta[i]);
@@ -40,8 +40,19 @@ static void sgd_step(const struct sg_update *u, const struct sg_piece *p) {
     float *restrict m = u->state + p->begin;
     for (size_t i = 0; i < n; i++) {
         m[i] = (float)(mu * (double)m[i] + (double)delta[i]);
-        delta[i] = (float)(rate * (lookahead * (double)delta[i] + (double)m[i]));
+        delta[i] = (float)(rate * (of_g * (double)delta[i] + of_m * (double)m[i]));
     }
+}
+
+static void sgd_step(const struct sg_update *u, const struct sg_piece *p) {
+    enum { MOMENTUM, NESTEROV, WEIGHT_DECAY }; /* NESTEROV is 0 or 1 */
+    momentum_step(u, p, u->param[MOMENTUM], u->param[NESTEROV], 1, u->param[WEIGHT_DECAY]);
+}
+
+/* Nesterov's momentum as PyTorch has it: along g + mu m. */
+static void nesterov_step(const struct sg_update *u, const struct sg_piece *p) {
+    enum { MOMENTUM, WEIGHT_DECAY };
+    momentum_step(u, p, u->param[MOMENTUM], 1, u->param[MOMENTUM], u->param[WEIGHT_DECAY]);
 }
 
 enum { BETA1, BETA2, EPSILON, ADAM_DECAY };
@@ -80,7 +91,7 @@ static step_function *find_step(const char *name) {
     static const struct {
         const char *name;
         step_function *step;
-    } steps[] = {{"sgd", sgd_step}, {"adam", adam_step}, {"adamw", adamw_step}};
+    } steps[] = {{"sgd", sgd_step}, {"nesterov", nesterov_step}, {"adam", adam_step}, {"adamw", adamw_step}};
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
         if (strcmp(steps[i].name, name) == 0)
             return steps[i].step;

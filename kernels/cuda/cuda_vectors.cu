@@ -153,9 +153,9 @@ static __device__ float with_decay(float g, double decay, float x, bool decays) 
     return decays && decay > 0 ? __double2float_rn(__dadd_rn(g, __dmul_rn(decay, x))) : g;
 }
 
-/* param: momentum, nesterov, weight-decay. */
+/* The step is along of_g g + of_m m. */
 struct sgd {
-    double rate, mu, lookahead, decay;
+    double rate, mu, of_g, of_m, decay;
     float *m;
 
     __device__ float step(uint64_t i, float g, float x, bool decays) const {
@@ -163,7 +163,7 @@ struct sgd {
         if (!(mu > 0))
             return __double2float_rn(__dmul_rn(rate, g));
         m[i] = __double2float_rn(__dadd_rn(__dmul_rn(mu, m[i]), g));
-        return __double2float_rn(__dmul_rn(rate, __dadd_rn(__dmul_rn(lookahead, g), m[i])));
+        return __double2float_rn(__dmul_rn(rate, __dadd_rn(__dmul_rn(of_g, g), __dmul_rn(of_m, m[i]))));
     }
 };
 
@@ -221,7 +221,11 @@ template <typename Optimizer> __global__ void update_kernel(struct sg_update u, 
 }
 
 bool cuda_has_optimizer(const char *name) {
-    return strcmp(name, "sgd") == 0 || strcmp(name, "adam") == 0 || strcmp(name, "adamw") == 0;
+    static const char *const names[] = {"sgd", "nesterov", "adam", "adamw"};
+    for (const char *own : names)
+        if (strcmp(name, own) == 0)
+            return true;
+    return false;
 }
 
 void cuda_update(const struct sg_exec *exec, const struct sg_update *u) {
@@ -233,7 +237,10 @@ void cuda_update(const struct sg_exec *exec, const struct sg_update *u) {
         (void)enqueue(exec, blocks, update_kernel<struct adam>, *u, adam_of(u));
     else if (strcmp(u->optimizer, "adamw") == 0)
         (void)enqueue(exec, blocks, update_kernel<struct adamw>, *u, {adam_of(u), u->learning_rate * u->param[3]});
-    else
+    else if (strcmp(u->optimizer, "nesterov") == 0) /* param: momentum, weight-decay */
         (void)enqueue(exec, blocks, update_kernel<struct sgd>, *u,
-                      {u->learning_rate, u->param[0], u->param[1], u->param[2], u->state});
+                      {u->learning_rate, u->param[0], 1, u->param[0], u->param[1], u->state});
+    else /* param: momentum, nesterov, weight-decay */
+        (void)enqueue(exec, blocks, update_kernel<struct sgd>, *u,
+                      {u->learning_rate, u->param[0], u->param[1], 1, u->param[2], u->state});
 }

@@ -1,14 +1,21 @@
-/* optimizer_sgd.c: weight decay, momentum, learning rate, in that order (the order of the paper's released trainer). */
+/* optimizer_sgd.c: weight decay, momentum, learning rate, in that order (the order of the paper's released trainer).
+ * Nesterov's momentum is there in two forms: the key `nesterov` of sgd steps along g + m, as the paper's code does, and
+ * the optimizer `nesterov` along g + mu m, as PyTorch's SGD with nesterov=True does. */
 #include "sg_optimizer.h"
 
 #include <math.h>
 
 enum { MOMENTUM, NESTEROV, WEIGHT_DECAY, SGD_PARAMS };
+enum { NESTEROV_DECAY = 1, NESTEROV_PARAMS };
 
 static const struct sg_parameter sgd_params[SGD_PARAMS] = {
     [MOMENTUM] = {"momentum", 0, 1, 0, false, "factor mu on the old momentum: m <- mu m + g, starting at m = g"},
     [NESTEROV] = {"nesterov", 0, 1, 0, true, "1: step along g + m (as the paper's code does) instead of m"},
     [WEIGHT_DECAY] = {"weight-decay", 0, INFINITY, 0, false, "adds this multiple of x to the gradient first"},
+};
+static const struct sg_parameter nesterov_params[NESTEROV_PARAMS] = {
+    [MOMENTUM] = {"momentum", 0, 1, 0.9, false, "factor mu on the old momentum: m <- mu m + g, starting at m = g"},
+    [NESTEROV_DECAY] = {"weight-decay", 0, INFINITY, 0, false, "adds this multiple of x to the gradient first"},
 };
 
 static size_t sgd_state_floats(const double *param, size_t d) {
@@ -39,4 +46,23 @@ const struct sg_optimizer_ops sg_optimizer_sgd = {
     .state_floats = sgd_state_floats,
     .refuses_update_form = sgd_refuses_update_form,
     .refuses = sgd_refuses,
+};
+
+static const char *nesterov_refuses_update_form(const double *param) {
+    (void)param;
+    return "momentum needs error-feedback: gradient (in the update form the messages already carry the learning rate)";
+}
+
+static const char *nesterov_refuses(const double *param) {
+    return param[MOMENTUM] > 0 ? NULL : "nesterov needs a momentum above 0";
+}
+
+const struct sg_optimizer_ops sg_optimizer_nesterov = {
+    .name = "nesterov",
+    .summary = "stochastic gradient descent along g + mu m: Nesterov's momentum as PyTorch has it",
+    .params = nesterov_params,
+    .n_params = NESTEROV_PARAMS,
+    .state_floats = sgd_state_floats,
+    .refuses_update_form = nesterov_refuses_update_form,
+    .refuses = nesterov_refuses,
 };

@@ -37,7 +37,8 @@ SG_UNSTABLE double sg_stats_mean(const double *x, size_t n);
 SG_UNSTABLE double sg_stats_stddev(const double *x, size_t n);
 
 /* The quantile q in [0, 1], interpolated linearly between order statistics at q (n - 1) (Hyndman-Fan type 7, NumPy's
- * default). Sorts x [n] in place. NaN for n = 0 and if any x is NaN. */
+ * default); between a number and an infinity it is that infinity. Sorts x [n] in place. NaN for n = 0 and if any x is
+ * NaN. */
 SG_UNSTABLE double sg_stats_quantile(double *x, size_t n, double q);
 
 /* The quantile 0.5. Sorts x in place. */
@@ -52,6 +53,18 @@ SG_UNSTABLE double sg_stats_student(size_t freedom);
 
 /* Half of that interval of the mean of x [n], which lies in its middle. NaN for fewer than 2 numbers. */
 SG_UNSTABLE double sg_stats_half_interval(const double *x, size_t n);
+
+/* A number and the interval of its bootstrap draws. */
+struct sg_interval {
+    double value, low, high;
+};
+/* low and high <- the quantiles 0.025 and 0.975 of the draws that are not NaN (the percentile method: Efron, Annals of
+ * Statistics 7, 1979). They are NaN if there is none. Overwrites draw [n]. */
+SG_UNSTABLE void sg_stats_interval(struct sg_interval *out, double *draw, size_t n);
+
+/* The rank of x[i] among x [n], from 1 for the smallest; equal numbers, also infinities, have the mean of their ranks.
+ * No x is NaN. */
+SG_UNSTABLE double sg_stats_rank(const double *x, size_t n, size_t i);
 
 /* Spearman's rank correlation of x [n] and y [n]: Pearson's of their ranks, in which equal numbers have the mean of
  * their ranks (Spearman 1904; Kendall, Rank Correlation Methods, chapter 3). Infinities have ranks, too. NaN for n = 0

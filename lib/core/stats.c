@@ -52,6 +52,8 @@ double sg_stats_quantile(double *x, size_t n, double q) {
     const double t = at - (double)low;
     if (t == 0 || x[low] == x[low + 1]) /* also keeps Inf - Inf out */
         return x[low];
+    if (isinf(x[low]) || isinf(x[low + 1]))
+        return isinf(x[low]) ? x[low] : x[low + 1];
     /* From the nearer end, as NumPy does, so that t = 1 would give exactly the upper neighbour. */
     const double step = x[low + 1] - x[low];
     return t < 0.5 ? x[low] + step * t : x[low + 1] - step * (1 - t);
@@ -83,8 +85,16 @@ double sg_stats_half_interval(const double *x, size_t n) {
     return n < 2 ? NAN : sg_stats_student(n - 1) * sg_stats_stddev(x, n) / sqrt((double)n);
 }
 
-/* The rank of x[i], from 1; of equal numbers the mean of their ranks. */
-static double rank_of(const double *x, size_t n, size_t i) {
+void sg_stats_interval(struct sg_interval *out, double *draw, size_t n) {
+    size_t known = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(draw[i]))
+            draw[known++] = draw[i];
+    out->low = sg_stats_quantile(draw, known, 0.025);
+    out->high = sg_stats_quantile(draw, known, 0.975);
+}
+
+double sg_stats_rank(const double *x, size_t n, size_t i) {
     size_t below = 0, equal = 0;
     for (size_t j = 0; j < n; j++) {
         below += x[j] < x[i];
@@ -99,7 +109,7 @@ double sg_stats_spearman(const double *x, const double *y, size_t n) {
     if (any_nan(x, n) || any_nan(y, n))
         return NAN;
     for (size_t i = 0; i < n; i++) {
-        const double a = rank_of(x, n, i) - middle, b = rank_of(y, n, i) - middle;
+        const double a = sg_stats_rank(x, n, i) - middle, b = sg_stats_rank(y, n, i) - middle;
         xy += a * b;
         xx += a * a;
         yy += b * b;

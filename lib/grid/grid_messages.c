@@ -66,12 +66,12 @@ static bool find_sent(double *sent, const struct sg_grid_messages *m, const cJSO
     return true;
 }
 
-/* A worker takes steps by itself: with local-steps it makes a message every few steps, with dynamic-averaging at the
- * steps at which something was sent. All steps of the record with most bytes a step count as such steps. */
+/* A worker takes steps by itself: with local-steps and diloco it makes a message every few steps, with
+ * dynamic-averaging at the steps at which something was sent. All steps of the record with most bytes a step count as such steps. */
 static void find_coded(struct sg_grid_messages *m) {
     const struct sg_node *cell = &m->cell->resolved;
-    const char *form = sg_node_string(cell, "error-feedback.form", "");
-    const bool local = strcmp(form, "local-steps") == 0, dynamic = strcmp(form, "dynamic-averaging") == 0;
+    const struct sg_feedback_rule *rule = sg_feedback_find(sg_node_string(cell, "error-feedback.form", ""));
+    const bool local = rule && rule->sends, dynamic = rule && rule->measure;
     double most = 0, steps = 0, coded = 0;
     for (size_t i = 0; i < m->records; i++)
         most = fmax(most, m->mean[i]);

@@ -17,6 +17,12 @@
  *     l <- l + gamma g                  the gradient g is taken at x - l
  *     every H-th step: p = e + l        e <- p - C(p)        x <- x - mean C(p)        l <- 0
  *
+ * g may be what an optimizer of the worker's own makes of its gradient, and an outer optimizer may take the mean of
+ * C(p) for its gradient. With AdamW within and Nesterov's momentum without that is DiLoCo (Douillard et al., arXiv
+ * 2311.08105, algorithm 1), whose outer gradient x - x_i is l. The trainer has both optimizers. To compress l, and to
+ * keep what was not sent, is not in that publication; SparseLoCo (Sarfi et al., arXiv 2508.15706, algorithm 1) does it,
+ * with a decay of e in the place of the outer momentum.
+ *
  * Dynamic averaging: the same, but all workers send when they have come far enough. After every step they add up
  * |l|^2, one float each, and send if its mean exceeds threshold^2. This is Federated Dynamic Averaging (Theologitis,
  * Frangias, Anestis, Samoladas, Deligiannakis, arXiv 2405.20988, after Kamp et al., ECML PKDD 2018) in its variant
@@ -119,19 +125,31 @@ static const struct sg_parameter local_params[LOCAL_PARAMS] = {
     [STEPS] = {"steps", 1, 1e9, 4, true, "steps that a worker takes from one message to the next"},
 };
 
+#define STEPS_ALONE                                                                                                    \
+    .keeps = true, .in_updates = true, .scaled = true, .worker_vectors = 1, .before = step_alone,                      \
+    .after = start_again, .offset = way, .steps_alone = true
+
 const struct sg_feedback_rule sg_feedback_local_steps = {
     .name = "local-steps",
     .summary = "a worker steps by itself, and at intervals sends C(e + how far it came): Qsparse-local-SGD",
     .source = "Basu et al., NeurIPS 2019",
     .params = local_params,
     .n_params = LOCAL_PARAMS,
-    .keeps = true,
-    .in_updates = true,
-    .scaled = true,
-    .worker_vectors = 1,
-    .before = step_alone,
-    .after = start_again,
-    .offset = way,
+    STEPS_ALONE,
+    .sends = sends,
+};
+
+static const struct sg_parameter diloco_params[LOCAL_PARAMS] = {
+    [STEPS] = {"steps", 1, 1e9, 500, true, "H: steps that a worker takes from one message to the next"},
+};
+
+const struct sg_feedback_rule sg_feedback_diloco = {
+    .name = "diloco",
+    .summary = "local-steps with Nesterov's momentum as the outer optimizer, and as a rule AdamW as `optimizer`",
+    .source = "Douillard et al. (DiLoCo), arXiv 2311.08105",
+    .params = diloco_params,
+    .n_params = LOCAL_PARAMS,
+    STEPS_ALONE,
     .sends = sends,
 };
 
@@ -146,13 +164,7 @@ const struct sg_feedback_rule sg_feedback_dynamic_averaging = {
     .source = "Theologitis et al. (NaiveFDA), arXiv 2405.20988; Kamp et al., ECML PKDD 2018",
     .params = dynamic_params,
     .n_params = DYNAMIC_PARAMS,
-    .keeps = true,
-    .in_updates = true,
-    .scaled = true,
-    .worker_vectors = 1,
-    .before = step_alone,
-    .after = start_again,
-    .offset = way,
+    STEPS_ALONE,
     .measure = squared_way,
     .decides = is_far,
     .every_step = true, /* all workers decide together */

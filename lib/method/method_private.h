@@ -112,7 +112,8 @@ struct sg_method {
     row(sg_feedback_update), row(sg_feedback_gradient), row(sg_feedback_none), row(sg_feedback_momentum),              \
         row(sg_feedback_ef21), row(sg_feedback_ef21_sgdm), row(sg_feedback_econtrol), row(sg_feedback_low_pass),       \
         row(sg_feedback_lr_correction), row(sg_feedback_dgc), row(sg_feedback_mean), row(sg_feedback_cser),            \
-        row(sg_feedback_local_steps), row(sg_feedback_dist_ef_sgdm), row(sg_feedback_dynamic_averaging)
+        row(sg_feedback_local_steps), row(sg_feedback_dist_ef_sgdm), row(sg_feedback_dynamic_averaging),               \
+        row(sg_feedback_diloco)
 
 #define METHOD_NAME(name) name
 extern const struct sg_compressor_ops METHOD_COMPRESSORS(METHOD_NAME);

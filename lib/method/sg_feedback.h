@@ -76,6 +76,10 @@ struct sg_feedback_rule {
     const float *(*offset)(const struct sg_feedback_state *worker);
     /* Returns whether workers send at this step. If not, only `before` is called for a worker. NULL = always true. */
     bool (*sends)(const double *param, uint64_t step);
+    /* True: what a worker steps along need not be its gradient. It may have an optimizer of its own, which makes g of
+     * the gradient before `before`, and the mean of what is sent may go through a second one, the outer optimizer. Both
+     * are the caller's. */
+    bool steps_alone;
     /* For workers that decide together when to send; both hooks or neither, and `sends` is NULL. In a round before
      * all others, after `before`, every worker sends the number that `measure` returns, as one float. `decides` is
      * given the mean over all workers and returns whether the step goes on to send messages. */

@@ -24,7 +24,7 @@ rounding of halves, or the random draws, for which each group has a seed of its 
 compression is another algorithm than the trainer's method, and a layer that lies in two slices counts as two.
 
 The optimizer is PyTorch's; to the method the learning rate is always 1. Gradients of a GPU go through host memory.
-Error feedback whose workers have parameters of their own (cser, local-steps, dynamic-averaging) is refused. A
+Error feedback whose workers have parameters of their own (cser, local-steps, diloco, dynamic-averaging) is refused. A
 checkpoint of a run needs state.residual and state.step of every process. What a method keeps beside them (momentum,
 PowerSGD's last factors, the residuals of second compressions) begins anew after it."""
 import concurrent.futures

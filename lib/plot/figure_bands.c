@@ -115,14 +115,17 @@ static void put_where(FILE *out, const struct sg_reading *r, const char *letters
 
 char *sg_reading_footnote(const struct sg_reading *r) {
     const int seeds = sg_plot_seeds(&r->frame);
-    char *text = NULL, over[32] = " over seeds";
+    const char *of = sg_json_string(r->document, "over", "seeds"); /* what the values of a label are of */
+    char *text = NULL, over[64];
     const char *before = "";
     size_t size;
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return NULL;
     if (seeds)
-        snprintf(over, sizeof over, " over %d seeds", seeds);
+        snprintf(over, sizeof over, " over %d %.32s", seeds, of);
+    else
+        snprintf(over, sizeof over, " over %.32s", of);
     if (r->bands || r->bars) {
         fprintf(out, "mean%s; %s: ±1 standard deviation%s", over,
                 r->bands && r->bars ? "bands and bars"
@@ -132,7 +135,7 @@ char *sg_reading_footnote(const struct sg_reading *r) {
         before = "; ";
     }
     if (r->seeds) {
-        fprintf(out, "%srings: the seeds", before);
+        fprintf(out, "%srings: the %.32s", before, of);
         before = "; ";
     }
     if (r->ranked) {

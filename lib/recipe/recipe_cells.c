@@ -127,10 +127,11 @@ static const struct sg_node *own_or(const struct sg_node *child, const struct sg
     return given != NULL ? given : child;
 }
 
-/* Appends the recipe's section `key`, with the values of the keys `own` that the method overrides. */
+/* Appends the section `key` of the method, or else the recipe's, with the values of the keys `own` that the method
+ * overrides. */
 static bool push_section(struct sg_node *out, const struct sg_node *root, const struct sg_node *method, const char *key,
                          const char *const *own) {
-    const struct sg_node *section = sg_node_member(root, key);
+    const struct sg_node *section = sg_override(method, root, key);
     if (section == NULL || section->kind != SG_NODE_MAP)
         return sg_push_copy(out, key, section);
     struct sg_node copy = {.kind = SG_NODE_MAP, .line = section->line, .column = section->column};

@@ -302,19 +302,27 @@ bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_nod
 
 /* ---- methods ---- */
 
-/* The optimizer of a run may refuse its parameters, and forms that work in updates. */
-static void check_optimizer(struct sg_check *c, const struct sg_node *run, const struct sg_node *method) {
-    const struct sg_node *section = sg_node_get(run, "optimizer");
-    const char *form = sg_node_string(run, "error-feedback.form", "");
+/* Returns whether the optimizer of a section refuses its parameters, and why in a problem. */
+static bool refuses_parameters(struct sg_check *c, const struct sg_node *run, const char *path) {
+    const struct sg_node *section = sg_node_get(run, path);
     double param[OPTIMIZER_PARAMETERS];
     const struct sg_optimizer_ops *ops = find_optimizer(section, param);
-    const struct sg_feedback_rule *rule = sg_feedback_find(form);
     const char *why = ops != NULL && ops->refuses != NULL ? ops->refuses(param) : NULL;
-    if (why != NULL) {
-        sg_problem_at(c->problems, section->line, section->column, "optimizer: %s", why);
+    if (why != NULL)
+        sg_problem_at(c->problems, section->line, section->column, "%s: %s", path, why);
+    return why != NULL;
+}
+
+/* The optimizers of a run may refuse their parameters, and that of the recipe forms that work in updates. */
+static void check_optimizer(struct sg_check *c, const struct sg_node *run, const struct sg_node *method) {
+    const char *form = sg_node_string(run, "error-feedback.form", "");
+    double param[OPTIMIZER_PARAMETERS];
+    const struct sg_optimizer_ops *ops = find_optimizer(sg_node_get(run, "optimizer"), param);
+    const struct sg_feedback_rule *rule = sg_feedback_find(form);
+    const char *why;
+    if (refuses_parameters(c, run, "optimizer") || refuses_parameters(c, run, "error-feedback.outer"))
         return;
-    }
-    if (ops == NULL || ops->refuses_update_form == NULL || rule == NULL || !rule->in_updates)
+    if (ops == NULL || ops->refuses_update_form == NULL || rule == NULL || !rule->in_updates || rule->steps_alone)
         return;
     why = ops->refuses_update_form(param);
     if (why != NULL)

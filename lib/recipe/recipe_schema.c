@@ -29,6 +29,9 @@
 #define KERNELS                .owner = "kernels"
 #define SG_BENCH_DISTRIBUTIONS "gaussian|laplace|heavy-tailed|one-hot-layer|all-equal"
 #define ABOVE(p, lo, hi, ...)  NUMBER(p, lo, hi, .above = true, __VA_ARGS__)
+#define OUTER                                                                                                          \
+    "the optimizer of what all workers share, whose gradient is the mean of what is sent, with the keys of "           \
+    "`optimizer`; that is then the optimizer of each worker's own steps. Absent: x <- x - mean"
 
 static const struct sg_schema_row static_row[] = {
     INTEGER("schema", 1, 1, .required = true, .help = "format version; must be the first key"),
@@ -114,9 +117,13 @@ static const struct sg_schema_row static_row[] = {
     MAP("error-feedback", .training = true, .preset = "update", .shorthand = "form",
         .help = "what happens to what was not sent"),
     {"error-feedback.form", SG_VALUE_FEEDBACK, .preset = "update",
-     .help = "the rule, whose own keys stand beside it: update is Algorithm 1; update, cser, local-steps and "
+     .help = "the rule, whose own keys stand beside it: update is Algorithm 1; update, cser, local-steps, diloco and "
              "dynamic-averaging send updates, which have the learning rate; with every other form it comes after "
              "aggregation"},
+    MAP("error-feedback.outer", .owner = "diloco", .like = "optimizer",
+        .preset = "{kind: nesterov, learning-rate: 0.7}", .help = OUTER),
+    MAP("error-feedback.outer", .owner = "local-steps", .like = "optimizer", .when_given = true, .help = OUTER),
+    MAP("error-feedback.outer", .owner = "dynamic-averaging", .like = "optimizer", .when_given = true, .help = OUTER),
     NUMBER("error-feedback.decay", 0, 1, .preset = "1", .grid = true,
            .help = "factor on the old residual; 1 = the paper's"),
     TEXT("residuals", 400, .training = true, .when_given = true,
@@ -234,6 +241,7 @@ static const struct sg_schema_row static_row[] = {
      .help = "each step's own number; else the mean over the steps"},
     {"methods[].k-from.workers", SG_VALUE_BOOLEAN, .preset = "true", .grid = true,
      .help = "each worker's own number; else the mean over the workers"},
+    MAP("methods[].optimizer", .like = "optimizer", .help = "replaces the recipe's as a whole"),
     MAP("methods[].error-feedback", .shorthand = "form", .like = "error-feedback", .help = "overrides the recipe's"),
     CHOICE("methods[].scope", "layer|model", .grid = true, .help = "overrides the recipe's"),
     MAP("methods[].message", .shorthand = "encoding", .like = "message", .help = "overrides the recipe's"),

@@ -30,13 +30,16 @@ static sg_status record(struct train *t, const struct sg_outcome *outcome, sg_st
     clear_columns(value); /* columns that nothing below measures stay null */
     train_account(t, outcome, value);
     status = train_errors_record(t, outcome, value, err);
+    SG_DO(status, train_drift_record(t, value, err));
     if (status != SG_OK || !train_records(t, t->step))
         return status;
     if (t->info->evaluation == SG_EVALUATE_SHARED && train_evaluates(t, t->step))
         status = train_evaluate_shares(t, err);
     SG_DO(status, train_monitor_record(t, value, err));
-    if (status == SG_OK && t->series.wants_layers)
+    if (status == SG_OK && t->series.keeps_layers)
         status = train_collect_layers(t, err);
+    if (status == SG_OK && t->lead)
+        value[SG_COLUMN_ERROR_BY_LAYER] = train_errors_by_layer(t);
     if (status == SG_OK)
         *recorded = train_record(t, value, t->lead && t->series.wants_layers ? train_layers_json(t) : NULL, err);
     return status;

@@ -63,6 +63,7 @@ static const char *reason_of(const struct train *t) {
     return t->device.gpu                             ? "they lie on a GPU"
            : t->buckets->count < 2                   ? "one bucket has all layers (scope: layer and a smaller size cut)"
            : t->comm && !sg_comm_has_beside(t->comm) ? "this MPI is for one thread of a process"
+           : t->of_workers                           ? "every worker's optimizer goes on from its whole gradient"
            : !t->info->by_parts ? "the task does not say during its backward pass which gradients are complete"
                                 : sg_method_whole_reason(&t->config);
 }

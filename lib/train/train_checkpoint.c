@@ -16,7 +16,7 @@
 #include "train_state.h"
 
 /* In all formats the key and the identity are at the same place, and the hash is at the end. */
-static const char magic[16] = "sg-checkpoint/4";
+static const char magic[16] = "sg-checkpoint/5";
 enum { MAGIC_KIND = 14 }; /* characters before the number of the format */
 
 enum { HASH_DIGITS = 64, IDENTITY_CHARS = 64 };
@@ -25,7 +25,7 @@ struct preamble {
     char magic[16];
     char key[72], identity[IDENTITY_CHARS];
     char series_sha256[64], inputs_sha256[64]; /* inputs_sha256 is zeros if nothing is recorded */
-    uint64_t step, series_bytes, d, x_bytes, optimizer_floats, workers, has_residual, common_bytes,
+    uint64_t step, updates, series_bytes, d, x_bytes, optimizer_floats, workers, has_residual, common_bytes,
         workers_bytes,              /* of all workers together */
         is_recorded,                /* 1 = a recording was written up to here */
         segments_bytes, byte_order; /* byte_order is 1 for a reader with the writer's order of bytes */
@@ -48,17 +48,24 @@ static void put(struct sink *s, const void *data, size_t bytes) {
 
 /* The bytes of one worker's state. Workers of a method may have states of different sizes. */
 struct sizes {
-    size_t residual, task, method;
+    size_t residual, steps, state, task, method;
 };
 
 static struct sizes sizes_of(const struct train *t, size_t worker) {
     return (struct sizes){.residual = t->worker[0].residual ? t->d * sizeof(float) : 0,
+                          .steps = t->of_workers ? sizeof t->worker[0].steps : 0,
+                          .state = t->of_workers ? t->of_workers->floats * sizeof(float) : 0,
                           .task = t->task_ops->state_bytes ? t->task_ops->state_bytes(t->task) : 0,
                           .method = sg_method_worker_bytes(t->method, worker)};
 }
 
 static size_t total(struct sizes s) {
-    return s.residual + s.task + s.method;
+    return s.residual + s.steps + s.state + s.task + s.method;
+}
+
+/* The bytes of the state of the optimizer that updates x. */
+static size_t optimizer_bytes(const struct train *t) {
+    return t->of_x ? t->of_x->floats * sizeof *t->state : 0;
 }
 
 static size_t task_common_bytes(const struct train *t) {
@@ -66,7 +73,8 @@ static size_t task_common_bytes(const struct train *t) {
 }
 
 static size_t common_bytes(const struct train *t) {
-    return task_common_bytes(t) + sg_method_common_bytes(t->method) + train_monitor_bytes(t) + train_errors_bytes(t);
+    return task_common_bytes(t) + sg_method_common_bytes(t->method) + train_monitor_bytes(t) + train_errors_bytes(t) +
+           train_drift_bytes(t);
 }
 
 /* Writes the identity of the run's program and data, cut to fit. A checkpoint with another identity is ignored. */
@@ -83,9 +91,10 @@ static bool begins_alike(const char *then, const char *now) {
 
 static struct preamble describe(const struct train *t) {
     struct preamble p = {.step = t->step,
+                         .updates = t->updates,
                          .d = t->d,
                          .x_bytes = sg_task_x_bytes(t->task),
-                         .optimizer_floats = t->optimizer.floats,
+                         .optimizer_floats = optimizer_bytes(t) / sizeof(float),
                          .workers = t->workers,
                          .has_residual = t->worker[0].residual != NULL,
                          .common_bytes = common_bytes(t),
@@ -108,13 +117,17 @@ static sg_status put_workers(struct train *t, struct sink *s, char *mine, char *
     sg_status status = SG_OK;
     for (size_t w = 0; status == SG_OK && w < t->workers; w++) {
         const struct sizes n = sizes_of(t, w);
-        const size_t local = w - t->first;
         if (train_hosts(t, w)) {
+            const struct worker *worker = &t->worker[w - t->first];
+            char *const state = mine + n.residual + n.steps, *const of_task = state + n.state;
             if (n.residual)
-                status = train_get(t, mine, t->worker[local].residual, n.residual, err);
+                status = train_get(t, mine, worker->residual, n.residual, err);
+            memcpy(mine + n.residual, &worker->steps, n.steps);
+            if (n.state && status == SG_OK)
+                status = train_get(t, state, worker->state, n.state, err);
             if (n.task)
-                t->task_ops->state_save(t->task, w, mine + n.residual);
-            sg_method_worker_save(t->method, w, mine + n.residual + n.task);
+                t->task_ops->state_save(t->task, w, of_task);
+            sg_method_worker_save(t->method, w, of_task + n.task);
         }
         status = sg_comm_agree(t->comm, status, err);
         SG_DO(status, sg_comm_collect(t->comm, w, mine, incoming, total(n), err));
@@ -139,7 +152,8 @@ static void put_common(const struct train *t, struct sink *s, char *scratch) {
         t->task_ops->common_save(t->task, scratch);
     sg_method_common_save(t->method, scratch + of_task);
     train_monitor_save(t, scratch + of_task + sg_method_common_bytes(t->method));
-    train_errors_save(t, scratch + common_bytes(t) - train_errors_bytes(t));
+    train_errors_save(t, scratch + common_bytes(t) - train_drift_bytes(t) - train_errors_bytes(t));
+    train_drift_save(t, scratch + common_bytes(t) - train_drift_bytes(t));
     put(s, scratch, common_bytes(t));
 }
 
@@ -147,8 +161,7 @@ size_t train_checkpoint_bytes(const struct train *t) {
     if (!t->options->checkpoint)
         return 0;
     const struct preamble p = describe(t);
-    return sizeof p + (size_t)(p.x_bytes + p.common_bytes + p.workers_bytes) + t->optimizer.floats * sizeof(float) +
-           HASH_DIGITS;
+    return sizeof p + (size_t)(p.x_bytes + p.common_bytes + p.workers_bytes) + optimizer_bytes(t) + HASH_DIGITS;
 }
 
 sg_status train_save(struct train *t, struct sg_error *err) {
@@ -157,10 +170,9 @@ sg_status train_save(struct train *t, struct sg_error *err) {
     struct sg_file_writer w = {0};
     struct sink s = {0};
     struct preamble p = describe(t);
-    const size_t optimizer_bytes = t->optimizer.floats * sizeof *t->optimizer.state;
     size_t largest = (size_t)p.common_bytes;
     largest = p.x_bytes > largest ? (size_t)p.x_bytes : largest;
-    largest = optimizer_bytes > largest ? optimizer_bytes : largest;
+    largest = optimizer_bytes(t) > largest ? optimizer_bytes(t) : largest;
     for (size_t i = 0; i < t->workers; i++)
         largest = total(sizes_of(t, i)) > largest ? total(sizes_of(t, i)) : largest;
     cJSON *segments = train_segments_json(t);
@@ -188,7 +200,7 @@ sg_status train_save(struct train *t, struct sg_error *err) {
         sg_sha256_start(&s.hash);
         put(&s, &p, sizeof p);
         status = put_vector(t, &s, sg_task_x(t->task), (size_t)p.x_bytes, mine, err);
-        SG_DO(status, put_vector(t, &s, t->optimizer.state, optimizer_bytes, mine, err));
+        SG_DO(status, put_vector(t, &s, t->state, optimizer_bytes(t), mine, err));
         status = sg_comm_agree(t->comm, status, err);
     }
     if (status == SG_OK) {
@@ -251,25 +263,32 @@ static sg_status restore(struct train *t, const char *data, struct sg_error *err
     if (p.is_recorded && !recording_path(t))
         train_notice(t, "the run is no longer recorded: FILE.part of its recording can be deleted");
     t->step = p.step;
+    t->updates = p.updates;
     t->totals = p.totals;
     t->kernels->put(&t->exec, sg_task_x(t->task), at, (size_t)p.x_bytes);
     at += p.x_bytes;
-    t->kernels->put(&t->exec, t->optimizer.state, at, t->optimizer.floats * sizeof(float));
-    at += t->optimizer.floats * sizeof(float);
+    t->kernels->put(&t->exec, t->state, at, optimizer_bytes(t));
+    at += optimizer_bytes(t);
     if (task_common_bytes(t))
         t->task_ops->common_load(t->task, at);
     sg_method_common_load(t->method, at + task_common_bytes(t));
     train_monitor_load(t, at + task_common_bytes(t) + sg_method_common_bytes(t->method));
-    train_errors_load(t, at + common_bytes(t) - train_errors_bytes(t));
+    train_errors_load(t, at + common_bytes(t) - train_drift_bytes(t) - train_errors_bytes(t));
+    train_drift_load(t, at + common_bytes(t) - train_drift_bytes(t));
     at += p.common_bytes;
     for (size_t w = 0; w < t->workers; w++) {
         const struct sizes n = sizes_of(t, w);
         if (train_hosts(t, w)) {
+            struct worker *worker = &t->worker[w - t->first];
+            const char *const state = at + n.residual + n.steps, *const of_task = state + n.state;
             if (n.residual)
-                t->kernels->put(&t->exec, t->worker[w - t->first].residual, at, n.residual);
+                t->kernels->put(&t->exec, worker->residual, at, n.residual);
+            memcpy(&worker->steps, at + n.residual, n.steps);
+            if (n.state)
+                t->kernels->put(&t->exec, worker->state, state, n.state);
             if (n.task)
-                t->task_ops->state_load(t->task, w, at + n.residual);
-            sg_method_worker_load(t->method, w, at + n.residual + n.task);
+                t->task_ops->state_load(t->task, w, of_task);
+            sg_method_worker_load(t->method, w, of_task + n.task);
         }
         at += total(n);
     }

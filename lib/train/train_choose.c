@@ -34,22 +34,30 @@ static sg_status choose_steps(struct train *t, struct sg_error *err) {
     t->plan.evaluate_epochs =
         sg_node_number(cell, "record.evaluate", t->info->evaluation == SG_EVALUATE_SHARED ? 1 : NAN);
     t->series.wants_layers = sg_node_bool(cell, "record.layers", false);
+    t->series.keeps_layers = t->series.wants_layers || t->series.wants[SG_COLUMN_ERROR_BY_LAYER];
     t->series.wants_workers = sg_node_bool(cell, "record.workers", false);
     return SG_OK;
 }
 
-static sg_status choose_rate(struct train *t, struct sg_error *err) {
-    const struct sg_node *cell = &t->options->cell->resolved;
+/* The learning rate of an optimizer's section and its schedule. */
+static sg_status read_rate(struct optimizer *out, struct train *t, const char *path, struct sg_error *err) {
+    const struct sg_node *section = sg_node_get(&t->options->cell->resolved, path);
     double gamma;
-    t->at = sg_node_get(cell, "optimizer.learning-rate");
+    t->at = sg_node_member(section, "learning-rate");
     if (sg_expression(&gamma, t->at->string, t->constant, t->n_constants, err) != SG_OK)
-        return sg_prefix(err, "optimizer.learning-rate: ");
+        return sg_prefix(err, "%s.learning-rate: ", path);
     if (!(gamma > 0 && isfinite(gamma)))
-        return sg_fail(err, SG_ERR_ARGUMENT, "optimizer.learning-rate: must be a positive number, is %g", gamma);
-    t->gamma = gamma;
-    t->plan.schedule = train_schedule_read(sg_node_get(cell, "optimizer"), gamma,
-                                           (double)t->plan.steps / (double)t->info->steps_per_epoch);
-    add_constant(t, SG_CONSTANT_GAMMA, gamma);
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s.learning-rate: must be a positive number, is %g", path, gamma);
+    out->schedule = train_schedule_read(section, gamma, (double)t->plan.steps / (double)t->info->steps_per_epoch);
+    return SG_OK;
+}
+
+static sg_status choose_rate(struct train *t, struct sg_error *err) {
+    const sg_status status = read_rate(&t->optimizer, t, "optimizer", err);
+    if (status != SG_OK)
+        return status;
+    t->gamma = t->optimizer.schedule.base;
+    add_constant(t, SG_CONSTANT_GAMMA, t->gamma);
     return SG_OK;
 }
 
@@ -73,7 +81,7 @@ static void add_error_bound(struct train *t) {
     if (!(m->compressor->traits & SG_TRAIT_ABSOLUTE) || !m->compressor->bound || m->controller ||
         m->feedback.rule->resets)
         return;
-    const double scale = t->config.feedback.rule->in_updates ? train_schedule_largest(&t->plan.schedule) : 1;
+    const double scale = t->config.feedback.rule->in_updates ? train_schedule_largest(&t->optimizer.schedule) : 1;
     const double bound = scale * scale * m->compressor->bound(m->param, t->d);
     if (!isnan(bound)) /* a compressor with a budget has no bound */
         add_constant(t, SG_CONSTANT_ERROR_BOUND, bound);
@@ -118,7 +126,7 @@ static sg_status choose_method(struct train *t, struct sg_error *err) {
 static sg_status choose_columns(struct train *t, struct sg_error *err) {
     const struct recorded *host = train_recorded(t, SG_COLUMN_COMPRESSION_ERROR_MAX, SG_COLUMN_BOUND_SHARE);
     if (!host)
-        host = train_recorded(t, SG_COLUMN_ERROR_LAG, SG_COLUMN_ERROR_CURVATURE);
+        host = train_recorded(t, SG_COLUMN_ERROR_LAG, SG_COLUMN_DRIFT_LAG);
     if (!host || !t->device.gpu)
         return SG_OK;
     t->at = sg_node_get(&t->options->cell->resolved, "record.series")->child + (host - t->series.column);
@@ -136,28 +144,41 @@ static sg_status choose_message(struct train *t, struct sg_error *err) {
     return SG_OK;
 }
 
-static sg_status choose_optimizer(struct train *t, struct sg_error *err) {
-    const struct sg_node *cell = &t->options->cell->resolved;
-    const char *name = sg_node_string(cell, "optimizer.kind", "");
-    t->optimizer.ops = sg_optimizer_find(name);
-    if (!t->optimizer.ops)
+/* The optimizer of a section with its parameters. */
+static sg_status read_optimizer(struct optimizer *out, struct train *t, const char *path, struct sg_error *err) {
+    const struct sg_node *section = t->at = sg_node_get(&t->options->cell->resolved, path);
+    const char *name = sg_node_string(section, "kind", "");
+    out->ops = sg_optimizer_find(name);
+    if (!out->ops)
         return sg_fail(err, SG_ERR_ARGUMENT, "unknown optimizer '%s'", name);
-    const size_t n = t->optimizer.ops->n_params;
-    SG_ASSERT(n <= SG_ROW_PARAMS);
-    const struct sg_node *section = t->at = sg_node_get(cell, "optimizer");
-    for (size_t i = 0; i < n; i++)
-        t->optimizer.param[i] =
-            sg_node_number(section, t->optimizer.ops->params[i].name, t->optimizer.ops->params[i].preset);
-    if (t->config.feedback.rule->in_updates) {
-        const char *why = t->optimizer.ops->refuses_update_form(t->optimizer.param);
-        return why ? sg_fail(err, SG_ERR_ARGUMENT, "error-feedback '%s' with optimizer '%s': %s",
-                             t->config.feedback.rule->name, name, why)
-                   : SG_OK;
-    }
+    SG_ASSERT(out->ops->n_params <= SG_ROW_PARAMS);
+    for (size_t i = 0; i < out->ops->n_params; i++)
+        out->param[i] = sg_node_number(section, out->ops->params[i].name, out->ops->params[i].preset);
     if (!t->kernels->has_optimizer(name))
         return sg_fail(err, SG_ERR_UNSUPPORTED, "optimizer '%s' does not run on a GPU: use --device cpu", name);
-    t->optimizer.floats = t->optimizer.ops->state_floats(t->optimizer.param, t->d);
+    out->floats = out->ops->state_floats(out->param, t->d);
     return SG_OK;
+}
+
+/* Which optimizer has what: the recipe's moves x, except with messages of updates. Then they have the learning rate, or
+ * come from the workers' own steps. */
+static sg_status choose_optimizer(struct train *t, struct sg_error *err) {
+    const struct sg_feedback_rule *rule = t->config.feedback.rule;
+    sg_status status = read_optimizer(&t->optimizer, t, "optimizer", err);
+    if (status != SG_OK || !rule->in_updates) {
+        t->of_x = &t->optimizer;
+        return status;
+    }
+    const char *why = t->optimizer.ops->refuses_update_form(t->optimizer.param);
+    if (why && !rule->steps_alone)
+        return sg_fail(err, SG_ERR_ARGUMENT, "error-feedback '%s' with optimizer '%s': %s", rule->name,
+                       t->optimizer.ops->name, why);
+    t->of_workers = why ? &t->optimizer : NULL;
+    if (!sg_node_get(&t->options->cell->resolved, "error-feedback.outer"))
+        return SG_OK;
+    t->of_x = &t->outer;
+    status = read_optimizer(&t->outer, t, "error-feedback.outer", err);
+    return status == SG_OK ? read_rate(&t->outer, t, "error-feedback.outer", err) : status;
 }
 
 void train_read_task_facts(struct train *t) {

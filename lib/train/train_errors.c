@@ -15,9 +15,11 @@ struct errors {
     float *sum;                 /* [d] over workers; in the kernels' memory, as the next */
     float *before;              /* [d] the sum of the residuals before this step; NULL = neither lag nor curvature */
     double *layer;              /* [n_layers of the task] |ē|^2 in each layer; NULL = not recorded */
-    void *x;                    /* a copy of x while the task's x is shifted; NULL = no curvature, as the next */
-    char *state;                /* [workers of this rank] of the task, while gradients are computed at the shifted x */
-    size_t state_bytes;         /* of each */
+    double *sums;       /* [2][n_layers of the task] over the records, of |e_l|^2 and |g_l|^2; NULL = not recorded;
+                                 * on rank 0, and checkpoints hold them */
+    void *x;            /* a copy of x while the task's x is shifted; NULL = no curvature, as the next */
+    char *state;        /* [workers of this rank] of the task, while gradients are computed at the shifted x */
+    size_t state_bytes; /* of each */
 };
 
 static bool has_residual(const struct train *t) {
@@ -35,18 +37,30 @@ const struct recorded *train_recorded(const struct train *t, enum sg_column from
 
 /* ---- memory ---- */
 
+static size_t sums_bytes(const struct train *t) {
+    return t->errors->sums ? 2 * t->info->layout.n_layers * sizeof(double) : 0;
+}
+
 size_t train_errors_bytes(const struct train *t) {
-    return t->errors ? sizeof t->errors->gradients : 0;
+    return t->errors ? sizeof t->errors->gradients + sums_bytes(t) : 0;
 }
 
 void train_errors_save(const struct train *t, void *out) {
-    if (t->errors)
-        memcpy(out, &t->errors->gradients, sizeof t->errors->gradients);
+    const struct errors *e = t->errors;
+    if (!e)
+        return;
+    memcpy(out, &e->gradients, sizeof e->gradients);
+    if (e->sums)
+        memcpy((char *)out + sizeof e->gradients, e->sums, sums_bytes(t));
 }
 
 void train_errors_load(struct train *t, const void *in) {
-    if (t->errors)
-        memcpy(&t->errors->gradients, in, sizeof t->errors->gradients);
+    struct errors *e = t->errors;
+    if (!e)
+        return;
+    memcpy(&e->gradients, in, sizeof e->gradients);
+    if (e->sums)
+        memcpy(e->sums, (const char *)in + sizeof e->gradients, sums_bytes(t));
 }
 
 /* Vectors on the host are NULL on a GPU, where the columns that need them are refused. */
@@ -56,9 +70,11 @@ static bool allocate(struct train *t, struct errors *e) {
     e->sum = e->means || copies ? t->kernels->allocate(&t->exec, t->d * sizeof *e->sum) : NULL;
     e->before = copies ? t->kernels->allocate(&t->exec, t->d * sizeof *e->before) : NULL;
     e->layer = e->means && t->series.wants_layers ? calloc(t->info->layout.n_layers, sizeof *e->layer) : NULL;
+    const bool sums = t->series.wants[SG_COLUMN_ERROR_BY_LAYER];
+    e->sums = sums ? calloc(2 * t->info->layout.n_layers, sizeof *e->sums) : NULL;
     e->x = shifts ? malloc(sg_task_x_bytes(t->task) + 1) : NULL;
     e->state = shifts ? malloc(t->count * e->state_bytes + 1) : NULL;
-    bool whole = (e->sum || !(e->means || copies)) && (e->before || !copies) &&
+    bool whole = (e->sums || !sums) && (e->sum || !(e->means || copies)) && (e->before || !copies) &&
                  (e->layer || !(e->means && t->series.wants_layers)) && ((e->x && e->state) || !shifts);
     for (size_t w = 0; whole && w < t->count; w++) {
         struct worker *worker = &t->worker[w];
@@ -72,14 +88,14 @@ static bool allocate(struct train *t, struct errors *e) {
 }
 
 sg_status train_errors_open(struct train *t, struct sg_error *err) {
-    if (!train_recorded(t, SG_COLUMN_GRADIENT_NORM, SG_COLUMN_ERROR_CURVATURE))
+    if (!train_recorded(t, SG_COLUMN_GRADIENT_NORM, SG_COLUMN_DRIFT_LAG))
         return SG_OK;
     const bool *wants = t->series.wants, residual = has_residual(t);
     struct errors *e = t->errors = calloc(1, sizeof *e);
     if (!e)
         return sg_fail_memory(err, "the columns of the mean residual");
     e->means = residual && (wants[SG_COLUMN_ERROR_MEAN_NORM] || wants[SG_COLUMN_ERROR_COMMON]);
-    e->lag = residual && wants[SG_COLUMN_ERROR_LAG];
+    e->lag = residual && wants[SG_COLUMN_ERROR_LAG] && !t->of_workers;
     e->curvature = residual && wants[SG_COLUMN_ERROR_CURVATURE] && !sg_method_is_local(t->method);
     return allocate(t, e) ? SG_OK : sg_fail_memory(err, "the columns of the mean residual");
 }
@@ -93,6 +109,7 @@ void train_errors_close(struct train *t) {
     for (size_t w = 0; w < t->count; w++)
         train_vector_free(t, t->worker[w].shifted);
     free(e->layer);
+    free(e->sums);
     free(e->x);
     free(e->state);
     free(e);
@@ -136,6 +153,10 @@ static const float *gradient_of(const struct worker *w) {
     return w->recorded;
 }
 
+sg_status train_add_gradients(struct train *t, float *sum, struct sg_error *err) {
+    return add_workers(t, sum, gradient_of, NULL, err);
+}
+
 static const float *shifted_of(const struct worker *w) {
     return w->shifted;
 }
@@ -177,6 +198,10 @@ sg_status train_errors_begin(struct train *t, struct sg_error *err) {
     return status;
 }
 
+static bool measures_layers(const struct train *t) {
+    return t->series.wants[SG_COLUMN_GRADIENT_NORM] || t->errors->sums;
+}
+
 void train_errors_gradient(struct train *t, size_t w, const float *g) {
     struct worker *worker = &t->worker[w];
     const bool records = t->errors && train_records(t, t->step + 1);
@@ -186,7 +211,7 @@ void train_errors_gradient(struct train *t, size_t w, const float *g) {
     worker->note[NOTE_GRADIENT_NORM] = 0;
     if (t->series.wants[SG_COLUMN_ERROR_RELATIVE] || (records && t->series.wants[SG_COLUMN_GRADIENT_NORM]))
         t->kernels->sum_squares_later(&t->worker_exec, g, t->d, &worker->note[NOTE_GRADIENT_NORM]);
-    for (size_t l = 0; records && worker->layers && t->series.wants[SG_COLUMN_GRADIENT_NORM] && l < n; l++)
+    for (size_t l = 0; records && worker->layers && measures_layers(t) && l < n; l++)
         worker->layers[LAYER_GRADIENT_NORM * n + l] =
             t->kernels->sum_squares(&t->worker_exec, g + offset[l], offset[l + 1] - offset[l]);
     if (records && t->errors->before)
@@ -213,7 +238,7 @@ static sg_status measure_mean(struct train *t, double *norm, struct sg_error *er
 static sg_status measure_lag(struct train *t, double *lag, struct sg_error *err) {
     const struct errors *e = t->errors;
     double along = 0, square = 0;
-    const sg_status status = add_workers(t, e->sum, gradient_of, NULL, err);
+    const sg_status status = train_add_gradients(t, e->sum, err);
     if (status != SG_OK)
         return status;
     for (size_t j = 0; j < t->d; j++) {
@@ -255,13 +280,15 @@ sg_status train_errors_record(struct train *t, const struct sg_outcome *outcome,
         gradient += outcome->note[w][NOTE_GRADIENT_NORM] / present;
     e->gradients += unit * unit * gradient;
     value[SG_COLUMN_GRADIENT_NORM] = gradient;
-    value[SG_COLUMN_ERROR_RELATIVE] = e->gradients > 0 ? train_total_error(t) / e->gradients : NAN;
+    value[SG_COLUMN_ERROR_RELATIVE] = e->gradients > 0 && !t->of_workers ? train_total_error(t) / e->gradients : NAN;
     if (!train_records(t, t->step))
         return SG_OK;
     if (!has_residual(t) && t->config.feedback.rule->keeps) { /* it is always zero */
         value[SG_COLUMN_ERROR_LAG] = 0;
         value[SG_COLUMN_ERROR_CURVATURE] = sg_method_is_local(t->method) ? (double)NAN : 0;
     }
+    if (t->of_workers) /* a residual is not on the scale of gradients */
+        value[SG_COLUMN_ERROR_LAG] = NAN;
     if (e->means)
         status = measure_mean(t, &value[SG_COLUMN_ERROR_MEAN_NORM], err);
     value[SG_COLUMN_ERROR_COMMON] = n > 1 ? (n * *norm - value[SG_COLUMN_ERROR_NORM]) / (n - 1) : NAN;
@@ -274,4 +301,22 @@ sg_status train_errors_record(struct train *t, const struct sg_outcome *outcome,
 
 const double *train_errors_layers(const struct train *t) {
     return t->errors ? t->errors->layer : NULL;
+}
+
+double train_errors_by_layer(struct train *t) {
+    const size_t n = t->info->layout.n_layers, *offset = t->info->layout.offset, each = LAYER_COLUMNS * n;
+    const double *all = t->series.layers_all, unit = sg_method_unit(t->method);
+    double *sums = t->errors ? t->errors->sums : NULL, mean = 0;
+    if (!sums || !t->config.feedback.rule->keeps || t->of_workers)
+        return NAN;
+    for (size_t l = 0; l < n; l++) {
+        double *errors = &sums[l], *gradients = &sums[n + l];
+        for (size_t w = 0; w < t->workers; w++) {
+            *errors += all[w * each + LAYER_ERROR_NORM * n + l] / (double)t->workers;
+            *gradients += unit * unit * all[w * each + LAYER_GRADIENT_NORM * n + l] / (double)t->present;
+        }
+        if (*gradients > 0) /* else no gradient has been seen, and nothing waits */
+            mean += *errors / *gradients * (double)(offset[l + 1] - offset[l]) / (double)t->d;
+    }
+    return mean;
 }

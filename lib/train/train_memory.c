@@ -58,16 +58,19 @@ static void add_vectors(struct sg_train_memory *m, const struct train *t, const 
     const bool *wants = t->series.wants, keeps = t->config.feedback.rule->keeps && !sg_method_is_exact(t->probe);
     const bool curvature = keeps && wants[SG_COLUMN_ERROR_CURVATURE];
     const bool shares = method->may_share && train_parts(t) < t->count;
-    const bool copies = keeps && (wants[SG_COLUMN_ERROR_LAG] || curvature);
+    const bool lag = keeps && (wants[SG_COLUMN_ERROR_LAG] || curvature);
+    const bool drifts = train_drifts(t, t->probe), copies = lag || drifts;
     add_vector(m, t, "residual", keeps ? vector : 0);
     add_vector(m, t, "vectors of feedback and compressor", method->vectors);
+    add_vector(m, t, "optimizer of a worker", t->of_workers ? (double)t->of_workers->floats * sizeof(float) : 0);
     add(m, "state of the compressor", method->worker, t->count, true);
     add_row(m, (struct sg_memory_row){"message", shares ? method->message : method->room, t->count, true,
                                       method->whole && train_vectors_in_file(t)});
     add(m, "room to make messages in", shares ? method->room : 0, train_parts(t), false);
     add_vector(m, t, "copies of the gradient", vector * (double)((t->options->record_gradients || copies) + curvature));
     add(m, "state of the task", t->info->worker_bytes, t->count, true);
-    add(m, "means of residuals", vector * (double)(copies + (keeps && wants[SG_COLUMN_ERROR_MEAN_NORM])), 1, false);
+    add(m, "drift of x", drifts ? (double)train_drift_room(t) : 0, 1, false);
+    add(m, "means of residuals", vector * (double)(lag + (keeps && wants[SG_COLUMN_ERROR_MEAN_NORM])), 1, false);
 }
 
 sg_status train_memory_estimate(struct train *t, struct sg_error *err) {
@@ -88,7 +91,7 @@ sg_status train_memory_estimate(struct train *t, struct sg_error *err) {
     add_vectors(m, t, &method);
     add(m, "gradient", vector, threads, false);
     add(m, "sum of the messages", vector, 1, false);
-    add(m, "optimizer", (double)t->optimizer.floats * sizeof(float), 1, false);
+    add(m, "optimizer", t->of_x ? (double)t->of_x->floats * sizeof(float) : 0, 1, false);
     add(m, "shared vectors of the method", method.common, 1, false);
     add(m, "k of the other run",
         t->config.copies ? (double)t->plan.steps * (double)t->config.layout.n_layers * sizeof *t->copied : 0,

@@ -74,16 +74,16 @@ static sg_status cut_pieces(struct train *t, struct sg_error *err) {
     const size_t *offset = no_decay ? t->info->layout.offset : whole;
     const size_t bytes = (t->d / PIECE_ELEMENTS + n_layers) * sizeof(struct sg_piece);
     struct sg_piece *piece = malloc(bytes);
-    t->optimizer.piece = t->kernels->allocate(&t->exec, bytes);
-    if (!piece || !t->optimizer.piece) {
+    t->piece = t->kernels->allocate(&t->exec, bytes);
+    if (!piece || !t->piece) {
         free(piece);
         return sg_fail_memory(err, "the update");
     }
     for (size_t l = 0; l < n_layers; l++)
         for (size_t begin = offset[l], end = offset[l + 1]; begin < end; begin += PIECE_ELEMENTS)
-            piece[t->optimizer.n_pieces++] = (struct sg_piece){
-                begin, end - begin < PIECE_ELEMENTS ? end : begin + PIECE_ELEMENTS, !no_decay || !no_decay[l]};
-    t->kernels->put(&t->exec, t->optimizer.piece, piece, t->optimizer.n_pieces * sizeof *piece);
+            piece[t->n_pieces++] = (struct sg_piece){begin, end - begin < PIECE_ELEMENTS ? end : begin + PIECE_ELEMENTS,
+                                                     !no_decay || !no_decay[l]};
+    t->kernels->put(&t->exec, t->piece, piece, t->n_pieces * sizeof *piece);
     free(piece);
     return SG_OK;
 }
@@ -121,20 +121,32 @@ static sg_status choose_and_place(struct train *t, struct sg_error *err) {
 
 enum { ROWS = 64 }; /* how many rows may wait if the task has no queue */
 
+/* n zeros of one worker, in the kernels' memory. */
+static float *worker_vector(struct train *t, size_t n) {
+    return t->device.gpu ? t->kernels->allocate(&t->exec, n * sizeof(float)) : train_vector(t, n);
+}
+
+static void free_worker_vector(const struct train *t, float *vector) {
+    if (t->device.gpu)
+        t->kernels->release(&t->exec, vector);
+    else
+        train_vector_free(t, vector);
+}
+
 static bool allocate_worker(struct train *t, struct worker *w, bool keeps) {
     if (keeps)
-        w->residual =
-            t->device.gpu ? t->kernels->allocate(&t->exec, t->d * sizeof *w->residual) : train_vector(t, t->d);
+        w->residual = worker_vector(t, t->d);
+    if (t->of_workers)
+        w->state = worker_vector(t, t->of_workers->floats);
     if (t->options->record_gradients)
         w->recorded = train_vector(t, t->d);
-    if (t->series.wants_layers)
+    if (t->series.keeps_layers)
         w->layers = t->series.layers_mine + (size_t)(w - t->worker) * LAYER_COLUMNS * t->info->layout.n_layers;
-    return (w->residual || !keeps) && (w->recorded || !t->options->record_gradients);
+    return (w->residual || !keeps) && (w->state || !t->of_workers) && (w->recorded || !t->options->record_gradients);
 }
 
 static bool allocate_buffers(struct train *t) {
     struct series *s = &t->series;
-    const bool optimizes = !t->config.feedback.rule->in_updates;
     const bool keeps = t->config.feedback.rule->keeps && !sg_method_is_exact(t->method);
     t->gradient = calloc(t->n_gradients, sizeof *t->gradient);
     t->sum = t->kernels->allocate(&t->exec, t->d * sizeof *t->sum);
@@ -142,16 +154,16 @@ static bool allocate_buffers(struct train *t) {
     s->row = calloc(s->capacity, sizeof *s->row);
     s->evaluated = calloc(s->capacity * t->task_kind->n_metrics + 1, sizeof *s->evaluated);
     const size_t numbers = LAYER_COLUMNS * t->info->layout.n_layers;
-    if (s->wants_layers) {
+    if (s->keeps_layers) {
         s->layers_mine = calloc(t->count * numbers, sizeof *s->layers_mine);
         s->layers_all = calloc(t->workers * numbers, sizeof *s->layers_all);
     }
     if (sg_method_is_local(t->method))
         t->shared_x = malloc(sg_task_x_bytes(t->task) + 1);
-    if (optimizes)
-        t->optimizer.state = t->kernels->allocate(&t->exec, t->optimizer.floats * sizeof(float));
+    if (t->of_x)
+        t->state = t->kernels->allocate(&t->exec, t->of_x->floats * sizeof *t->state);
     bool whole = t->gradient && t->sum && s->row && s->evaluated &&
-                 ((s->layers_mine && s->layers_all) || !s->wants_layers) && (t->optimizer.state || !optimizes) &&
+                 ((s->layers_mine && s->layers_all) || !s->keeps_layers) && (t->state || !t->of_x) &&
                  (t->shared_x || !sg_method_is_local(t->method));
     for (size_t i = 0; whole && i < t->n_gradients; i++)
         whole = (t->gradient[i] = t->kernels->allocate(&t->exec, t->d * sizeof(float))) != NULL;
@@ -178,6 +190,7 @@ static sg_status allocate(struct train *t, struct sg_error *err) {
     SG_DO(status, train_buckets_open(t, err));
     SG_DO(status, train_monitor_open(t, err));
     SG_DO(status, train_errors_open(t, err));
+    SG_DO(status, train_drift_open(t, err));
     status = train_vectors_status(t, status, err);
     return status == SG_OK ? cut_pieces(t, err) : status;
 }
@@ -240,12 +253,11 @@ void train_teardown(struct train *t) {
     recording_close(t);
     train_monitor_close(t);
     train_errors_close(t);
+    train_drift_close(t);
     train_buckets_close(t);
     for (size_t w = 0; t->worker && w < t->count; w++) {
-        if (t->device.gpu)
-            t->kernels->release(&t->exec, t->worker[w].residual);
-        else
-            train_vector_free(t, t->worker[w].residual);
+        free_worker_vector(t, t->worker[w].residual);
+        free_worker_vector(t, t->worker[w].state);
         train_vector_free(t, t->worker[w].recorded);
     }
     for (size_t i = 0; t->gradient && i < t->n_gradients; i++)
@@ -254,8 +266,8 @@ void train_teardown(struct train *t) {
         cJSON_Delete(t->series.row[i].layers);
     if (t->kernels) {
         t->kernels->release(&t->exec, t->sum);
-        t->kernels->release(&t->exec, t->optimizer.state);
-        t->kernels->release(&t->exec, t->optimizer.piece);
+        t->kernels->release(&t->exec, t->state);
+        t->kernels->release(&t->exec, t->piece);
     }
     sg_method_close(t->method);
     sg_method_close(t->probe);

@@ -69,6 +69,8 @@ struct worker {
     float *recorded;     /* [d] a copy of its gradient of this step; NULL = neither a recording nor a column needs it */
     float *shifted;      /* [d] its gradient of this step at x less the mean residual; NULL = no column needs it */
     bool astray;         /* that gradient is not finite */
+    float *state;        /* [floats] of its own optimizer; NULL = it has none */
+    uint64_t steps;      /* how many that optimizer made */
     double *layers;      /* [LAYER_COLUMNS][n_layers of the task] at this step, in layers_mine; NULL = not recorded */
 };
 
@@ -76,7 +78,6 @@ struct worker {
 struct plan {
     uint64_t steps, every;
     double evaluate_epochs; /* epochs between evaluations; NaN = with every record */
-    struct train_schedule schedule;
 };
 
 struct device {
@@ -84,13 +85,12 @@ struct device {
     sg_cuda_device *gpu; /* the GPU behind the kernels; NULL = they are a CPU's */
 };
 
+/* What a section `optimizer` of the recipe says. */
 struct optimizer {
     const struct sg_optimizer_ops *ops;
     double param[SG_ROW_PARAMS];
-    float *state; /* [floats] */
-    size_t floats;
-    struct sg_piece *piece; /* [n_pieces] of all d parameters */
-    size_t n_pieces;
+    size_t floats; /* of a state */
+    struct train_schedule schedule;
 };
 
 /* How many columns a run can have: the task's are few. */
@@ -101,6 +101,7 @@ struct series {
     struct recorded column[MOST_COLUMNS];
     size_t n_columns;
     bool wants_evaluation, wants[SG_COLUMNS], wants_layers, wants_workers;
+    bool keeps_layers;   /* layers are measured, for the record or for a column */
     double *layers_mine; /* [count][LAYER_COLUMNS][n_layers of the task] of this rank's workers; NULL = not recorded */
     double *layers_all;  /* [workers] the same of all workers, on rank 0 */
     struct row *row;     /* [capacity] */
@@ -137,7 +138,14 @@ struct train {
     uint32_t *copied; /* [steps][n_layers of the task][workers] k of another run; NULL = k is the method's own */
     size_t whole[2];  /* the offsets of the one layer in `model` scope */
     const struct sg_wire_encoding *encoding; /* for positions; NULL = auto */
-    struct optimizer optimizer;
+    struct optimizer optimizer, outer;       /* outer.ops is NULL if the recipe has none */
+    const struct optimizer *of_x;            /* the one that updates what all workers share; NULL = x <- x - mean */
+    /* The one by which each worker takes steps of its own; NULL = these are gamma times its gradient. */
+    const struct optimizer *of_workers;
+    float *state;           /* [of_x->floats] in the kernels' memory */
+    struct sg_piece *piece; /* [n_pieces] of all d parameters */
+    size_t n_pieces;
+    uint64_t updates; /* how often x was updated; without local steps that is the number of finished steps */
 
     struct device device;
     const struct sg_kernels *kernels;
@@ -174,6 +182,7 @@ struct train {
     struct series series;
     struct buckets *buckets;       /* of layers that are exchanged during the gradients; NULL = there are none */
     struct errors *errors;         /* of gradients and of the mean residual (train_errors.c); NULL = not recorded */
+    struct drift *drift;           /* of x (train_drift.c); NULL = not recorded */
     struct monitor *monitor;       /* of what compressors lose (train_monitor.c); NULL = it is not recorded */
     struct sg_recording recording; /* rank 0 */
     char inputs_sha256[65]; /* of the recording up to the checkpoint from which the run goes on; "" = there is none */
@@ -321,10 +330,32 @@ sg_status train_errors_begin(struct train *t, struct sg_error *err);
 void train_errors_gradient(struct train *t, size_t w, const float *g);
 sg_status train_errors_record(struct train *t, const struct sg_outcome *outcome, double value[SG_COLUMNS],
                               struct sg_error *err);
+/* On rank 0 at recorded steps, behind train_collect_layers: the value of error-by-layer. */
+double train_errors_by_layer(struct train *t);
 const double *train_errors_layers(const struct train *t);
 size_t train_errors_bytes(const struct train *t);
 void train_errors_save(const struct train *t, void *out);
 void train_errors_load(struct train *t, const void *in);
+
+/* The sum over workers of the gradients that they copied. Collective. */
+sg_status train_add_gradients(struct train *t, float *sum, struct sg_error *err);
+
+/* How far x is from where the optimizer would have taken it without compression. train_drift_gradient is called after
+ * each gradient, train_drift_before before x moves, and train_drift_record, which is collective, after every step,
+ * behind train_account. */
+sg_status train_drift_open(struct train *t, struct sg_error *err);
+void train_drift_close(struct train *t);
+void train_drift_gradient(struct train *t, size_t w, const float *g);
+void train_drift_before(struct train *t);
+sg_status train_drift_record(struct train *t, double value[SG_COLUMNS], struct sg_error *err);
+bool train_drifts(const struct train *t, const sg_method *method); /* true: it is measured */
+size_t train_drift_room(const struct train *t);                    /* bytes that it takes, beside copied gradients */
+size_t train_drift_bytes(const struct train *t);
+void train_drift_save(const struct train *t, void *out);
+void train_drift_load(struct train *t, const void *in);
+
+/* The end of this step from the sum over workers: x <- x - step. */
+struct sg_update train_update_of(const struct train *t, float *sum);
 
 /* The first recorded column of from .. to; NULL = there is none. */
 const struct recorded *train_recorded(const struct train *t, enum sg_column from, enum sg_column to);

@@ -15,6 +15,11 @@ static void charge_time(struct worker *w, enum phase phase, double since_s) {
     w->spent[phase] += sg_clock_s() - since_s;
 }
 
+/* The epoch, with a fraction, at which this step begins. */
+static double epoch_of(const struct train *t) {
+    return (double)t->step / (double)t->info->steps_per_epoch;
+}
+
 void train_shift_x(const struct train *t, void *copy, const float *offset, double factor) {
     void *x = sg_task_x(t->task);
     memcpy(copy, x, sg_task_x_bytes(t->task));
@@ -26,6 +31,28 @@ void train_shift_x(const struct train *t, void *copy, const float *offset, doubl
             ((float *)x)[j] -= (float)(factor * (double)offset[j]);
 }
 
+/* The end of a step: the sum becomes x <- x - step. Without an optimizer the mean is the step. */
+static struct sg_update with_optimizer(const struct train *t, const struct optimizer *o, struct sg_update u) {
+    u.optimizer = o ? o->ops->name : NULL;
+    u.param = o ? o->param : NULL;
+    u.x = sg_task_x(t->task);
+    u.dtype = t->info->dtype;
+    u.piece = t->piece;
+    u.n_pieces = t->n_pieces;
+    u.d = t->d;
+    return u;
+}
+
+/* g <- what the worker's own optimizer makes of it, for a learning rate of 1. The task's x must be the worker's own; it
+ * moves, too. */
+static void optimize_alone(const struct train *t, struct worker *worker, float *g) {
+    const struct sg_update u = with_optimizer(
+        t, t->of_workers,
+        (struct sg_update){
+            .learning_rate = 1, .step = worker->steps++, .workers = 1, .sum = g, .state = worker->state});
+    t->kernels->update(&t->exec, &u);
+}
+
 static sg_status worker_gradient(struct train *t, size_t w, float *g) {
     struct worker *worker = &t->worker[w];
     const double start_s = sg_clock_s();
@@ -35,12 +62,15 @@ static sg_status worker_gradient(struct train *t, size_t w, float *g) {
     if (offset) /* the worker has parameters of its own */
         train_shift_x(t, t->shared_x, offset, 1);
     worker->error.status = t->task_ops->gradient(t->task, t->first + w, t->step, g, &worker->error);
+    recording_gradient(t, w, g);
+    train_errors_gradient(t, w, g);
+    train_drift_gradient(t, w, g);
+    if (t->of_workers && worker->error.status == SG_OK)
+        optimize_alone(t, worker, g);
     if (offset)
         memcpy(sg_task_x(t->task), t->shared_x, sg_task_x_bytes(t->task));
     charge_time(worker, PHASE_GRADIENT, start_s + worker->spent[PHASE_COMPRESSION] - sending_s);
     train_buckets_gradient(t, w);
-    recording_gradient(t, w, g);
-    train_errors_gradient(t, w, g);
     return worker->error.status;
 }
 
@@ -82,7 +112,8 @@ static sg_status put_message(struct train *t, size_t w, unsigned round, sg_statu
 }
 
 /* Put the message of gradient g into the exchange; g is not needed after this. A task that writes only parts of g
- * expects zeros there at its next step, so those parts are cleared here. */
+ * expects zeros there at its next step, so those parts are cleared here. An optimizer of the worker's own writes all
+ * of g. */
 static sg_status worker_message(struct train *t, size_t w, float *g) {
     struct worker *worker = &t->worker[w];
     struct sg_error *err = &worker->error;
@@ -93,7 +124,9 @@ static sg_status worker_message(struct train *t, size_t w, float *g) {
     SG_DO(status, train_measure_message(t, w, 0, err));
     if (status == SG_OK && !sg_method_keeps_late(t->method))
         train_measure_residual(t, w, g);
-    for (size_t i = 0; touched && i < touched->count; i++)
+    if (touched && t->of_workers)
+        t->kernels->zero(&t->worker_exec, g, t->d * sizeof *g);
+    for (size_t i = 0; touched && !t->of_workers && i < touched->count; i++)
         t->kernels->zero(&t->worker_exec, g + touched->range[i].begin,
                          (touched->range[i].end - touched->range[i].begin) * sizeof *g);
     return put_message(t, w, 0, status);
@@ -194,22 +227,14 @@ static sg_status later_messages(struct train *t, unsigned round, struct sg_error
     return workers_status(t, err);
 }
 
-/* x <- x - step, from the sum of all messages. */
-static void update(struct train *t) {
-    const bool optimizes = !t->config.feedback.rule->in_updates;
-    const struct sg_update u = {.optimizer = optimizes ? t->optimizer.ops->name : NULL,
-                                .param = t->optimizer.param,
-                                .learning_rate = t->gamma,
-                                .step = t->step,
-                                .workers = participation_divisor(t),
-                                .sum = t->sum,
-                                .state = t->optimizer.state,
-                                .x = sg_task_x(t->task),
-                                .dtype = t->info->dtype,
-                                .piece = t->optimizer.piece,
-                                .n_pieces = t->optimizer.n_pieces,
-                                .d = t->d};
-    t->kernels->update(&t->exec, &u);
+struct sg_update train_update_of(const struct train *t, float *sum) {
+    return with_optimizer(
+        t, t->of_x,
+        (struct sg_update){.learning_rate = t->of_x ? train_schedule_rate(&t->of_x->schedule, epoch_of(t)) : 1,
+                           .step = t->updates,
+                           .workers = participation_divisor(t),
+                           .sum = sum,
+                           .state = t->state});
 }
 
 /* Ends an exchange; `tell` = it sends the workers' notes, as the last one of a step does. A failure of the exchange
@@ -313,7 +338,7 @@ sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_out
     const struct sg_drive drive = {
         .part = &t->method, .parts = 1, .sum = &t->sum, .optimizes = true, .hooks = &hooks, .of = t};
     SG_ASSERT(t->step < t->plan.steps && t->count >= 1);
-    t->gamma = train_schedule_rate(&t->plan.schedule, (double)t->step / (double)t->info->steps_per_epoch);
+    t->gamma = train_schedule_rate(&t->optimizer.schedule, epoch_of(t));
     t->mine = (struct sg_control){.status = earlier, .save = save};
     t->volume = (struct sg_volume){0};
     t->outcome = outcome;
@@ -325,9 +350,13 @@ sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_out
         return status;
     SG_TRACE(2, "step %llu: %g entries, %g bits, %g bytes a worker", (unsigned long long)t->step,
              t->volume.elements_mean, t->volume.bits_mean, t->volume.bytes_sent);
+    train_drift_before(t);
     const double start_s = sg_clock_s();
-    if (sg_method_sends(t->method))
-        update(t);
+    if (sg_method_sends(t->method)) {
+        const struct sg_update u = train_update_of(t, t->sum);
+        t->kernels->update(&t->exec, &u);
+        t->updates++;
+    }
     charge_time(&t->worker[0], PHASE_UPDATE, start_s);
     t->step++;
     return SG_OK;

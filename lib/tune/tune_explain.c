@@ -95,16 +95,6 @@ static double above(struct draw *d, const struct explain *e, size_t i) {
     return correlate(d, e, e->first, i, &n) - correlate(d, e, i, e->first, &n);
 }
 
-/* The 95 % in the middle of the draws in which the number is defined. */
-static void set_interval(struct explain_number *number, double *found) {
-    size_t n = 0;
-    for (size_t r = 0; r < EXPLAIN_DRAWS; r++)
-        if (!isnan(found[r]))
-            found[n++] = found[r];
-    number->low = sg_stats_quantile(found, n, 0.025);
-    number->high = sg_stats_quantile(found, n, 0.975);
-}
-
 static void measure(struct draw *d, struct explain *e) {
     size_t unused;
     for (size_t s = 0; s < e->n_seeds; s++)
@@ -133,8 +123,8 @@ static void measure(struct draw *d, struct explain *e) {
         }
     }
     for (size_t i = 1; e->first > 0 && i < e->n_columns; i++) {
-        set_interval(&e->column[i].correlation, d->found + 2 * i * EXPLAIN_DRAWS);
-        set_interval(&e->column[i].behind, d->found + (2 * i + 1) * EXPLAIN_DRAWS);
+        sg_stats_interval(&e->column[i].correlation, d->found + 2 * i * EXPLAIN_DRAWS, EXPLAIN_DRAWS);
+        sg_stats_interval(&e->column[i].behind, d->found + (2 * i + 1) * EXPLAIN_DRAWS, EXPLAIN_DRAWS);
     }
 }
 
@@ -162,7 +152,7 @@ const char *explain_verdict(const struct explain_column *error) {
 }
 
 const char *explain_rank(const struct explain *e, const struct explain_column *error) {
-    const struct explain_number *behind = &error->behind;
+    const struct sg_interval *behind = &error->behind;
     return error == &e->column[e->first]                                 ? "first"
            : behind->value == 0 && behind->low == 0 && behind->high == 0 ? "ties"
            : behind->low > 0                                             ? "behind"

@@ -3,15 +3,11 @@
 #ifndef TUNE_EXPLAIN_H
 #define TUNE_EXPLAIN_H
 
-#include "sg_frame.h"
+#include "sg_stats.h"
 #include "tune_private.h"
+#include "tune_results.h"
 
-enum { EXPLAIN_DRAWS = 10000, EXPLAIN_SEED = 1, EXPLAIN_FEWEST = 4, EXPLAIN_COLUMNS = 12 };
-
-/* A number and the interval that holds 95 % of its bootstrap draws; NaN = not defined. */
-struct explain_number {
-    double value, low, high;
-};
+enum { EXPLAIN_DRAWS = 10000, EXPLAIN_SEED = 1, EXPLAIN_FEWEST = 4, EXPLAIN_COLUMNS = 16 };
 
 /* Two methods of a seed that an error does not put in the order of their quality. */
 struct explain_wrong {
@@ -22,14 +18,14 @@ struct explain_wrong {
 /* The quality of the methods, or an error. */
 struct explain_column {
     const char *column;
-    bool mean;                         /* the number of a run is the mean over its records; else the last */
-    double sense;                      /* +1: more is worse; -1: less is worse, as of what is sent */
-    double *value;                     /* [n_methods][n_seeds]; NaN = none */
-    size_t n_methods;                  /* that have a value and a quality */
-    struct explain_number correlation; /* Spearman's, of sense * value with that of the quality, over methods */
-    struct explain_number behind;      /* by how much the first error's correlation is above this one's */
-    size_t n_pairs, n_wrong;           /* of methods of a seed whose qualities differ */
-    struct explain_wrong *wrong;       /* [n_wrong] */
+    bool mean;                      /* the number of a run is the mean over its records; else the last */
+    double sense;                   /* +1: more is worse; -1: less is worse, as of what is sent */
+    double *value;                  /* [n_methods][n_seeds]; NaN = none */
+    size_t n_methods;               /* that have a value and a quality */
+    struct sg_interval correlation; /* Spearman's, of sense * value with that of the quality, over methods */
+    struct sg_interval behind;      /* by how much the first error's correlation is above this one's */
+    size_t n_pairs, n_wrong;        /* of methods of a seed whose qualities differ */
+    struct explain_wrong *wrong;    /* [n_wrong] */
 };
 
 struct explain_method {
@@ -37,14 +33,8 @@ struct explain_method {
     const struct sg_frame_label *label; /* in the first result that has it */
 };
 
-struct explain_source {
-    const char *path, *name; /* of the file, and of its recipe */
-    cJSON *document;
-    struct sg_frame frame;
-};
-
 struct explain {
-    struct explain_source source[SG_TUNE_RESULTS];
+    struct tune_source source[SG_TUNE_RESULTS];
     size_t n_sources;
     char metric[TUNE_METRIC_CHARS];
     const cJSON *at; /* how a run's quality is read from its series; NULL = its last number */

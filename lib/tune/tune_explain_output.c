@@ -19,10 +19,6 @@ static const char *better_is(const struct explain *e) {
 
 /* ---- JSON ---- */
 
-static cJSON *interval_json(const struct explain_number *number) {
-    return SG_OBJECT(SG_NUMBER("value", number->value), SG_NUMBER("low", number->low), SG_NUMBER("high", number->high));
-}
-
 static cJSON *wrong_json(const struct explain *e, const struct explain_column *error) {
     cJSON *out = cJSON_CreateArray();
     for (size_t i = 0; i < error->n_wrong; i++) {
@@ -40,9 +36,9 @@ static cJSON *errors_json(const struct explain *e) {
         sg_json_push(
             out, SG_OBJECT(SG_TEXT("column", error->column), SG_TEXT("number", number_of(error)),
                            SG_TEXT("worse", error->sense > 0 ? "more" : "less"), SG_NUMBER("methods", error->n_methods),
-                           SG_VALUE("correlation", interval_json(&error->correlation)),
+                           SG_VALUE("correlation", tune_interval_json(&error->correlation)),
                            SG_TEXT("verdict", explain_verdict(error)),
-                           SG_VALUE("behind_first", interval_json(&error->behind)),
+                           SG_VALUE("behind_first", tune_interval_json(&error->behind)),
                            SG_TEXT("against_first", explain_rank(e, error)), SG_NUMBER("pairs", error->n_pairs),
                            SG_NUMBER("pairs_right", error->n_pairs - error->n_wrong),
                            SG_VALUE("pairs_wrong", wrong_json(e, error))));
@@ -50,22 +46,14 @@ static cJSON *errors_json(const struct explain *e) {
     return out;
 }
 
-/* "error curvature" of error_curvature; returns out. */
-static const char *words(char out[64], const char *column) {
-    snprintf(out, 64, "%s", column);
-    for (char *c = out; *c; c++)
-        *c = *c == '_' ? ' ' : *c;
-    return out;
-}
-
 /* The columns that stand so to the first error, with commas between them; NULL = there are none, or no memory. */
 static char *list_of(const struct explain *e, const char *rank) {
-    char *text = NULL, name[64];
+    char *text = NULL, name[TUNE_METRIC_CHARS];
     size_t size, n = 0;
     FILE *out = open_memstream(&text, &size);
     for (size_t i = 1; out && i < e->n_columns; i++)
         if (strcmp(explain_rank(e, &e->column[i]), rank) == 0)
-            fprintf(out, "%s%s", n++ ? ", " : "", words(name, e->column[i].column));
+            fprintf(out, "%s%s", n++ ? ", " : "", tune_words(name, e->column[i].column));
     if (!out || fclose(out) != 0 || n == 0) {
         free(text);
         return NULL;
@@ -78,7 +66,7 @@ static cJSON *conclusion_json(const struct explain *e) {
     static const char *const text[] = {"Every draw gives the same order by", "Cannot be told from it:", "Behind it:",
                                        "Ahead of it over the methods that have both:"};
     cJSON *out = cJSON_CreateArray();
-    char name[64], metric[64];
+    char name[TUNE_METRIC_CHARS], metric[TUNE_METRIC_CHARS];
     if (e->first == 0) {
         tune_sentence(out, "No error differs between the methods: cannot tell.");
         return out;
@@ -87,9 +75,9 @@ static cJSON *conclusion_json(const struct explain *e) {
     tune_sentence(out,
                   "Over %zu methods and %zu seed%s, the highest rank correlation with %s is that of %s, %.2f (%.2f to "
                   "%.2f); it orders %zu of %zu pairs of a seed.%s",
-                  first->n_methods, e->n_seeds, e->n_seeds == 1 ? "" : "s", words(metric, e->metric),
-                  words(name, first->column), first->correlation.value, first->correlation.low, first->correlation.high,
-                  first->n_pairs - first->n_wrong, first->n_pairs,
+                  first->n_methods, e->n_seeds, e->n_seeds == 1 ? "" : "s", tune_words(metric, e->metric),
+                  tune_words(name, first->column), first->correlation.value, first->correlation.low,
+                  first->correlation.high, first->n_pairs - first->n_wrong, first->n_pairs,
                   strcmp(explain_verdict(first), "cannot tell") != 0 ? ""
                   : first->n_methods < EXPLAIN_FEWEST ? " So few methods may have this order by chance: cannot tell."
                                                       : " That may be chance: cannot tell.");
@@ -202,7 +190,7 @@ static const struct sg_table_column heads[] = {
     {.head = "pairs right", .align = SG_TABLE_RIGHT, .weight = SG_TABLE_ALWAYS, .head_most = 8},
 };
 
-static void put_interval(sg_table *table, const struct explain_number *number) {
+static void put_interval(sg_table *table, const struct sg_interval *number) {
     if (isnan(number->low))
         sg_table_cell(table, "-", NULL);
     else
@@ -214,7 +202,7 @@ static void put_interval(sg_table *table, const struct explain_number *number) {
 static void put_wrong(FILE *out, const struct explain *e, const struct explain_column *error, const struct sg_tune *t) {
     enum { MOST = 6 };
     size_t *seeds = calloc(e->n_methods * e->n_methods, sizeof *seeds), size, pairs = 0;
-    char *text = NULL, name[64];
+    char *text = NULL, name[TUNE_METRIC_CHARS];
     FILE *line = seeds && error->n_wrong > 0 ? open_memstream(&text, &size) : NULL;
     for (size_t i = 0; line && i < error->n_wrong; i++)
         pairs += seeds[error->wrong[i].better * e->n_methods + error->wrong[i].worse]++ == 0;
@@ -236,7 +224,7 @@ static void put_wrong(FILE *out, const struct explain *e, const struct explain_c
     if (line && pairs > MOST)
         fprintf(line, "; and %zu more", pairs - MOST);
     if (sg_stream_text(line, &text)) {
-        char *whole = sg_format("%s gets wrong: %s", words(name, error->column), text);
+        char *whole = sg_format("%s gets wrong: %s", tune_words(name, error->column), text);
         if (whole)
             tune_put_comment(out, whole, t);
         free(whole);
@@ -245,33 +233,12 @@ static void put_wrong(FILE *out, const struct explain *e, const struct explain_c
     free(seeds);
 }
 
-/* Writes what is left out, once for each reason. */
-static void put_left_out(FILE *out, const struct explain *e, const struct sg_tune *t) {
-    const cJSON *item, *other;
-    cJSON_ArrayForEach(item, e->left_out) {
-        const char *reason = sg_json_string(item, "reason", "");
-        char *text = NULL;
-        size_t size;
-        for (other = e->left_out->child; strcmp(sg_json_string(other, "reason", ""), reason) != 0;)
-            other = other->next;
-        FILE *line = other == item ? open_memstream(&text, &size) : NULL;
-        for (; line && other; other = other->next)
-            if (strcmp(sg_json_string(other, "reason", ""), reason) == 0)
-                fprintf(line, "%s%s", other == item ? "left out: " : ", ", sg_json_string(other, "name", ""));
-        if (line)
-            fprintf(line, " (%s)", reason);
-        if (sg_stream_text(line, &text))
-            tune_put_comment(out, text, t);
-        free(text);
-    }
-}
-
 bool explain_put_table(FILE *out, const struct sg_tune *t, const void *of) {
     const struct explain *e = of;
     sg_table *table = sg_table_open(heads, sizeof heads / sizeof *heads);
     const cJSON *sentence;
-    char metric[64];
-    fprintf(out, "# which error orders methods by %s, %s is better\n", words(metric, e->metric), better_is(e));
+    char metric[TUNE_METRIC_CHARS];
+    fprintf(out, "# which error orders methods by %s, %s is better\n", tune_words(metric, e->metric), better_is(e));
     for (size_t i = 1; i < e->n_columns; i++) {
         const struct explain_column *error = &e->column[i];
         sg_table_cell(table, error->column, NULL);
@@ -289,7 +256,7 @@ bool explain_put_table(FILE *out, const struct sg_tune *t, const void *of) {
     fputs("#\n", out);
     for (size_t i = 1; i < e->n_columns; i++)
         put_wrong(out, e, &e->column[i], t);
-    put_left_out(out, e, t);
+    tune_put_left_out(out, e->left_out, t);
     fputs("#\n", out);
     cJSON_ArrayForEach(sentence, sg_json_get(t->evidence, "tune.conclusion"))
         tune_put_comment(out, sentence->valuestring, t);

@@ -19,7 +19,9 @@ static const struct {
     {"total_error", false, 1},      {"error_norm", true, 1},
     {"error_relative", false, 1},   {"error_mean_norm", true, 1},
     {"error_common", true, 1},      {"error_lag", true, 1},
-    {"error_curvature", true, 1},   {"error_max", true, 1},
+    {"error_curvature", true, 1},   {"error_by_layer", false, 1},
+    {"step_error", false, 1},       {"drift_norm", true, 1},
+    {"drift_lag", true, 1},         {"error_max", true, 1},
     {"compression_error", true, 1}, {"average_compression_error", false, 1},
     {"average_density", false, -1}, /* no error: what is sent, to compare with */
 };
@@ -28,7 +30,7 @@ static const struct {
 
 /* A plot of points of the metric over this column, whose point of a run is its mean; over any column if it is NULL.
  * NULL = there is none. */
-static const cJSON *find_plot(const struct explain_source *source, const char *column, const char *metric) {
+static const cJSON *find_plot(const struct tune_source *source, const char *column, const char *metric) {
     const cJSON *plot;
     cJSON_ArrayForEach(plot, sg_json_get(source->document, "plots")) {
         if (strcmp(sg_json_string(plot, "kind", ""), "points") == 0 &&
@@ -37,22 +39,6 @@ static const cJSON *find_plot(const struct explain_source *source, const char *c
             return plot;
     }
     return NULL;
-}
-
-/* The numbers that a plot has of the runs of a label on an axis, malloc'ed; *n is how many. No plot: NULL, and 0. */
-static bool read_points(double **out, size_t *n, const char *label, const cJSON *plot, const char *axis) {
-    const cJSON *point;
-    *out = NULL;
-    *n = 0;
-    cJSON_ArrayForEach(point, sg_json_get(plot, "points")) {
-        const cJSON *values = sg_json_get(sg_json_get(point, axis), "values");
-        if (strcmp(sg_json_string(point, "label", ""), label) != 0)
-            continue;
-        *out = sg_frame_numbers(values);
-        *n = (size_t)cJSON_GetArraySize(values);
-        return *out;
-    }
-    return true;
 }
 
 /* ---- the table ---- */
@@ -69,7 +55,7 @@ static size_t seed_index(const struct explain *e, const struct sg_frame_label *l
 /* row [n_seeds] <- the numbers of a column for the seeds of a label, NaN = none: of the points of a plot, or if there
  * is no plot the last ones. The mean of an error needs a plot. An error that is 0 at every seed is none: the method
  * keeps no residual. */
-static bool read_row(double *row, const struct explain *e, const struct explain_source *source,
+static bool read_row(double *row, const struct explain *e, const struct tune_source *source,
                      const struct sg_frame_label *label, size_t column) {
     const struct explain_column *c = &e->column[column];
     const cJSON *plot = column == 0 || c->mean ? find_plot(source, column == 0 ? NULL : c->column, e->metric) : NULL;
@@ -77,7 +63,7 @@ static bool read_row(double *row, const struct explain *e, const struct explain_
     double *points;
     size_t n;
     bool any = column == 0;
-    if (!read_points(&points, &n, label->label, plot, column == 0 ? "y" : "x"))
+    if (!tune_source_points(&points, &n, label->label, plot, column == 0 ? "y" : "x"))
         return false;
     const double *from = last ? last->value : points;
     n = last ? last->n_values : n;
@@ -104,7 +90,7 @@ static bool is_same(const struct explain *e, size_t method, const struct sg_fram
 }
 
 /* Finds the method of a label, or adds one; SIZE_MAX = no memory. */
-static size_t find_method(struct explain *e, const struct explain_source *source, const struct sg_frame_label *label,
+static size_t find_method(struct explain *e, const struct tune_source *source, const struct sg_frame_label *label,
                           const double *quality) {
     bool known = false;
     for (size_t m = 0; m < e->n_methods; m++) {
@@ -117,14 +103,8 @@ static size_t find_method(struct explain *e, const struct explain_source *source
     return name ? e->n_methods++ : SIZE_MAX;
 }
 
-static void leave_out(struct explain *e, const char *name, const char *reason) {
-    const cJSON *item;
-    cJSON_ArrayForEach(item, e->left_out) if (strcmp(sg_json_string(item, "name", ""), name) == 0) return;
-    sg_json_push(e->left_out, SG_OBJECT(SG_TEXT("name", name), SG_TEXT("reason", reason)));
-}
-
 /* Adds a label with its quality and its errors, if it has any; `row` [n_columns][n_seeds] is scratch. */
-static bool add_label(struct explain *e, const struct explain_source *source, const struct sg_frame_label *label,
+static bool add_label(struct explain *e, const struct tune_source *source, const struct sg_frame_label *label,
                       double *row) {
     bool any = false;
     for (size_t c = 0; c < e->n_columns; c++) {
@@ -134,7 +114,7 @@ static bool add_label(struct explain *e, const struct explain_source *source, co
             any = any || (c > 0 && e->column[c].sense > 0 && !isnan(row[c * e->n_seeds + s]));
     }
     if (!any) {
-        leave_out(e, label->label, "no error");
+        tune_leave_out(e->left_out, label->label, "no error");
         return true;
     }
     const size_t m = find_method(e, source, label, row);
@@ -183,9 +163,10 @@ static void drop_empty(struct explain *e) {
         for (size_t m = 0; m < e->n_methods; m++)
             recorded = recorded || sg_frame_column(e->method[m].label, error->column);
         if (recorded && !any && error->mean)
-            leave_out(e, error->column,
-                      "the mean over records is not in the result: a plot of kind points over it, with x-at: {mean: "
-                      "true} and the metric as y, in the recipe puts it there");
+            tune_leave_out(
+                e->left_out, error->column,
+                "the mean over records is not in the result: a plot of kind points over it, with x-at: {mean: "
+                "true} and the metric as y, in the recipe puts it there");
         if (any)
             e->column[kept++] = *error;
     }
@@ -206,22 +187,6 @@ static const char *difference(const cJSON *a, const cJSON *b) {
             return part[i];
     }
     return NULL;
-}
-
-static sg_status read_source(struct explain_source *source, const char *path, struct sg_error *err) {
-    source->path = path;
-    sg_status status = sg_json_read(&source->document, path, err);
-    if (status != SG_OK)
-        return status;
-    const char *schema = sg_json_string(source->document, "schema", "");
-    if (strncmp(schema, SG_SCHEMA_BENCH, strcspn(SG_SCHEMA_BENCH, "/") + 1) != 0)
-        return sg_fail(err, SG_ERR_FORMAT, "%s: no result of sparsebench", path);
-    if (strcmp(sg_json_string(source->document, "status", ""), "interrupted") == 0)
-        return sg_fail(err, SG_ERR_ARGUMENT, "%s: not all of its runs are finished", path);
-    status = sg_schema_check(schema, SG_SCHEMA_BENCH, path, err);
-    source->name = sg_json_string(source->document, "recipe.name", path);
-    SG_DO(status, sg_frame_read(&source->frame, sg_json_get(source->document, "results"), path, err));
-    return status;
 }
 
 /* The columns: the metric of --metric, or the one that the first result's finding is about, and the errors. */
@@ -246,13 +211,13 @@ static sg_status choose_columns(struct explain *e, const struct sg_tune *t, stru
 }
 
 /* How the plots of points of a result take the metric from a run; NULL = its last number. */
-static const cJSON *metric_at(const struct explain *e, const struct explain_source *source) {
+static const cJSON *metric_at(const struct explain *e, const struct tune_source *source) {
     const cJSON *at = sg_json_get(find_plot(source, NULL, e->metric), "y_at");
     return sg_json_bool(at, "final", false) || cJSON_IsNull(at) ? NULL : at;
 }
 
 /* A source has the metric, and reads it from a run as the first source does. */
-static sg_status check_metric(struct explain *e, const struct explain_source *source, struct sg_error *err) {
+static sg_status check_metric(struct explain *e, const struct tune_source *source, struct sg_error *err) {
     const cJSON *at = metric_at(e, source);
     const char *own = sg_json_string(source->document, "summary.metric", NULL);
     bool recorded = false;
@@ -273,8 +238,8 @@ sg_status explain_read(struct explain *out, const struct sg_tune *t, struct sg_e
     sg_status status = SG_OK;
     *out = (struct explain){.left_out = cJSON_CreateArray()};
     for (size_t i = 0; i < t->n_results && status == SG_OK; i++) {
-        struct explain_source *source = &out->source[out->n_sources++];
-        status = read_source(source, t->result[i], err);
+        struct tune_source *source = &out->source[out->n_sources++];
+        status = tune_source_read(source, t->result[i], err);
         if (status == SG_OK && i == 0)
             status = choose_columns(out, t, err);
         SG_DO(status, check_metric(out, source, err));
@@ -302,9 +267,7 @@ void explain_free(struct explain *e) {
     free(e->seed);
     free(e->values);
     cJSON_Delete(e->left_out);
-    for (size_t i = 0; i < e->n_sources; i++) {
-        sg_frame_free(&e->source[i].frame);
-        cJSON_Delete(e->source[i].document);
-    }
+    for (size_t i = 0; i < e->n_sources; i++)
+        tune_source_free(&e->source[i]);
     *e = (struct explain){0};
 }

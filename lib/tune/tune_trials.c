@@ -252,20 +252,55 @@ struct tune_length tune_length(const struct sg_node *resolved, double steps_per_
     return length;
 }
 
-/* Scales the learning-rate schedule. */
-static void change_epochs(struct tune_changes *c, const struct sg_node *optimizer, double scale) {
+/* Sets a key of the optimizer at `path`, and takes the value. */
+static void change_key(struct tune_changes *c, const char *path, const char *key, struct sg_node value) {
+    char *whole = sg_format("%s.%s", path, key);
+    tune_change_value(c, whole, &value);
+    free(whole);
+}
+
+/* Scales the learning-rate schedule of an optimizer. */
+static void change_epochs(struct tune_changes *c, const char *path, const struct sg_node *optimizer, double scale) {
     const double warm_up = sg_node_number(optimizer, "warm-up-epochs", 0);
     const struct sg_node *decays = sg_node_get(optimizer, "decay-at");
-    struct sg_node list = {.kind = SG_NODE_LIST};
+    struct sg_node list = {.kind = SG_NODE_LIST}, scaled = {.kind = SG_NODE_NULL};
     char text[SG_NUMBER_CHARS];
-    if (warm_up != 0)
-        tune_change(c, "{optimizer.warm-up-epochs: %.15g}", warm_up * scale);
+    if (warm_up != 0) {
+        snprintf(text, sizeof text, "%.15g", warm_up * scale);
+        c->lost = !sg_node_set_plain(&scaled, text, strlen(text)) || c->lost;
+        change_key(c, path, "warm-up-epochs", scaled);
+    }
     for (size_t i = 0; decays && i < decays->count; i++) {
         snprintf(text, sizeof text, "%.15g", decays->child[i].number * scale);
         c->lost = !sg_node_push_yaml(&list, text) || c->lost;
     }
     if (list.count > 0)
-        tune_change_value(c, "optimizer.decay-at", &list);
+        change_key(c, path, "decay-at", list);
+}
+
+static void leave_cosine(struct tune_changes *c, const char *path, const struct sg_node *optimizer, double scale) {
+    const struct sg_node none = {.kind = SG_NODE_NULL};
+    (void)scale;
+    if (strcmp(sg_node_string(optimizer, "decay", ""), "cosine") != 0)
+        return;
+    change_key(c, path, "decay", none);
+    change_key(c, path, "decay-to", none);
+}
+
+/* Calls `change` for the optimizer of the recipe and for those that methods have of their own. */
+static void change_optimizers(struct tune_changes *c,
+                              void (*change)(struct tune_changes *, const char *, const struct sg_node *, double),
+                              double scale) {
+    const struct sg_node *root = &c->recipe->root, *methods = sg_node_get(root, "methods");
+    change(c, "optimizer", sg_node_get(root, "optimizer"), scale);
+    for (size_t i = 0; i < methods->count; i++) {
+        const struct sg_node *own = sg_node_member(&methods->child[i], "optimizer");
+        char *path = own ? sg_format("methods.%s.optimizer", sg_node_string(&methods->child[i], "name", "")) : NULL;
+        c->lost = (own && !path) || c->lost;
+        if (path)
+            change(c, path, own, scale);
+        free(path);
+    }
 }
 
 void tune_change_length(struct tune_changes *c, const struct tune_length *length, double steps) {
@@ -274,13 +309,12 @@ void tune_change_length(struct tune_changes *c, const struct tune_length *length
     tune_change(c, "{epochs: null, steps: %.15g, claims: null, plots: null}", steps);
     tune_change(c, "{network: null}"); /* it may need series that trials do not record */
     if (length)
-        change_epochs(c, sg_node_get(length->resolved, "optimizer"), steps / length->steps);
+        change_optimizers(c, change_epochs, steps / length->steps);
 }
 
 void tune_change_first(struct tune_changes *c, double steps) {
     tune_change_length(c, NULL, steps);
-    if (strcmp(sg_node_string(&c->recipe->root, "optimizer.decay", ""), "cosine") == 0)
-        tune_change(c, "{optimizer.decay: null, optimizer.decay-to: null}");
+    change_optimizers(c, leave_cosine, NAN);
 }
 
 void tune_change_record(struct tune_changes *c, double every, bool evaluates, const char *series) {

@@ -256,6 +256,10 @@ PY
         jq '.tune.pilots[].rules' rule.json >>"$decay.json"
     done
     cmp steps.json cosine.json
+    # The same where a method has an optimizer of its own.
+    run -0 sparsetune r.yaml --rule=estimated --set 'methods.Hard.optimizer={kind: sgd, learning-rate: 0.02/(L+l2), decay: cosine}' \
+        --folder cells -o rule.json --force --quiet
+    jq '.tune.pilots[].rules' rule.json | cmp - <(sed 1d steps.json)
 }
 
 @test "--advise --candidates recipe: the recipe's own methods" {
@@ -317,4 +321,14 @@ PY
     sed -i -e 's/^workers: .*/workers: 4\ntotal-batch: 16/' r.yaml
     advise r.yaml
     jq -e '.status == "ok"' advice.json
+}
+
+@test "--advise on the published gradients of a GPT, whose layers it names" {
+    cp "$ROOT/recipes/gpt-gradients.yaml" . && mkdir results && cp "$ROOT/results/gpt.gradients" results
+    run -0 advise gpt-gradients.yaml
+    jq -e "$shape" advice.json
+    jq -e '.tune | .gradients.d == 3936 and .gradients.steps == 16 and .left_out == [] and (.list | length > 3)' advice.json
+    run -0 --separate-stderr sparsebench gpt-gradients.yaml --folder cells --json --quiet
+    jq -e '[.results[].label] | length == 8' <<<"$output"
+    grep -lq transformer.h.1.mlp.c_fc.weight cells/PowerSGD-*.ndjson
 }

@@ -457,7 +457,7 @@ def checkpoint(path, series, recording=None):
     data = open(path, "rb").read()
     r = Reader(data)
     sealed(data)
-    need(r.bytes(16) == b"sg-checkpoint/4\0", "another magic")
+    need(r.bytes(16) == b"sg-checkpoint/5\0", "another magic")
     lines = open(series, "rb").read()
     header = json.loads(lines.split(b"\n", 1)[0])
     need(r.text(72) == header["cell_key"], "another key")
@@ -466,11 +466,12 @@ def checkpoint(path, series, recording=None):
     dataset = header["dataset"]
     need(of_data.split()[-1][:16] in json.dumps(dataset), "other data: " + of_data)
     of_series, of_recording = r.bytes(64), r.bytes(64)
-    step, series_bytes, d, x_bytes, floats, workers, residuals, common, of_workers, recorded = r.array("Q", 10)
+    step, updates, series_bytes, d, x_bytes, floats, workers, residuals, common, of_workers, recorded = r.array("Q", 11)
     of_segments, order = r.array("Q", 2)
     need(order == 1, "another order of bytes")
+    need(updates == step, "%d updates of x in %d steps" % (updates, step))
     totals = r.array("d", 6)
-    need(r.at == 424, "a preamble of %d bytes" % r.at)
+    need(r.at == 432, "a preamble of %d bytes" % r.at)
     need(sha(lines[:series_bytes]) == of_series, "not the hash of the series")
     if recorded:
         inputs = open(recording, "rb").read()

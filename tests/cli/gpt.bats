@@ -18,6 +18,7 @@ record: {every: 3, evaluate: 1, series: [train-loss, test-loss, test-perplexity-
 methods:
   - {name: AdamW, compressor: none, baseline: true}
   - {name: Top-k, compressor: topk, density: 0.01}
+  - {name: DiLoCo, compressor: topk, density: 0.05, error-feedback: {form: diloco, steps: 4}}
 YAML
     need_torch
 }
@@ -30,7 +31,7 @@ gpt() { # METHOD ARGUMENTS...
 
 # bats test_tags=slow
 @test "1 and 2 threads, 1, 2 and 3 ranks: the same bytes" {
-    for method in AdamW Top-k; do
+    for method in AdamW Top-k DiLoCo; do
         same_for_threads_and_ranks "$method.one" "2 3" gpt.yaml --method $method
         same_for_threads_and_ranks buckets 2 gpt.yaml --method $method --set task.clip=0 --set exchange.buckets=2kB
         tail -n 1 "$method.one" | grep -q '"status":"ok".*"steps":20' # floor(600 / 60) an epoch
@@ -43,6 +44,7 @@ gpt() { # METHOD ARGUMENTS...
 # bats test_tags=slow
 @test "killed and resumed: the same bytes, with residuals and the moments" {
     same_after_kill 7 gpt.yaml --method Top-k --set epochs=40
+    same_after_kill 7 gpt.yaml --method DiLoCo --set epochs=40
 }
 
 # bats test_tags=slow
@@ -77,4 +79,17 @@ gpt() { # METHOD ARGUMENTS...
 # bats test_tags=slow
 @test "columns of gradients and of the mean residual leave the run as it is, for any number of threads and ranks" {
     errors_leave_the_run gpt.yaml
+}
+
+@test "recorded gradients have PyTorch's names of the layers, as the published ones, and replay the run" {
+    gpt Top-k --set steps=16 --set epochs=null --set record.evaluate=0 --record-gradients own.gradients -o run
+    sed -e 's/^task: .*/task: {kind: recorded, files: own.gradients}/' -e 's/^batch: .*/steps: 16/; /^epochs:/d' \
+        -e 's/^optimizer: .*/optimizer: {kind: sgd, learning-rate: 1}/' \
+        -e 's/^record: .*/record: {every: 3, series: [error-norm, density, bits]}/' gpt.yaml >replay.yaml
+    sparsetrain -q replay.yaml --method Top-k -o replay
+    for what in error_norm density bits; do
+        diff <(column $what run) <(column $what replay)
+    done
+    cmp <(head -n 1 own.gradients | jq -c .names) <(head -n 1 "$ROOT/results/gpt.gradients" | jq -c .names)
+    head -n 1 own.gradients | jq -e '.names | index("transformer.wte.weight", "transformer.h.1.attn.c_attn.bias", "transformer.ln_f.weight") != null'
 }

@@ -75,6 +75,15 @@ names() {
     done
 }
 
+@test "gpt: the peak is met within 15 %" {
+    need_torch
+    logreg 8
+    sed -i 's/^task:.*/task: {kind: gpt, dataset: wikitext-2, stand-in: text-like, tokens: bytes, layers: 4, heads: 4, width: 256, context: 64}/; s/^steps: 4/batch: 4\nscope: model\nsteps: 2/; s/^optimizer: {kind: sgd/error-feedback: gradient\noptimizer: {kind: adamw/' r.yaml
+    for method in SGD Top-k Signs DGC; do
+        near 15 sparsetrain r.yaml --method "$method" --set record.evaluate=1e9 --set task.test-tokens=4096
+    done
+}
+
 @test "a dry run says what a rank takes, by worker and by vector, and is silent with --quiet" {
     logreg 100
     run -0 --separate-stderr sparsetrain r.yaml --method EF21 --dry-run

@@ -133,6 +133,8 @@ same_over_ranks() { # METHOD...
         "topk, k: 3, error-feedback: {form: cser, interval: 3, momentum: 0.5}" \
         "randomk, k: 3, error-feedback: {form: cser, interval: 4, reset: 20}" \
         "topk, k: 3, values: levels, error-feedback: {form: local-steps, steps: 3}" \
+        "topk, k: 3, error-feedback: {form: diloco, steps: 3}" \
+        "none, error-feedback: {form: diloco, steps: 2, outer: {kind: adamw, learning-rate: 0.01}}" \
         "gtopk, k: 3, error-feedback: {form: local-steps, steps: 2}" "none, error-feedback: local-steps" \
         "gtopk, k: 3, message: auto, error-feedback: {form: dynamic-averaging, threshold: 0.1}" \
         "none, error-feedback: {form: dynamic-averaging, threshold: 0.1}" \
@@ -142,7 +144,7 @@ same_over_ranks() { # METHOD...
 @test "client sampling: same bytes for R = 1, 2, 3, where ranks may have no worker that takes part, and after a kill" {
     local how args some
     some=$(columns)
-    some=${some/, error-lag/} some=${some/, error-curvature/} # they need the gradients of all workers
+    some=${some/, error-lag/} some=${some/, error-curvature/} some=${some/, step-error, drift-norm, drift-lag/} # they need the gradients of all workers
     for how in none qsgd "topk, k: 3" "topk, k: 3, message: rice" "randomk, k: 3, shared: 1" "randomk, k: 3, shared: 1, message: auto" \
         "topk, k: 3, error-feedback: {form: local-steps, steps: 3}" "topk, k: 3, error-feedback: ef21"; do
         args=(-q recipes/smoke.yaml --set workers=5 --set participation=0.4 --set epochs=6 --force --set

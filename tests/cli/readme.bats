@@ -262,6 +262,10 @@ leaves() {
             jq -e '.schema == "sparsetune-check/1"' "$result"
             continue
         fi
+        if [[ $name == profile* ]]; then # what make profiles found of other results; sparsetune-profile.bats repeats it
+            jq -e '.tune.action == "profile" and (.tune.results | length > 1) and (.program.version != null)' "$result"
+            continue
+        fi
         if [ "$name" = bench-compressors ]; then # a part of what recipes/kernels.yaml times
             jq -e '.kind == "kernels" and .recipe.name == "kernels" and all(.results[]; .verified != false)' "$result"
             continue

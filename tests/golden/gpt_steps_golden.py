@@ -2,6 +2,7 @@
 attention by nn.MultiheadAttention, clipping before the feedback, AdamW without decay of vectors, warm-up and a cosine.
 usage: python3 tests/golden/gpt_steps_golden.py > tests/golden/gpt_steps_golden.h
        python3 tests/golden/gpt_steps_golden.py search FIRST LAST: how good these seeds are"""
+import functools
 import math
 
 import torch
@@ -50,32 +51,44 @@ class Model(nn.Module):
         return F.linear(self.ln_f(x), self.wte.weight)
 
 
-def run(seed, select, dtype):
-    text, vocabulary = lockstep.numbered(lockstep.words(seed))
-    text = torch.tensor(text)
-    epoch = len(text) // (lockstep.WORKERS * BATCH * CONTEXT)
-    model = Model(vocabulary).to(dtype)
-    parameters = list(model.parameters())
-    first = lockstep.first_weights(seed, sum(p.numel() for p in parameters))
-    lockstep.set_weights(parameters, first)
+class Setting:
+    """The text, a model with its first weights, and what a step needs."""
 
-    def loss_of(step, worker):
-        at = below(seed_of_run, SAMPLE, worker, step, len(text) - CONTEXT, BATCH)
-        rows = torch.stack([text[a : a + CONTEXT + 1] for a in at])
-        return F.cross_entropy(model(rows[:, :-1]).reshape(-1, vocabulary), rows[:, 1:].reshape(-1))
+    def __init__(self, seed, dtype):
+        numbers, self.vocabulary = lockstep.numbered(lockstep.words(seed))
+        self.text = torch.tensor(numbers)
+        self.epoch = len(numbers) // (lockstep.WORKERS * BATCH * CONTEXT)
+        self.model = Model(self.vocabulary).to(dtype)
+        self.parameters = list(self.model.parameters())
+        self.first = lockstep.first_weights(seed, sum(p.numel() for p in self.parameters))
+        lockstep.set_weights(self.parameters, self.first)
 
-    def rate_of(step):
-        at, end = step / epoch, lockstep.STEPS / epoch
+    def loss_of(self, model, step, worker):
+        seed_of_run = 1  # of the recipe
+        at = below(seed_of_run, SAMPLE, worker, step, len(self.text) - CONTEXT, BATCH)
+        rows = torch.stack([self.text[a : a + CONTEXT + 1] for a in at])
+        return F.cross_entropy(model(rows[:, :-1]).reshape(-1, self.vocabulary), rows[:, 1:].reshape(-1))
+
+    def rate_of(self, step):
+        at, end = step / self.epoch, lockstep.STEPS / self.epoch
         if at < WARM_UP:
             return RATE * (WARM_FROM + (1 - WARM_FROM) * at / WARM_UP)
         return RATE * (DECAY_TO + (1 - DECAY_TO) * (1 + math.cos(math.pi * (at - WARM_UP) / (end - WARM_UP))) / 2)
 
-    seed_of_run = 1  # of the recipe
+
+def adamw(model):
+    parameters = list(model.parameters())
     groups = [{"params": [p for p in parameters if (p.dim() > 1) == many], "weight_decay": DECAY * many} for many in (True, False)]
-    optimizer = torch.optim.AdamW(groups, betas=BETAS, eps=EPSILON)
-    steps, nearest = lockstep.train(model, parameters, loss_of, select, rate_of, optimizer, CLIP)
-    return dict(steps=steps, nearest=nearest, first=first, weights=lockstep.flat(parameters))
+    return torch.optim.AdamW(groups, betas=BETAS, eps=EPSILON)
+
+
+def run(seed, select, dtype):
+    s = Setting(seed, dtype)
+    loss_of = functools.partial(s.loss_of, s.model)
+    steps, nearest = lockstep.train(s.model, s.parameters, loss_of, select, s.rate_of, adamw(s.model), CLIP)
+    return dict(steps=steps, nearest=nearest, first=s.first, weights=lockstep.flat(s.parameters))
 
 
 numbers = dict(WORDS=WORDS, LINE=LINE)
-lockstep.main("gpt_steps_golden.py", run, METHODS, numbers, SEED)
+if __name__ == "__main__":
+    lockstep.main("gpt_steps_golden.py", run, METHODS, numbers, SEED)

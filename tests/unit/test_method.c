@@ -260,20 +260,10 @@ static double error_times_volume(sg_method *m, size_t *first_entries) {
     return fine ? error * volume : NAN;
 }
 
-/* With lambda^2 in proportion to sigma the product is (sum n sigma)^2 / 6, with one lambda (sum n sigma^2) d / 6, up to
- * what a step overshoots the threshold. */
-static void test_noise(void) {
-    const double by_noise = pow(100 * 1 + 300 * 2 + 200 * 4, 2) / 6,
-                 constant = (100 * 1 + 300 * 4 + 200 * 16) * 600.0 / 6;
+/* The threshold of a layer is sigma^power of worker 0's first gradient. */
+static void test_thresholds(double power) {
     size_t first = 0, by_hand = 0;
-    sg_method *m = opened("hard-threshold", (const double[]){30, NAN}, NULL, NULL);
-    const double one = error_times_volume(m, &first);
-    m = opened("hard-threshold", (const double[]){15, NAN}, "noise", (const double[]){10, 5});
-    const double follows = error_times_volume(m, &first);
-    ok(fabs(one / constant - 1) < 0.1 && fabs(follows / by_noise - 1) < 0.1,
-       "error times volume: %.4g with one threshold (law %.4g), %.4g by noise (law %.4g)", one, constant, follows,
-       by_noise);
-    m = opened("hard-threshold", (const double[]){1, NAN}, "noise", (const double[]){10, 5});
+    sg_method *m = opened("hard-threshold", (const double[]){1, NAN}, "noise", (const double[]){10, 5, power});
     error_times_volume(m, &first);
     for (size_t l = 0; l < 3; l++) {
         double square = 0, lambda;
@@ -284,15 +274,32 @@ static void test_noise(void) {
                 square += w == 0 && i >= offset[l] ? x * x : 0;
             }
         }
-        lambda = sqrt(sqrt(square / (double)(offset[l + 1] - offset[l])));
+        lambda = pow(square / (double)(offset[l + 1] - offset[l]), power / 2);
         for (size_t w = 0; w < WORKERS; w++) {
             sg_rng r = sg_rng_open(11, SG_RNG_TEST, (uint32_t)w, 0);
             for (size_t i = 0; i < offset[l + 1]; i++)
                 by_hand += fabs(sg_rng_normal(&r) * (double)(1 << l)) >= lambda && i >= offset[l];
         }
     }
-    ok(first == by_hand && first > 0, "the first step sends %zu entries, by hand %zu", first, by_hand);
-    m = opened("topk", (const double[]){2, NAN}, "noise", (const double[]){10, 5});
+    ok(first == by_hand && first > 0, "power %g: the first step sends %zu entries, by hand %zu", power, first, by_hand);
+}
+
+/* With lambda^2 in proportion to sigma the product is (sum n sigma)^2 / 6, with one lambda (sum n sigma^2) d / 6, up to
+ * what a step overshoots the threshold. */
+static void test_noise(void) {
+    const double by_noise = pow(100 * 1 + 300 * 2 + 200 * 4, 2) / 6,
+                 constant = (100 * 1 + 300 * 4 + 200 * 16) * 600.0 / 6;
+    size_t first = 0;
+    sg_method *m = opened("hard-threshold", (const double[]){30, NAN}, NULL, NULL);
+    const double one = error_times_volume(m, &first);
+    m = opened("hard-threshold", (const double[]){15, NAN}, "noise", (const double[]){10, 5, 0.5});
+    const double follows = error_times_volume(m, &first);
+    ok(fabs(one / constant - 1) < 0.1 && fabs(follows / by_noise - 1) < 0.1,
+       "error times volume: %.4g with one threshold (law %.4g), %.4g by noise (law %.4g)", one, constant, follows,
+       by_noise);
+    for (size_t i = 0; i < 2; i++)
+        test_thresholds(i == 0 ? 0.5 : 1);
+    m = opened("topk", (const double[]){2, NAN}, "noise", (const double[]){10, 5, 0.5});
     ok(!m && strstr(err.msg, "'noise' scales a threshold, and topk has none"), "%s", err.msg);
 }
 

@@ -102,28 +102,30 @@ static void test_plain(const struct sg_optimizer_ops *sgd) {
 }
 
 static void test_momentum(const struct sg_optimizer_ops *sgd) {
-    /* mu = 1/2, decay 1/4, lr 2, x = 4, gradients 1, 3, -2, so g = 2, 4, -1 and m = 2, 5, 3/2. */
+    /* mu = 1/2, decay 1/4, lr 2, x = 4, gradients 1, 3, -2, so g = 2, 4, -1 and m = 2, 5, 3/2. The third way is that of
+     * PyTorch: along g + mu m. */
     static const float gradient[3] = {1, 3, -2}, momentum[3] = {2, 5, 1.5F}, decayed[3] = {2, 4, -1};
-    for (int nesterov = 0; nesterov <= 1; nesterov++) {
+    for (int way = 0; way <= 2; way++) {
+        const struct sg_optimizer_ops *ops = way < 2 ? sgd : sg_optimizer_find("nesterov");
         double param[8], x = 4;
         float state = 0;
-        presets(param, sgd);
-        set(param, sgd, "momentum", 0.5);
-        set(param, sgd, "nesterov", nesterov);
-        set(param, sgd, "weight-decay", 0.25);
-        ok(sgd->state_floats(param, 100) == 100 && sgd->refuses(param) == NULL, "momentum keeps one float a parameter");
-        ok(sgd->refuses_update_form(param) != NULL, "momentum refuses the update form");
+        presets(param, ops);
+        set(param, ops, "momentum", 0.5);
+        set(param, ops, "nesterov", way);
+        set(param, ops, "weight-decay", 0.25);
+        ok(ops->state_floats(param, 100) == 100 && ops->refuses(param) == NULL, "momentum keeps one float a parameter");
+        ok(ops->refuses_update_form(param) != NULL, "momentum refuses the update form");
         for (int t = 0; t < 3; t++) {
-            float delta = gradient[t], want = 2 * (momentum[t] + (nesterov ? decayed[t] : 0));
-            step(sgd, &state, param, 2, (uint64_t)t, &delta, &x, SG_FLOAT64, 1);
-            ok(delta == want && state == momentum[t], "nesterov %d, step %d: %g (state %g)", nesterov, t, (double)delta,
+            float delta = gradient[t], want = 2 * ((way < 2 ? 1 : 0.5F) * momentum[t] + (way > 0 ? decayed[t] : 0));
+            step(ops, &state, param, 2, (uint64_t)t, &delta, &x, SG_FLOAT64, 1);
+            ok(delta == want && state == momentum[t], "%s %d, step %d: %g (state %g)", ops->name, way, t, (double)delta,
                (double)state);
         }
+        set(param, ops, "momentum", 0);
+        ok((ops->refuses(param) == NULL) == (way == 0), "%s %d without momentum is %s", ops->name, way,
+           way > 0 ? "refused" : "plain SGD");
     }
     double param[8];
-    presets(param, sgd);
-    set(param, sgd, "nesterov", 1);
-    ok(sgd->refuses(param) != NULL, "nesterov without momentum is refused");
     /* 300 steps of a constant gradient: m -> g / (1 - mu), to the state's rounding (each step rounds once). */
     float state = 0, delta = 1;
     double x = 0;

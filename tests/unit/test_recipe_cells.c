@@ -18,7 +18,7 @@ static const char grid_text[] =
                "  - {name: SGD, compressor: none, baseline: true, epochs: 2, learning-rate: 1/L}\n"
                "  - {name: Top-k, compressor: topk, k: [1, 1e1], message: rice}\n"
                "  - {name: HT, compressor: hard-threshold, lambda: [0.5, 5e-3/gamma], error-feedback: none, scope: "
-               "model, steps: 3, shards: {kind: dirichlet, alpha: 0.1}}\n";
+               "model, optimizer: {learning-rate: 3, scale: 2}, steps: 3, shards: {kind: dirichlet, alpha: 0.1}}\n";
 
 static void test_cells(void) {
     struct grid g;
@@ -37,6 +37,10 @@ static void test_cells(void) {
     ok(strcmp(sg_node_string(&sgd->resolved, "optimizer.learning-rate", ""), "1/L") == 0 &&
            strcmp(sg_node_string(&top->resolved, "optimizer.learning-rate", ""), "1/(L+l2)") == 0,
        "learning rate");
+    ok(sg_node_number(&ht->resolved, "optimizer.learning-rate", NAN) == 3 &&
+           sg_node_number(&ht->resolved, "optimizer.scale", NAN) == 2 &&
+           sg_node_number(&top->resolved, "optimizer.scale", NAN) == 1,
+       "an optimizer of its own");
     ok(sg_node_number(&top->resolved, "steps", NAN) == 100 &&
            sg_node_get(&top->resolved, "epochs")->kind == SG_NODE_NULL,
        "the recipe's length otherwise");

@@ -102,15 +102,65 @@ static void local_by_hand(struct by_hand *r, uint64_t steps, double threshold) {
     }
 }
 
+/* DiLoCo: the workers' own steps are AdamW's, and x moves by Nesterov's momentum, as PyTorch has both. Top-1 of each
+ * layer goes at every third step. The second half of the run has another inner learning rate. */
+static const char adamw[] = "optimizer={kind: adamw, learning-rate: 0.25, beta1: 0.5, beta2: 0.75, epsilon: 0.125, "
+                            "weight-decay: 0.25, decay-at: [2], decay-factor: 0.5}";
+
+static void diloco_by_hand(struct by_hand *r) {
+    static double e[WORKERS][D], way[WORKERS][D], m[WORKERS][D], v[WORKERS][D];
+    double outer[D] = {0};
+    memset(e, 0, sizeof e);
+    memset(way, 0, sizeof way);
+    memset(m, 0, sizeof m);
+    memset(v, 0, sizeof v);
+    memset(r, 0, sizeof *r);
+    for (int j = 0; j < D; j++)
+        r->x[0][j] = j - 5;
+    for (uint32_t t = 0; t < 40; t++) {
+        const double rate = t >= 2 * EPOCH ? 0.125 : 0.25;
+        double sent[D] = {0};
+        for (size_t w = 0; w < WORKERS; w++) {
+            double own[D];
+            float g[D];
+            for (int j = 0; j < D; j++)
+                own[j] = r->x[t][j] - way[w][j];
+            if (w == 0)
+                memcpy(r->own[t], own, sizeof own);
+            valley(g, w, t, own);
+            for (int j = 0; j < D; j++) {
+                m[w][j] = 0.5 * m[w][j] + 0.5 * (double)g[j];
+                v[w][j] = 0.75 * v[w][j] + 0.25 * (double)g[j] * (double)g[j];
+                const double mean = m[w][j] / (1 - pow(0.5, t + 1)), square = v[w][j] / (1 - pow(0.75, t + 1));
+                way[w][j] += rate * (mean / (sqrt(square) + 0.125) + 0.25 * own[j]);
+            }
+            for (int j = 0; j < D && t % 3 == 2; j++) {
+                e[w][j] = 0.5 * e[w][j] + way[w][j];
+                way[w][j] = 0;
+            }
+            if (t % 3 == 2)
+                top1_of_layers(e[w], sent);
+            for (int j = 0; j < D; j++)
+                r->error[t + 1] += e[w][j] * e[w][j] / WORKERS;
+        }
+        r->bits[t + 1] = r->bits[t] + (t % 3 == 2 ? 64 * 3 : 0);
+        for (int j = 0; j < D; j++) {
+            const double g = sent[j] / WORKERS;
+            outer[j] = t % 3 == 2 ? 0.75 * outer[j] + g : outer[j];
+            r->x[t + 1][j] = r->x[t][j] - (t % 3 == 2 ? 0.5 * (g + 0.75 * outer[j]) : 0);
+        }
+    }
+}
+
 /* Roundings to float: at most 10 a step, of numbers below 2^5, which the valley damps. */
 static const double BOUND = 40 * 10 * 32 * 0x1p-24;
 
-static void test_run(const char *form, const struct by_hand *r) {
+static void test_run(const char *form, const char *optimizer, const struct by_hand *r) {
     double gap = 0, apart_by = 0;
-    char set[128];
+    char set[160];
     snprintf(set, sizeof set, "error-feedback={form: %s}", form);
     in_valley();
-    struct sg_run run = whole("Top-k", SET(set));
+    struct sg_run run = whole("Top-k", SET(set, optimizer));
     const double *error = sg_run_series(&run, "error_norm"), *bits = sg_run_series(&run, "bits"),
                  *bytes = sg_run_series(&run, "bytes_sent"), *first = sg_run_series(&run, "suboptimality");
     size_t wrong = run.n_points != 41;
@@ -157,6 +207,10 @@ static void test_special_cases(void) {
     ok(same_points(&update, &local), "local-steps with steps 1 is update");
     sg_run_free(&local);
     in_valley();
+    local = whole("Top-k", SET("error-feedback={form: diloco, steps: 1, outer: {learning-rate: 1}}"));
+    ok(same_points(&update, &local), "diloco with steps 1 and an outer step along the mean is update");
+    sg_run_free(&local);
+    in_valley();
     local = whole("Top-k", SET("error-feedback=dynamic-averaging"));
     const double *own = sg_run_series(&local, "bits"), *plain = sg_run_series(&update, "bits");
     bool more = local.n_points == update.n_points;
@@ -181,19 +235,30 @@ int main(void) {
     temporary_make();
     unsetenv("OMPI_COMM_WORLD_SIZE");
     cser_by_hand(&r, 4, true, 0);
-    test_run("cser, interval: 4, reset: 12", &r);
+    test_run("cser, interval: 4, reset: 12", NULL, &r);
     cser_by_hand(&r, 3, false, 0.5);
-    test_run("cser, interval: 3, momentum: 0.5", &r);
+    test_run("cser, interval: 3, momentum: 0.5", NULL, &r);
     local_by_hand(&r, 3, 0);
-    test_run("local-steps, steps: 3", &r);
+    test_run("local-steps, steps: 3", NULL, &r);
     local_by_hand(&r, 0, 3);
     const double sent = (r.bits[40] - 40 * 32) / (64 * 3);
     ok(sent >= 4 && sent <= 30, "a threshold that is exceeded at %g of 40 steps", sent);
-    test_run("dynamic-averaging, threshold: 3", &r);
+    test_run("dynamic-averaging, threshold: 3", NULL, &r);
+    diloco_by_hand(&r);
+    test_run("diloco, steps: 3, decay: 0.5, outer: {kind: nesterov, learning-rate: 0.5, momentum: 0.75}", adamw, &r);
     test_one_worker("cser, interval: 5, reset: 2");
     test_special_cases();
     test_resume("Top-k", SET("error-feedback={form: local-steps, steps: 3}"), in_valley);
     test_resume("Top-k", SET("error-feedback={form: dynamic-averaging, threshold: 3}"), in_valley);
+    test_resume("Top-k", SET("error-feedback={form: diloco, steps: 3}", adamw), in_valley);
+    test_resume("Top-k",
+                SET("error-feedback={form: dynamic-averaging, threshold: 3, outer: {kind: adam, learning-rate: 0.1}}",
+                    "optimizer={learning-rate: 0.25, momentum: 0.5, weight-decay: 0.125}"),
+                in_valley);
+    test_resume("Top-k",
+                SET("error-feedback={form: local-steps, steps: 3, outer: {kind: adam, learning-rate: 0.1}}", adamw,
+                    "participation=0.5", "record.series=[loss, bits]"),
+                in_valley);
     test_resume("Top-k", SET("error-feedback={form: cser, interval: 4, reset: 2, momentum: 0.5}"), in_valley);
     return tap_done();
 }
