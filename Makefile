@@ -621,6 +621,9 @@ links: ## steps on real links, shaped in namespaces of this machine, beside the 
 	@tests/links/run $(bin) $(B)/links results/links.json || [ $$? = 77 ]
 bench-hooks: link-tools ## steps of DistributedDataParallel on such links, with hooks (HOOKS=a Python that has PyTorch; root)
 	@HOOKS=$(or $(HOOKS),python3) RANKS="$(or $(RANKS),2 4)" tests/links/run $(bin) $(B)/links results/ddp-hooks.json
+bench-buckets: link-tools ## steps of a network whose layers are exchanged in buckets (BUCKETS) on such links, beside whole messages; root
+	@BUCKETS="$(or $(BUCKETS),150kB)" RANKS="$(or $(RANKS),2 4)" METHODS="$(or $(METHODS),SGD Top-k)" \
+	    tests/links/run $(bin) $(B)/links results/buckets.json || [ $$? = 77 ]
 bench-estimators: all ## exact Top-k, thresholds and their estimators on recorded gradients
 	@sh tests/bench/estimators $(bin)
 $(B)/replay: tests/bench/replay.c $(B)/libengine.a $(B)/libsparsegrad.a $(B)/flags
@@ -644,5 +647,5 @@ compdb: ## compile_commands.json for editors
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: units golden install wheel publish sums audit carry profiles report advise-check build-tests torture fuzz fuzz-merge bare rivals nightly optimized sanitized syntax syntax-only bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-hooks bench-residuals bench-network links link-tools reference deviations check-gpu kernel-resources
+.PHONY: units golden install wheel publish sums audit carry profiles report advise-check build-tests torture fuzz fuzz-merge bare rivals nightly optimized sanitized syntax syntax-only bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-buckets bench-hooks bench-residuals bench-network links link-tools reference deviations check-gpu kernel-resources
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -157,6 +157,7 @@ static void look_at_memory(const struct sg_recipe *recipe, const struct sg_cell 
                                                .data_dir = opt.data_dir,
                                                .threads = (int)opt.threads,
                                                .facts_only = true,
+                                               .notice = on_notice,
                                                .memory = on_memory_of_cell,
                                                .problem = on_unknown_memory};
     struct sg_error err;

@@ -20,18 +20,14 @@ int sg_comm_launch_rank(void) {
     return text ? atoi(text) : -1;
 }
 
-sg_status sg_comm_open(sg_comm **out, struct sg_error *err) {
+/* *out <- exchanges over a transport that is open. */
+static sg_status open_over(sg_comm **out, const struct sg_transport *transport, const struct sg_world *world,
+                           struct sg_error *err) {
     sg_comm *c = calloc(1, sizeof *c);
     if (!c)
         return sg_fail_memory(err, "the exchange");
-    c->world = (struct sg_world){.size = 1, .local_ranks = 1};
-    if (sg_comm_launch_rank() >= 0) {
-        sg_status status = sg_transport_open(&c->transport, &c->world, err);
-        if (status != SG_OK) {
-            free(c);
-            return status;
-        }
-    }
+    c->transport = transport;
+    c->world = *world;
     size_t ranks = (size_t)c->world.size;
     c->items = calloc(4 * ranks, sizeof *c->items);
     c->agreed = calloc(ranks, sizeof *c->agreed);
@@ -45,6 +41,26 @@ sg_status sg_comm_open(sg_comm **out, struct sg_error *err) {
     sg_comm_set_encoding(c, sg_wire_find("raw"));
     *out = c;
     return SG_OK;
+}
+
+sg_status sg_comm_open(sg_comm **out, struct sg_error *err) {
+    const struct sg_transport *transport = NULL;
+    struct sg_world world = {.size = 1, .local_ranks = 1};
+    if (sg_comm_launch_rank() >= 0 && sg_transport_open(&transport, &world, err) != SG_OK)
+        return err->status;
+    return open_over(out, transport, &world, err);
+}
+
+bool sg_comm_has_beside(const sg_comm *c) {
+    return c->transport && c->transport->beside;
+}
+
+sg_status sg_comm_open_beside(sg_comm **out, const sg_comm *c, struct sg_error *err) {
+    SG_ASSERT(sg_comm_has_beside(c));
+    sg_status status = open_over(out, c->transport->beside, &c->world, err);
+    if (status != SG_OK)
+        return status;
+    return sg_comm_set_workers(*out, c->workers, err);
 }
 
 size_t comm_first_of(const sg_comm *c, int rank) {
@@ -229,7 +245,7 @@ sg_status sg_comm_agree(sg_comm *c, sg_status mine, struct sg_error *err) {
 void sg_comm_close(sg_comm *c) {
     if (!c)
         return;
-    if (c->transport)
+    if (c->transport && c->transport->close)
         c->transport->close();
     release_workers(c);
     free(c->items);

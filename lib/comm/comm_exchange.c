@@ -17,7 +17,7 @@ void sg_comm_begin(sg_comm *c, float *sum, size_t n, const struct sg_kernels *ke
     c->kernels = kernels;
     c->exec = *exec;
     c->added = 0;
-    c->copies = c->hears = false;
+    c->copies = c->hears = c->counts = false;
     memset(c->put, 0, c->count * sizeof *c->put);
     memset(c->note + c->first, 0, c->count * sizeof *c->note);
     if (n && adds_at_once(c))
@@ -88,6 +88,10 @@ void sg_comm_copy(sg_comm *c) {
 
 void sg_comm_hear(sg_comm *c) {
     c->hears = true;
+}
+
+void sg_comm_only_count(sg_comm *c) {
+    c->counts = true;
 }
 
 sg_status sg_comm_put(sg_comm *c, size_t worker, const struct sg_message *message, struct sg_error *err) {
@@ -238,7 +242,7 @@ static sg_status compare_messages(sg_comm *c, struct sg_error *err) {
 
 static sg_status add_up(sg_comm *c, struct sg_error *err) {
     const sg_status status = compare_messages(c, err);
-    if (status != SG_OK || c->n == 0 || adds_at_once(c))
+    if (status != SG_OK || c->n == 0 || c->counts || adds_at_once(c))
         return status;
     c->kernels->zero(&c->exec, c->sum, c->n * sizeof *c->sum);
     c->in_chunks = c->world.size > 1 && (c->like->kind == COMM_WHOLE || comm_cuts(c));
@@ -249,7 +253,7 @@ static sg_status add_up(sg_comm *c, struct sg_error *err) {
 }
 
 const struct sg_message *sg_comm_messages(const sg_comm *c) {
-    if (c->exec.device != NULL || c->skipped || c->in_chunks)
+    if (c->exec.device != NULL || c->skipped || c->in_chunks || c->counts)
         return NULL;
     return c->world.size > 1 ? c->arrived : c->put;
 }

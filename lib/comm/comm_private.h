@@ -47,6 +47,7 @@ struct sg_comm {
     struct sg_exec exec;
     bool hears;              /* every rank gets all messages as they are */
     bool copies;             /* messages on a CPU are copied when they are put */
+    bool counts;             /* messages are counted only */
     struct sg_message *put;  /* [count] of this rank's workers; code NULL = not put (yet) */
     size_t added;            /* how many messages of a GPU were put, or skipped */
     const struct note *like; /* at its end: of the first message, whose kind and code all messages have */

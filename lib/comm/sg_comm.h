@@ -88,6 +88,10 @@ void sg_comm_copy(sg_comm *c);
 /* Every rank gets all messages of this exchange as a whole, for sg_comm_messages. All ranks call it, or none. */
 void sg_comm_hear(sg_comm *c);
 
+/* The messages of this exchange are counted only and not moved, because the sum is there already. All ranks call it, or
+ * none. */
+void sg_comm_only_count(sg_comm *c);
+
 /* The worker takes no part in this exchange, and puts no message: it adds nothing to the sum, and counts as a message
  * of no entries, bits and bytes. On a GPU this, too, is called in the order of the workers. At least one worker of all
  * ranks must put a message, and then none may have positions that every rank can derive, because a rank may have no
@@ -143,6 +147,17 @@ const struct sg_message *sg_comm_messages(const sg_comm *c);
 /* True if ranks get slices only of messages of all n numbers in this code, which has no width, and of so many bytes. It
  * needs no exchange. */
 bool sg_comm_cuts(const sg_comm *c, const struct sg_code *code, size_t n, size_t bytes);
+
+/* ---- exchanges beside the computation ----
+ *
+ * Of one process, several of these objects may each hold a begun exchange. A thread that does not compute ends them,
+ * one after another and in the same order on every rank, and leaves the cores to others while it waits. Until it is
+ * through, no other thread may make collective calls. */
+
+/* true: there are several ranks, and their MPI lets a thread other than the first one call it. */
+bool sg_comm_has_beside(const sg_comm *c);
+/* *out <- exchanges of the same ranks and workers, to be closed before c is. sg_comm_has_beside is true. */
+SG_CHECKED sg_status sg_comm_open_beside(sg_comm **out, const sg_comm *c, struct sg_error *err);
 
 /* ---- small collective calls ---- */
 

@@ -31,6 +31,9 @@ struct sg_transport {
     sg_status (*broadcast)(void *data, size_t bytes, int from, struct sg_error *err);
     void (*close)(void);
     void (*abort)(int code);
+    /* The same for a thread beside the one that computes: gather and deal leave it the cores while they wait. One
+     * thread of a process at a time may call the transport. NULL = this MPI is for the first thread only. */
+    const struct sg_transport *beside;
 };
 
 /* Opens MPI. *out NULL: the launcher started one rank, and this build has no MPI, which it does not need then. */

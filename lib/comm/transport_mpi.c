@@ -5,11 +5,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #ifdef SG_WITH_MPI
 #include <mpi.h>
 
-enum { CHUNK_BYTES = 1 << 30 }; /* MPI counts in int */
+enum {
+    CHUNK_BYTES = 1 << 30, /* MPI counts in int */
+    PAUSE_NS = 20000       /* between two looks at a collective; the kernel adds some 50 us */
+};
 
 static sg_status check(int code, const char *what, struct sg_error *err) {
     if (code == MPI_SUCCESS)
@@ -57,6 +61,37 @@ static sg_status deal(const void *mine, struct sg_parts sent, void *all, struct 
     return check(code, "MPI_Alltoallv", err);
 }
 
+/* Waits for a collective that is under way. Waiting inside MPI would take a core from the thread that computes. */
+static int wait_aside(int code, MPI_Request *request) {
+    const struct timespec pause = {0, PAUSE_NS};
+    int done = 0;
+    while (code == MPI_SUCCESS && (code = MPI_Test(request, &done, MPI_STATUS_IGNORE)) == MPI_SUCCESS && !done)
+        nanosleep(&pause, NULL);
+    return code;
+}
+
+static sg_status gather_aside(const void *mine, void *all, struct sg_parts parts, size_t unit, int rank,
+                              struct sg_error *err) {
+    MPI_Datatype item = item_of(unit);
+    MPI_Request request;
+    int code = MPI_Iallgatherv(mine ? mine : MPI_IN_PLACE, parts.count[rank], item, all, parts.count,
+                               parts.displacement, item, MPI_COMM_WORLD, &request);
+    code = wait_aside(code, &request);
+    MPI_Type_free(&item);
+    return check(code, "MPI_Iallgatherv", err);
+}
+
+static sg_status deal_aside(const void *mine, struct sg_parts sent, void *all, struct sg_parts received, size_t unit,
+                            struct sg_error *err) {
+    MPI_Datatype item = item_of(unit);
+    MPI_Request request;
+    int code = MPI_Ialltoallv(mine, sent.count, sent.displacement, item, all, received.count, received.displacement,
+                              item, MPI_COMM_WORLD, &request);
+    code = wait_aside(code, &request);
+    MPI_Type_free(&item);
+    return check(code, "MPI_Ialltoallv", err);
+}
+
 /* Calls `part` for pieces that fit MPI's int counts. */
 static sg_status in_chunks(char *data, size_t bytes, int (*part)(char *data, int bytes, int peer), int peer,
                            const char *what, struct sg_error *err) {
@@ -102,7 +137,10 @@ static void abort_all(int code) {
     MPI_Abort(MPI_COMM_WORLD, code);
 }
 
-static const struct sg_transport mpi = {gather, deal, send_to, receive, broadcast, finalize, abort_all};
+static const struct sg_transport beside = {gather_aside, deal_aside, send_to,   receive,
+                                           broadcast,    NULL,       abort_all, NULL};
+static const struct sg_transport mpi = {gather, deal, send_to, receive, broadcast, finalize, abort_all, &beside};
+static const struct sg_transport mpi_alone = {gather, deal, send_to, receive, broadcast, finalize, abort_all, NULL};
 
 sg_status sg_transport_open(const struct sg_transport **out, struct sg_world *world, struct sg_error *err) {
     int provided, length = 0;
@@ -111,7 +149,7 @@ sg_status sg_transport_open(const struct sg_transport **out, struct sg_world *wo
     /* Over TCP, Open MPI moves two large messages that cross each other one after the other, unless it only sends. A
      * value that the user has set is kept. */
     setenv("OMPI_MCA_btl_tcp_flags", "send,inplace,need-ack,need-csum,hetero-rdma", 0);
-    sg_status status = check(MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided), "MPI_Init_thread", err);
+    sg_status status = check(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread", err);
     if (status != SG_OK)
         return status;
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -127,7 +165,7 @@ sg_status sg_transport_open(const struct sg_transport **out, struct sg_world *wo
     MPI_Get_library_version(version, &length);
     version[strcspn(version, ",\n")] = '\0'; /* "Open MPI v4.1.4, package: …" */
     snprintf(world->library, sizeof world->library, "%.63s", version);
-    *out = &mpi;
+    *out = provided >= MPI_THREAD_SERIALIZED ? &mpi : &mpi_alone;
     return SG_OK;
 }
 

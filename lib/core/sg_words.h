@@ -26,5 +26,8 @@ bool sg_ends_in(const char *text, const char *ending);
  * string, blanks, hex, inf, characters after the number, a number out of range. *out is then unchanged. */
 bool sg_parse_number(double *out, const char *text, double min, double max);
 bool sg_parse_integer(int64_t *out, const char *text, int64_t min, int64_t max);
+/* Reads the whole string as a number above 0 with a unit of bytes: B, kB, MB, GB, KiB, MiB or GiB, perhaps behind a
+ * blank. Returns false for anything else; *out is then unchanged. */
+bool sg_parse_bytes(double *out, const char *text);
 
 #endif

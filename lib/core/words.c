@@ -108,3 +108,24 @@ bool sg_parse_integer(int64_t *out, const char *text, int64_t min, int64_t max) 
     *out = x;
     return true;
 }
+
+bool sg_parse_bytes(double *out, const char *text) {
+    static const struct {
+        const char *name;
+        double bytes;
+    } unit[] = {{"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1}};
+    char number[32];
+    for (size_t i = 0; i < sizeof unit / sizeof *unit; i++) {
+        size_t length = strlen(text) - (sg_ends_in(text, unit[i].name) ? strlen(unit[i].name) : 0);
+        if (text[length] == '\0' || length >= sizeof number)
+            continue;
+        memcpy(number, text, length);
+        number[length > 0 && number[length - 1] == ' ' ? length - 1 : length] = '\0';
+        double value;
+        if (!sg_parse_number(&value, number, 0, 1e300) || !(value > 0))
+            return false;
+        *out = value * unit[i].bytes;
+        return true;
+    }
+    return false;
+}

@@ -110,7 +110,7 @@ static bool allocate_room(const sg_method *m, struct message_room *room, const s
     const struct sg_kernels *k = m->shared.kernels;
     const struct sg_exec *exec = &m->shared.exec;
     const bool indexed = m->compressor->select == NULL || !(m->compressor->traits & SG_TRAIT_DENSE);
-    const size_t bytes = method_data_bytes(m);
+    const size_t data = method_data_bytes(m), bytes = data > 0 ? data + sizeof(float) * config->ranges : 0;
     room->index = indexed ? k->allocate(exec, m->d * sizeof *room->index) : NULL;
     room->value = m->whole ? worker_vector(m, config) : k->allocate(exec, m->d * sizeof *room->value);
     room->data = bytes > 0 ? k->allocate(exec, bytes) : NULL;
@@ -298,6 +298,7 @@ sg_status sg_method_open(sg_method **out, const struct sg_method_config *config,
     SG_DO(status, allocate(m, config, err));
     SG_DO(status, method_bytes_open(m, err));
     SG_DO(status, open_workers(m, err));
+    SG_DO(status, method_ranges_open(m, config, err));
     SG_ASSERT(m->compressor->rounds == NULL || m->compressor->rounds->keep != NULL ||
               m->compressor->rounds->count == 1);
     SG_ASSERT((m->compressor->select != NULL) + (m->compressor->code != NULL) + (m->compressor->encode != NULL) == 1);
@@ -344,6 +345,7 @@ void sg_method_close(sg_method *m) {
     release(m, m->lead_sum);
     release(m, m->shared.memory);
     method_bytes_close(m);
+    method_ranges_close(m);
     free(m->worker);
     free(m->room);
     free(m->decided);

@@ -15,6 +15,10 @@ static size_t total(const struct sg_select *s) {
     return count;
 }
 
+static size_t elements(const struct sg_select *s) {
+    return s->offset[s->n_layers];
+}
+
 int method_count_layers(const struct sg_kernels *kernels, const struct sg_select *s, size_t found) {
     uint32_t part[256];
     size_t layer = 0;
@@ -41,7 +45,7 @@ static int cut(const sg_method *m, const struct sg_select *s) {
     const size_t most = (size_t)m->settings.most;
     struct sg_select again = *s;
     again.n_layers = 1;
-    again.offset = (const size_t[]){0, m->d};
+    again.offset = (const size_t[]){0, elements(s)};
     again.count = &found;
     if (s->e != NULL) { /* 0 where entries were sent, p elsewhere */
         m->shared.kernels->scatter_add(s->exec, s->e, s->index, s->value, found);
@@ -74,7 +78,8 @@ int method_write(const struct sg_worker *w, const struct sg_code *code, struct s
 }
 
 /* input <- p, from what was kept and what was sent: at every element one of the two is 0. */
-static void copy_input(const struct method_worker *w, const struct sg_select *s, size_t d, size_t count) {
+static void copy_input(const struct method_worker *w, const struct sg_select *s, size_t count) {
+    const size_t d = elements(s);
     const float *value = w->room->value;
     if (w->input == NULL)
         return;
@@ -93,6 +98,7 @@ static int select_message(sg_method *m, struct method_worker *w, const struct sg
     struct sg_select s = *selection;
     const struct message_room *room = w->room;
     const struct sg_code *code = m->shared.code;
+    const size_t d = elements(&s);
     int status = m->compressor->select(&w->seen, &s);
     if (m->added && status == SG_KERNEL_OK && (w->fault = method_selection_fault(m, &s)) != NULL)
         return METHOD_MALFORMED;
@@ -104,11 +110,11 @@ static int select_message(sg_method *m, struct method_worker *w, const struct sg
     }
     if (status != SG_KERNEL_OK)
         return status;
-    SG_ASSERT(count <= m->d &&
-              (room->index == NULL || s.exec->device != NULL || sg_ascending_below(room->index, count, m->d)));
-    copy_input(w, &s, m->d, count);
+    SG_ASSERT(count <= d &&
+              (room->index == NULL || s.exec->device != NULL || sg_ascending_below(room->index, count, d)));
+    copy_input(w, &s, count);
     *out = (struct sg_message){.code = code,
-                               .n = m->d,
+                               .n = d,
                                .count = count,
                                .index = room->index,
                                .data = room->value,
@@ -134,8 +140,9 @@ static int select_message(sg_method *m, struct method_worker *w, const struct sg
 /* ---- coders ---- */
 
 int method_check_finite(const sg_method *m, const struct method_worker *w, const float *p) {
-    const size_t *offset = m->shared.layout.offset;
-    for (size_t l = 0; l < m->shared.layout.n_layers; l++)
+    const struct sg_layout *layout = &w->seen.shared->layout;
+    const size_t *offset = layout->offset;
+    for (size_t l = 0; l < layout->n_layers; l++)
         if (!isfinite(m->shared.kernels->sum_squares(&m->shared.exec, p + offset[l], offset[l + 1] - offset[l]))) {
             w->count[0] = l;
             return SG_KERNEL_NONFINITE;
@@ -149,9 +156,9 @@ static int form_p(const sg_method *m, const struct method_worker *w, const struc
         s->e != NULL ? m->shared.kernels->select_threshold(s, m->unreached) : method_check_finite(m, w, s->g);
     const float *p = s->e != NULL ? s->e : s->g;
     if (status == SG_KERNEL_OK && w->p != NULL)
-        m->shared.kernels->copy(&m->shared.exec, w->p, p, m->d);
+        m->shared.kernels->copy(&m->shared.exec, w->p, p, elements(s));
     if (status == SG_KERNEL_OK && w->input != NULL)
-        memcpy(w->input, p, m->d * sizeof *p);
+        memcpy(w->input, p, elements(s) * sizeof *p);
     return status;
 }
 
@@ -163,13 +170,11 @@ static int code_message(sg_method *m, struct method_worker *w, unsigned round, c
     if (status != SG_KERNEL_OK)
         return status;
     if (ops->code != NULL) {
-        method_count_all(&w->seen);
-        *out = (struct sg_message){.n = m->d, .count = m->d, .layer_count = w->count};
-        status = method_write(
-            &w->seen, ops->code,
-            (struct sg_numbers){
-                .value = p, .count = m->d, .param = m->param, .knob = ops->knob != NULL ? m->shared.knob : NULL},
-            out);
+        const size_t d = method_count_all(&w->seen);
+        const double *knob = ops->knob != NULL ? w->seen.shared->knob : NULL;
+        *out = (struct sg_message){.n = d, .count = d, .layer_count = w->count};
+        status = method_write(&w->seen, ops->code,
+                              (struct sg_numbers){.value = p, .count = d, .param = m->param, .knob = knob}, out);
         if (status != SG_KERNEL_OK)
             return status;
     } else {

@@ -32,6 +32,19 @@ struct method_worker {
     float *p;
     float *input;      /* [d] input_room while copies of p are kept; else NULL */
     float *input_room; /* [d] if the method was opened with `inputs`; else NULL */
+    /* [ranges] The same worker for each range of layers, with parts of its buffers, in the first layer of which its own
+     * layer 0 lies; the messages of these ranges, and how many were made since the last whole one. */
+    struct method_worker *part;
+    size_t layer;
+    struct message_room part_room;
+    struct sg_message sent;
+    size_t ranges_sent;
+};
+
+/* A range of layers of which a message can be made by itself (method_ranges.c). */
+struct method_range {
+    struct sg_shared shared; /* what compressors see: a layout of these layers, which begins at 0 */
+    size_t layer, begin;     /* the first layer, and the first element */
 };
 
 struct sg_method {
@@ -45,6 +58,8 @@ struct sg_method {
     struct method_worker *worker; /* [count] */
     struct message_room *room;    /* [rooms] one for each worker, or shared by neighbours */
     size_t rooms;
+    struct method_range *range; /* [ranges]; none if messages must be made of all layers at once */
+    size_t ranges;
     bool may_share, shares_rooms; /* workers could share rooms; they do, as sg_method_shares_rooms says */
     bool whole;                   /* messages have all numbers as floats */
     bool borrows;                 /* the config's `vector` allocates the vectors of workers */
@@ -167,6 +182,20 @@ const char *method_message_fault(const sg_method *m, unsigned round, const struc
 enum { METHOD_MALFORMED = 64 };
 int method_message(sg_method *m, struct method_worker *w, unsigned round, const struct sg_select *s,
                    struct sg_message *out);
+
+/* The steps of a send (method_step.c): the worker; a check of what is given, which tells the compressor of the step;
+ * the selection of g and e; the error that a status of kernels means. */
+struct method_worker *method_worker_at(const sg_method *m, size_t worker);
+SG_CHECKED sg_status method_prepare(const sg_method *m, struct method_worker *w, float *e, struct sg_error *err);
+struct sg_select method_step_selection(const sg_method *m, const struct method_worker *w, const float *g, float *e);
+sg_status method_fail(const sg_method *m, const struct method_worker *w, int kernel_status, struct sg_error *err);
+
+/* Ranges of layers (method_ranges.c). method_ranges_open comes after all workers are open, method_ranges_begin copies
+ * what compressors see of a step. method_join: *out <- the message of all layers, from those of all ranges. */
+SG_CHECKED sg_status method_ranges_open(sg_method *m, const struct sg_method_config *config, struct sg_error *err);
+void method_ranges_begin(sg_method *m);
+void method_ranges_close(sg_method *m);
+void method_join(const sg_method *m, struct method_worker *w, struct sg_message *out);
 
 /* Returns SG_KERNEL_OK, or SG_KERNEL_NONFINITE if a number of x [d] is not finite; w->count[0] is then its layer. */
 int method_check_finite(const sg_method *m, const struct method_worker *w, const float *x);

@@ -58,6 +58,7 @@ void sg_method_begin(sg_method *m, uint64_t step, double gamma, const double *sq
     m->shared.knob = m->decided;
     m->stepped = true;
     m->decided_to_send = false;
+    method_ranges_begin(m);
 }
 
 /* ---- workers with parameters of their own ---- */
@@ -108,14 +109,13 @@ bool sg_method_sends_input(const sg_method *m) {
 
 /* ---- one worker's message ---- */
 
-static struct method_worker *worker_at(const sg_method *m, size_t worker) {
+struct method_worker *method_worker_at(const sg_method *m, size_t worker) {
     SG_ASSERT(worker >= m->first && worker < m->first + m->count);
     return &m->worker[worker - m->first];
 }
 
-static sg_status fail_kernel(const sg_method *m, const struct method_worker *w, int kernel_status,
-                             struct sg_error *err) {
-    const size_t layer = w->count[0]; /* the layer of an element that is not finite */
+sg_status method_fail(const sg_method *m, const struct method_worker *w, int kernel_status, struct sg_error *err) {
+    const size_t layer = w->layer + w->count[0]; /* the layer of an element that is not finite */
     const unsigned number = w->seen.number;
     const unsigned long long step = m->facts.step;
     switch (kernel_status) {
@@ -186,10 +186,7 @@ static int send_residual(sg_method *m, struct method_worker *w, const struct sg_
     return status;
 }
 
-sg_status sg_method_send(sg_method *m, size_t worker, unsigned round, const float *g, float *e,
-                         const struct sg_ranges *touched, struct sg_message *out, struct sg_error *err) {
-    SG_ASSERT(m->stepped && round < sg_method_rounds(m) && (g != NULL) == (round == 0));
-    struct method_worker *w = worker_at(m, worker);
+sg_status method_prepare(const sg_method *m, struct method_worker *w, float *e, struct sg_error *err) {
     const struct sg_feedback_rule *rule = m->shared.feedback.rule;
     if (e == NULL ? rule->keeps && !sg_method_is_exact(m) : !rule->keeps)
         return sg_fail(err, SG_ERR_ARGUMENT, "a residual goes with error feedback, and only with it");
@@ -200,31 +197,52 @@ sg_status sg_method_send(sg_method *m, size_t worker, unsigned round, const floa
     w->seen.unit = m->facts.unit;
     w->seen.counted = m->settings.most < INFINITY;
     w->seen.most = m->settings.most;
-    w->seen.touched = rule->before != NULL ? NULL : touched;
+    w->seen.touched = NULL;
     w->feedback.e = e;
     w->feedback.unit = m->facts.unit;
+    return SG_OK;
+}
+
+struct sg_select method_step_selection(const sg_method *m, const struct method_worker *w, const float *g, float *e) {
+    const struct sg_feedback_rule *rule = m->shared.feedback.rule;
+    const struct sg_layout *layout = &w->seen.shared->layout;
+    return (struct sg_select){
+        .exec = &m->shared.exec,
+        .n_layers = layout->n_layers,
+        .offset = layout->offset,
+        .g = g,
+        .e = e,
+        .scale = rule->scaled ? 1 : (float)m->facts.unit,
+        .decay = rule->keeps ? (float)m->decay : 1,
+        .index = w->room->index,
+        .value = w->room->value,
+        .count = w->count,
+    };
+}
+
+sg_status sg_method_send(sg_method *m, size_t worker, unsigned round, const float *g, float *e,
+                         const struct sg_ranges *touched, struct sg_message *out, struct sg_error *err) {
+    SG_ASSERT(m->stepped && round < sg_method_rounds(m) && (g != NULL) == (round == 0));
+    struct method_worker *w = method_worker_at(m, worker);
+    const struct sg_feedback_rule *rule = m->shared.feedback.rule;
+    if (method_prepare(m, w, e, err) != SG_OK)
+        return err->status;
+    w->seen.touched = rule->before != NULL ? NULL : touched;
     if (round == 0) {
         answer(m, w, g);
         w->g = rule->before != NULL ? rule->before(&w->feedback, g) : g;
     }
     if (!sg_method_sends(m)) {
         const int status = send_nothing(m, w, out);
-        return status == SG_KERNEL_OK ? SG_OK : fail_kernel(m, w, status, err);
+        return status == SG_KERNEL_OK ? SG_OK : method_fail(m, w, status, err);
     }
     const unsigned own = round - rounds_before(m); /* the compressor's round */
-    const struct sg_select s = {
-        .exec = &m->shared.exec,
-        .n_layers = m->shared.layout.n_layers,
-        .offset = m->shared.layout.offset,
-        .g = own == 0 ? w->g : NULL,
-        .e = e,
-        .scale = rule->scaled ? 1 : scale,
-        .decay = rule->keeps ? (float)m->decay : 1,
-        .index = w->room->index,
-        .value = w->room->value,
-        .count = w->count,
-    };
-    const int status = own > 0 && method_resets(m) ? send_residual(m, w, &s, out) : method_message(m, w, own, &s, out);
+    const struct sg_select s = method_step_selection(m, w, own == 0 ? w->g : NULL, e);
+    int status = SG_KERNEL_OK;
+    if (w->ranges_sent > 0)
+        method_join(m, w, out);
+    else
+        status = own > 0 && method_resets(m) ? send_residual(m, w, &s, out) : method_message(m, w, own, &s, out);
     SG_ASSERT(status != SG_KERNEL_OK || (out->n == sg_method_length(m, round) && out->count <= out->n));
     SG_TRACE(3, "worker %u, step %llu, round %u: %zu of %zu numbers as %s, %g bits", w->seen.number,
              (unsigned long long)m->facts.step, round, status == SG_KERNEL_OK ? out->count : 0, m->d,
@@ -233,19 +251,19 @@ sg_status sg_method_send(sg_method *m, size_t worker, unsigned round, const floa
         rule->after(&w->feedback, g, out);
     if (status == SG_KERNEL_OK && own == 0 && rule->keep != NULL && !sg_method_keeps_late(m))
         rule->keep(&w->feedback);
-    return status == SG_KERNEL_OK ? SG_OK : fail_kernel(m, w, status, err);
+    return status == SG_KERNEL_OK ? SG_OK : method_fail(m, w, status, err);
 }
 
 const float *sg_method_input(const sg_method *m, size_t worker) {
-    return worker_at(m, worker)->input;
+    return method_worker_at(m, worker)->input;
 }
 
 const float *sg_method_values(sg_method *m, size_t worker, const struct sg_message *message) {
-    return sg_message_values(message, worker_at(m, worker)->room->value, m->shared.kernels, &m->shared.exec);
+    return sg_message_values(message, method_worker_at(m, worker)->room->value, m->shared.kernels, &m->shared.exec);
 }
 
 double sg_method_note(const sg_method *m, size_t worker) {
-    return worker_at(m, worker)->note;
+    return method_worker_at(m, worker)->note;
 }
 
 /* ---- rounds, and what the sum leaves ---- */
@@ -313,7 +331,7 @@ bool sg_method_keeps_late(const sg_method *m) {
 }
 
 void sg_method_keep(sg_method *m, size_t worker, float *e, const float *sum) {
-    struct method_worker *w = worker_at(m, worker);
+    struct method_worker *w = method_worker_at(m, worker);
     if (!sg_method_keeps_late(m))
         return;
     m->compressor->rounds->keep(&w->seen, e, sum);

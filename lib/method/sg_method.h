@@ -66,6 +66,10 @@ struct sg_method_config {
      * outlast the method, which does not release them. NULL = in the kernels' memory; not on a GPU. */
     float *(*vector)(void *of, size_t n);
     void *vector_of;
+    /* Ranges of layers for sg_method_send_range: range [ranges + 1] has the first layer of each, ascending, and at its
+     * end n_layers. They are copied. ranges 0 = none. */
+    const size_t *range;
+    size_t ranges;
     bool inputs; /* keep what is compressed, for sg_method_input; not on a GPU */
     /* true: at a step only some of the workers take part. The others do not send, and all that is kept of them stays as
      * it is. Refused for compressors with rounds, which go by all workers, for rules that say `every_step`, and for
@@ -141,6 +145,19 @@ SG_UNSTABLE const float *sg_method_offset(const sg_method *m, size_t worker, flo
 SG_UNSTABLE SG_CHECKED sg_status sg_method_send(sg_method *m, size_t worker, unsigned round, const float *g, float *e,
                                                 const struct sg_ranges *touched, struct sg_message *out,
                                                 struct sg_error *err);
+/* Why messages of a method of this config must be made of all layers at once; NULL = they can be made range by range.
+ * Its ranges need not be set. */
+SG_UNSTABLE const char *sg_method_whole_reason(const struct sg_method_config *config);
+/* true: at this step, every worker's message of round 0 can be made range by range. It is false at all steps if there
+ * is a reason above, or the config has no ranges, and at a step for which a controller limits what is sent. */
+SG_UNSTABLE bool sg_method_sends_ranges(const sg_method *m);
+/* Makes the part of a worker's message, in round 0, that belongs to range `range` of layers; ranges come in any order.
+ * Only this range of g and e is read and written; both point to the whole vectors. *out is a message of the range's
+ * elements, which count from 0, and is valid until sg_method_send. After all ranges that function is called for
+ * the worker, with the whole gradient: it joins the parts to the message that it would have made without them, with the
+ * same bits. Errors are those of sg_method_send. */
+SG_UNSTABLE SG_CHECKED sg_status sg_method_send_range(sg_method *m, size_t worker, size_t range, const float *g,
+                                                      float *e, struct sg_message *out, struct sg_error *err);
 /* The numbers of the worker's last message as floats [count] in the kernels' memory, valid as long as the message. */
 SG_UNSTABLE const float *sg_method_values(sg_method *m, size_t worker, const struct sg_message *message);
 /* One number of a worker, after its send. All ranks need its maximum over all workers. 0 for most methods. */

@@ -76,6 +76,7 @@ enum sg_value_type {
     SG_VALUE_OVERLAP,    /* and of a way to overlap exchanges with the backward pass */
     SG_VALUE_NUMBER,
     SG_VALUE_INTEGER,
+    SG_VALUE_SIZE, /* bytes, or a text with a unit of bytes, which becomes their number */
     SG_VALUE_BOOLEAN,
     SG_VALUE_EXPRESSION, /* a number or an arithmetic expression; a literal one must lie in [min, max] */
     SG_VALUE_MAP

@@ -84,12 +84,17 @@ static void put_variants(FILE *out, enum sg_value_type type) {
 
 /* NULL: one of the names that put_variants lists. */
 static const char *type_text(const struct sg_schema_row *row) {
-    static const char *const text[] = {
-        [SG_VALUE_TEXT] = "text",          [SG_VALUE_NAME] = "identifier",
-        [SG_VALUE_SERIES] = "series",      [SG_VALUE_METHOD] = "method",
-        [SG_VALUE_NUMBER] = "number",      [SG_VALUE_INTEGER] = "whole number",
-        [SG_VALUE_BOOLEAN] = "true|false", [SG_VALUE_EXPRESSION] = "number or expression",
-        [SG_VALUE_MAP] = "section",        [SG_VALUE_ENCODING] = NULL};
+    static const char *const text[] = {[SG_VALUE_TEXT] = "text",
+                                       [SG_VALUE_NAME] = "identifier",
+                                       [SG_VALUE_SERIES] = "series",
+                                       [SG_VALUE_METHOD] = "method",
+                                       [SG_VALUE_NUMBER] = "number",
+                                       [SG_VALUE_INTEGER] = "whole number",
+                                       [SG_VALUE_SIZE] = "bytes or size",
+                                       [SG_VALUE_BOOLEAN] = "true|false",
+                                       [SG_VALUE_EXPRESSION] = "number or expression",
+                                       [SG_VALUE_MAP] = "section",
+                                       [SG_VALUE_ENCODING] = NULL};
     return row->type == SG_VALUE_CHOICE                                      ? row->choices
            : row->type == SG_VALUE_SERIES && row->constant && row->most == 0 ? "series or constant"
            : row->type == SG_VALUE_EXPRESSION && row->whole                  ? "whole number or expression"

@@ -143,6 +143,14 @@ static const struct sg_schema_row static_row[] = {
              "error "
              "goes into the residual"},
 
+    MAP("exchange", .training = true, .when_given = true, .help = "when ranks exchange messages; results are the same"),
+    {"exchange.buckets", SG_VALUE_SIZE,
+     .help = "under MPI, exchange the layers in buckets of so many bytes of floats, as 25MB or 25MiB, the last layers "
+             "first, "
+             "while the backward pass computes the gradients of others. The tasks cnn and, without clip, gpt do so; of "
+             "several workers of a rank, it is the last one's pass that hides exchanges. What goes by the whole model "
+             "travels as a whole, and the run says so"},
+
     INTEGER("seeds", 0, WHOLE_MAX, .training = true, .preset = "[1]", .least = 1, .most = 1000,
             .help = "one cell a method and seed; a list or one of them, also as 1,2 or 1..10, or {first, count}"),
     INTEGER("seeds.first", 0, WHOLE_MAX, .preset = "1", .help = "first seed of a range"),

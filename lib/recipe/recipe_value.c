@@ -162,6 +162,19 @@ static void check_expression(struct sg_check *c, const struct sg_schema_row *row
         check_range(c, row, raw, value);
 }
 
+static void check_size(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw,
+                       struct sg_node *out) {
+    double bytes = raw->kind == SG_NODE_NUMBER ? raw->number : NAN;
+    if (raw->kind == SG_NODE_STRING && !sg_parse_bytes(&bytes, raw->string))
+        bytes = NAN;
+    if (!(bytes >= 1)) {
+        sg_note_wrong(c, row, raw, "a number of bytes, or one with a unit, as 25MB or 25MiB");
+        return;
+    }
+    out->kind = SG_NODE_NUMBER; /* its spelling stays */
+    out->number = bytes;
+}
+
 void sg_check_scalar(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw,
                      struct sg_node *out) {
     switch (row->type) {
@@ -182,6 +195,9 @@ void sg_check_scalar(struct sg_check *c, const struct sg_schema_row *row, const 
         break;
     case SG_VALUE_CHOICE:
         check_choice(c, row, raw);
+        break;
+    case SG_VALUE_SIZE:
+        check_size(c, row, raw, out);
         break;
     case SG_VALUE_NUMBER:
     case SG_VALUE_INTEGER: {

@@ -156,6 +156,7 @@ static sg_status cnn_open(struct sg_task *t, struct sg_error *err) {
     info->gradient_bytes = 1.1 * sizeof(float) * (double)t->base.batch * t->net.image_values + 3 * weights;
     info->evaluation_bytes = 1.5 * sizeof(float) * fmin(TEST_BATCH, images_each) * t->net.most_values + weights;
     info->no_decay = t->net.no_decay;
+    info->by_parts = t->base.exec.device == NULL;
     return SG_OK;
 }
 
@@ -184,6 +185,7 @@ static sg_status cnn_gradient(struct sg_task *t, const struct task_turn *turn, f
                             .count = (int64_t)t->base.batch,
                             .dropout = sg_rng_open(t->base.seed, SG_RNG_DROPOUT, (uint32_t)turn->worker, turn->step)};
     sg_scope_begin(pass.scope, 1, true);
+    task_net_watch(t, turn);
     sg_tensor *images = t->table ? cnn_net_image_bytes(&pass, bytes, t->table) : cnn_net_images(&pass, pixels);
     sg_tensor *mean = sg_cross_entropy(pass.scope, cnn_net_forward(&pass, images), label);
     sg_status status = sg_backward(pass.scope, mean, err);

@@ -94,6 +94,7 @@ static sg_status gpt_open(struct sg_task *t, struct sg_error *err) {
     sg_task_add_constant(t, "tokens", (double)t->data.train.count);
     info->steps_per_epoch = (uint64_t)fmax(1, floor((double)t->data.train.count / ((double)t->base.workers * tokens)));
     info->no_decay = t->net.no_decay;
+    info->by_parts = t->base.exec.device == NULL && t->clip == 0;
     info->gradient_bytes = /* the embedding has two gradients before they are added, as input and as head */
         sizeof(float) * (tokens * token_floats(&shape, t->dropout) + 2 * (double)(shape.vocabulary * shape.width));
     info->evaluation_bytes = info->gradient_bytes;
@@ -140,6 +141,7 @@ static sg_status gpt_gradient(struct sg_task *t, const struct task_turn *turn, f
     pass.dropout = t->dropout;
     pass.rng = sg_rng_open(t->base.seed, SG_RNG_DROPOUT, (uint32_t)turn->worker, turn->step);
     sg_scope_begin(pass.scope, 1, true);
+    task_net_watch(t, turn);
     sg_tensor *mean = sg_cross_entropy(pass.scope, gpt_net_forward(&pass), room->label);
     sg_status status = sg_backward(pass.scope, mean, err);
     SG_DO(status, sg_tensor_store(pass.scope, mean, loss, 1, err));

@@ -111,6 +111,7 @@ struct sg_task_info {
     struct sg_layout layout;  /* layers, borrowed */
     uint64_t steps_per_epoch; /* of steps at which each worker draws `batch` samples */
     uint64_t most_steps;      /* how many steps the task has gradients for; 0 = any number */
+    bool by_parts;            /* `gradient` says when parts are complete, while it computes others; false on a GPU */
     bool parallel_workers;    /* `gradient` may run for several workers at once; false on a GPU */
     double gradient_flops;    /* of one gradient; decides how many threads pay off; 0 = unknown */
     /* Bytes on a host that a thread uses while it computes a gradient, and while it evaluates; 0 = about none. */
@@ -144,6 +145,10 @@ struct sg_task_base {
     bool facts_only; /* only `info` is asked for: no optimum is searched, no file read whole for its identity */
     void (*progress)(const char *what, double done, double total); /* may be NULL */
     void (*notice)(const char *message);                           /* called with a message for the user; may be NULL */
+    /* Called within `gradient`, on its thread, when a part [n] of the worker's gradient is complete; every element
+     * belongs to one part. Only if info.by_parts is true; NULL = nobody asks. */
+    void (*part)(void *of, size_t worker, const float *gradient, size_t n);
+    void *part_of;
     /* Set by the task's `open`. */
     struct sg_task_info info;
     struct sg_constant constant[SG_TASK_CONSTANTS]; /* those of info; sg_task_add_constant adds one */

@@ -89,6 +89,12 @@ static struct task_turn turn_of(const struct sg_task_base *b, size_t worker, uin
     return (struct task_turn){worker, worker - b->first, step, thread, b->net->scope[thread]};
 }
 
+void task_net_watch(const sg_task *t, const struct task_turn *turn) {
+    const struct sg_task_base *b = base_of(t);
+    if (b->part && b->info.by_parts)
+        sg_scope_watch(turn->scope, b->part, b->part_of, turn->worker);
+}
+
 /* Frees the tensors of the last pass. */
 static void end_turn(const struct task_turn *turn) {
     sg_scope_begin(turn->scope, 1, false);

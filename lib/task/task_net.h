@@ -51,6 +51,10 @@ void task_net_put(const sg_task *t, float *to, const void *host, size_t n);
  * is not finite stays so. */
 sg_status task_net_clip(const sg_task *t, sg_scope *scope, float *g, double most, struct sg_error *err);
 
+/* For a task that says info.by_parts, whose gradients come from one sg_backward and stay as they are: called after the
+ * sg_scope_begin of that pass. */
+void task_net_watch(const sg_task *t, const struct task_turn *turn);
+
 /* Of struct sg_task_ops. */
 sg_status task_net_gradient(sg_task *t, size_t worker, uint64_t step, float *g, struct sg_error *err);
 double task_net_batch_loss(const sg_task *t, size_t worker);

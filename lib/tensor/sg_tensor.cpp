@@ -25,6 +25,9 @@
 #include <ATen/ops/max_pool2d.h>
 #include <c10/core/GradMode.h>
 #include <malloc.h>
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/function_hook.h>
+#include <torch/csrc/autograd/variable.h>
 #include <torch/version.h>
 
 #include <climits>
@@ -33,6 +36,7 @@
 #include <cstring>
 #include <cmath>
 #include <deque>
+#include <memory>
 #include <new>
 #include <string>
 
@@ -53,6 +57,10 @@ struct sg_scope {
     const sg_kernels *kernels = nullptr; /* for masks */
     sg_exec exec = {1, nullptr};
     sg_error failure = {};
+    sg_gradient_fn *added = nullptr; /* sg_scope_watch */
+    void *of = nullptr;
+    size_t number = 0;
+    std::deque<std::shared_ptr<torch::autograd::Node>> watched; /* they keep their hooks until a graph has them */
 };
 
 namespace {
@@ -138,6 +146,20 @@ void share_storage(const struct sg_lstm_weights *w) {
         begin += count;
     }
 }
+
+/* Called when a gradient was added to its parameter's. */
+struct Watch : torch::autograd::FunctionPostHook {
+    const sg_scope *scope;
+    const float *gradient;
+    size_t n;
+    Watch(const sg_scope *s, const float *g, size_t count) : scope(s), gradient(g), n(count) {
+    }
+    torch::autograd::variable_list operator()(const torch::autograd::variable_list &outputs,
+                                              const torch::autograd::variable_list &) override {
+        scope->added(scope->of, scope->number, gradient, n);
+        return outputs;
+    }
+};
 
 sg_draws draws_of(const sg_rng *rng, uint64_t first, uint64_t run, uint64_t stride) {
     return {{rng->key[0], rng->key[1]},
@@ -232,8 +254,16 @@ void sg_scope_use(sg_scope *s, const struct sg_kernels *kernels, void *gpu) {
     s->exec.device = gpu;
 }
 
+void sg_scope_watch(sg_scope *s, sg_gradient_fn *added, void *of, size_t number) {
+    s->added = added;
+    s->of = of;
+    s->number = number;
+}
+
 void sg_scope_begin(sg_scope *s, int threads, bool gradients) {
     s->tensors.clear();
+    s->watched.clear();
+    s->added = nullptr;
     s->failure.status = SG_OK;
     s->gradients = gradients;
     s->exec.threads = threads;
@@ -260,6 +290,10 @@ sg_tensor *sg_tensor_parameter(sg_scope *s, float *data, float *gradient, const 
         if (gradient) {
             x.set_requires_grad(true);
             x.mutable_grad() = wrap(s, gradient, shape, rank); /* a defined gradient is added to in place */
+        }
+        if (gradient && s->added) {
+            s->watched.push_back(torch::autograd::impl::grad_accumulator(x));
+            s->watched.back()->add_post_hook(std::make_unique<Watch>(s, gradient, static_cast<size_t>(x.numel())));
         }
         return x;
     });

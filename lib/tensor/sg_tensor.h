@@ -45,6 +45,11 @@ void sg_scope_use(sg_scope *s, const struct sg_kernels *kernels, void *gpu);
 /* Frees all tensors and resets the status to SG_OK. The operations that follow run on `threads` threads (>= 1). With
  * `gradients` they keep what sg_backward needs. */
 void sg_scope_begin(sg_scope *s, int threads, bool gradients);
+/* From now to the next begin, sg_backward calls `added` as soon as it has added a parameter's gradient [n], which must
+ * then be complete: the parameter has one handle, and there is one sg_backward. On a CPU the caller's own thread calls
+ * it. `of` and `number` are the caller's. */
+typedef void sg_gradient_fn(void *of, size_t number, const float *gradient, size_t n);
+void sg_scope_watch(sg_scope *s, sg_gradient_fn *added, void *of, size_t number);
 /* SG_OK, or the first failure since sg_scope_begin in libtorch's words: SG_ERR_MEMORY, SG_ERR_UNSUPPORTED (the device
  * failed) or SG_ERR_ARGUMENT. */
 SG_CHECKED sg_status sg_scope_status(const sg_scope *s, struct sg_error *err);

@@ -25,6 +25,7 @@ struct sg_train_check_options {
     bool facts_only; /* solve for nothing, and read no file whole for its identity */
     /* How many cells run at once on this host; the check fails with SG_ERR_MEMORY if they do not fit. 0 = any. */
     size_t at_once;
+    void (*notice)(const char *message); /* called with what the run of a cell would tell its user; may be NULL */
     /* Called with the estimate of each cell that is checked; may be NULL. */
     void (*memory)(void *arg, const struct sg_cell *cell, const struct sg_train_memory *memory);
     /* Called once per mistake with "path:line:column: what (which methods, unless all)". */

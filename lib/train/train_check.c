@@ -103,6 +103,7 @@ static sg_status check_task(struct check *c, size_t from, struct sg_error *err) 
                                    .cell = &c->cells[from],
                                    .data_dir = c->options->data_dir,
                                    .device = "cpu",
+                                   .notice = c->options->notice,
                                    .progress = c->options->progress};
     struct train t = {.options = &how,
                       .workers = (size_t)sg_node_number(&c->cells[from].resolved, "workers", 1),

@@ -191,8 +191,9 @@ void train_read_task_facts(struct train *t) {
 }
 
 sg_status train_choose(struct train *t, struct sg_error *err) {
-    sg_status (*const choose[])(struct train *, struct sg_error *) = {choose_steps,  choose_columns, choose_rate,
-                                                                      choose_method, choose_message, choose_optimizer};
+    sg_status (*const choose[])(struct train *, struct sg_error *) = {
+        choose_steps,   choose_columns,   choose_rate,         choose_method,
+        choose_message, choose_optimizer, train_buckets_choose};
     sg_status status = SG_OK;
     for (size_t i = 0; i < sizeof choose / sizeof *choose && status == SG_OK; i++)
         status = choose[i](t, err);

@@ -41,13 +41,15 @@ static void add_exchange(struct sg_train_memory *m, const struct train *t, const
     if (ranks < 2)
         return;
     if (code && code->width > 0) {
-        got = fmin((double)t->d / ranks, CHUNK) * (double)code->width;
+        got = fmin((double)t->d / ranks, CHUNK * fmax(1, (double)t->config.ranges)) * (double)code->width;
         sent = got * ranks;
     } else if (code && !sg_method_hears(t->probe) && sg_comm_cuts(t->comm, code, t->d, (size_t)sent)) {
         got = sent / ranks;
     }
     add(m, "messages that travel", sent, t->count, false);
     add(m, "messages of all workers", got, t->workers, false);
+    add(m, "messages in buckets", t->config.ranges > 0 && !sg_method_is_exact(t->probe) ? method->message : 0, t->count,
+        false);
 }
 
 /* What all workers' vectors of this kind take. */

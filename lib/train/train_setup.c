@@ -39,6 +39,8 @@ sg_status train_open_task(struct train *t, struct sg_error *err) {
                                         .records = records,
                                         .facts_only = t->facts_only,
                                         .progress = t->options->progress,
+                                        .part = train_wants_buckets(t) ? train_buckets_part : NULL,
+                                        .part_of = t,
                                         .notice = t->lead ? t->options->notice : NULL};
     return sg_task_open(&t->task, t->task_ops, &config, err);
 }
@@ -185,6 +187,7 @@ static sg_status allocate(struct train *t, struct sg_error *err) {
         status = sg_fail(err, SG_ERR_MEMORY, "out of memory for %zu workers of %zu parameters: use more ranks",
                          t->count, t->d);
     SG_DO(status, participation_open(t, err));
+    SG_DO(status, train_buckets_open(t, err));
     SG_DO(status, train_monitor_open(t, err));
     SG_DO(status, train_errors_open(t, err));
     SG_DO(status, train_drift_open(t, err));
@@ -251,6 +254,7 @@ void train_teardown(struct train *t) {
     train_monitor_close(t);
     train_errors_close(t);
     train_drift_close(t);
+    train_buckets_close(t);
     for (size_t w = 0; t->worker && w < t->count; w++) {
         free_worker_vector(t, t->worker[w].residual);
         free_worker_vector(t, t->worker[w].state);

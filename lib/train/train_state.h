@@ -59,6 +59,7 @@ struct row {
 struct worker {
     float *residual;            /* [d]; NULL = there is no feedback, or it never keeps anything */
     struct sg_message message;  /* of this step */
+    const float *g;             /* its gradient, while that is computed and sent in buckets */
     double note[SG_COMM_NOTES]; /* what all ranks learn about the worker at this step */
     struct sg_error error;      /* of this step */
     /* Seconds since the run began. What belongs to no worker is charged to the first one of the rank. */
@@ -179,12 +180,30 @@ struct train {
     struct totals totals;
 
     struct series series;
+    struct buckets *buckets;       /* of layers that are exchanged during the gradients; NULL = there are none */
     struct errors *errors;         /* of gradients and of the mean residual (train_errors.c); NULL = not recorded */
     struct drift *drift;           /* of x (train_drift.c); NULL = not recorded */
     struct monitor *monitor;       /* of what compressors lose (train_monitor.c); NULL = it is not recorded */
     struct sg_recording recording; /* rank 0 */
     char inputs_sha256[65]; /* of the recording up to the checkpoint from which the run goes on; "" = there is none */
 };
+
+/* train_buckets.c: the recipe's `exchange: {buckets: …}`. Messages are then made and exchanged bucket by bucket, on a
+ * thread of its own, while the gradients of other layers are computed. train_buckets_choose cuts the layers once the
+ * method's config is chosen, and notifies the user if the cell's messages travel as a whole, and why.
+ *
+ * Within the first exchange of a step: train_buckets_begin returns true if the step goes by buckets; every worker that
+ * takes part then calls train_buckets_gradient when its gradient is there or failed, with its status; train_buckets_end
+ * waits until t->sum is complete, or all ranks know of a failure. Its own failure is one of the exchange.
+ * train_buckets_part is the task's hook. */
+bool train_wants_buckets(const struct train *t);
+sg_status train_buckets_choose(struct train *t, struct sg_error *err);
+sg_status train_buckets_open(struct train *t, struct sg_error *err);
+void train_buckets_close(struct train *t);
+bool train_buckets_begin(struct train *t);
+void train_buckets_part(void *train, size_t worker, const float *gradient, size_t n);
+void train_buckets_gradient(struct train *t, size_t w);
+sg_status train_buckets_end(struct train *t, struct sg_error *err);
 
 /* train_participation.c: which workers take part in a step. participation_choose checks what the cell asks for,
  * participation_open allocates, participation_draw draws for the step to come: the workers of its message, if some

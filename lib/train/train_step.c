@@ -57,6 +57,8 @@ static sg_status worker_gradient(struct train *t, size_t w, float *g) {
     struct worker *worker = &t->worker[w];
     const double start_s = sg_clock_s();
     const float *offset = sg_method_offset(t->method, t->first + w, worker->residual);
+    const double sending_s = worker->spent[PHASE_COMPRESSION];
+    worker->g = g;
     if (offset) /* the worker has parameters of its own */
         train_shift_x(t, t->shared_x, offset, 1);
     worker->error.status = t->task_ops->gradient(t->task, t->first + w, t->step, g, &worker->error);
@@ -67,7 +69,8 @@ static sg_status worker_gradient(struct train *t, size_t w, float *g) {
         optimize_alone(t, worker, g);
     if (offset)
         memcpy(sg_task_x(t->task), t->shared_x, sg_task_x_bytes(t->task));
-    charge_time(worker, PHASE_GRADIENT, start_s);
+    charge_time(worker, PHASE_GRADIENT, start_s + worker->spent[PHASE_COMPRESSION] - sending_s);
+    train_buckets_gradient(t, w);
     return worker->error.status;
 }
 
@@ -265,8 +268,10 @@ static void add_volume(struct sg_volume *sum, const struct sg_volume *round) {
 static sg_status exchange(void *of, unsigned round, size_t length, const struct sg_message **all,
                           struct sg_error *err) {
     struct train *t = of;
-    const bool last = round + 1 == sg_method_rounds(t->method);
+    const bool last = round + 1 == sg_method_rounds(t->method), in_buckets = round == 0 && train_buckets_begin(t);
     sg_comm_begin(t->comm, t->sum, length, t->kernels, &t->exec);
+    if (in_buckets)
+        sg_comm_only_count(t->comm);
     if (sg_method_shares_rooms(t->method))
         sg_comm_copy(t->comm);
     if (sg_method_hears(t->method))
@@ -275,7 +280,8 @@ static sg_status exchange(void *of, unsigned round, size_t length, const struct 
         t->mine.status = round == 0 ? first_messages(t, err) : later_messages(t, round, err);
     if (round == 0)
         t->mine.stop = train_stop_asked(t);
-    const sg_status status = end_exchange(t, last && !sg_method_keeps_late(t->method), err);
+    sg_status status = in_buckets ? train_buckets_end(t, err) : SG_OK;
+    SG_DO(status, end_exchange(t, last && !sg_method_keeps_late(t->method), err));
     if (status != SG_OK)
         return status;
     add_volume(&t->volume, &t->outcome->volume);

@@ -62,6 +62,51 @@ cnn() { # METHOD ARGUMENTS...
 }
 
 # bats test_tags=slow
+@test "layers in buckets: the bytes of whole messages, for any ranks and threads, and after a kill" {
+    local run set method sets args pid
+    need_torch
+    have_mpi || skip "built without MPI, or mpirun is not installed"
+    for run in SGD "SGD methods.SGD.values=fp16 exchange.buckets=100" "Top-k message.encoding=auto" \
+        "Top-k participation=0.5 methods.Top-k.values=bf16" Hard-threshold Forgetful QSGD; do
+        read -r method sets <<<"$run"
+        args=(cnn.yaml --method "$method" --set batch=3 --set record.layers=true)
+        for set in $sets; do args+=(--set "$set"); done
+        sparsetrain -q "${args[@]}" -o whole --force
+        [[ ${args[*]} == *exchange.buckets* ]] || args+=(--set exchange.buckets=20kB)
+        same_for_threads_and_ranks one "2 3" "${args[@]}"
+        same_series whole one
+    done
+    args=(cnn.yaml --method Top-k --set epochs=12)
+    sparsetrain -q "${args[@]}" -o whole --force
+    args+=(--set exchange.buckets=20kB)
+    $MPI -n 3 "$BIN/sparsetrain" -q "${args[@]}" -o cut --checkpoint-every 5 3>&- </dev/null >/dev/null 2>&1 &
+    pid=$!
+    patiently [ -e cut.ckpt ]
+    kill -KILL "$(pgrep -P $pid -x sparsetrain | head -n 1)"
+    wait $pid && false
+    [ -s cut.part ] && [ ! -e cut ]
+    $MPI -n 2 "$BIN/sparsetrain" -q "${args[@]}" -o cut --resume 3>&- </dev/null
+    same_series whole cut
+}
+
+@test "layers in buckets: a run and --dry-run say in how many, or why messages travel as a whole" {
+    need_torch
+    run -0 --separate-stderr sparsetrain cnn.yaml --method SGD --dry-run --set exchange.buckets=20kB
+    [[ $stderr == *"layers in 5 buckets"* ]]
+    run -0 --separate-stderr sparsetrain cnn.yaml --method PowerSGD --dry-run --set exchange.buckets=20kB
+    [[ $stderr == *"'PowerSGD' travel as a whole, because "* ]]
+    run -0 --separate-stderr sparsetrain cnn.yaml --method SGD --dry-run --set exchange.buckets=25MB
+    [[ $stderr == *"travel as a whole, because one bucket has all layers"* ]]
+    run -0 --separate-stderr sparsetrain cnn.yaml --method SGD --set exchange.buckets=20kB --set epochs=1 -o alone
+    [[ $stderr != *bucket* ]]
+    have_mpi || return 0
+    # A failure within a bucket ends all ranks with the first layer that is wrong.
+    run --separate-stderr $MPI -n 3 "$BIN/sparsetrain" -q cnn.yaml --method Top-k --set exchange.buckets=20kB --set optimizer.learning-rate=1e30
+    [ "$status" = 1 ]
+    [[ $stderr == *"worker 0, step 1"* ]]
+}
+
+# bats test_tags=slow
 @test "it learns, batch-norm's statistics and the average too" {
     need_torch
     cnn SGD --set 'task.train-images=480' --set 'task.test-images=60' --set batch=20 --set epochs=6 --set 'optimizer.decay-at=[5]' -o run

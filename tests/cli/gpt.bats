@@ -33,6 +33,7 @@ gpt() { # METHOD ARGUMENTS...
 @test "1 and 2 threads, 1, 2 and 3 ranks: the same bytes" {
     for method in AdamW Top-k DiLoCo; do
         same_for_threads_and_ranks "$method.one" "2 3" gpt.yaml --method $method
+        same_for_threads_and_ranks buckets 2 gpt.yaml --method $method --set task.clip=0 --set exchange.buckets=2kB
         tail -n 1 "$method.one" | grep -q '"status":"ok".*"steps":20' # floor(600 / 60) an epoch
         run -0 column test_loss "$method.one"                         # after each epoch
         [ "${#lines[@]}" = 2 ]

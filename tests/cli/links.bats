@@ -25,6 +25,15 @@ try() { # a short try, skipped with its reason where it cannot run
     jq -e '[.exchanges[] | .measured_interface_bytes / .algorithm_bytes | . > 1 and . < 1.2] | all' "$OUT"
 }
 
+@test "layers in buckets on links: the same parameters as with whole messages, and the limit of a step" {
+    command -v jq >/dev/null || skip "jq is not installed"
+    BUCKETS=150kB RATES=1000 RANKS=2 METHODS=SGD run --separate-stderr try
+    [ "$status" != 77 ] || skip "${output#skipped: }"
+    [ "$status" = 0 ] || { echo "$output" "$stderr"; false; }
+    jq -e '.schema == "buckets/1" and ([.results[].buckets] == ["150kB", "whole"])' "$OUT"
+    jq -e '[.results[] | .same_parameters and .step_s > 0 and .limit_s > .whole_gradient_s] | all' "$OUT"
+}
+
 # What the run could leave behind: processes that know the output's name, namespaces, interfaces, mounts.
 traces() {
     pgrep -f "$OUT" || true

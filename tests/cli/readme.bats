@@ -254,8 +254,8 @@ leaves() {
             jq -e '.schema == "links/2" and (.steps | length > 0) and (.program.version != null)' "$result"
             continue
         fi
-        if [ "$name" = ddp-hooks ]; then # measured by make bench-hooks
-            jq -e '.schema == "ddp-hooks/1" and (.results | length > 0) and (.program.version != null)' "$result"
+        if [ "$name" = ddp-hooks ] || [ "$name" = buckets ]; then # measured by make bench-hooks and bench-buckets
+            jq -e --arg name "$name" '.schema == "\($name)/1" and (.results | length > 0) and (.program.version != null)' "$result"
             continue
         fi
         if [ "$name" = advise-check ]; then # what make advise-check trained

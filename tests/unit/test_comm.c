@@ -1,5 +1,6 @@
 /* The exchange, in one process; tests/cli/ranks.bats runs the same over ranks, where every rank must see the same. */
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -276,6 +277,49 @@ static void test_shared(sg_comm *c, const struct sg_code *code, size_t n, unsign
     free(got);
 }
 
+static void *end_beside(void *of) {
+    sg_comm **lane = of;
+    struct sg_error why;
+    struct sg_outcome of_lane;
+    for (int i = 2; i-- > 0;)
+        if (sg_comm_end(lane[i], &well, &of_lane, &why) != SG_OK || of_lane.status != SG_OK)
+            return of;
+    return NULL;
+}
+
+/* Two exchanges are begun; a thread beside ends them, the second one first. Then messages are counted only. */
+static void test_beside(sg_comm *c) {
+    static float part[2][D];
+    struct sg_message message[WORKERS];
+    sg_comm *lane[2] = {NULL};
+    pthread_t thread;
+    void *failed = lane;
+    bool fine = true;
+    for (int w = 0; w < WORKERS; w++)
+        message[w] = sparse(count_of[w], index_of[w], value_of[w], &count_of[w]);
+    for (int i = 0; i < 2 && fine && sg_comm_has_beside(c); i++) {
+        fine = sg_comm_open_beside(&lane[i], c, &err) == SG_OK && sg_comm_count(lane[i]) == sg_comm_count(c);
+        sg_comm_begin(lane[i], part[i], D, sg_kernels_cpu("c"), &exec);
+        for (size_t w = sg_comm_first(c); w < sg_comm_first(c) + sg_comm_count(c) && fine; w++)
+            fine = sg_comm_put(lane[i], w, &message[w], &err) == SG_OK;
+    }
+    if (lane[1] && pthread_create(&thread, NULL, end_beside, lane) == 0)
+        pthread_join(thread, &failed);
+    ok(fine && (!lane[1] || (failed == NULL && part[0][2] == 2 && part[1][4] == 1 && part[1][0] == 0)),
+       lane[1] ? "exchanges beside the first thread" : "one rank has nothing beside it # SKIP");
+    sg_comm_begin(c, sum, D, sg_kernels_cpu("c"), &exec);
+    sg_comm_only_count(c);
+    for (size_t w = sg_comm_first(c); w < sg_comm_first(c) + sg_comm_count(c) && fine; w++)
+        fine = sg_comm_put(c, w, &message[w], &err) == SG_OK;
+    memset(sum, 7, sizeof sum);
+    memcpy(part[0], sum, sizeof sum);
+    ok(fine && sg_comm_end(c, &well, &out, &err) == SG_OK && memcmp(part[0], sum, sizeof sum) == 0 &&
+           out.volume.bytes_sent == (3 * 4 + 5 * 8) / 3.0 && sg_comm_messages(c) == NULL,
+       "messages that are counted only leave the sum as it is");
+    sg_comm_close(lane[0]);
+    sg_comm_close(lane[1]);
+}
+
 /* What only one process can do: fail alone. */
 static void test_alone(sg_comm *c) {
     const uint32_t descending[2] = {4, 0};
@@ -311,6 +355,9 @@ static void test_few(sg_comm *c, bool alone) {
     test_skipped(c);
     test_encoded(c);
     test_levels(c);
+    sg_comm_set_encoding(c, sg_wire_find("raw"));
+    test_beside(c);
+    sg_comm_set_encoding(c, sg_wire_find("rice"));
     if (alone)
         test_alone(c);
     ok(exchange(c, NULL, D, NULL, (struct sg_control){.status = SG_ERR_NONFINITE}) == SG_OK &&

@@ -350,6 +350,13 @@ static void test_reference(void) {
     free(text);
 }
 
+static void test_sizes(void) {
+    accepted(SMALL "exchange: {buckets: 25MB}\n", "a size with a unit");
+    accepted(SMALL "exchange: {buckets: 1000000}\n", "a number of bytes");
+    refused(SMALL "exchange: {buckets: 25 megs}\n", "r.yaml:10:21: buckets must be a number of bytes, or one "
+                                                    "with a unit, as 25MB or 25MiB, got '25 megs'");
+}
+
 int main(void) {
     test_yaml();
     test_keys();
@@ -359,5 +366,6 @@ int main(void) {
     test_normal_form();
     test_limits();
     test_reference();
+    test_sizes();
     return tap_done();
 }

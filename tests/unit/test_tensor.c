@@ -64,6 +64,18 @@ static void norms(sg_scope *s) {
     }
 }
 
+/* What a watch was called with. */
+struct watched {
+    const float *gradient;
+    size_t n, number, calls;
+    float first; /* of the gradient at that time */
+};
+
+static void watch(void *of, size_t number, const float *gradient, size_t n) {
+    struct watched *w = of;
+    *w = (struct watched){gradient, n, number, w->calls + 1, gradient[0]};
+}
+
 static void derivatives(sg_scope *s) {
     float w[6] = {1, 2, 3, -1, -2, -3}, b[2] = {0, 0}, g[6] = {100, 0, 0, 0, 0, 0}, rows[3] = {1, 1, 1};
     const int64_t shape[2] = {2, 3}, label = 1;
@@ -79,7 +91,9 @@ static void derivatives(sg_scope *s) {
        "gradients are added to what is there");
 
     float gate[2] = {0, 0}, slope[2] = {0, 0}, pixels[4] = {1, -2, 3, 4};
+    struct watched seen = {0};
     sg_scope_begin(s, 1, true);
+    sg_scope_watch(s, watch, &seen, 5);
     sg_tensor *open = sg_sigmoid(s, sg_tensor_parameter(s, gate, slope, (const int64_t[]){1, 2, 1, 1}, 4));
     sg_tensor *image = sg_tensor_images(s, pixels, (const int64_t[]){1, 2, 1, 2}); /* channels (1, 3) and (-2, 4) */
     sg_tensor *y = sg_relu(s, sg_mul(s, image, open));
@@ -91,6 +105,8 @@ static void derivatives(sg_scope *s) {
     const sg_status status = sg_backward(s, sum, &err);
     ok(status == SG_OK && slope[0] == 1 && slope[1] == 1, "their derivatives: %g, %g", (double)slope[0],
        (double)slope[1]); /* sigmoid'(0) = 1/4, times 1 + 3, and 4 without the dead -2 */
+    ok(seen.calls == 1 && seen.gradient == slope && seen.n == 2 && seen.number == 5 && seen.first == 1,
+       "a watch is called once, when the gradient is complete");
 }
 
 static void masks(sg_scope *s) {

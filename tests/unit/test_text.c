@@ -39,6 +39,13 @@ static void test_numbers(void) {
              (const char *const[]){"", " 1", "1 ", "0x10", "inf", "nan", "1e999", "1,5", "2", NULL};
          *bad != NULL; bad++)
         ok(!sg_parse_number(&x, *bad, -1, 1) && x == -2.5e-3, "'%s' is no number in [-1, 1]", *bad);
+    ok(sg_parse_bytes(&x, "25MB") && x == 25e6 && sg_parse_bytes(&x, "1.5 MiB") && x == 1572864 &&
+           sg_parse_bytes(&x, "20kB") && x == 20000 && sg_parse_bytes(&x, "7B") && x == 7,
+       "sizes with a unit");
+    for (const char *const *bad = (const char *const[]){"", "25", "25M", "MB", "0MB", "-1MB", "1 2MB", "25mb", NULL};
+         *bad; bad++)
+        ok(!sg_parse_bytes(&x, *bad) && x == 7, "'%s' is no size", *bad);
+    x = -2.5e-3;
     ok(sg_parse_integer(&i, "-12", INT64_MIN, INT64_MAX) && i == -12, "a whole number");
     for (const char *const *bad = (const char *const[]){"", "1.0", "1e3", "0x1", "9223372036854775808", NULL};
          *bad != NULL; bad++)
