@@ -491,7 +491,7 @@ mini-why-adam: ## beyond the paper: why hard-threshold loses under Adam, NeuMF, 
 mini-why-adam-resnet8: ## the same with ResNet-8 trained by Adam, half an hour
 mini-why-workers: ## beyond the paper: does a lead need many workers, ResNet-8, an hour
 mini-why-rates: ## beyond the paper: each at its own learning rate, ResNet-8, an hour
-mini-gpt: ## beyond the paper: a small GPT with AdamW, compressed gradients and local steps, half an hour
+mini-gpt: ## beyond the paper: a small GPT with AdamW, compressed gradients and local steps, 25 min
 gpt-30m: ## the same for a GPT of 30 million parameters, on a GPU
 gpt-124m: ## and for one of the size of GPT-2 small, on a GPU
 gpt-gradients: ## compressors on the published gradients of a very small GPT, seconds
@@ -506,7 +506,7 @@ night-fig3: ## Figure 3 of the night
 night-table1: ## Table 1 of the night
 .PHONY: fig2 mini-fig2 night table1 table1-cifar100
 
-published   := fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 linear-speedup mini-linear-speedup speedup-rate dryden federated when-to-communicate blockwise-momentum bit-budget adaptive-methods variance-reduction dynamic-quantization mini-fig2a mini-fig2b mini-fig2c mini-fig3 mini-table1 mini-table1-batch256 mini-table1-senet mini-table1-googlenet mini-table1-cifar100 mini-table1-cifar100-batch256 mini-feedback-approaches mini-entire-model mini-no-error-feedback mini-heterogeneity mini-powersgd qsgd-madelon signs-madelon learning-rates tournament compressors mini-compressors mini-published mini-absolute bursts mini-bursts mini-why-errors mini-why-threshold mini-why-curvature mini-why-early mini-why-freedom mini-why-workers mini-why-adam mini-why-adam-resnet8 mini-why-errors-lstm mini-why-errors-neumf why-rules why-early why-freedom why-errors-madelon night-fig2a night-fig3 night-table1
+published   := fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 linear-speedup mini-linear-speedup speedup-rate dryden federated when-to-communicate blockwise-momentum bit-budget adaptive-methods variance-reduction dynamic-quantization mini-fig2a mini-fig2b mini-fig2c mini-fig3 mini-table1 mini-table1-batch256 mini-table1-senet mini-table1-googlenet mini-table1-cifar100 mini-table1-cifar100-batch256 mini-feedback-approaches mini-entire-model mini-no-error-feedback mini-heterogeneity mini-powersgd qsgd-madelon signs-madelon learning-rates tournament compressors mini-compressors mini-published mini-absolute bursts mini-bursts mini-why-errors mini-why-threshold mini-why-curvature mini-why-early mini-why-freedom mini-why-workers mini-why-adam mini-why-adam-resnet8 mini-gpt mini-why-errors-lstm mini-why-errors-neumf why-rules why-early why-freedom why-errors-madelon night-fig2a night-fig3 night-table1
 publish: $(published) ## run the published figures and renew results/
 	cp $(foreach f,$^,results/local/$(f).json results/local/$(f).svg) results
 	@$(MAKE) --no-print-directory sums
