@@ -192,8 +192,14 @@ static bool name_columns(struct sg_frame_label *label) {
         label->column[c].in_series = true;
         label->column[c].in_final = first && sg_run_series(first, label->column[c].name);
     }
-    for (size_t i = 0; drawn && i < drawn->count; i++)
-        label->column[label->n_columns++] = (struct sg_frame_column){.name = drawn->child[i].key, .in_final = true};
+    for (size_t i = 0; drawn && i < drawn->count; i++) {
+        size_t c = 0;
+        while (c < label->n_columns && strcmp(label->column[c].name, drawn->child[i].key) != 0)
+            c++;
+        label->n_columns += c == label->n_columns; /* a series may have that name, as learning_rate */
+        label->column[c].name = drawn->child[i].key;
+        label->column[c].in_final = true;
+    }
     return true;
 }
 

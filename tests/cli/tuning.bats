@@ -72,6 +72,14 @@ result() { # FILE: without what differs from call to call
     cmp <(result whole.json) <(result a.json)
 }
 
+@test "a series of the name of a drawn key is one column" {
+    sparsebench r.yaml --folder cells -q -o a.json --set claims=null --set plots=null \
+        --set optimizer=null --set 'optimizer={kind: sgd, learning-rate: log 0.01..1}' \
+        --set 'record.series=[relative-suboptimality, learning-rate]'
+    [ "$(jq --stream -c 'select(length == 2 and .[0][0] == "results" and .[0][2:] == ["final", "learning_rate", "n"]) | .[1]' a.json | xargs)" = "3 3" ]
+    [ "$(jq -c '.results[1].final.learning_rate.values | sort' a.json)" = "$(jq -c '[.results[1].cells[] | select(.won).drawn.learning_rate] | sort' a.json)" ]
+}
+
 @test "more trials go on with the same draws, and so do other seeds and methods" {
     sparsebench r.yaml --folder cells -q -o a.json
     run -0 --separate-stderr sparsebench r.yaml --folder cells --dry-run --json --set tune.trials=5
