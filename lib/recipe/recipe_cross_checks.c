@@ -398,7 +398,8 @@ static bool draw_first(struct sg_check *c, const struct sg_node *root, struct sg
     if (sg_node_get(&run->resolved, "method.k-from") != NULL)
         sg_problem_at(c->problems, range->line, range->column,
                       "%s cannot be drawn with k-from, which copies from one run (give one value)", range->key);
-    return sg_draw_values(&run->resolved, (uint64_t)sg_node_get(root, "seeds")->child[0].number, 1, drawn);
+    const struct sg_node *seeds = sg_node_get(root, "seeds"); /* empty if they are wrong */
+    return sg_draw_values(&run->resolved, seeds->count > 0 ? (uint64_t)seeds->child[0].number : 1, 1, drawn);
 }
 
 /* Checks the runs of a method, one for each choice of its lists. */

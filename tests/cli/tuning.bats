@@ -135,3 +135,10 @@ PY
     sparsetrain r.yaml --method "Top-k trial=3" --seed 2 -q -o one.ndjson
     [ "$(head -n 1 one.ndjson | jq -r .method)" = "Top-k trial=3" ]
 }
+
+@test "wrong seeds beside a range are told" {
+    sed -i 's/^seeds: .*/seeds: [one]/' r.yaml
+    says 2 "r.yaml:7" "seeds" -- sparsebench r.yaml --dry-run
+    sed -i 's/^seeds: .*/seeds: []/' r.yaml
+    says 2 "seeds must have 1 to 1000 entries" -- sparsebench r.yaml --dry-run
+}
