@@ -102,7 +102,7 @@ static sg_status choose_baseline(struct profile_task *task, struct sg_error *err
         if (!larger || !read_quality(row, task, label))
             status = sg_fail_memory(err, "the baseline");
         const double value = status == SG_OK ? task->sense * sg_stats_mean(row, task->seeds) : NAN;
-        if (known && !(value < best))
+        if (known && !(value < best || (isnan(best) && !isnan(value))))
             task->baseline = known;
         else
             best = value;

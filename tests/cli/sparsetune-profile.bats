@@ -43,6 +43,7 @@ write("unmeasured", one, lambda d: d["summary"].update(at={"tail_median": 0.2}))
 write("no-baseline", one, lambda d: d["results"].pop(0))
 write("no-metric", one, lambda d: d.pop("summary"))
 write("stopped", one, lambda d: d.update(status="interrupted"))
+write("diverged", one, lambda d: d["results"].insert(0, label("SGD at 9", "SGD", [None, 0.1], [1, 1], [1, 1], "none", True)))
 
 # The bits when the accuracy first reached a target: only at the second seed by Twice.
 def target(d):
@@ -81,6 +82,9 @@ holds() { # FILTER of the evidence; m(NAME) is what was found of a method
         {name: "Only three", reason: "not in one"}]'
     profile one.json two.json
     holds '[.tune.methods[].method] | index("SGD") == 0'
+    # a setting of the baseline that diverged is none to be reached
+    profile diverged.json
+    holds '.tune.tasks[0].baseline == "SGD"'
     profile one.json two.json --tolerance 0.5
     holds 'm("Bad") | .reached == 2 and .place.value == 1'
 }
