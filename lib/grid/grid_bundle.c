@@ -2,6 +2,7 @@
 #include "sg_bundle.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,6 +116,7 @@ static sg_status pack_cell(struct packing *p, const cJSON *cell, const char *lab
         text = NULL;
         if (status == SG_OK)
             sg_json_push(p->cells, SG_OBJECT(SG_TEXT("label", label), SG_TEXT("seed", seed),
+                                             SG_NUMBER("trial", sg_json_number(cell, "trial", NAN)),
                                              SG_TEXT("status", sg_json_string(cell, "status", "")),
                                              SG_TEXT("cell_key", sg_json_string(run.header, "cell_key", "")),
                                              SG_TEXT("identity", sg_json_string(run.header, "program.identity", NULL)),

@@ -5,7 +5,9 @@
  *              constants and the SHA-256 of the final parameters are compared. Before that the result's numbers and
  *              verdicts are computed again from the series of all its cells.
  *   a result   has the final values of every seed, and series as statistics over the seeds. Labels are drawn, with all
- *              of their cells. A cell has the same bits if its final values and its label's statistics have them.
+ *              of their cells. A cell has the same bits if its final values and its label's statistics have them, and
+ *              a trial if the value by which it was judged has them, too; if one cell of a label cannot be compared,
+ *              the others have no verdict.
  * Columns that a grid adds to finished runs (the modelled time of a network) are not compared.
  *
  * Of tasks without libtorch every bit must come back: their code gives the same bits on any number of threads and
