@@ -129,10 +129,11 @@ sg_status sg_audit_judge(cJSON **out, const struct sg_audit *a, const struct sg_
             SG_TEXT("name", sg_json_string(a->result, "recipe.name", NULL)), SG_BOOL("recipe_edited", a->edited),
             SG_VALUE("identities_then", identities ? cJSON_Duplicate(identities, true) : NULL),
             SG_VALUE("identities_now", sg_grid_identities(outcomes, a->drawn)), SG_NUMBER("cells", a->claimed),
-            SG_NUMBER("changed", a->changed), SG_NUMBER("drawn", a->drawn), SG_NUMBER("earlier", earlier),
-            SG_NUMBER("same_bits", count[AUDIT_SAME]), SG_NUMBER("within", count[AUDIT_WITHIN]),
-            SG_NUMBER("differs", count[AUDIT_DIFFERS]), SG_NUMBER("other_data", count[AUDIT_OTHER_DATA]),
-            SG_NUMBER("not_run", count[AUDIT_NOT_RUN]),
+            SG_NUMBER("changed", a->changed), SG_NUMBER("drawn", a->drawn),
+            SG_VALUE("tolerance", a->tolerance ? cJSON_Duplicate(a->tolerance, true) : NULL),
+            SG_NUMBER("earlier", earlier), SG_NUMBER("same_bits", count[AUDIT_SAME]),
+            SG_NUMBER("within", count[AUDIT_WITHIN]), SG_NUMBER("differs", count[AUDIT_DIFFERS]),
+            SG_NUMBER("other_data", count[AUDIT_OTHER_DATA]), SG_NUMBER("not_run", count[AUDIT_NOT_RUN]),
             SG_VALUE("follows", a->follows ? cJSON_Duplicate(a->follows, true) : NULL), SG_VALUE("results", results));
     }
     free(found);

@@ -37,6 +37,16 @@ static sg_status read_recipe(struct sg_audit *a, struct sg_error *err) {
     return sg_recipe_cells(&a->recipe, &a->cells, &a->all, err);
 }
 
+/* A task has the tolerance of its kind, or in a bundle the one that was declared for it. */
+static void read_tolerance(struct sg_audit *a) {
+    a->tolerance = sg_audit_tolerance_json(sg_node_string(&a->recipe.root, "task.kind", ""));
+    if (!a->tolerance || a->bundle.n == 0)
+        return;
+    const cJSON *declared = sg_json_get(a->bundle.about, "tolerance");
+    cJSON_Delete(a->tolerance);
+    a->tolerance = cJSON_IsObject(declared) ? cJSON_Duplicate(declared, true) : NULL;
+}
+
 static bool is_finished(const cJSON *entry) {
     return sg_run_status_is_finished(sg_json_string(entry, "status", ""));
 }
@@ -347,10 +357,6 @@ static sg_status open_evidence(struct sg_audit *a, struct sg_error *err) {
     SG_DO(status, sg_schema_check(sg_json_string(a->result, "schema", NULL), SG_SCHEMA_BENCH, a->path, err));
     if (status == SG_OK && sg_json_get(a->result, "kind"))
         status = sg_fail(err, SG_ERR_ARGUMENT, "%s has times of kernels, which no run gives again", a->path);
-    if (status == SG_OK && sg_json_string(a->result, "libraries.libtorch", NULL)) {
-        const cJSON *declared = sg_json_get(a->bundle.about, "tolerance");
-        a->tolerance = declared ? cJSON_Duplicate(declared, true) : json ? sg_audit_tolerance_json() : NULL;
-    }
     return status;
 }
 
@@ -361,6 +367,7 @@ sg_status sg_audit_open(struct sg_audit *out, const char *path, const struct sg_
     SG_DO(status, read_recipe(&a, err));
     for (size_t m = 0; draw->methods && m < draw->methods->count; m++)
         SG_DO(status, sg_cell_label_check(a.cells, a.all, draw->methods->item[m], err));
+    read_tolerance(&a);
     SG_DO(status, find_entries(&a, err));
     if (a.bundle.n > 0)
         SG_DO(status, follow(&a, err));

@@ -127,6 +127,9 @@ PY
     jq '(.results[1].final.error_norm.values[1]) += 1e-9' smoke.json >final.json
     run -3 --separate-stderr audit final.json --share 1
     [ "$(jq -c '[.audits[0].results[] | select(.verdict == "differs") | .label, .seed, .column, .step]' <<<"$output")" = '["Top-k k=1","2","error_norm",null]' ]
+    jq '.libraries.libtorch = "1.13.0"' final.json >torch.json # what a result says of libraries gives no tolerance
+    run -3 --separate-stderr audit torch.json --share 1
+    [ "$(jq -c '.audits[0] | [.tolerance, .differs]' <<<"$output")" = '[null,1]' ]
     jq '(.results[3].series.bits.mean[7]) += 1' smoke.json >mean.json
     run -3 --separate-stderr audit mean.json --share 1
     [ "$(jq -c '[.audits[0].results[] | select(.verdict == "differs") | .label, .seed, .column, .statistic, .step]' <<<"$output")" = \
