@@ -16,6 +16,9 @@ SG_CHECKED sg_status audit_read_cell(struct sg_run *out, const struct sg_audit *
 /* Compares the value by which a cell was judged, if it is a trial, with that in its entry of the result. */
 void audit_compare_trial(struct audit_compare *c, const struct grid_frame *g, size_t cell, const cJSON *entry);
 
+/* True if the label was not tuned, or its best trial is that of the result. */
+bool audit_same_best(const struct grid_frame *g, const struct sg_frame_label *then, const struct sg_frame_label *runs);
+
 /* Fills in the columns of a label of runs, with all points and statistics. False: no memory. */
 bool audit_fill_label(struct sg_frame_label *label);
 

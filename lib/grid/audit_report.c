@@ -54,6 +54,14 @@ static sg_status judge_label(struct audit_found *found, const struct sg_audit *a
         if (comparable)
             audit_compare_trial(&c, &g, i - first, a->then[i]);
         found[i] = c.found;
+        if (i == first && comparable && !a->tolerance && !audit_same_best(&g, then, g.frame.label))
+            found[i] = (struct audit_found){.verdict = AUDIT_DIFFERS,
+                                            .column = "tuned",
+                                            .step = NAN,
+                                            .then = NAN,
+                                            .now = NAN,
+                                            .largest = NAN,
+                                            .message = "another trial is the best of the label"};
         if (comparable || found[i].verdict != AUDIT_SAME)
             continue;
         found[i].verdict = AUDIT_NOT_RUN;

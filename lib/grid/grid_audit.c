@@ -212,6 +212,16 @@ void audit_compare_trial(struct audit_compare *c, const struct grid_frame *g, si
                              sg_json_number(entry, "value", NAN), grid_trial_value(g, cell), false);
 }
 
+bool audit_same_best(const struct grid_frame *g, const struct sg_frame_label *then, const struct sg_frame_label *runs) {
+    if (g->cells[grid_study(g, runs, 0)->cell].trial == 0)
+        return true;
+    cJSON *was = sg_json_copy(sg_json_get(then->json, "tuned")), *is = grid_tuned_json(g, runs);
+    const bool same = cJSON_Compare(was, is, true);
+    cJSON_Delete(was);
+    cJSON_Delete(is);
+    return same;
+}
+
 /* Adds to what does not follow: a label, or the text of a claim, and the number of it. */
 static void push_unlike(struct sg_audit *a, const char *label, const char *column, const struct audit_found *f) {
     sg_json_push(a->follows,
@@ -219,13 +229,11 @@ static void push_unlike(struct sg_audit *a, const char *label, const char *colum
                            SG_NUMBER("step", f->step), SG_NUMBER("then", f->then), SG_NUMBER("now", f->now)));
 }
 
-/* Compares the values of the trials, and which of them the result says was the best of a label. */
+/* Compares the values of trials, and which of them the result says was the best of a label. */
 static void follow_trials(struct sg_audit *a, const struct grid_frame *g, const struct sg_frame_label *then,
                           const struct sg_frame_label *runs) {
     const cJSON *entry = sg_json_get(then->json, "cells");
     struct audit_found unlike = {.step = NAN, .then = NAN, .now = NAN};
-    if (g->cells[grid_study(g, runs, 0)->cell].trial == 0)
-        return;
     entry = entry ? entry->child : NULL;
     for (size_t i = 0; i < g->count; i++) {
         struct audit_compare c = {.found = {.step = NAN}};
@@ -236,11 +244,8 @@ static void follow_trials(struct sg_audit *a, const struct grid_frame *g, const 
             push_unlike(a, g->cells[i].label, c.found.column, &c.found);
         entry = entry ? entry->next : NULL;
     }
-    cJSON *was = sg_json_copy(sg_json_get(then->json, "tuned")), *is = grid_tuned_json(g, runs);
-    if (!cJSON_Compare(was, is, true))
+    if (!audit_same_best(g, then, runs))
         push_unlike(a, then->label, "tuned", &unlike);
-    cJSON_Delete(was);
-    cJSON_Delete(is);
 }
 
 /* Compares a label of the result with its runs. */

@@ -159,6 +159,7 @@ PY
     [ "$(jq -c '[.audits[0].results[] | select(.verdict == "differs") | .label, .seed, .column]' <<<"$output")" = \
         '["Top-k k=1 trial=2","1","suboptimality"]' ]
     jq '(.results[1].tuned.winner.trial) += 1' tuned.json >winner.json
+    run -3 audit winner.json --method 'Top-k k=1' --share 1
     run -1 sparsebench -q --bundle winner.tar winner.json
     [[ $output == *"first tuned of 'Top-k k=1'"* ]]
 }
