@@ -133,12 +133,10 @@ static void gather(struct sg_audit *a, bool *drawn) {
     for (size_t i = 0; i < a->all; i++) {
         if (!drawn[i])
             continue;
-        const struct sg_cell cell = a->cells[i];
         const cJSON *then = a->then[i];
-        memmove(&a->cells[a->drawn + 1], &a->cells[a->drawn], (i - a->drawn) * sizeof cell);
         memmove(&a->then[a->drawn + 1], &a->then[a->drawn], (i - a->drawn) * sizeof then);
-        a->cells[a->drawn] = cell;
-        a->then[a->drawn++] = then;
+        a->then[a->drawn] = then;
+        grid_keep(a->cells, &a->drawn, i);
         a->took_s += fmax(sg_json_number(then, "elapsed_s", 0), 0);
     }
 }
@@ -154,12 +152,8 @@ static sg_status draw_cells(struct sg_audit *a, const struct sg_audit_draw *draw
         return sg_fail_memory(err, "the draw");
     }
     for (size_t i = 0; i < a->all; i++) {
-        bool wanted = (n == 0 || !together(a, unit[n - 1], i)) && can_draw(a, i);
-        for (size_t m = 0; wanted && draw->methods && m < draw->methods->count; m++) {
-            wanted = sg_cell_is(&a->cells[i], draw->methods->item[m]);
-            m = wanted ? draw->methods->count : m;
-        }
-        if (wanted)
+        if ((n == 0 || !together(a, unit[n - 1], i)) && can_draw(a, i) &&
+            grid_is_listed(draw->methods, &a->cells[i], sg_cell_is))
             unit[n++] = i;
     }
     const size_t wanted = (size_t)fmax(1, ceil(draw->share * (double)n - 1e-9));
