@@ -113,8 +113,8 @@ static sg_status run_task(struct task *t, double stop_at_s, struct sg_error *err
     if (status == SG_OK) {
         sg_log_note("%s: %zu of %zu cells, which took %.1f s", t->path, a->drawn, a->claimed, a->took_s);
         status = sg_grid_run(outcomes, a->cells, a->drawn, &grid.options, err);
-        sg_grid_view_close(&grid.view);
     }
+    sg_grid_view_close(&grid.view);
     struct sg_error lost;
     if ((status == SG_OK || status == SG_ERR_INTERRUPTED) && sg_audit_judge(&t->judged, a, outcomes, &lost) != SG_OK) {
         *err = lost;

@@ -50,8 +50,8 @@ static void compare_value(struct audit_compare *c, const struct place *at, doubl
     snprintf(f->column, sizeof f->column, "%s", at->column);
 }
 
-void audit_compare_number(struct audit_compare *c, const char *what, double then, double now) {
-    compare_value(c, &(struct place){.column = what, .step = NAN, .scale = fabs(then), .counts = true}, then, now);
+void audit_compare_number(struct audit_compare *c, const char *what, double then, double now, bool counts) {
+    compare_value(c, &(struct place){.column = what, .step = NAN, .scale = fabs(then), .counts = counts}, then, now);
 }
 
 /* ---- runs ---- */
@@ -105,7 +105,7 @@ void audit_compare_runs(struct audit_compare *c, const struct sg_run *then, cons
     }
     cJSON_ArrayForEach(constant, sg_json_get(then->header, "constants")) {
         audit_compare_number(c, constant->string, sg_json_number(constant, "", NAN),
-                             sg_json_number(constants, constant->string, NAN));
+                             sg_json_number(constants, constant->string, NAN), true);
     }
     compare_value(c, &(struct place){.column = "records", .step = NAN}, (double)then->n_points, (double)now->n_points);
     compare_text(c, "status", sg_json_string(then->end, "status", ""), sg_json_string(now->end, "status", ""), false);

@@ -27,8 +27,8 @@ struct audit_compare {
     struct audit_found found;
 };
 
-/* Compares a number of the whole run, which must come back whatever the tolerance. */
-void audit_compare_number(struct audit_compare *c, const char *what, double then, double now);
+/* Compares a number of the whole run. `counts`: it must come back whatever the tolerance. */
+void audit_compare_number(struct audit_compare *c, const char *what, double then, double now, bool counts);
 
 /* Compares two runs of one cell, record by record. */
 void audit_compare_runs(struct audit_compare *c, const struct sg_run *then, const struct sg_run *now);

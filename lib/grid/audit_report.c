@@ -4,9 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit_compare.h"
 #include "audit_evidence.h"
-#include "grid_private.h"
 #include "sg_table.h"
 #include "sg_text.h"
 
@@ -33,31 +31,43 @@ static void judge_run(struct audit_found *f, const struct sg_audit *a, size_t i,
     }
 }
 
-/* Compares the cells of a label, first to first + n, with the statistics of the result. */
+/* Compares the cells of a label, first to first + n, with the statistics of the result. Without one of them these
+ * would be others, and so the rest has no verdict. */
 static sg_status judge_label(struct audit_found *found, const struct sg_audit *a, const struct sg_frame_label *then,
                              const struct sg_cell_outcome *outcomes, size_t first, size_t n, struct sg_error *err) {
-    struct sg_frame_seed *seed = calloc(n + 1, sizeof *seed);
-    struct sg_frame now = {.label = calloc(1, sizeof *now.label), .n_labels = 1};
     struct audit_found *of = calloc(then->n_seeds + 1, sizeof *of);
-    sg_status status = seed && now.label && of ? SG_OK : sg_fail_memory(err, then->label);
-    bool comparable = n == then->n_seeds;
-    for (size_t i = 0; status == SG_OK && i < n; i++) {
-        seed[i] = (struct sg_frame_seed){sg_grid_status(&outcomes[first + i]), &outcomes[first + i].run};
-        comparable = comparable && found[first + i].verdict == AUDIT_SAME;
+    struct grid_frame g = {0};
+    sg_status status =
+        of && grid_frame_open(&g, &a->recipe, &a->cells[first], &outcomes[first], n) && audit_fill_label(g.frame.label)
+            ? SG_OK
+            : sg_fail_memory(err, then->label);
+    bool comparable = status == SG_OK && g.frame.label->n_seeds == then->n_seeds;
+    for (size_t i = first; i < first + n; i++)
+        comparable = comparable && found[i].verdict == AUDIT_SAME;
+    if (comparable) {
+        audit_compare_labels(of, a->tolerance, then, g.frame.label);
+        for (size_t i = 0; i < then->n_seeds; i++)
+            found[first + grid_study(&g, g.frame.label, i)->cell] = of[i];
     }
-    if (status == SG_OK && comparable) {
-        *now.label =
-            (struct sg_frame_label){.label = then->label, .n_seeds = n, .seed = seed, .swept = &a->cells[first].swept};
-        if (!audit_fill_label(now.label))
-            status = sg_fail_memory(err, then->label);
+    for (size_t i = first; i < first + n && status == SG_OK; i++) {
+        struct audit_compare c = {.tolerance = a->tolerance, .found = found[i]};
+        if (comparable)
+            audit_compare_trial(&c, &g, i - first, a->then[i]);
+        found[i] = c.found;
+        if (i == first && comparable && !a->tolerance && !audit_same_best(&g, then, g.frame.label))
+            found[i] = (struct audit_found){.verdict = AUDIT_DIFFERS,
+                                            .column = "tuned",
+                                            .step = NAN,
+                                            .then = NAN,
+                                            .now = NAN,
+                                            .largest = NAN,
+                                            .message = "another trial is the best of the label"};
+        if (comparable || found[i].verdict != AUDIT_SAME)
+            continue;
+        found[i].verdict = AUDIT_NOT_RUN;
+        snprintf(found[i].message, sizeof found[i].message, "another run of its label cannot be compared");
     }
-    if (status == SG_OK && comparable) {
-        audit_compare_labels(of, a->tolerance, then, now.label);
-        memcpy(&found[first], of, n * sizeof *of);
-    }
-    if (now.label)
-        sg_frame_free(&now);
-    free(seed);
+    grid_frame_close(&g);
     free(of);
     return status;
 }
@@ -68,11 +78,11 @@ static sg_status judge_labels(struct audit_found *found, const struct sg_audit *
     struct sg_frame frame = {0};
     sg_status status = sg_frame_read(&frame, sg_json_get(a->result, "results"), a->path, err);
     for (size_t first = 0, n; first < a->drawn && status == SG_OK; first += n) {
-        const struct sg_frame_label *then = sg_frame_label(&frame, a->cells[first].label);
-        for (n = 1; first + n < a->drawn && strcmp(a->cells[first + n].label, a->cells[first].label) == 0;)
+        const struct sg_frame_label *then = sg_frame_label(&frame, a->cells[first].group);
+        for (n = 1; first + n < a->drawn && strcmp(a->cells[first + n].group, a->cells[first].group) == 0;)
             n++;
         status = then ? judge_label(found, a, then, outcomes, first, n, err)
-                      : sg_fail(err, SG_ERR_FORMAT, "%s: no label '%s'", a->path, a->cells[first].label);
+                      : sg_fail(err, SG_ERR_FORMAT, "%s: no label '%s'", a->path, a->cells[first].group);
     }
     sg_frame_free(&frame);
     return status;
@@ -83,9 +93,7 @@ static sg_status judge_series(struct audit_found *found, const struct sg_audit *
                               const struct sg_cell_outcome *outcome, struct sg_error *err) {
     struct audit_compare c = {.tolerance = a->tolerance, .found = *found};
     struct sg_run then;
-    char seed[24];
-    snprintf(seed, sizeof seed, "%" PRIu64, a->cells[i].seed);
-    sg_status status = audit_read_cell(&then, a, a->cells[i].label, seed, err);
+    sg_status status = audit_read_cell(&then, a, &a->cells[i], err);
     if (status != SG_OK)
         return status;
     audit_compare_runs(&c, &then, &outcome->run);
@@ -129,10 +137,11 @@ sg_status sg_audit_judge(cJSON **out, const struct sg_audit *a, const struct sg_
             SG_TEXT("name", sg_json_string(a->result, "recipe.name", NULL)), SG_BOOL("recipe_edited", a->edited),
             SG_VALUE("identities_then", identities ? cJSON_Duplicate(identities, true) : NULL),
             SG_VALUE("identities_now", sg_grid_identities(outcomes, a->drawn)), SG_NUMBER("cells", a->claimed),
-            SG_NUMBER("changed", a->changed), SG_NUMBER("drawn", a->drawn), SG_NUMBER("earlier", earlier),
-            SG_NUMBER("same_bits", count[AUDIT_SAME]), SG_NUMBER("within", count[AUDIT_WITHIN]),
-            SG_NUMBER("differs", count[AUDIT_DIFFERS]), SG_NUMBER("other_data", count[AUDIT_OTHER_DATA]),
-            SG_NUMBER("not_run", count[AUDIT_NOT_RUN]),
+            SG_NUMBER("changed", a->changed), SG_NUMBER("drawn", a->drawn),
+            SG_VALUE("tolerance", a->tolerance ? cJSON_Duplicate(a->tolerance, true) : NULL),
+            SG_NUMBER("earlier", earlier), SG_NUMBER("same_bits", count[AUDIT_SAME]),
+            SG_NUMBER("within", count[AUDIT_WITHIN]), SG_NUMBER("differs", count[AUDIT_DIFFERS]),
+            SG_NUMBER("other_data", count[AUDIT_OTHER_DATA]), SG_NUMBER("not_run", count[AUDIT_NOT_RUN]),
             SG_VALUE("follows", a->follows ? cJSON_Duplicate(a->follows, true) : NULL), SG_VALUE("results", results));
     }
     free(found);

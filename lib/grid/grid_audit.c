@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit_compare.h"
 #include "audit_evidence.h"
-#include "grid_private.h"
 #include "sg_file.h"
 #include "sg_plugins.h"
 #include "sg_rng.h"
@@ -39,17 +37,33 @@ static sg_status read_recipe(struct sg_audit *a, struct sg_error *err) {
     return sg_recipe_cells(&a->recipe, &a->cells, &a->all, err);
 }
 
+/* A task has the tolerance of its kind, or in a bundle the one that was declared for it. */
+static void read_tolerance(struct sg_audit *a) {
+    a->tolerance = sg_audit_tolerance_json(sg_node_string(&a->recipe.root, "task.kind", ""));
+    if (!a->tolerance || a->bundle.n == 0)
+        return;
+    const cJSON *declared = sg_json_get(a->bundle.about, "tolerance");
+    cJSON_Delete(a->tolerance);
+    a->tolerance = cJSON_IsObject(declared) ? cJSON_Duplicate(declared, true) : NULL;
+}
+
 static bool is_finished(const cJSON *entry) {
     return sg_run_status_is_finished(sg_json_string(entry, "status", ""));
 }
 
-/* True if this entry of the cell's label is that of the cell. Of another text of the recipe the same runs have the same
- * key, with which the file's name ends; of the same text the seed is enough, for programs have changed their keys. */
-static bool is_entry(const cJSON *entry, const struct sg_cell *cell, bool edited) {
-    const char *dash = strrchr(sg_json_string(entry, "file", ""), '-');
+bool audit_is_cell(const cJSON *entry, const struct sg_cell *cell) {
     char seed[24];
     snprintf(seed, sizeof seed, "%" PRIu64, cell->seed);
     return strcmp(sg_json_string(entry, "seed", ""), seed) == 0 &&
+           sg_json_number(entry, "trial", 0) == (double)cell->trial;
+}
+
+/* True if this entry of the cell's label is that of the cell. Of another text of the recipe the same runs have the same
+ * key, with which the file's name ends; of the same text seed and trial are enough, for programs have changed their
+ * keys. */
+static bool is_entry(const cJSON *entry, const struct sg_cell *cell, bool edited) {
+    const char *dash = strrchr(sg_json_string(entry, "file", ""), '-');
+    return audit_is_cell(entry, cell) &&
            (!edited || (dash && strlen(dash + 1) > 12 && strncmp(dash + 1, cell->key, 12) == 0));
 }
 
@@ -62,13 +76,13 @@ static sg_status find_entries(struct sg_audit *a, struct sg_error *err) {
     cJSON_ArrayForEach(label, sg_json_get(a->result, "results")) {
         const char *text = sg_json_string(label, "label", "");
         size_t first = 0;
-        while (first < a->all && strcmp(a->cells[first].label, text) != 0)
+        while (first < a->all && strcmp(a->cells[first].group, text) != 0)
             first++;
         cJSON_ArrayForEach(entry, sg_json_get(label, "cells")) {
             size_t i = first;
-            while (i < a->all && strcmp(a->cells[i].label, text) == 0 && !is_entry(entry, &a->cells[i], a->edited))
+            while (i < a->all && strcmp(a->cells[i].group, text) == 0 && !is_entry(entry, &a->cells[i], a->edited))
                 i++;
-            const bool same = i < a->all && strcmp(a->cells[i].label, text) == 0;
+            const bool same = i < a->all && strcmp(a->cells[i].group, text) == 0;
             if (same)
                 a->then[i] = entry;
             a->claimed += is_finished(entry);
@@ -87,7 +101,7 @@ static bool can_draw(const struct sg_audit *a, size_t cell) {
         return false;
     cJSON_ArrayForEach(label, sg_json_get(a->bundle.n > 0 ? NULL : a->result, "results")) {
         size_t i = cell;
-        if (strcmp(sg_json_string(label, "label", ""), a->cells[cell].label) != 0)
+        if (strcmp(sg_json_string(label, "label", ""), a->cells[cell].group) != 0)
             continue;
         cJSON_ArrayForEach(entry, sg_json_get(label, "cells")) {
             if (i >= a->all || a->then[i++] != entry || !is_finished(entry))
@@ -99,7 +113,7 @@ static bool can_draw(const struct sg_audit *a, size_t cell) {
 
 /* True if cells i and j are drawn together. */
 static bool together(const struct sg_audit *a, size_t i, size_t j) {
-    return i == j || (a->bundle.n == 0 && strcmp(a->cells[i].label, a->cells[j].label) == 0);
+    return i == j || (a->bundle.n == 0 && strcmp(a->cells[i].group, a->cells[j].group) == 0);
 }
 
 /* Marks a cell, those that are drawn with it, and those from which these copy k. */
@@ -119,12 +133,10 @@ static void gather(struct sg_audit *a, bool *drawn) {
     for (size_t i = 0; i < a->all; i++) {
         if (!drawn[i])
             continue;
-        const struct sg_cell cell = a->cells[i];
         const cJSON *then = a->then[i];
-        memmove(&a->cells[a->drawn + 1], &a->cells[a->drawn], (i - a->drawn) * sizeof cell);
         memmove(&a->then[a->drawn + 1], &a->then[a->drawn], (i - a->drawn) * sizeof then);
-        a->cells[a->drawn] = cell;
-        a->then[a->drawn++] = then;
+        a->then[a->drawn] = then;
+        grid_keep(a->cells, &a->drawn, i);
         a->took_s += fmax(sg_json_number(then, "elapsed_s", 0), 0);
     }
 }
@@ -140,12 +152,8 @@ static sg_status draw_cells(struct sg_audit *a, const struct sg_audit_draw *draw
         return sg_fail_memory(err, "the draw");
     }
     for (size_t i = 0; i < a->all; i++) {
-        bool wanted = (n == 0 || !together(a, unit[n - 1], i)) && can_draw(a, i);
-        for (size_t m = 0; wanted && draw->methods && m < draw->methods->count; m++) {
-            wanted = sg_cell_is(&a->cells[i], draw->methods->item[m]);
-            m = wanted ? draw->methods->count : m;
-        }
-        if (wanted)
+        if ((n == 0 || !together(a, unit[n - 1], i)) && can_draw(a, i) &&
+            grid_is_listed(draw->methods, &a->cells[i], sg_cell_is))
             unit[n++] = i;
     }
     const size_t wanted = (size_t)fmax(1, ceil(draw->share * (double)n - 1e-9));
@@ -162,14 +170,15 @@ static sg_status draw_cells(struct sg_audit *a, const struct sg_audit_draw *draw
 
 /* ---- whether the result of a bundle follows from its series ---- */
 
-sg_status audit_read_cell(struct sg_run *out, const struct sg_audit *a, const char *label, const char *seed,
+sg_status audit_read_cell(struct sg_run *out, const struct sg_audit *a, const struct sg_cell *cell,
                           struct sg_error *err) {
-    const cJSON *cell;
-    cJSON_ArrayForEach(cell, sg_json_get(a->bundle.about, "cells")) {
-        const struct sg_tar_member *m = sg_bundle_member(&a->bundle, sg_json_string(cell, "file", ""));
-        if (!m || strcmp(sg_json_string(cell, "label", ""), label) != 0 ||
-            strcmp(sg_json_string(cell, "seed", ""), seed) != 0)
+    const cJSON *entry;
+    cJSON_ArrayForEach(entry, sg_json_get(a->bundle.about, "cells")) {
+        if (strcmp(sg_json_string(entry, "label", ""), cell->group) != 0 || !audit_is_cell(entry, cell))
             continue;
+        const struct sg_tar_member *m = sg_bundle_member(&a->bundle, sg_json_string(entry, "file", ""));
+        if (!m)
+            break;
         sg_status status = sg_run_parse(out, m->data, m->length, m->name, err);
         if (status == SG_OK && out->damaged) {
             sg_run_free(out);
@@ -178,7 +187,7 @@ sg_status audit_read_cell(struct sg_run *out, const struct sg_audit *a, const ch
         }
         return status;
     }
-    return sg_fail(err, SG_ERR_FORMAT, "%s: '%s', seed %s, is not in it", a->path, label, seed);
+    return sg_fail(err, SG_ERR_FORMAT, "%s: '%s', seed %" PRIu64 ", is not in it", a->path, cell->label, cell->seed);
 }
 
 static bool all_columns(const void *arg, const char *column) {
@@ -190,6 +199,23 @@ bool audit_fill_label(struct sg_frame_label *label) {
     return sg_frame_fill(label, 0, all_columns, NULL);
 }
 
+void audit_compare_trial(struct audit_compare *c, const struct grid_frame *g, size_t cell, const cJSON *entry) {
+    char by[64];
+    if (g->cells[cell].trial > 0)
+        audit_compare_number(c, sg_snake(by, sizeof by, sg_node_string(&g->recipe->root, "tune.by", "")),
+                             sg_json_number(entry, "value", NAN), grid_trial_value(g, cell), false);
+}
+
+bool audit_same_best(const struct grid_frame *g, const struct sg_frame_label *then, const struct sg_frame_label *runs) {
+    if (g->cells[grid_study(g, runs, 0)->cell].trial == 0)
+        return true;
+    cJSON *was = sg_json_copy(sg_json_get(then->json, "tuned")), *is = grid_tuned_json(g, runs);
+    const bool same = cJSON_Compare(was, is, true);
+    cJSON_Delete(was);
+    cJSON_Delete(is);
+    return same;
+}
+
 /* Adds to what does not follow: a label, or the text of a claim, and the number of it. */
 static void push_unlike(struct sg_audit *a, const char *label, const char *column, const struct audit_found *f) {
     sg_json_push(a->follows,
@@ -197,9 +223,28 @@ static void push_unlike(struct sg_audit *a, const char *label, const char *colum
                            SG_NUMBER("step", f->step), SG_NUMBER("then", f->then), SG_NUMBER("now", f->now)));
 }
 
+/* Compares the values of trials, and which of them the result says was the best of a label. */
+static void follow_trials(struct sg_audit *a, const struct grid_frame *g, const struct sg_frame_label *then,
+                          const struct sg_frame_label *runs) {
+    const cJSON *entry = sg_json_get(then->json, "cells");
+    struct audit_found unlike = {.step = NAN, .then = NAN, .now = NAN};
+    entry = entry ? entry->child : NULL;
+    for (size_t i = 0; i < g->count; i++) {
+        struct audit_compare c = {.found = {.step = NAN}};
+        if (strcmp(g->cells[i].group, then->label) != 0)
+            continue;
+        audit_compare_trial(&c, g, i, entry);
+        if (c.found.verdict != AUDIT_SAME)
+            push_unlike(a, g->cells[i].label, c.found.column, &c.found);
+        entry = entry ? entry->next : NULL;
+    }
+    if (!audit_same_best(g, then, runs))
+        push_unlike(a, then->label, "tuned", &unlike);
+}
+
 /* Compares a label of the result with its runs. */
-static sg_status follow_label(struct sg_audit *a, const struct sg_frame_label *then, struct sg_frame_label *runs,
-                              struct sg_error *err) {
+static sg_status follow_label(struct sg_audit *a, const struct grid_frame *g, const struct sg_frame_label *then,
+                              struct sg_frame_label *runs, struct sg_error *err) {
     struct audit_found *found = calloc(then->n_seeds + 1, sizeof *found);
     size_t i = 0;
     if (!found || !audit_fill_label(runs)) {
@@ -211,6 +256,7 @@ static sg_status follow_label(struct sg_audit *a, const struct sg_frame_label *t
         i++;
     if (i < then->n_seeds)
         push_unlike(a, then->label, found[i].column, &found[i]);
+    follow_trials(a, g, then, runs);
     free(found);
     return SG_OK;
 }
@@ -226,7 +272,8 @@ static void follow_claim(struct sg_audit *a, const cJSON *then, const cJSON *now
     cJSON_ArrayForEach(seed, sg_json_get(then, "seeds")) {
         static const char *const key[] = {"value", "bound"};
         for (size_t k = 0; k < 2; k++)
-            audit_compare_number(&c, key[k], sg_json_number(seed, key[k], NAN), sg_json_number(same, key[k], NAN));
+            audit_compare_number(&c, key[k], sg_json_number(seed, key[k], NAN), sg_json_number(same, key[k], NAN),
+                                 true);
         same = same ? same->next : NULL;
     }
     if (c.found.verdict != AUDIT_SAME || strcmp(verdict, sg_json_string(now, "verdict", "")) != 0)
@@ -246,14 +293,12 @@ static sg_status follow(struct sg_audit *a, struct sg_error *err) {
     a->follows = cJSON_CreateArray();
     sg_status status = outcome && cell ? SG_OK : sg_fail_memory(err, a->path);
     for (size_t i = 0; i < a->all && status == SG_OK; i++) {
-        char seed[24];
         if (!a->then[i])
             continue;
-        snprintf(seed, sizeof seed, "%" PRIu64, a->cells[i].seed);
         cell[n] = a->cells[i];
         if (is_finished(a->then[i])) {
             outcome[n].state = SG_CELL_REUSED;
-            status = audit_read_cell(&outcome[n].run, a, a->cells[i].label, seed, err);
+            status = audit_read_cell(&outcome[n].run, a, &a->cells[i], err);
         }
         n++;
     }
@@ -265,7 +310,7 @@ static sg_status follow(struct sg_audit *a, struct sg_error *err) {
         while (i < g.frame.n_labels && strcmp(g.frame.label[i].label, then.label[l].label) != 0)
             i++;
         status = i < g.frame.n_labels
-                     ? follow_label(a, &then.label[l], &g.frame.label[i], err)
+                     ? follow_label(a, &g, &then.label[l], &g.frame.label[i], err)
                      : sg_fail(err, SG_ERR_FORMAT, "%s: its recipe has no label '%s'", a->path, then.label[l].label);
     }
     SG_DO(status, sg_grid_network_read(&network, &modelled, &a->recipe, err)); /* claims may be about its columns */
@@ -311,10 +356,6 @@ static sg_status open_evidence(struct sg_audit *a, struct sg_error *err) {
     SG_DO(status, sg_schema_check(sg_json_string(a->result, "schema", NULL), SG_SCHEMA_BENCH, a->path, err));
     if (status == SG_OK && sg_json_get(a->result, "kind"))
         status = sg_fail(err, SG_ERR_ARGUMENT, "%s has times of kernels, which no run gives again", a->path);
-    if (status == SG_OK && sg_json_string(a->result, "libraries.libtorch", NULL)) {
-        const cJSON *declared = sg_json_get(a->bundle.about, "tolerance");
-        a->tolerance = declared ? cJSON_Duplicate(declared, true) : json ? sg_audit_tolerance_json() : NULL;
-    }
     return status;
 }
 
@@ -325,6 +366,7 @@ sg_status sg_audit_open(struct sg_audit *out, const char *path, const struct sg_
     SG_DO(status, read_recipe(&a, err));
     for (size_t m = 0; draw->methods && m < draw->methods->count; m++)
         SG_DO(status, sg_cell_label_check(a.cells, a.all, draw->methods->item[m], err));
+    read_tolerance(&a);
     SG_DO(status, find_entries(&a, err));
     if (a.bundle.n > 0)
         SG_DO(status, follow(&a, err));

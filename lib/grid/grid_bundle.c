@@ -2,6 +2,7 @@
 #include "sg_bundle.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,6 +116,7 @@ static sg_status pack_cell(struct packing *p, const cJSON *cell, const char *lab
         text = NULL;
         if (status == SG_OK)
             sg_json_push(p->cells, SG_OBJECT(SG_TEXT("label", label), SG_TEXT("seed", seed),
+                                             SG_NUMBER("trial", sg_json_number(cell, "trial", NAN)),
                                              SG_TEXT("status", sg_json_string(cell, "status", "")),
                                              SG_TEXT("cell_key", sg_json_string(run.header, "cell_key", "")),
                                              SG_TEXT("identity", sg_json_string(run.header, "program.identity", NULL)),
@@ -150,7 +152,6 @@ static cJSON *copy_of(const cJSON *result, const char *key) {
 /* bundle.json, which takes over the list of cells. */
 static sg_status pack_about(struct packing *p, struct sg_error *err) {
     const cJSON *r = p->result;
-    const bool torch = sg_json_string(r, "libraries.libtorch", NULL) != NULL;
     cJSON *about =
         SG_OBJECT(SG_TEXT("schema", SG_SCHEMA_BUNDLE), SG_TEXT("name", sg_json_string(r, "recipe.name", NULL)),
                   SG_VALUE("recipe", SG_OBJECT(SG_TEXT("path", sg_json_string(r, "recipe.path", NULL)),
@@ -158,7 +159,8 @@ static sg_status pack_about(struct packing *p, struct sg_error *err) {
                                                SG_VALUE("set", copy_of(r, "recipe.set")))),
                   SG_VALUE("dataset", copy_of(r, "dataset")), SG_VALUE("program", copy_of(r, "program")),
                   SG_VALUE("identities", copy_of(r, "identities")), SG_VALUE("libraries", copy_of(r, "libraries")),
-                  SG_VALUE("tolerance", torch ? sg_audit_tolerance_json() : NULL), SG_VALUE("cells", p->cells));
+                  SG_VALUE("tolerance", sg_audit_tolerance_json(sg_json_string(r, "recipe.resolved.task.kind", ""))),
+                  SG_VALUE("cells", p->cells));
     size_t place;
     p->cells = NULL;
     char *text = sg_json_text(about, true);

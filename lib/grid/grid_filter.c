@@ -13,9 +13,8 @@ static bool has_seed(const struct sg_cell *cell, const char *seed) {
     return strcmp(text, seed) == 0;
 }
 
-/* True if the list is empty or has an item that, by `is`, names the cell. */
-static bool is_listed(const struct sg_option_list *list, const struct sg_cell *cell,
-                      bool (*is)(const struct sg_cell *cell, const char *item)) {
+bool grid_is_listed(const struct sg_option_list *list, const struct sg_cell *cell,
+                    bool (*is)(const struct sg_cell *cell, const char *item)) {
     size_t i = 0;
     while (list && i < list->count && !is(cell, list->item[i]))
         i++;
@@ -29,8 +28,7 @@ static sg_status check_seed(const struct sg_cell *cells, size_t count, const cha
     return sg_fail(err, SG_ERR_ARGUMENT, "--seed %s: not a seed of the recipe (add --set 'seeds=[%s]')", seed, seed);
 }
 
-/* Moves cell i behind the *n cells that are kept so far. */
-static void keep(struct sg_cell *cells, size_t *n, size_t i) {
+void grid_keep(struct sg_cell *cells, size_t *n, size_t i) {
     const struct sg_cell cell = cells[i];
     memmove(&cells[*n + 1], &cells[*n], (i - *n) * sizeof *cells);
     cells[(*n)++] = cell;
@@ -47,8 +45,8 @@ sg_status sg_grid_choose(size_t *chosen, struct sg_cell *cells, size_t count, co
         return status;
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
-        if (is_listed(methods, &cells[i], sg_cell_is) && is_listed(seeds, &cells[i], has_seed))
-            keep(cells, &n, i);
+        if (grid_is_listed(methods, &cells[i], sg_cell_is) && grid_is_listed(seeds, &cells[i], has_seed))
+            grid_keep(cells, &n, i);
     *chosen = n;
     return SG_OK;
 }
@@ -86,7 +84,7 @@ sg_status sg_grid_choose_part(size_t *chosen, struct sg_cell *cells, size_t coun
         place[i] = place_of(cells, count, i);
     for (size_t i = 0; i < count; i++)
         if (place[i] % (size_t)parts == (size_t)index - 1)
-            keep(cells, &n, i);
+            grid_keep(cells, &n, i);
     free(place);
     *chosen = n;
     return SG_OK;

@@ -41,6 +41,12 @@ double grid_trial_value(const struct grid_frame *g, size_t cell);
  * no study has a value. */
 cJSON *grid_tuned_json(const struct grid_frame *g, const struct sg_frame_label *label);
 
+/* True if the list is empty or has an item that, by `is`, names the cell. */
+bool grid_is_listed(const struct sg_option_list *list, const struct sg_cell *cell,
+                    bool (*is)(const struct sg_cell *cell, const char *item));
+/* Moves cell i behind the *n cells that are kept so far. */
+void grid_keep(struct sg_cell *cells, size_t *n, size_t i);
+
 /* Appends a string to an array of strings that does not have it yet. */
 void grid_push_once(cJSON *list, const char *text);
 

@@ -11,6 +11,7 @@
  * "within tolerance" says that a run is of the same kind, "same bits" that it is the same. */
 #include "sg_audit.h"
 #include "sg_json.h"
+#include "sg_task.h"
 
 static const struct {
     const char *column;
@@ -38,7 +39,10 @@ static const struct {
     {"other", 0.25},
 };
 
-cJSON *sg_audit_tolerance_json(void) {
+cJSON *sg_audit_tolerance_json(const char *task) {
+    const struct sg_task_kind *kind = sg_task_kind_find(task);
+    if (!kind || kind->ops) /* it is not in the plug-in of libtorch tasks */
+        return NULL;
     cJSON *out = cJSON_CreateObject();
     for (size_t i = 0; i < sizeof tolerance / sizeof *tolerance; i++)
         sg_json_set_number(out, tolerance[i].column, tolerance[i].share);

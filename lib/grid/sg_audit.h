@@ -5,7 +5,9 @@
  *              constants and the SHA-256 of the final parameters are compared. Before that the result's numbers and
  *              verdicts are computed again from the series of all its cells.
  *   a result   has the final values of every seed, and series as statistics over the seeds. Labels are drawn, with all
- *              of their cells. A cell has the same bits if its final values and its label's statistics have them.
+ *              of their cells. A cell has the same bits if its final values and its label's statistics have them, and
+ *              a trial if the value by which it was judged has them, too; if one cell of a label cannot be compared,
+ *              the others have no verdict.
  * Columns that a grid adds to finished runs (the modelled time of a network) are not compared.
  *
  * Of tasks without libtorch every bit must come back: their code gives the same bits on any number of threads and
@@ -25,8 +27,9 @@
 
 #define SG_SCHEMA_AUDIT "sparsebench-audit/1"
 
-/* {"test_accuracy":0.16,…,"other":0.25}: `other` is that of columns that are not named. NULL = no memory. */
-cJSON *sg_audit_tolerance_json(void);
+/* The tolerance of a kind of task: {"test_accuracy":0.16,…,"other":0.25}; `other` is that of columns that are not
+ * named. NULL = every bit must come back, or no memory. */
+cJSON *sg_audit_tolerance_json(const char *task);
 
 /* The evidence, and the cells that were drawn from it. */
 struct sg_audit {
@@ -57,7 +60,7 @@ void sg_audit_close(struct sg_audit *audit); /* zeroes it */
 
 /* The verdicts, after cells [drawn] were run into outcomes [drawn]:
  *   {"file","kind","sha256","name","recipe_edited","identities_then","identities_now","cells","changed","drawn",
- *    "earlier","same_bits","within","differs","other_data","not_run","follows",
+ *    "tolerance","earlier","same_bits","within","differs","other_data","not_run","follows",
  *    "results":[{"label","seed","verdict","column","statistic","layer","step","then","now","largest","message"}]}
  * verdict: "same bits", "within tolerance", "differs", "other data" or "not run". The value named is the first that
  * differs, or of "within tolerance" the one that is farthest; `largest` is its distance as a share of the largest

@@ -4,8 +4,9 @@
  *   SHA256SUMS         the SHA-256 of each member below, as `sha256sum -c` reads it
  *   SHA256SUMS.sha256  that of the list, which stands for the whole bundle
  *   bundle.json        {"schema":"sparsebench-bundle/1","name","recipe":{"path","sha256","set"},"dataset","program",
- *                      "identities","libraries","tolerance","cells":[{"label","seed","status","cell_key","identity",
- *                      "kernels","processor","file"}]}; `tolerance` is that of sg_audit.h by column, null without one
+ *                      "identities","libraries","tolerance","cells":[{"label","seed","trial","status","cell_key",
+ *                      "identity","kernels","processor","file"}]}; `tolerance` is that of sg_audit.h by column, null
+ *                      without one, as is the trial of a cell that is none
  *   cells/NAME.ndjson  the series of each finished cell, the bytes that sparsetrain wrote
  *   recipe.yaml        the bytes of the recipe
  *   result.json        the bytes of the result

@@ -127,10 +127,41 @@ PY
     jq '(.results[1].final.error_norm.values[1]) += 1e-9' smoke.json >final.json
     run -3 --separate-stderr audit final.json --share 1
     [ "$(jq -c '[.audits[0].results[] | select(.verdict == "differs") | .label, .seed, .column, .step]' <<<"$output")" = '["Top-k k=1","2","error_norm",null]' ]
+    jq '.libraries.libtorch = "1.13.0"' final.json >torch.json # what a result says of libraries gives no tolerance
+    run -3 --separate-stderr audit torch.json --share 1
+    [ "$(jq -c '.audits[0] | [.tolerance, .differs]' <<<"$output")" = '[null,1]' ]
     jq '(.results[3].series.bits.mean[7]) += 1' smoke.json >mean.json
     run -3 --separate-stderr audit mean.json --share 1
     [ "$(jq -c '[.audits[0].results[] | select(.verdict == "differs") | .label, .seed, .column, .statistic, .step]' <<<"$output")" = \
         '["Hard-threshold","1","bits","mean",70,"Hard-threshold","2","bits","mean",70]' ]
+}
+
+@test "a cell is not the same while another of its label was not run, for they share statistics" {
+    printf '#!/bin/sh\ncase "$*" in *"--seed 2"*) exit 1 ;; esac\nexec sparsetrain "$@"\n' >first-seed
+    chmod +x first-seed
+    jq '(.results[0].final.suboptimality.values[0]) += 1' smoke.json >final.json
+    run -1 --separate-stderr audit final.json --method SGD --share 1 --program ./first-seed
+    [ "$(jq -c '.audits[0] | [.drawn, .same_bits, .not_run]' <<<"$output")" = '[2,0,2]' ]
+    [[ $(jq -r '.audits[0].results[0].message' <<<"$output") == "another run of its label"* ]]
+}
+
+@test "trials are cells of their label, each with the value by which it was judged" {
+    sed -e '/^claims/,$d' -e 's/^seeds.*/&\ntune: {trials: 3, by: suboptimality}/' \
+        -e 's/learning-rate: [^}]*/&, scale: log 0.1..1/' recipes/smoke.yaml >recipes/tuned.yaml
+    sparsebench -q recipes/tuned.yaml --folder trials -o tuned.json
+    sparsebench -q --bundle tuned.tar tuned.json
+    audit tuned.json tuned.tar --method 'Top-k k=1' --share 1 >out.json
+    [ "$(jq -c '[.audits[] | .cells, .drawn, .same_bits, (.follows | length)]' out.json)" = '[24,6,6,0,24,6,6,0]' ]
+    audit tuned.tar --method 'Top-k k=1 trial=2' --share 1 >out.json
+    [ "$(jq -c '[.audits[0].results[] | .label, .seed]' out.json)" = '["Top-k k=1 trial=2","1","Top-k k=1 trial=2","2"]' ]
+    jq '(.results[1].cells[] | select(.trial == 2 and .seed == "1").value) *= 2' tuned.json >value.json
+    run -3 --separate-stderr audit value.json --method 'Top-k k=1' --share 1
+    [ "$(jq -c '[.audits[0].results[] | select(.verdict == "differs") | .label, .seed, .column]' <<<"$output")" = \
+        '["Top-k k=1 trial=2","1","suboptimality"]' ]
+    jq '(.results[1].tuned.winner.trial) += 1' tuned.json >winner.json
+    run -3 audit winner.json --method 'Top-k k=1' --share 1
+    run -1 sparsebench -q --bundle winner.tar winner.json
+    [[ $output == *"first tuned of 'Top-k k=1'"* ]]
 }
 
 @test "a recipe that has changed since: what its runs still are is audited, the rest is said" {
