@@ -109,7 +109,8 @@ static void read_records(struct sg_grid_messages *m, const struct sg_run *run) {
         m->mean[i] = m->sending[i] > 0 ? fmax(0, grown) / m->sending[i] / unit : 0;
         m->longer[i] = uneven ? padded[i] / density[i] : 1;
         find_shares(m->share + i * m->layers, m, record);
-        m->by_worker[i] = m->sent && find_sent(m->sent + i * m->layers * m->workers, m, record, m->mean[i]);
+        const bool sends = fmod(step[i], interval) == 0; /* the entries of workers are those of this step */
+        m->by_worker[i] = m->sent && sends && find_sent(m->sent + i * m->layers * m->workers, m, record, m->mean[i]);
     }
     const double last = m->records > 0 ? floor(step[m->records - 1] / interval) : 0;
     m->mean_of_all = last > 0 ? fmax(0, sent[m->records - 1]) / last / unit : 0;
