@@ -22,10 +22,12 @@ static size_t sgd_state_floats(const double *param, size_t d) {
     return param[MOMENTUM] > 0 ? d : 0;
 }
 
+static const char momentum_refused[] =
+    "momentum needs error-feedback: gradient (in the update form the messages already carry the learning rate)";
+
 static const char *sgd_refuses_update_form(const double *param) {
     if (param[MOMENTUM] > 0)
-        return "momentum needs error-feedback: gradient (in the update form the messages already carry the learning "
-               "rate)";
+        return momentum_refused;
     if (param[WEIGHT_DECAY] > 0)
         return "weight-decay needs error-feedback: gradient (in the update form the messages already carry the "
                "learning rate)";
@@ -50,7 +52,7 @@ const struct sg_optimizer_ops sg_optimizer_sgd = {
 
 static const char *nesterov_refuses_update_form(const double *param) {
     (void)param;
-    return "momentum needs error-feedback: gradient (in the update form the messages already carry the learning rate)";
+    return momentum_refused;
 }
 
 static const char *nesterov_refuses(const double *param) {

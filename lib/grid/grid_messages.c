@@ -18,7 +18,8 @@ struct sg_grid_messages {
     size_t records, layers, workers;
     double d;
     double *steps;    /* [records] since the record before */
-    double *mean;     /* [records] bytes that a worker sent at each of these steps */
+    double *sending;  /* [records] how many of these send */
+    double *mean;     /* [records] bytes that a worker sent at each step that sends */
     double *longer;   /* [records] how many times longer than the mean the longest message was */
     double *share;    /* [records][layers] the part of the bytes that each layer has */
     double *sent;     /* [records][layers][workers] the bytes of each worker's messages; NULL = not recorded */
@@ -66,43 +67,53 @@ static bool find_sent(double *sent, const struct sg_grid_messages *m, const cJSO
     return true;
 }
 
+static const struct sg_feedback_rule *rule_of(const struct sg_grid_messages *m) {
+    return sg_feedback_find(sg_node_string(&m->cell->resolved, "error-feedback.form", ""));
+}
+
+/* Every so many steps send; 1 = all, or those that send are not known. */
+static double interval_of(const struct sg_grid_messages *m) {
+    const struct sg_feedback_rule *rule = rule_of(m);
+    return rule && rule->sends ? sg_node_number(&m->cell->resolved, "error-feedback.steps", 1) : 1;
+}
+
 /* A worker takes steps by itself: with local-steps and diloco it makes a message every few steps, with
  * dynamic-averaging at the steps at which something was sent. All steps of the record with most bytes a step count as
  * such steps. */
 static void find_coded(struct sg_grid_messages *m) {
-    const struct sg_node *cell = &m->cell->resolved;
-    const struct sg_feedback_rule *rule = sg_feedback_find(sg_node_string(cell, "error-feedback.form", ""));
-    const bool local = rule && rule->sends, dynamic = rule && rule->measure;
+    const struct sg_feedback_rule *rule = rule_of(m);
+    const bool dynamic = rule && rule->measure;
     double most = 0, steps = 0, coded = 0;
     for (size_t i = 0; i < m->records; i++)
         most = fmax(most, m->mean[i]);
     for (size_t i = 0; i < m->records; i++) {
-        m->coded[i] = local                 ? 1 / sg_node_number(cell, "error-feedback.steps", 1)
-                      : dynamic && most > 0 ? m->mean[i] / most
-                                            : 1;
+        m->coded[i] = dynamic && most > 0 ? m->mean[i] / most : 1 / interval_of(m);
         steps += m->steps[i];
         coded += m->steps[i] * m->coded[i];
     }
     m->coded_of_all = steps > 0 ? coded / steps : 1;
 }
 
-/* The bytes of a step are the mean over the workers, of the steps since the record before. */
+/* The bytes of a step are the mean over the workers, of the steps since the record before that send. */
 static void read_records(struct sg_grid_messages *m, const struct sg_run *run) {
     const double *step = sg_run_series(run, "step"), *bytes = sg_run_series(run, "bytes_sent"),
                  *sent = bytes ? bytes : sg_run_series(run, "bits"), unit = bytes ? 1 : 8;
     const double *density = sg_run_series(run, "density"), *padded = sg_run_series(run, "density_padded");
     const cJSON *record = run->layers ? run->layers->child : NULL;
+    const double interval = interval_of(m);
     for (size_t i = 0; i < m->records; i++, record = record ? record->next : NULL) {
-        const double grown = sent[i] - (i > 0 ? sent[i - 1] : 0);
+        const double grown = sent[i] - (i > 0 ? sent[i - 1] : 0), before = i > 0 ? step[i - 1] : 0;
         const bool uneven = density && padded && density[i] > 0 && padded[i] > density[i];
-        m->steps[i] = step[i] - (i > 0 ? step[i - 1] : 0);
-        m->mean[i] = m->steps[i] > 0 ? fmax(0, grown) / m->steps[i] / unit : 0;
+        m->steps[i] = step[i] - before;
+        m->sending[i] = floor(step[i] / interval) - floor(before / interval);
+        m->mean[i] = m->sending[i] > 0 ? fmax(0, grown) / m->sending[i] / unit : 0;
         m->longer[i] = uneven ? padded[i] / density[i] : 1;
         find_shares(m->share + i * m->layers, m, record);
-        m->by_worker[i] = m->sent && find_sent(m->sent + i * m->layers * m->workers, m, record, m->mean[i]);
+        const bool sends = fmod(step[i], interval) == 0; /* the entries of workers are those of this step */
+        m->by_worker[i] = m->sent && sends && find_sent(m->sent + i * m->layers * m->workers, m, record, m->mean[i]);
     }
-    const size_t n = m->records;
-    m->mean_of_all = n > 0 && step[n - 1] > 0 ? fmax(0, sent[n - 1]) / step[n - 1] / unit : 0;
+    const double last = m->records > 0 ? floor(step[m->records - 1] / interval) : 0;
+    m->mean_of_all = last > 0 ? fmax(0, sent[m->records - 1]) / last / unit : 0;
     find_coded(m);
 }
 
@@ -145,6 +156,7 @@ sg_status sg_grid_messages_open(struct sg_grid_messages **out, const struct sg_c
     };
     const size_t n = m->records + 1, numbers = n * m->layers;
     m->steps = calloc(n, sizeof *m->steps);
+    m->sending = calloc(n, sizeof *m->sending);
     m->mean = calloc(n, sizeof *m->mean);
     m->longer = calloc(n, sizeof *m->longer);
     m->share = calloc(numbers, sizeof *m->share);
@@ -154,7 +166,7 @@ sg_status sg_grid_messages_open(struct sg_grid_messages **out, const struct sg_c
     const bool by_worker = has_workers(run);
     if (by_worker)
         m->sent = calloc(numbers, m->workers * sizeof *m->sent);
-    if (!m->steps || !m->mean || !m->longer || !m->share || !m->coded || !m->by_worker || !m->elements ||
+    if (!m->steps || !m->sending || !m->mean || !m->longer || !m->share || !m->coded || !m->by_worker || !m->elements ||
         (by_worker && !m->sent)) {
         sg_grid_messages_free(m);
         return sg_fail_memory(err, "the messages of a run");
@@ -172,6 +184,7 @@ void sg_grid_messages_free(struct sg_grid_messages *m) {
     if (!m)
         return;
     free(m->steps);
+    free(m->sending);
     free(m->mean);
     free(m->longer);
     free(m->share);
@@ -309,6 +322,24 @@ static void plan_buckets(struct model *m) {
     sg_net_plan(m->bucket, &m->net, m->collective, &m->step, m->work);
 }
 
+/* Adds so many steps of record i, whose messages have this mean. */
+static void add_steps(struct sg_sum total[SG_NET_SERIES], struct model *m, size_t i, double steps, double mean) {
+    const struct sg_grid_messages *of = m->of;
+    const double *share = of->share + i * of->layers;
+    struct sg_step_time time;
+    if (!(steps > 0))
+        return;
+    put_coding(m, share, mean, of->coded[i]);
+    if (of->by_worker[i] && mean > 0)
+        put_recorded(m, i);
+    else
+        put_messages(m, share, mean, of->longer[i]);
+    sg_net_step_time(&time, NULL, &m->net, m->collective, m->overlap, &m->step, m->work);
+    sg_sum_add(&total[SG_NET_TIME], steps * time.step_s);
+    sg_sum_add(&total[SG_NET_EXPOSED_TIME], steps * time.exposed_s);
+    sg_sum_add(&total[SG_NET_COMPUTE_TIME], steps * (time.compute_s + time.coding_s));
+}
+
 sg_status sg_grid_messages_time(double *const column[SG_NET_SERIES], const struct sg_grid_messages *of,
                                 const struct sg_grid_network *network, size_t n, struct sg_error *err) {
     struct model m;
@@ -326,18 +357,8 @@ sg_status sg_grid_messages_time(double *const column[SG_NET_SERIES], const struc
     if (n > 0 && m.overlap->kind == SG_OVERLAP_FUSED)
         plan_buckets(&m);
     for (size_t i = 0; i < n; i++) {
-        struct sg_step_time time;
-        if (of->steps[i] > 0) {
-            put_coding(&m, of->share + i * of->layers, of->mean[i], of->coded[i]);
-            if (of->by_worker[i])
-                put_recorded(&m, i);
-            else
-                put_messages(&m, of->share + i * of->layers, of->mean[i], of->longer[i]);
-            sg_net_step_time(&time, NULL, &m.net, m.collective, m.overlap, &m.step, m.work);
-            sg_sum_add(&total[SG_NET_TIME], of->steps[i] * time.step_s);
-            sg_sum_add(&total[SG_NET_EXPOSED_TIME], of->steps[i] * time.exposed_s);
-            sg_sum_add(&total[SG_NET_COMPUTE_TIME], of->steps[i] * (time.compute_s + time.coding_s));
-        }
+        add_steps(total, &m, i, of->sending[i], of->mean[i]);
+        add_steps(total, &m, i, of->steps[i] - of->sending[i], 0);
         for (size_t c = 0; c < SG_NET_SERIES; c++)
             if (column[c])
                 column[c][i] = sg_sum_total(&total[c]);

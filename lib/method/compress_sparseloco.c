@@ -3,7 +3,7 @@
  *
  * Tiles are cut and positions count as the chunks of compress_demo.c. A worker's numbers of a layer are scaled down to
  * the median of the workers' norms, of an even number the lower one. Then every element becomes the mean over the
- * workers that sent it, not over all; so the sum and the residuals are not all of p. 
+ * workers that sent it, not over all; so the sum and the residuals are not all of p.
  *
  * SparseLoCo itself is this under local steps of AdamW, 15 to 100 of them (the code's preset is 30): error feedback
  * {form: local-steps, steps: 30, decay: 0.95, outer: {learning-rate: 0.4}}. The residual with its decay takes the place

@@ -20,6 +20,7 @@ static sg_status record_start(struct train *t, struct sg_error *err) {
     double value[SG_COLUMNS];
     clear_columns(value);
     value[SG_COLUMN_TOTAL_ERROR] = train_total_error(t);
+    value[SG_COLUMN_DRIFT_NORM] = t->drift ? 0 : NAN;
     return train_record(t, value, NULL, err);
 }
 

@@ -134,8 +134,10 @@ static void compare(struct train *t, double *lag) {
 
 sg_status train_drift_record(struct train *t, double value[SG_COLUMNS], struct sg_error *err) {
     const struct drift *d = t->drift;
-    if (!d)
+    if (!d) { /* of a worker's own parameters there is no drift */
+        value[SG_COLUMN_DRIFT_NORM] = NAN;
         return SG_OK;
+    }
     const sg_status status = train_add_gradients(t, d->sum, err);
     if (status != SG_OK)
         return status;

@@ -56,9 +56,10 @@ static void add_exchange(struct sg_train_memory *m, const struct train *t, const
 static void add_vectors(struct sg_train_memory *m, const struct train *t, const struct sg_method_memory *method) {
     const double vector = (double)t->d * sizeof(float);
     const bool *wants = t->series.wants, keeps = t->config.feedback.rule->keeps && !sg_method_is_exact(t->probe);
-    const bool curvature = keeps && wants[SG_COLUMN_ERROR_CURVATURE];
+    const bool means = keeps && (wants[SG_COLUMN_ERROR_MEAN_NORM] || wants[SG_COLUMN_ERROR_COMMON]);
+    const bool curvature = keeps && wants[SG_COLUMN_ERROR_CURVATURE] && !sg_method_is_local(t->probe);
     const bool shares = method->may_share && train_parts(t) < t->count;
-    const bool lag = keeps && (wants[SG_COLUMN_ERROR_LAG] || curvature);
+    const bool lag = keeps && ((wants[SG_COLUMN_ERROR_LAG] && !t->of_workers) || curvature);
     const bool drifts = train_drifts(t, t->probe), copies = lag || drifts;
     add_vector(m, t, "residual", keeps ? vector : 0);
     add_vector(m, t, "vectors of feedback and compressor", method->vectors);
@@ -70,7 +71,7 @@ static void add_vectors(struct sg_train_memory *m, const struct train *t, const 
     add_vector(m, t, "copies of the gradient", vector * (double)((t->options->record_gradients || copies) + curvature));
     add(m, "state of the task", t->info->worker_bytes, t->count, true);
     add(m, "drift of x", drifts ? (double)train_drift_room(t) : 0, 1, false);
-    add(m, "means of residuals", vector * (double)(lag + (keeps && wants[SG_COLUMN_ERROR_MEAN_NORM])), 1, false);
+    add(m, "means of residuals", vector * (double)((lag || means) + lag), 1, false);
 }
 
 sg_status train_memory_estimate(struct train *t, struct sg_error *err) {

@@ -287,20 +287,27 @@ static void leave_cosine(struct tune_changes *c, const char *path, const struct 
     change_key(c, path, "decay-to", none);
 }
 
-/* Calls `change` for the optimizer of the recipe and for those that methods have of their own. */
-static void change_optimizers(struct tune_changes *c,
-                              void (*change)(struct tune_changes *, const char *, const struct sg_node *, double),
-                              double scale) {
+typedef void change_optimizer(struct tune_changes *c, const char *path, const struct sg_node *optimizer, double scale);
+
+/* Calls `change` for a section of the recipe and for those that methods have of their own, where there is one. */
+static void change_sections(struct tune_changes *c, const char *section, change_optimizer *change, double scale) {
     const struct sg_node *root = &c->recipe->root, *methods = sg_node_get(root, "methods");
-    change(c, "optimizer", sg_node_get(root, "optimizer"), scale);
+    const struct sg_node *common = sg_node_get(root, section);
+    if (common)
+        change(c, section, common, scale);
     for (size_t i = 0; i < methods->count; i++) {
-        const struct sg_node *own = sg_node_member(&methods->child[i], "optimizer");
-        char *path = own ? sg_format("methods.%s.optimizer", sg_node_string(&methods->child[i], "name", "")) : NULL;
+        const struct sg_node *own = sg_node_get(&methods->child[i], section);
+        char *path = own ? sg_format("methods.%s.%s", sg_node_string(&methods->child[i], "name", ""), section) : NULL;
         c->lost = (own && !path) || c->lost;
         if (path)
             change(c, path, own, scale);
         free(path);
     }
+}
+
+static void change_optimizers(struct tune_changes *c, change_optimizer *change, double scale) {
+    change_sections(c, "optimizer", change, scale);
+    change_sections(c, "error-feedback.outer", change, scale);
 }
 
 void tune_change_length(struct tune_changes *c, const struct tune_length *length, double steps) {

@@ -70,6 +70,8 @@ static void test_forms(void) {
     test_same("Share", SET("error-feedback=gradient", "optimizer={kind: adam, learning-rate: 0.0625}"));
     test_same("SGD", SET("error-feedback=none", "optimizer={kind: adam, learning-rate: 0.1, weight-decay: 0.5}"));
     test_same("SGD", SET("error-feedback=none", "optimizer={kind: adamw, learning-rate: 0.1, weight-decay: 0.5}"));
+    test_same("SGD", SET("error-feedback=none",
+                         "optimizer={kind: nesterov, learning-rate: 0.0625, momentum: 0.75, weight-decay: 0.5}"));
     test_same("Share", SET("workers=1"));
     test_same("SGD", SET("participation=0.5"));
     test_same("Share", SET("participation=0.3", "message.encoding=auto"));

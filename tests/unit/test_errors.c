@@ -134,6 +134,19 @@ static void test_drift(const char *optimizer, bool adam) {
     sg_run_free(&run);
 }
 
+/* Workers with parameters of their own have neither a curvature nor a drift. */
+static void test_local(void) {
+    static const char *const none[] = {"error_curvature", "step_error", "drift_norm", "drift_lag"};
+    size_t found = 0;
+    in_valley();
+    struct sg_run run = whole("Top-k", SET("error-feedback=local-steps", COLUMNS));
+    for (size_t c = 0; c < sizeof none / sizeof *none; c++)
+        for (size_t t = 0; t <= STEPS; t++)
+            found += isnan(sg_run_series(&run, none[c])[t]) ? 0 : 1;
+    ok(found == 0 && run.n_points == STEPS + 1, "local steps have no drift (%zu values)", found);
+    sg_run_free(&run);
+}
+
 /* No column of these depends on which others are recorded, nor on how often. */
 static void test_alone(const char *form) {
     struct sg_run all;
@@ -177,5 +190,6 @@ int main(void) {
         test_alone(rule[r].form);
     test_drift("optimizer={kind: adam, learning-rate: 0.25, beta2: 0.99}", true);
     test_drift("optimizer={learning-rate: 0.25, momentum: 0.9}", false);
+    test_local();
     return tap_done();
 }

@@ -30,7 +30,7 @@
     "  - {name: Again, compressor: topk-twice, k: 12, exchange: star}\n"                                               \
     "  - {name: Integers, compressor: terngrad-shared}\n"                                                              \
     "  - {name: Far, compressor: qsgd, levels: 5, error-feedback: {form: dynamic-averaging, threshold: 1}}\n"
-enum { SGD, TOPK, POWERSGD, GTOPK, FP16, QSGD, RANDOMK, SERVER, STAR, AGAIN, INTEGERS, FAR, METHODS_THERE };
+enum { SGD, TOPK, POWERSGD, GTOPK, FP16, QSGD, RANDOMK, SERVER, STAR, AGAIN, INTEGERS, FAR, LOCAL, METHODS_THERE };
 
 struct grid {
     struct sg_recipe recipe;
@@ -130,6 +130,26 @@ static void test_one_layer(void) {
     ok(strcmp(plain.cell[TOPK].key, g.cell[TOPK].key) == 0, "the network is not part of a cell's key");
     close_grid(&plain);
     close_grid(&g);
+}
+
+/* What workers send at every fifth step is on its way then, however few steps are recorded. */
+static void test_local(void) {
+    static const char *const form[] = {"local-steps", "diloco"};
+    const double a = sg_link_find("10gbe-tcp")->alpha_s, b = sg_link_find("10gbe-tcp")->byte_s;
+    const double message = fmin(3 * (a + 25000 * b), 6 * a + 14 * 25000.0 / 8 * b);
+    for (size_t i = 0; i < 2; i++) {
+        struct grid g;
+        struct sg_error err;
+        char text[2048];
+        snprintf(text, sizeof text,
+                 RECORD("false") "  - {name: Local, compressor: none, error-feedback: {form: %s, steps: 5}}\n"
+                                 "network: {workers: 8, compute: 0.3}\n",
+                 form[i]);
+        ok(open_grid(&g, text, 0, &err) == SG_OK && near(final(&g, LOCAL, "exposed_time"), 4 * message) &&
+               near(final(&g, LOCAL, "compute_time"), 20 * 0.3),
+           "%s: 4 messages in 20 steps", form[i]);
+        close_grid(&g);
+    }
 }
 
 static void test_layers(void) {
@@ -347,6 +367,7 @@ int main(void) {
     temporary_make();
     test_named();
     test_one_layer();
+    test_local();
     test_layers();
     test_coding();
     test_error();

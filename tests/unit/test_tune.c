@@ -271,6 +271,39 @@ static void written(const struct sg_recipe *recipe) {
     tune_trials_close(&b);
 }
 
+/* A pilot has the schedules of all optimizers on its own length, also of the outer one and of a method's own. */
+static void schedules(void) {
+    static const char text_of[] = "schema: 1\n"
+                                  "name: schedules\n"
+                                  "task: {kind: logreg, dataset: two-clouds, stand-in: two-clouds, l2: 0.1}\n"
+                                  "steps: 100\n"
+                                  "optimizer: {kind: sgd, learning-rate: 0.1, decay-at: [6]}\n"
+                                  "record: {every: 1, series: [bits]}\n"
+                                  "methods:\n"
+                                  "  - name: M\n"
+                                  "    compressor: none\n"
+                                  "    optimizer: {kind: adamw, learning-rate: 0.1, decay-at: [4]}\n"
+                                  "    error-feedback: {form: diloco, outer: {learning-rate: 1, decay-at: [2]}}\n";
+    struct sg_recipe recipe;
+    struct sg_error err = {.status = SG_OK};
+    struct tune_trials b;
+    if (sg_recipe_parse(&recipe, text_of, strlen(text_of), "schedules.yaml", NULL, 0, &err) != SG_OK) {
+        printf("Bail out! %s\n", err.msg);
+        exit(1);
+    }
+    const struct sg_tune t = {.recipe = &recipe};
+    const struct tune_length length = tune_length(&recipe.root, 10);
+    tune_trials_start(&b, &t, NULL);
+    tune_change_length(&b.changes, &length, 50);
+    const bool fine = tune_trials_open(&b, NULL, NULL, 1, &err) == SG_OK;
+    const struct sg_node *cell = fine ? &b.cells[0].resolved : NULL;
+    ok(fine && sg_node_number(cell, "steps", 0) == 50 && sg_node_number(cell, "optimizer.decay-at.0", 0) == 2 &&
+           sg_node_number(cell, "error-feedback.outer.decay-at.0", 0) == 1,
+       "a pilot of half the steps has its schedules at half (%s)", err.status ? err.msg : "fine");
+    tune_trials_close(&b);
+    sg_recipe_free(&recipe);
+}
+
 /* Of lengths that a --set gives the written recipe keeps those that count. */
 static void lengths(void) {
     static const char *const set[] = {"steps=30", "methods.Top-k.epochs=2"};
@@ -329,6 +362,7 @@ int main(void) {
     volumes();
     text(&recipe);
     written(&recipe);
+    schedules();
     lengths();
     sg_recipe_cells_free(cells, count);
     sg_recipe_free(&recipe);
