@@ -88,7 +88,7 @@ static sg_status choose_kernels(sg_method *m, const struct sg_method_config *con
 }
 
 size_t method_data_bytes(const sg_method *m) {
-    const struct sg_code *code = m->compressor->code != NULL ? m->compressor->code : m->shared.code;
+    const struct sg_code *code = method_code(m);
     if (m->compressor->data_bytes != NULL)
         return m->compressor->data_bytes(&m->shared);
     const struct sg_numbers all = {.count = m->d,
@@ -288,8 +288,6 @@ sg_status sg_method_open(sg_method **out, const struct sg_method_config *config,
                                  .d = m->d};
     status = method_resolve(m, config, err);
     if (status == SG_OK) {
-        const struct sg_code *code = m->compressor->code != NULL ? m->compressor->code : m->shared.code;
-        m->added = method_is_added(m->compressor) || code->number >= SG_CODE_ADDED_FIRST;
         status = copy_layout(&m->shared.layout, layout, err);
         m->facts.offset = m->shared.layout.offset;
     }

@@ -176,6 +176,7 @@ static sg_status resolve_code(sg_method *m, const struct sg_method_config *confi
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "values: a message of %s has a format of its own, so its values cannot be '%s' too",
                        m->compressor->name, code->name);
+    m->added = method_is_added(m->compressor) || method_code(m)->number >= SG_CODE_ADDED_FIRST;
     return SG_OK;
 }
 

@@ -120,6 +120,11 @@ extern const struct sg_compressor_ops METHOD_COMPRESSORS(METHOD_NAME);
 extern const struct sg_controller_ops METHOD_CONTROLLERS(METHOD_NAME);
 extern const struct sg_feedback_rule METHOD_FEEDBACK_RULES(METHOD_NAME);
 
+/* The code of the numbers of a message; of no use if the compressor writes its messages by itself. */
+static inline const struct sg_code *method_code(const sg_method *m) {
+    return m->compressor->code != NULL ? m->compressor->code : m->shared.code;
+}
+
 /* A compressor's hook returned `status`; err->msg was empty before. Returns it, with a message in any case. */
 sg_status method_hook_status(const sg_method *m, sg_status status, struct sg_error *err);
 

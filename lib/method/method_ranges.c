@@ -7,20 +7,16 @@
 #include "method_private.h"
 #include "sg_debug.h"
 
-static const struct sg_code *code_of(const sg_method *m) {
-    return m->compressor->code != NULL ? m->compressor->code : m->shared.code;
-}
-
 static const char *reason_of(const sg_method *m, bool copies) {
     const struct sg_compressor_ops *ops = m->compressor;
     const struct sg_controller_ops *controller = m->controller;
     const struct sg_feedback_rule *rule = m->shared.feedback.rule;
     const unsigned of_lead = SG_ASK_LEAD_NOW | SG_ASK_LEAD_SUM;
     return m->shared.exec.device != NULL ? "messages are made on a GPU"
-           : method_is_added(ops)        ? "the compressor comes from a plug-in"
+           : m->added                    ? "the compressor or its code comes from a plug-in"
            : ops->rounds != NULL         ? "the compressor exchanges something of the whole model first"
            : ops->encode != NULL         ? "the compressor writes all layers into one message"
-           : code_of(m)->width == 0      ? "the numbers of the message have no fixed width"
+           : method_code(m)->width == 0  ? "the numbers of the message have no fixed width"
            : ops->worker_doubles != NULL ? "the compressor goes by what it kept of earlier steps"
            : sg_compressor_traits(ops, m->param) & SG_TRAIT_RANDOM ? "random draws run on from layer to layer"
            : copies                                                ? "k is copied from another run"
@@ -63,7 +59,7 @@ static sg_status open_range(sg_method *m, size_t r, size_t first, size_t end, st
 /* Where the data of a range's message lie among those of the worker, which have a float more for each range: behind all
  * that the ranges before it can have, and aligned for a float. */
 static size_t data_begin(const sg_method *m, size_t r) {
-    const size_t bytes = m->range[r].begin * code_of(m)->width;
+    const size_t bytes = m->range[r].begin * method_code(m)->width;
     return (bytes + sizeof(float) - 1) / sizeof(float) * sizeof(float) + sizeof(float) * r;
 }
 
@@ -151,11 +147,11 @@ sg_status sg_method_send_range(sg_method *m, size_t worker, size_t range, const 
 /* Entries move forward to where those of the ranges before them end; those of an exact method are there already. */
 void method_join(const sg_method *m, struct method_worker *w, struct sg_message *out) {
     SG_ASSERT(w->ranges_sent == m->ranges);
-    const size_t width = code_of(m)->width;
+    const size_t width = method_code(m)->width;
     uint32_t *index = w->room->index;
     char *data = width == sizeof(float) ? (char *)w->room->value : w->room->data;
     *out = (struct sg_message){
-        .code = code_of(m), .n = m->d, .index = w->part->sent.index != NULL ? index : NULL, .data = data};
+        .code = method_code(m), .n = m->d, .index = w->part->sent.index != NULL ? index : NULL, .data = data};
     out->layer_count = w->count;
     for (size_t r = 0; r < m->ranges; r++) {
         const struct sg_message *sent = &w->part[r].sent;

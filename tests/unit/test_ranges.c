@@ -129,6 +129,22 @@ static void test_whole(void) {
     }
 }
 
+/* Messages in a code of a plug-in are checked against all layers, so they are made of these at once. */
+static void test_added(void) {
+    static struct sg_code mine;
+    mine = sg_code_fp16;
+    mine.name = "mine";
+    mine.number = SG_CODE_ADDED_FIRST;
+    ok(sg_code_add(&mine, &err) == SG_OK, "a code with a width is added");
+    const struct sg_method_config config = config_of(sg_compressor_find("topk"), &sg_feedback_gradient, &mine, true, 1);
+    sg_method *m = open_method(config, &err);
+    const char *reason = sg_method_whole_reason(&config);
+    ok(reason != NULL && strstr(reason, "plug-in"), "%s", reason != NULL ? reason : "in ranges");
+    sg_method_begin(m, 0, 1, NULL);
+    ok(!sg_method_sends_ranges(m), "a method with an added code sends all layers at once");
+    sg_method_close(m);
+}
+
 /* An element that is not finite is reported with the number that its layer has in the model. */
 static void test_nonfinite(void) {
     struct sg_message part;
@@ -148,6 +164,7 @@ int main(void) {
         test_compressor(ops, &joined);
     ok(joined >= 60, "%zu cases were joined", joined);
     test_whole();
+    test_added();
     test_nonfinite();
     return tap_done();
 }
