@@ -144,7 +144,8 @@ sg_status sg_method_send_range(sg_method *m, size_t worker, size_t range, const 
     return SG_OK;
 }
 
-/* Entries move forward to where those of the ranges before them end; those of an exact method are there already. */
+/* Entries move forward to where those of the ranges before them end. Those of an exact method are there already, and an
+ * exchange may be reading them. */
 void method_join(const sg_method *m, struct method_worker *w, struct sg_message *out) {
     SG_ASSERT(w->ranges_sent == m->ranges);
     const size_t width = method_code(m)->width;
@@ -157,7 +158,8 @@ void method_join(const sg_method *m, struct method_worker *w, struct sg_message 
         const struct sg_message *sent = &w->part[r].sent;
         for (size_t j = 0; out->index != NULL && j < sent->count; j++)
             index[out->count + j] = sent->index[j] + (uint32_t)m->range[r].begin;
-        memmove(data + out->bytes, sent->data, sent->bytes);
+        if (data + out->bytes != (const char *)sent->data)
+            memmove(data + out->bytes, sent->data, sent->bytes);
         out->count += sent->count;
         out->bytes += sent->bytes;
         out->bits += sent->bits;
