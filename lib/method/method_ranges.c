@@ -22,6 +22,9 @@ static const char *reason_of(const sg_method *m, bool copies) {
            : copies                                                ? "k is copied from another run"
            : controller != NULL && controller->ask != NULL && controller->ask(m->controller_param, NULL, NULL) & of_lead
                ? "the controller needs a whole gradient before the first message"
+           : controller != NULL && controller->budget != NULL &&
+                   !isnan(controller->budget(m->controller_param, &m->facts))
+               ? "a budget limits the entries of all layers together"
            : rule->before != NULL || rule->after != NULL || rule->keep != NULL || rule->offset != NULL ||
                    rule->measure != NULL || rule->sends != NULL || rule->resets != NULL
                ? "error feedback works on whole gradients"

@@ -116,10 +116,13 @@ static void test_whole(void) {
                    {"qsgd; error-feedback=none", true},
                    {"randomk k=3", true},
                    {"accordion k-min=1 k-max=4", true},
+                   {"hard-threshold; controller=budget total=0.1", true},
+                   {"hard-threshold; controller=budget total=0.1 bits=1", false},
                    {"hard-threshold lambda=1e9; error-feedback=none", false}};
     double room[SG_TEXT_NUMBERS];
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {
-        struct sg_method_config config = {.layout = {LAYERS, offset, name, NULL}, .range = range, .ranges = RANGES};
+        struct sg_method_config config = {
+            .layout = {LAYERS, offset, name, NULL}, .steps = STEPS, .range = range, .ranges = RANGES};
         sg_method *m =
             sg_method_read_text(&config, room, methods[i].text, &err) == SG_OK ? open_method(config, NULL) : NULL;
         const char *reason = m != NULL ? sg_method_whole_reason(&config) : NULL;
