@@ -133,7 +133,7 @@ static const struct sg_option options[] = {
 
 static const struct sg_program program = {
     .name = "sparsetune",
-    .usage = "ACTION [options] RECIPE | --explain|--profile [options] RESULT...",
+    .usage = "ACTION [options] RECIPE, or --explain|--profile RESULT...",
     .operand = "yaml|json",
     .summary = "Choose the thresholds of a recipe, with evidence, or say when compression is worth it, which error "
                "counts, or how methods rank over tasks.",

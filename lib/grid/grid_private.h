@@ -36,9 +36,9 @@ const struct grid_study *grid_study(const struct grid_frame *g, const struct sg_
 void grid_study_add(const struct grid_frame *g, struct grid_study *study, size_t i);
 /* The value of a cell by which its recipe tunes; NaN = it has none. */
 double grid_trial_value(const struct grid_frame *g, size_t cell);
-/* {"by","at","trials","winner":{"seed","trial","drawn","value"}} of a label that was tuned. The winner is the best trial
- * of the study whose best is the median over the studies, of an even number the better of the two in the middle; null =
- * no study has a value. */
+/* {"by","at","trials","winner":{"seed","trial","drawn","value"}} of a label that was tuned. The winner is the best
+ * trial of the study whose best is the median over the studies, of an even number the better of the two in the middle;
+ * null = no study has a value. */
 cJSON *grid_tuned_json(const struct grid_frame *g, const struct sg_frame_label *label);
 
 /* True if the list is empty or has an item that, by `is`, names the cell. */

@@ -92,7 +92,7 @@ static void set_values(struct sg_profile_method *method, struct sg_profile_cell 
         method[m] = (struct sg_profile_method){
             .score.value = d->score[m], .rank.value = d->rank[m], .place.value = d->place[m]};
         for (size_t t = 0; t < d->tasks; t++)
-            method[m].reached += isfinite(cell[m * d->tasks + t].cost);
+            method[m].reached += isfinite(cell[m * d->tasks + t].cost) ? 1 : 0;
     }
 }
 

@@ -12,7 +12,7 @@ setup() {
 
 @test "R = 1, 2, 3, 4 give the same bytes: dense, Top-k, hard-threshold, 7 workers" {
     set=(--set workers=7 --set "record.series=[suboptimality, $(columns)]")
-    [[ "${set[*]}" == *", bits, "*", error-lag]" && "${set[*]}" != *train-loss* ]]
+    [[ "${set[*]}" == *", bits, "*", drift-lag]" && "${set[*]}" != *train-loss* ]]
     for method in SGD "Top-k k=4" Hard-threshold; do
         sparsetrain -q recipes/smoke.yaml "${set[@]}" --method "$method" -o "$OUT/one" --force
         for ranks in 1 2 3 4; do

@@ -83,9 +83,9 @@ piece() { # COMMAND...
 @test "a checkpoint in another byte order is refused" {
     run -124 sparsetrain "${RUN[@]}" -o cut --time-limit 0.05
     {
-        head -c 368 cut.ckpt
+        head -c 376 cut.ckpt
         printf '\0\0\0\0\0\0\0\1'
-        tail -c +377 cut.ckpt | head -c -64
+        tail -c +385 cut.ckpt | head -c -64
     } >body
     { cat body; sha256sum body | cut -c 1-64 | tr -d '\n'; } >cut.ckpt
     cp cut.ckpt kept
@@ -98,11 +98,11 @@ piece() { # COMMAND...
     python3 - cut.ckpt <<'PY'
 import hashlib, struct, sys
 data = bytearray(open(sys.argv[1], "rb").read()[:-64])
-size = struct.unpack_from("<Q", data, 360)[0]
+size = struct.unpack_from("<Q", data, 368)[0]
 text = bytes(data[-size:]).replace(b'"device":"cpu"', b'"device":"cuda:0"')
 text = text.replace(b'"processor":"', b'"processor":"GPU, not ')
 data[-size:] = text
-struct.pack_into("<Q", data, 360, len(text))
+struct.pack_into("<Q", data, 368, len(text))
 open(sys.argv[1], "wb").write(bytes(data) + hashlib.sha256(data).hexdigest().encode())
 PY
     run -0 --separate-stderr sparsetrain "${RUN[@]:0:${#RUN[@]}-1}" -o cut --resume
