@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The stochastic madelon experiment on the real data against an independent implementation.
+# The real madelon: the stochastic experiment against an independent implementation, and compressors on local steps.
 load common
 
 setup() {
@@ -36,4 +36,12 @@ means() {
         echo "${output//$'\n'/$'\n'# }" | sed '1s/^/# /' >&3
         [ "$method" != Top-1 ] || grep -qx "bits_values 96000" "$BATS_TEST_TMPDIR/means"
     done
+}
+
+@test "what local steps of AdamW come to: no compressor leaves its class, and all run" {
+    run -0 --separate-stderr sparsebench recipes/compressors.yaml --set epochs=null --set steps=200 --set 'seeds=[1]' --set 'plots=[]' \
+        --set 'claims=[]' --set 'error-feedback={form: diloco, steps: 5}' --set 'optimizer={kind: adamw, learning-rate: 1e-5}' \
+        --set 'record={every: 5, series: [bound-share, compression-error-max, compression-bias, compression-bias-sigma, bits]}' \
+        --no-judge --folder "$BATS_TEST_TMPDIR/cells" -q -o "$BATS_TEST_TMPDIR/local.json"
+    jq -e '[.results[].cells[]] | length >= 100 and all(.status == "ok" and (.warnings // []) == [])' "$BATS_TEST_TMPDIR/local.json"
 }
