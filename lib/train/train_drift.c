@@ -70,12 +70,7 @@ sg_status train_drift_open(struct train *t, struct sg_error *err) {
         d->sum = calloc(t->d + 1, sizeof *d->sum);
         d->state = calloc(1, state_bytes(t) + 1);
         d->x = malloc(sg_task_x_bytes(t->task) + 1);
-        whole = d->way && d->sum && d->state && d->x;
-    }
-    for (size_t w = 0; whole && w < t->count; w++) {
-        if (!t->worker[w].recorded)
-            t->worker[w].recorded = train_vector(t, t->d);
-        whole = t->worker[w].recorded;
+        whole = d->way && d->sum && d->state && d->x && train_keep_gradients(t);
     }
     return whole ? SG_OK : sg_fail_memory(err, "the columns of the drift");
 }
@@ -90,11 +85,6 @@ void train_drift_close(struct train *t) {
     free(d->x);
     free(d);
     t->drift = NULL;
-}
-
-void train_drift_gradient(struct train *t, size_t w, const float *g) {
-    if (t->drift)
-        memcpy(t->worker[w].recorded, g, t->d * sizeof *g);
 }
 
 void train_drift_before(struct train *t) {

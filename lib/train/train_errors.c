@@ -75,14 +75,13 @@ static bool allocate(struct train *t, struct errors *e) {
     e->x = shifts ? malloc(sg_task_x_bytes(t->task) + 1) : NULL;
     e->state = shifts ? malloc(t->count * e->state_bytes + 1) : NULL;
     bool whole = (e->sums || !sums) && (e->sum || !(e->means || copies)) && (e->before || !copies) &&
-                 (e->layer || !(e->means && t->series.wants_layers)) && ((e->x && e->state) || !shifts);
+                 (e->layer || !(e->means && t->series.wants_layers)) && ((e->x && e->state) || !shifts) &&
+                 (!copies || train_keep_gradients(t));
     for (size_t w = 0; whole && w < t->count; w++) {
         struct worker *worker = &t->worker[w];
-        if (copies && !worker->recorded)
-            worker->recorded = train_vector(t, t->d);
         if (shifts)
             worker->shifted = train_vector(t, t->d);
-        whole = (worker->recorded || !copies) && (worker->shifted || !shifts);
+        whole = worker->shifted || !shifts;
     }
     return whole;
 }
@@ -188,6 +187,10 @@ static sg_status shifted_gradients(struct train *t, struct sg_error *err) {
     return sg_comm_agree(t->comm, status, err);
 }
 
+bool train_errors_need_gradients(const struct train *t) {
+    return t->errors && t->errors->before && train_records(t, t->step + 1);
+}
+
 sg_status train_errors_begin(struct train *t, struct sg_error *err) {
     const struct errors *e = t->errors;
     if (!e || !e->before || !train_records(t, t->step + 1))
@@ -214,8 +217,6 @@ void train_errors_gradient(struct train *t, size_t w, const float *g) {
     for (size_t l = 0; records && worker->layers && measures_layers(t) && l < n; l++)
         worker->layers[LAYER_GRADIENT_NORM * n + l] =
             t->kernels->sum_squares(&t->worker_exec, g + offset[l], offset[l + 1] - offset[l]);
-    if (records && t->errors->before)
-        memcpy(worker->recorded, g, t->d * sizeof *g);
 }
 
 /* ---- after a step ---- */

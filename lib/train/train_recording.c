@@ -56,11 +56,6 @@ sg_status recording_open(struct train *t, struct sg_error *err) {
     return sg_comm_agree(t->comm, status, err);
 }
 
-void recording_gradient(const struct train *t, size_t w, const float *g) {
-    if (t->options->record_gradients)
-        memcpy(t->worker[w].recorded, g, t->d * sizeof *g);
-}
-
 /* a [d] <- the worker's gradient, or what its compressor was given, on the gradient's scale. */
 static void copy_record(const struct train *t, size_t w, float *a) {
     if (t->options->record_gradients) {

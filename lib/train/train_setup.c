@@ -138,11 +138,9 @@ static bool allocate_worker(struct train *t, struct worker *w, bool keeps) {
         w->residual = worker_vector(t, t->d);
     if (t->of_workers)
         w->state = worker_vector(t, t->of_workers->floats);
-    if (t->options->record_gradients)
-        w->recorded = train_vector(t, t->d);
     if (t->series.keeps_layers)
         w->layers = t->series.layers_mine + (size_t)(w - t->worker) * LAYER_COLUMNS * t->info->layout.n_layers;
-    return (w->residual || !keeps) && (w->state || !t->of_workers) && (w->recorded || !t->options->record_gradients);
+    return (w->residual || !keeps) && (w->state || !t->of_workers);
 }
 
 static bool allocate_buffers(struct train *t) {
@@ -169,7 +167,7 @@ static bool allocate_buffers(struct train *t) {
         whole = (t->gradient[i] = t->kernels->allocate(&t->exec, t->d * sizeof(float))) != NULL;
     for (size_t w = 0; whole && w < t->count; w++)
         whole = allocate_worker(t, &t->worker[w], keeps);
-    return whole;
+    return whole && (!t->options->record_gradients || train_keep_gradients(t));
 }
 
 /* Workers that run at once need a gradient and a room for messages each. */

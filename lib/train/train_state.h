@@ -250,6 +250,8 @@ bool train_vectors_in_file(const struct train *t);
 sg_status train_vectors_open(struct train *t, struct sg_error *err);
 void train_vectors_close(struct train *t);
 float *train_vector(void *train, size_t n);
+/* Makes room for a copy of each worker's gradient, `recorded`, where there is none. Returns false if memory ran out. */
+bool train_keep_gradients(struct train *t);
 void train_vector_free(const struct train *t, float *vector);
 sg_status train_vectors_status(const struct train *t, sg_status status, struct sg_error *err);
 /* Estimates the memory of this rank, and refuses a run that this host cannot hold; on a GPU they do nothing. The second
@@ -327,6 +329,7 @@ cJSON *train_monitor_warnings(const struct train *t);
 sg_status train_errors_open(struct train *t, struct sg_error *err);
 void train_errors_close(struct train *t);
 sg_status train_errors_begin(struct train *t, struct sg_error *err);
+bool train_errors_need_gradients(const struct train *t); /* true: columns of this step need copies of them */
 void train_errors_gradient(struct train *t, size_t w, const float *g);
 sg_status train_errors_record(struct train *t, const struct sg_outcome *outcome, double value[SG_COLUMNS],
                               struct sg_error *err);
@@ -340,12 +343,11 @@ void train_errors_load(struct train *t, const void *in);
 /* The sum over workers of the gradients that they copied. Collective. */
 sg_status train_add_gradients(struct train *t, float *sum, struct sg_error *err);
 
-/* How far x is from where the optimizer would have taken it without compression. train_drift_gradient is called after
- * each gradient, train_drift_before before x moves, and train_drift_record, which is collective, after every step,
+/* How far x is from where the optimizer would have taken it without compression. Every step needs copies of the
+ * gradients. train_drift_before is called before x moves, and train_drift_record, which is collective, after every step,
  * behind train_account. */
 sg_status train_drift_open(struct train *t, struct sg_error *err);
 void train_drift_close(struct train *t);
-void train_drift_gradient(struct train *t, size_t w, const float *g);
 void train_drift_before(struct train *t);
 sg_status train_drift_record(struct train *t, double value[SG_COLUMNS], struct sg_error *err);
 bool train_drifts(const struct train *t, const sg_method *method); /* true: it is measured */
@@ -382,11 +384,10 @@ sg_status train_metrics(struct series *out, const struct sg_cell *cell, const st
                         struct sg_error *err);
 
 /* A recording of what the compressors are given, or of the gradients. It is opened when the next step is known, gets
- * the data of all workers after each step, and is written to the disk before a checkpoint. recording_gradient copies a
- * local worker's gradient if gradients are recorded. recording_hash gives rank 0's hash of the file so far, 64 digits;
- * "" = there is none. Functions that return a status are collective. All do nothing if there is no recording. */
+ * the data of all workers after each step, and is written to the disk before a checkpoint. recording_hash
+ * gives rank 0's hash of the file so far, 64 digits; "" = there is none. Functions that return a status are collective.
+ * All do nothing if there is no recording. */
 const char *recording_path(const struct train *t); /* NULL = none is asked for */
-void recording_gradient(const struct train *t, size_t w, const float *g);
 sg_status recording_open(struct train *t, struct sg_error *err);
 sg_status recording_write(struct train *t, struct sg_error *err);
 sg_status recording_sync(struct train *t, struct sg_error *err);

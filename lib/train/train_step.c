@@ -62,9 +62,9 @@ static sg_status worker_gradient(struct train *t, size_t w, float *g) {
     if (offset) /* the worker has parameters of its own */
         train_shift_x(t, t->shared_x, offset, 1);
     worker->error.status = t->task_ops->gradient(t->task, t->first + w, t->step, g, &worker->error);
-    recording_gradient(t, w, g);
+    if (t->options->record_gradients || t->drift || train_errors_need_gradients(t))
+        memcpy(worker->recorded, g, t->d * sizeof *g);
     train_errors_gradient(t, w, g);
-    train_drift_gradient(t, w, g);
     if (t->of_workers && worker->error.status == SG_OK)
         optimize_alone(t, worker, g);
     if (offset)

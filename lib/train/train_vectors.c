@@ -46,6 +46,16 @@ float *train_vector(void *train, size_t n) {
     return t->file ? sg_file_memory_take(t->file, n * sizeof(float)) : calloc(n + 1, sizeof(float));
 }
 
+bool train_keep_gradients(struct train *t) {
+    bool whole = true;
+    for (size_t w = 0; whole && w < t->count; w++) {
+        if (!t->worker[w].recorded)
+            t->worker[w].recorded = train_vector(t, t->d);
+        whole = t->worker[w].recorded;
+    }
+    return whole;
+}
+
 void train_vector_free(const struct train *t, float *vector) {
     if (!t->file)
         free(vector);
