@@ -40,17 +40,17 @@ static double workers_of_rank(const sg_comm *c) {
 /* Decoding the messages of one rank's workers takes the time of so many bytes between ranks. Measured, a number takes
  * 0.3 to 0.5 ns with its checks, and some 7 ns in the codes that cannot be cut, which decode whole blocks; a byte takes
  * 1 ns in the memory of a host. Between hosts it may take 10 ns, so that numbers of the first kind count nothing. */
-static double decoding_bytes(const sg_comm *c) {
-    const bool one_host = c->world.local_ranks == c->world.size, slow = code_of(c)->cut == NULL;
+static double decoding_bytes(const sg_comm *c, const struct sg_code *code, size_t n) {
+    const bool one_host = c->world.local_ranks == c->world.size, slow = code->cut == NULL;
     const double number = slow ? one_host ? 4 : 1 : one_host ? 0.5 : 0;
-    return code_of(c)->width > 0 ? 0 : (double)c->n * workers_of_rank(c) * number;
+    return code->width > 0 ? 0 : (double)n * workers_of_rank(c) * number;
 }
 
 /* ---- messages that are all here ---- */
 
 bool comm_shares_decoding(const sg_comm *c) {
     return c->dense && !c->exec.device && c->n <= INT32_MAX &&
-           LATENCY_BYTES + (double)(c->n * sizeof *c->sum) / c->world.size < decoding_bytes(c);
+           LATENCY_BYTES + (double)(c->n * sizeof *c->sum) / c->world.size < decoding_bytes(c, code_of(c), c->n);
 }
 
 sg_status comm_add_slices(sg_comm *c, size_t present, struct sg_error *err) {
@@ -175,30 +175,28 @@ static sg_status share_slices(sg_comm *c, size_t start, size_t length, struct sg
     return gather_sums(c, start, length, err);
 }
 
-/* True if sharing the work is faster than gathering all messages. By the model of lib/net, gathering takes R - 1 times
- * alpha + m beta on R ranks, where m is a rank's messages. Sharing takes twice as many messages: an R-th of m, and then
- * an R-th of the sums. Slices of a code without a width have their sizes sent before. Every rank that gathers decodes
- * the messages of all R ranks, and one that shares an R-th of that. */
-static bool shares(const sg_comm *c) {
-    const double ranks = c->world.size, sums = (double)(c->n * sizeof *c->sum), workers = workers_of_rank(c);
-    const bool wide = code_of(c)->width > 0;
-    const double whole = workers * (double)c->like->data_bytes,
-                 gathered = wide ? whole : workers * (double)c->like->bytes;
-    return (wide ? 1 : 2) * LATENCY_BYTES + (whole + sums) / ranks < gathered + decoding_bytes(c);
+/* True if sharing the work is faster than gathering all messages, of n numbers in this code. By the model of lib/net,
+ * gathering takes R - 1 times alpha + m beta on R ranks, where m is a rank's messages. Sharing takes twice as many
+ * messages: an R-th of m, and then an R-th of the sums. Slices of a code without a width have their sizes sent before.
+ * Every rank that gathers decodes the messages of all R ranks, and one that shares an R-th of that. */
+static bool shares(const sg_comm *c, const struct sg_code *code, size_t n, size_t data_bytes, size_t bytes) {
+    const double ranks = c->world.size, sums = (double)(n * sizeof *c->sum), workers = workers_of_rank(c);
+    const bool wide = code->width > 0;
+    const double whole = workers * (double)data_bytes, gathered = wide ? whole : workers * (double)bytes;
+    return (wide ? 1 : 2) * LATENCY_BYTES + (whole + sums) / ranks < gathered + decoding_bytes(c, code, n);
+}
+
+/* The same of the messages that are here. */
+static bool shares_these(const sg_comm *c) {
+    return shares(c, code_of(c), c->n, c->like->data_bytes, c->like->bytes);
 }
 
 bool comm_cuts(const sg_comm *c) {
-    return c->dense && !c->hears && code_of(c)->cut != NULL && shares(c);
+    return c->dense && !c->hears && code_of(c)->cut != NULL && shares_these(c);
 }
 
 bool sg_comm_cuts(const sg_comm *c, const struct sg_code *code, size_t n, size_t bytes) {
-    const struct note like = {.kind = COMM_ENCODED, .code = code->number, .data_bytes = bytes, .bytes = bytes};
-    sg_comm then = *c;
-    then.n = n;
-    then.like = &like;
-    then.dense = true;
-    then.hears = false;
-    return comm_cuts(&then);
+    return code->cut != NULL && shares(c, code, n, bytes, bytes);
 }
 
 /* A rank's slice of a chunk in a code with a width has at most so many blocks of each worker. */
@@ -206,7 +204,7 @@ static const size_t MOST_BLOCKS = DENSE_CHUNK / BLOCK_BYTES * sizeof(float);
 
 sg_status comm_sum_chunks(sg_comm *c, struct sg_error *err) {
     const size_t width = code_of(c)->width;
-    const bool share = width == 0 || (shares(c) && c->workers <= INT32_MAX / MOST_BLOCKS);
+    const bool share = width == 0 || (shares_these(c) && c->workers <= INT32_MAX / MOST_BLOCKS);
     const size_t mine = comm_present(c->put, c->count); /* the messages of this rank stand first */
     const size_t ranks = share ? (size_t)c->world.size : 1;
     const size_t chunk = c->n < DENSE_CHUNK * ranks ? c->n : DENSE_CHUNK * ranks;
