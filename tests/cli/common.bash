@@ -146,6 +146,12 @@ errors_leave_the_run() { # RECIPE
     column error_curvature measured | awk '$1 > 0 { n++ } END { exit !(n >= 2) }'
 }
 
+# What sparsetune wrote to $BATS_TEST_TMPDIR/evidence.json: the filter is true, or its list of findings is shown.
+evidence_holds() { # LIST DEFINITIONS FILTER
+    jq -e "$2 $3" "$BATS_TEST_TMPDIR/evidence.json" >/dev/null ||
+        { echo "not so: $3"; jq ".tune.$1" "$BATS_TEST_TMPDIR/evidence.json" | grep -v '^ *"seed\|overlap' | head -120; false; }
+}
+
 # All recipes of a task, as they are.
 recipes_resolve() { # KIND
     local recipe

@@ -71,8 +71,7 @@ explain() {
 }
 
 holds() { # FILTER of the evidence; e(COLUMN) is what was found of an error
-    jq -e "def e(\$c): .tune.errors[] | select(.column == \$c); $1" "$BATS_TEST_TMPDIR/evidence.json" >/dev/null ||
-        { echo "not so: $1"; jq .tune.errors "$BATS_TEST_TMPDIR/evidence.json" | grep -v '^ *"seed\|overlap' | head -80; false; }
+    evidence_holds errors 'def e($c): .tune.errors[] | select(.column == $c);' "$1"
 }
 
 @test "an error that orders is first, its double ties, a random one cannot tell, a reversed one is said to be" {

@@ -65,8 +65,7 @@ profile() {
 }
 
 holds() { # FILTER of the evidence; m(NAME) is what was found of a method
-    jq -e "def m(\$n): .tune.methods[] | select(.method == \$n); $1" "$BATS_TEST_TMPDIR/evidence.json" >/dev/null ||
-        { echo "not so: $1"; jq .tune.methods "$BATS_TEST_TMPDIR/evidence.json" | head -120; false; }
+    evidence_holds methods 'def m($n): .tune.methods[] | select(.method == $n);' "$1"
 }
 
 @test "the cheapest setting that reaches the baseline counts, a duplicate ties, what is not reached is last" {

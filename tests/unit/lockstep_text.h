@@ -27,4 +27,19 @@ static void write_text(void) {
     temporary_write("steps/valid.txt", text, length);
 }
 
+/* A recipe of ten steps of the transformer up to its methods, with this error feedback. */
+#define GPT_STEPS(feedback)                                                                                            \
+    "schema: 1\n"                                                                                                      \
+    "name: steps\n"                                                                                                    \
+    "task: {kind: gpt, dataset: steps, layers: 2, heads: 2, width: 8, context: 6, clip: 2}\n"                          \
+    "workers: 8\n"                                                                                                     \
+    "batch: 2\n"                                                                                                       \
+    "steps: 10\n"                                                                                                      \
+    "optimizer: {kind: adamw, learning-rate: 0.0625, beta1: 0.75, beta2: 0.875, epsilon: 0.0009765625,\n"              \
+    "            weight-decay: 0.5, warm-up-epochs: 0.5, warm-up-from: 0.25, decay: cosine, decay-to: 0.125}\n"        \
+    "error-feedback: " feedback "\n"                                                                                   \
+    "seeds: [1]\n"                                                                                                     \
+    "record: {every: 1, evaluate: 0, series: [train-loss, error-norm, density]}\n"                                     \
+    "methods:\n"
+
 #endif

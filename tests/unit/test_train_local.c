@@ -23,25 +23,34 @@ struct by_hand {
     double x[MOST + 1][D], own[MOST + 1][D], error[MOST + 1], bits[MOST + 1];
 };
 
+static void begin_by_hand(struct by_hand *r) {
+    memset(r, 0, sizeof *r);
+    for (int j = 0; j < D; j++)
+        r->x[0][j] = j - 5;
+}
+
+/* own <- the worker's parameters, x less its way, and g <- its gradient there. */
+static void gradient_at_own(struct by_hand *r, uint32_t t, size_t w, const double *way, double *own, float *g) {
+    for (int j = 0; j < D; j++)
+        own[j] = r->x[t][j] - way[j];
+    if (w == 0)
+        memcpy(r->own[t], own, sizeof r->own[t]);
+    valley(g, w, t, own);
+}
+
 /* CSER with Top-1 of each layer, and at resets all of e (k >= 5) or Top-1 of it. */
 static void cser_by_hand(struct by_hand *r, uint64_t interval, bool all, double momentum) {
     static double e[WORKERS][D], u[WORKERS][D];
     memset(e, 0, sizeof e);
     memset(u, 0, sizeof u);
-    memset(r, 0, sizeof *r);
-    for (int j = 0; j < D; j++)
-        r->x[0][j] = j - 5;
+    begin_by_hand(r);
     for (uint32_t t = 0; t < 40; t++) {
         const bool resets = (t + 1) % interval == 0;
         double sent[D] = {0};
         for (size_t w = 0; w < WORKERS; w++) {
             double own[D], p[D];
             float g[D];
-            for (int j = 0; j < D; j++)
-                own[j] = r->x[t][j] - e[w][j];
-            if (w == 0)
-                memcpy(r->own[t], own, sizeof own);
-            valley(g, w, t, own);
+            gradient_at_own(r, t, w, e[w], own, g);
             for (int j = 0; j < D; j++)
                 p[j] = GAMMA * (u[w][j] = momentum * u[w][j] + (double)g[j]);
             top1_of_layers(p, sent);
@@ -67,19 +76,13 @@ static void local_by_hand(struct by_hand *r, uint64_t steps, double threshold) {
     static double e[WORKERS][D], way[WORKERS][D];
     memset(e, 0, sizeof e);
     memset(way, 0, sizeof way);
-    memset(r, 0, sizeof *r);
-    for (int j = 0; j < D; j++)
-        r->x[0][j] = j - 5;
+    begin_by_hand(r);
     for (uint32_t t = 0; t < 40; t++) {
         double sent[D] = {0}, square = 0;
         for (size_t w = 0; w < WORKERS; w++) {
             double own[D];
             float g[D];
-            for (int j = 0; j < D; j++)
-                own[j] = r->x[t][j] - way[w][j];
-            if (w == 0)
-                memcpy(r->own[t], own, sizeof own);
-            valley(g, w, t, own);
+            gradient_at_own(r, t, w, way[w], own, g);
             for (int j = 0; j < D; j++) {
                 way[w][j] += GAMMA * (double)g[j];
                 square += way[w][j] * way[w][j] / WORKERS;
@@ -114,20 +117,14 @@ static void diloco_by_hand(struct by_hand *r) {
     memset(way, 0, sizeof way);
     memset(m, 0, sizeof m);
     memset(v, 0, sizeof v);
-    memset(r, 0, sizeof *r);
-    for (int j = 0; j < D; j++)
-        r->x[0][j] = j - 5;
+    begin_by_hand(r);
     for (uint32_t t = 0; t < 40; t++) {
         const double rate = t >= 2 * EPOCH ? 0.125 : 0.25;
         double sent[D] = {0};
         for (size_t w = 0; w < WORKERS; w++) {
             double own[D];
             float g[D];
-            for (int j = 0; j < D; j++)
-                own[j] = r->x[t][j] - way[w][j];
-            if (w == 0)
-                memcpy(r->own[t], own, sizeof own);
-            valley(g, w, t, own);
+            gradient_at_own(r, t, w, way[w], own, g);
             for (int j = 0; j < D; j++) {
                 m[w][j] = 0.5 * m[w][j] + 0.5 * (double)g[j];
                 v[w][j] = 0.75 * v[w][j] + 0.25 * (double)g[j] * (double)g[j];

@@ -257,7 +257,8 @@ static void test_studies(void) {
     ok(sg_json_get(fixed, "tuned") == NULL &&
            sg_json_get(cJSON_GetArrayItem(sg_json_get(fixed, "cells"), 0), "trial") == NULL,
        "nothing of it where nothing is drawn");
-    ok(strcmp(sg_json_string(document, "status", ""), "diverged") == 0, "a study without a value is told");
+    ok(strcmp(sg_json_string(document, "status", ""), "diverged") == 0,
+       "a study without a value makes the result diverged");
     cJSON_Delete(document);
 
     document = document_of(&g, g.count, unfinished);
