@@ -344,8 +344,8 @@ void train_errors_load(struct train *t, const void *in);
 sg_status train_add_gradients(struct train *t, float *sum, struct sg_error *err);
 
 /* How far x is from where the optimizer would have taken it without compression. Every step needs copies of the
- * gradients. train_drift_before is called before x moves, and train_drift_record, which is collective, after every step,
- * behind train_account. */
+ * gradients. train_drift_before is called before x moves. train_drift_record, which is collective, is called after
+ * every step, behind train_account. */
 sg_status train_drift_open(struct train *t, struct sg_error *err);
 void train_drift_close(struct train *t);
 void train_drift_before(struct train *t);
