@@ -1,4 +1,5 @@
-/* control_noise.c: thresholds that follow the noise of gradients: lambda_l = own sigma_l^power, by layer and time.
+/* control_noise.c: thresholds that follow the noise of gradients: lambda_l = own sigma_l^power / gamma^rate-power, by
+ * layer and time, with gamma the learning rate.
  *
  * sigma_l is the standard deviation of an entry of the layer: sigma_l^2 is a moving mean of |g_l|^2 / n_l of worker 0's
  * gradients, measured every so many steps. Under the law of a random walk (lib/theory/sg_lambda_rules.h) a layer of n_l
@@ -7,14 +8,22 @@
  * sigma_l has the least error: the derivatives of error and volume are in one proportion. A constant threshold has the
  * least for given vectors without feedback (Lemma 3). So `power` is 1/2.
  *
- * Adam moves x by g over the root of a mean of g^2, so that an error counts by its size over sigma_l. Of the thresholds
- * above, lambda_l in proportion to sigma_l has the least sum of n_l lambda_l^2 / (6 sigma_l^2): `power` 1, under which
- * every layer sends the same share. These derivations are the project's own, without a publication. */
+ * Which squares count depends on what an error does. x moves by gamma e_l when it is sent, so let ||gamma e_l||^2
+ * count, and let a layer's curvature be in proportion to sigma_l^2, as it is where the Hessian is near the Fisher
+ * matrix. The least sum of gamma^2 sigma_l^(2 m) n_l lambda_l^2 / 6 is at lambda_l^2 in proportion to
+ * sigma_l^(1 - m) / gamma: `power` (1 - m) / 2 and `rate-power` 1/2. Without weights of layers, m = 0, `power` is 1/2.
+ * For what e costs of the loss, e' H e, m = 1 and `power` is 0: one threshold. For what it changes of the gradient,
+ * |H e|^2, m = 2 and `power` is -1/2. Adam divides g by the root of a mean of g^2, so that an error counts by its size
+ * over sigma_l: m = -1 and `power` 1, under which every layer sends the same share.
+ *
+ * Where one threshold never reaches a layer, nothing of it is sent. `floor` is the least share of a layer's entries
+ * that it sends under the law: no lambda_l is above sigma_l / sqrt(floor). These derivations are the project's own,
+ * without a publication. */
 #include <math.h>
 
 #include "method_private.h"
 
-enum { EVERY, MEMORY, POWER, PARAMS };
+enum { EVERY, MEMORY, POWER, FLOOR, RATE, PARAMS };
 
 /* The state: how many measurements were made, then sigma_l^2 [layers]. */
 static size_t doubles(size_t layers) {
@@ -40,13 +49,18 @@ static void decide(const double *param, double *state, const struct sg_facts *f,
         const double sigma = sqrt(variance[l] > 0 ? variance[l] : whole);
         const double scale = param[POWER] == 0.5 ? sqrt(sigma) : pow(sigma, param[POWER]);
         out->knob[l] = sigma > 0 ? out->own * scale : out->own;
+        if (param[RATE] != 0 && f->gamma > 0)
+            out->knob[l] *= pow(f->gamma, -param[RATE]);
+        if (sigma > 0 && param[FLOOR] > 0)
+            out->knob[l] = fmin(out->knob[l], sigma / sqrt(param[FLOOR]));
     }
 }
 
 static const struct sg_parameter params[PARAMS] = {
     [EVERY] = {"every", 1, 1e9, 10, true, "steps between two measurements"},
-    [POWER] = {"power", 0, 2, 0.5, false,
-               "exponent of sigma_l; 1 is for optimizers that divide by the gradient's size"},
+    [POWER] = {"power", -2, 2, 0.5, false, "exponent of sigma_l: 0 = one threshold, 1 = the same share of each layer"},
+    [FLOOR] = {"floor", 0, 1, 0, false, "least share of its entries that a layer sends under the law"},
+    [RATE] = {"rate-power", -2, 2, 0, false, "exponent of 1 / learning rate, another factor"},
     [MEMORY] = {"memory", 1, 1e9, 5, true, "measurements that the moving mean goes back"},
 };
 

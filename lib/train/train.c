@@ -40,7 +40,7 @@ static sg_status record(struct train *t, const struct sg_outcome *outcome, sg_st
     if (status == SG_OK && t->series.keeps_layers)
         status = train_collect_layers(t, err);
     if (status == SG_OK && t->lead)
-        value[SG_COLUMN_ERROR_BY_LAYER] = train_errors_by_layer(t);
+        train_errors_weigh_layers(t, value);
     if (status == SG_OK)
         *recorded = train_record(t, value, t->lead && t->series.wants_layers ? train_layers_json(t) : NULL, err);
     return status;

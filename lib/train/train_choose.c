@@ -34,7 +34,8 @@ static sg_status choose_steps(struct train *t, struct sg_error *err) {
     t->plan.evaluate_epochs =
         sg_node_number(cell, "record.evaluate", t->info->evaluation == SG_EVALUATE_SHARED ? 1 : NAN);
     t->series.wants_layers = sg_node_bool(cell, "record.layers", false);
-    t->series.keeps_layers = t->series.wants_layers || t->series.wants[SG_COLUMN_ERROR_BY_LAYER];
+    t->series.keeps_layers =
+        t->series.wants_layers || t->series.wants[SG_COLUMN_ERROR_BY_LAYER] || t->series.wants[SG_COLUMN_ERROR_WEIGHED];
     t->series.wants_workers = sg_node_bool(cell, "record.workers", false);
     return SG_OK;
 }

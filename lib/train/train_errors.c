@@ -202,7 +202,7 @@ sg_status train_errors_begin(struct train *t, struct sg_error *err) {
 }
 
 static bool measures_layers(const struct train *t) {
-    return t->series.wants[SG_COLUMN_GRADIENT_NORM] || t->errors->sums;
+    return t->series.wants[SG_COLUMN_GRADIENT_NORM] || t->series.wants[SG_COLUMN_ERROR_WEIGHED] || t->errors->sums;
 }
 
 void train_errors_gradient(struct train *t, size_t w, const float *g) {
@@ -304,20 +304,31 @@ const double *train_errors_layers(const struct train *t) {
     return t->errors ? t->errors->layer : NULL;
 }
 
-double train_errors_by_layer(struct train *t) {
+void train_errors_weigh_layers(struct train *t, double value[SG_COLUMNS]) {
     const size_t n = t->info->layout.n_layers, *offset = t->info->layout.offset, each = LAYER_COLUMNS * n;
-    const double *all = t->series.layers_all, unit = sg_method_unit(t->method);
-    double *sums = t->errors ? t->errors->sums : NULL, mean = 0;
-    if (!sums || !t->config.feedback.rule->keeps || t->of_workers)
-        return NAN;
+    const double *all = t->series.layers_all, unit = sg_method_unit(t->method),
+                 on_x = t->config.feedback.rule->in_updates ? 1 : t->gamma;
+    double *sums = t->errors ? t->errors->sums : NULL, mean = 0, weighed = 0;
+    if (!t->errors || !t->series.keeps_layers || !t->config.feedback.rule->keeps || t->of_workers)
+        return;
     for (size_t l = 0; l < n; l++) {
-        double *errors = &sums[l], *gradients = &sums[n + l];
+        const double size = (double)(offset[l + 1] - offset[l]);
+        double error = 0, gradient = 0; /* of this record */
         for (size_t w = 0; w < t->workers; w++) {
-            *errors += all[w * each + LAYER_ERROR_NORM * n + l] / (double)t->workers;
-            *gradients += unit * unit * all[w * each + LAYER_GRADIENT_NORM * n + l] / (double)t->present;
+            const double e = all[w * each + LAYER_ERROR_NORM * n + l] / (double)t->workers,
+                         g = all[w * each + LAYER_GRADIENT_NORM * n + l];
+            error += e;
+            gradient += g / (double)t->present;
+            if (!sums)
+                continue;
+            sums[l] += e;
+            sums[n + l] += unit * unit * g / (double)t->present;
         }
-        if (*gradients > 0) /* else no gradient has been seen, and nothing waits */
-            mean += *errors / *gradients * (double)(offset[l + 1] - offset[l]) / (double)t->d;
+        if (size > 0)
+            weighed += pow(gradient / size, 2) * on_x * on_x * error;
+        if (sums && sums[n + l] > 0) /* else no gradient has been seen, and nothing waits */
+            mean += sums[l] / sums[n + l] * size / (double)t->d;
     }
-    return mean;
+    value[SG_COLUMN_ERROR_BY_LAYER] = sums ? mean : NAN;
+    value[SG_COLUMN_ERROR_WEIGHED] = weighed;
 }

@@ -333,8 +333,8 @@ bool train_errors_need_gradients(const struct train *t); /* true: columns of thi
 void train_errors_gradient(struct train *t, size_t w, const float *g);
 sg_status train_errors_record(struct train *t, const struct sg_outcome *outcome, double value[SG_COLUMNS],
                               struct sg_error *err);
-/* On rank 0 at recorded steps, behind train_collect_layers: the value of error-by-layer. */
-double train_errors_by_layer(struct train *t);
+/* On rank 0 at recorded steps, behind train_collect_layers: the columns error-by-layer and error-weighed. */
+void train_errors_weigh_layers(struct train *t, double value[SG_COLUMNS]);
 const double *train_errors_layers(const struct train *t);
 size_t train_errors_bytes(const struct train *t);
 void train_errors_save(const struct train *t, void *out);

@@ -16,13 +16,11 @@ static const struct {
     bool mean;
     double sense;
 } errors[] = {
-    {"total_error", false, 1},      {"error_norm", true, 1},
-    {"error_relative", false, 1},   {"error_mean_norm", true, 1},
-    {"error_common", true, 1},      {"error_lag", true, 1},
-    {"error_curvature", true, 1},   {"error_by_layer", false, 1},
-    {"step_error", false, 1},       {"drift_norm", true, 1},
-    {"drift_lag", true, 1},         {"error_max", true, 1},
-    {"compression_error", true, 1}, {"average_compression_error", false, 1},
+    {"total_error", false, 1},      {"error_norm", true, 1},        {"error_relative", false, 1},
+    {"error_mean_norm", true, 1},   {"error_common", true, 1},      {"error_lag", true, 1},
+    {"error_curvature", true, 1},   {"error_by_layer", false, 1},   {"error_weighed", true, 1},
+    {"step_error", false, 1},       {"drift_norm", true, 1},        {"drift_lag", true, 1},
+    {"error_max", true, 1},         {"compression_error", true, 1}, {"average_compression_error", false, 1},
     {"average_density", false, -1}, /* no error: what is sent, to compare with */
 };
 

@@ -49,17 +49,21 @@ for statement in sys.argv[1:]:
 PY
 }
 
-@test "error-by-layer is the mean over parameters of what the layers' own columns say" {
+@test "error-by-layer and error-weighed are what the layers' own columns say" {
     need_numpy
     write 'np.save("g.npy", g)'
     recipe 'files: g.npy, layers: "100,300,600"'
-    steps_of replay.yaml --method Hard-threshold --set 'record.series=[gradient-norm, error-norm, error-by-layer]' --set record.every=3 >steps
+    steps_of replay.yaml --method Hard-threshold --set 'record.series=[gradient-norm, error-norm, error-by-layer, error-weighed]' --set record.every=3 >steps
     jq -se 'def total(f): reduce .[] as $s ([0, 0, 0]; [., ($s | f)] | transpose | map(add));
         [.[] | select(.layers)] | total(.layers.error_norm) as $e | total(.layers.gradient_norm) as $g
         | ([range(3) as $l | [100, 300, 600][$l] / 1000 * $e[$l] / $g[$l]] | add) as $want
         | .[-1].error_by_layer / $want - 1 | . < 1e-12 and . > -1e-12' steps
-    sparsetrain -q replay.yaml --method Hard-threshold --set 'record={every: 3, series: [error-by-layer]}' -o alone
+    jq -se '.[-1] | .layers as $of # the learning rate is 1/2
+        | ([range(3) as $l | pow($of.gradient_norm[$l] / [100, 300, 600][$l]; 2) * $of.error_norm[$l] / 4] | add) as $want
+        | .error_weighed / $want - 1 | . < 1e-12 and . > -1e-12' steps
+    sparsetrain -q replay.yaml --method Hard-threshold --set 'record={every: 3, series: [error-by-layer, error-weighed]}' -o alone
     [ "$(column error_by_layer alone | tail -n 1)" = "$(jq -s '.[-1].error_by_layer' steps)" ] # without record.layers too
+    [ "$(column error_weighed alone | tail -n 1)" = "$(jq -s '.[-1].error_weighed' steps)" ]
 }
 
 @test "a replay of our own recording gives the bytes of the run's own columns" {

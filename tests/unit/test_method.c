@@ -263,7 +263,7 @@ static double error_times_volume(sg_method *m, size_t *first_entries) {
 /* The threshold of a layer is sigma^power of worker 0's first gradient. */
 static void test_thresholds(double power) {
     size_t first = 0, by_hand = 0;
-    sg_method *m = opened("hard-threshold", (const double[]){1, NAN}, "noise", (const double[]){10, 5, power});
+    sg_method *m = opened("hard-threshold", (const double[]){1, NAN}, "noise", (const double[]){10, 5, power, 0, 0});
     error_times_volume(m, &first);
     for (size_t l = 0; l < 3; l++) {
         double square = 0, lambda;
@@ -284,6 +284,27 @@ static void test_thresholds(double power) {
     ok(first == by_hand && first > 0, "power %g: the first step sends %zu entries, by hand %zu", power, first, by_hand);
 }
 
+/* Layers of deviation 1, 2 and 4, a learning rate of 0.04 and an own threshold of 8. */
+static void test_exponents(void) {
+    static const double square[] = {100, 1200, 3200},
+                        param[][5] = {{10, 5, -0.5, 0, 0},
+                                      {10, 5, 0, 0.25, 0},
+                                      {10, 5, 0, 0, 0.5},
+                                      {10, 5, -0.5, 0.01, 0.5}},
+                        wanted[][3] = {{8, 8 * M_SQRT1_2, 4}, {2, 4, 8}, {40, 40, 40}, {10, 20, 20}};
+    const struct sg_facts f = {.layers = 3, .d = D, .offset = offset, .gamma = 0.04, .lead_square = square};
+    for (size_t i = 0; i < 4; i++) {
+        double state[4] = {0}, knob[3];
+        struct sg_settings out = {.own = 8, .knob = knob};
+        bool fine = true;
+        sg_controller_find("noise")->decide(param[i], state, &f, &out);
+        for (size_t l = 0; l < 3; l++)
+            fine &= fabs(knob[l] / wanted[i][l] - 1) < 1e-14;
+        ok(fine, "power %g, floor %g, rate power %g: thresholds %g %g %g", param[i][2], param[i][3], param[i][4],
+           knob[0], knob[1], knob[2]);
+    }
+}
+
 /* With lambda^2 in proportion to sigma the product is (sum n sigma)^2 / 6, with one lambda (sum n sigma^2) d / 6, up to
  * what a step overshoots the threshold. */
 static void test_noise(void) {
@@ -292,14 +313,15 @@ static void test_noise(void) {
     size_t first = 0;
     sg_method *m = opened("hard-threshold", (const double[]){30, NAN}, NULL, NULL);
     const double one = error_times_volume(m, &first);
-    m = opened("hard-threshold", (const double[]){15, NAN}, "noise", (const double[]){10, 5, 0.5});
+    m = opened("hard-threshold", (const double[]){15, NAN}, "noise", (const double[]){10, 5, 0.5, 0, 0});
     const double follows = error_times_volume(m, &first);
     ok(fabs(one / constant - 1) < 0.1 && fabs(follows / by_noise - 1) < 0.1,
        "error times volume: %.4g with one threshold (law %.4g), %.4g by noise (law %.4g)", one, constant, follows,
        by_noise);
     for (size_t i = 0; i < 2; i++)
         test_thresholds(i == 0 ? 0.5 : 1);
-    m = opened("topk", (const double[]){2, NAN}, "noise", (const double[]){10, 5, 0.5});
+    test_exponents();
+    m = opened("topk", (const double[]){2, NAN}, "noise", (const double[]){10, 5, 0.5, 0, 0});
     ok(!m && strstr(err.msg, "'noise' scales a threshold, and topk has none"), "%s", err.msg);
 }
 
