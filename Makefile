@@ -490,6 +490,10 @@ why-errors-madelon: ## and does the same error order methods on madelon? half a 
 mini-why-adam: ## beyond the paper: why hard-threshold loses under Adam, NeuMF, 15 min
 mini-why-adam-resnet8: ## the same with ResNet-8 trained by Adam, half an hour
 mini-why-workers: ## beyond the paper: does a lead need many workers, ResNet-8, an hour
+mini-why-weighed: ## beyond the paper: residuals weighed by curvature, and a threshold that follows the learning rate, ResNet-8, half an hour
+mini-why-weighed-lstm: ## the same for an LSTM on WikiText-2, five minutes
+mini-why-weighed-neumf: ## a threshold that leaves no layer out, NeuMF on MovieLens-100K, five minutes
+why-weighed-madelon: ## and on madelon, which is one layer, half a minute
 mini-why-rates: ## beyond the paper: each at its own learning rate, ResNet-8, an hour
 mini-gpt: ## beyond the paper: a small GPT with AdamW, compressed gradients and local steps, 25 min
 gpt-30m: ## the same for a GPT of 30 million parameters, on a GPU
