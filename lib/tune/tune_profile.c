@@ -275,7 +275,7 @@ sg_status sg_tune_profile(struct sg_tune *t, struct sg_error *err) {
     sg_status status = profile_read(&p, t, err);
     for (size_t i = 0; i < p.tasks; i++)
         task[i] = (struct sg_profile_task){p.task[i].seeds, p.task[i].first, p.task[i].cost};
-    SG_DO(status, sg_profile(p.found, p.cell, task, p.tasks, p.methods, PROFILE_DRAWS, PROFILE_SEED, err));
+    SG_DO(status, sg_profile(p.found, p.cell, task, p.tasks, p.methods, SG_PROFILE_DRAWS, SG_PROFILE_SEED, err));
     if (status == SG_OK && (t->evidence = profile_json(&p)) == NULL)
         status = sg_fail_memory(err, "the evidence");
     SG_DO(status, tune_write_table(t, profile_put_table, &p, err));
