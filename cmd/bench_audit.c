@@ -181,9 +181,8 @@ int audit_results(const char *const *path, size_t n, int argc, char **argv, doub
     char started_at[21];
     bool damaged = false;
     double same = 0, off = 0, open = 0, follows = 0;
-    if (n == 0 || cell_opt.set.count > 0) {
-        sg_log_error(n == 0 ? "--audit: give bundles, or results of sparsebench"
-                            : "--set: an audit runs what the result has");
+    if (n == 0) {
+        sg_log_error("--audit: give bundles, or results of sparsebench");
         return SG_EXIT_USAGE;
     }
     sg_clock_utc(started_at);
