@@ -86,7 +86,7 @@ struct task {
 static cJSON *problem_json(const struct task *t, const char *problem) {
     const bool read = t->audit.path != NULL;
     return SG_OBJECT(SG_TEXT("file", t->path), SG_TEXT("problem", problem),
-                     SG_VALUE("follows", read && t->audit.follows ? cJSON_Duplicate(t->audit.follows, true) : NULL),
+                     SG_VALUE("follows", cJSON_Duplicate(t->audit.follows, true)),
                      SG_NUMBER("cells", read ? (double)t->audit.claimed : NAN),
                      SG_NUMBER("changed", read ? (double)t->audit.changed : NAN));
 }

@@ -154,9 +154,9 @@ sg_status sg_profile_places(struct sg_interval *place, const double *cost, size_
     for (size_t m = 0; first && m <= methods; m++)
         first[m] = m;
     const struct sg_profile_task task = {seeds, first, cost};
-    const sg_status status = method && cell && first
-                                 ? sg_profile(method, cell, &task, 1, methods, SG_PROFILE_DRAWS, SG_PROFILE_SEED, err)
-                                 : sg_fail_memory(err, "the places");
+    const sg_status status = method && cell && first ? sg_profile(method, cell, &task, 1, methods, SG_BOOTSTRAP_DRAWS,
+                                                                  SG_BOOTSTRAP_SEED, err)
+                                                     : sg_fail_memory(err, "the places");
     for (size_t m = 0; status == SG_OK && m < methods; m++)
         place[m] = method[m].place;
     free(method);

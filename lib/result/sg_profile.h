@@ -25,8 +25,7 @@
 #include "sg_stats.h"
 #include "sg_status.h"
 
-enum { SG_PROFILE_MOST = 4 };                           /* tau at which the score's integral ends */
-enum { SG_PROFILE_DRAWS = 10000, SG_PROFILE_SEED = 1 }; /* of the intervals that the programs report */
+enum { SG_PROFILE_MOST = 4 }; /* tau at which the score's integral ends */
 
 struct sg_profile_task {
     size_t seeds;        /* >= 1 */

@@ -64,8 +64,7 @@ static cJSON *tasks_json(const struct profile *p) {
         sg_json_push(out,
                      SG_OBJECT(SG_TEXT("name", task->source.name), SG_TEXT("path", task->source.path),
                                SG_TEXT("metric", task->metric), SG_TEXT("better", task->sense < 0 ? "higher" : "lower"),
-                               SG_VALUE("at", task->at ? sg_json_copy(task->at) : NULL),
-                               SG_VALUE("target", task->when ? sg_json_copy(task->when) : NULL),
+                               SG_VALUE("at", sg_json_copy(task->at)), SG_VALUE("target", sg_json_copy(task->when)),
                                SG_TEXT("baseline", task->baseline->label), SG_TEXT("unit", task->unit),
                                SG_TEXT("network", sg_json_string(document, "network.model", NULL)),
                                SG_VALUE("seeds", sg_json_copy(sg_json_get(task->baseline->json, "seeds"))),
@@ -218,11 +217,8 @@ static cJSON *results_json(const struct profile *p) {
             SG_SET(final, SG_NUMBER("tasks_reached", found->reached), SG_VALUE("score", spread_of(p, m, false)));
         SG_SET(final, SG_VALUE("rank", spread_of(p, m, true)), SG_NUMBER("place", found->place.value),
                SG_NUMBER("place_from", floor(found->place.low)), SG_NUMBER("place_to", ceil(found->place.high)));
-        sg_json_push(out, SG_OBJECT(SG_TEXT("label", p->method[m]), SG_TEXT("method", p->method[m]),
-                                    SG_TEXT("compressor", task_of(p, 0)->label[task_of(p, 0)->first[m]]->compressor),
-                                    SG_BOOL("baseline", false), SG_VALUE("seeds", seeds),
-                                    SG_VALUE("series", p->quality ? cJSON_CreateObject() : profile_series(p, m)),
-                                    SG_VALUE("final", final)));
+        sg_json_push(out, tune_label_json(p->method[m], task_of(p, 0)->label[task_of(p, 0)->first[m]]->compressor,
+                                          seeds, p->quality ? cJSON_CreateObject() : profile_series(p, m), final));
     }
     free(order);
     return out;
@@ -285,8 +281,8 @@ cJSON *profile_json(const struct profile *p) {
         SG_VALUE("claims", cJSON_CreateArray()), SG_VALUE("plots", plots_json(p)), SG_VALUE("table", table_json(p)),
         SG_VALUE("tune",
                  SG_OBJECT(SG_TEXT("action", "profile"), SG_VALUE("results", paths), SG_TEXT("cost", p->cost),
-                           SG_NUMBER("tolerance", p->tolerance), SG_NUMBER("draws", SG_PROFILE_DRAWS),
-                           SG_U64("seed", SG_PROFILE_SEED), SG_NUMBER("confidence", 0.95),
+                           SG_NUMBER("tolerance", p->tolerance), SG_NUMBER("draws", SG_BOOTSTRAP_DRAWS),
+                           SG_U64("seed", SG_BOOTSTRAP_SEED), SG_NUMBER("confidence", 0.95),
                            SG_NUMBER("most_ratio", SG_PROFILE_MOST), SG_VALUE("tasks", tasks_json(p)),
                            SG_VALUE("methods", methods_json(p)), SG_VALUE("left_out", sg_json_copy(p->left_out)),
                            SG_VALUE("conclusion", conclusion_json(p)))));
@@ -341,7 +337,6 @@ bool profile_put_table(FILE *out, const struct sg_tune *t, const void *of) {
     for (size_t i = p->quality ? 1 + SCORES : 1; i < sizeof heads / sizeof *heads; i++)
         sg_table_column(table, &heads[i]);
     size_t *order = sorted(p);
-    const cJSON *sentence;
     char *cost = cost_text(p), place[SG_PLACES_CHARS];
     fprintf(out, "# %zu methods on %zu task%s by %s\n", p->methods, p->tasks, p->tasks == 1 ? "" : "s",
             cost ? cost : "");
@@ -363,9 +358,6 @@ bool profile_put_table(FILE *out, const struct sg_tune *t, const void *of) {
     if (!fine)
         return false;
     fputs("#\n", out);
-    tune_put_left_out(out, p->left_out, t);
-    fputs("#\n", out);
-    cJSON_ArrayForEach(sentence, sg_json_get(t->evidence, "tune.conclusion"))
-        tune_put_comment(out, sentence->valuestring, t);
+    tune_put_end(out, p->left_out, t);
     return true;
 }

@@ -130,8 +130,8 @@ static void test_places(size_t seeds, double least) {
     ok(ties == REPEATS && apart >= REPEATS * 99 / 100, "a duplicate ties, six times the cost is behind: %zu, %zu", ties,
        apart);
     ok(sg_profile_places(place, cost[0], METHODS_HERE, seeds, &err) == SG_OK &&
-           sg_profile(m, cell, &(struct sg_profile_task){seeds, first, cost[0]}, 1, METHODS_HERE, SG_PROFILE_DRAWS,
-                      SG_PROFILE_SEED, &err) == SG_OK,
+           sg_profile(m, cell, &(struct sg_profile_task){seeds, first, cost[0]}, 1, METHODS_HERE, SG_BOOTSTRAP_DRAWS,
+                      SG_BOOTSTRAP_SEED, &err) == SG_OK,
        "the places of one task");
     for (size_t i = 0; i < METHODS_HERE; i++)
         fine = fine && place[i].value == m[i].place.value && place[i].low == m[i].place.low &&
