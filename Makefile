@@ -437,6 +437,7 @@ tournament: ## beyond the paper: sixteen methods at two volumes, each at its own
 learning-rates: ## beyond the paper: eight methods at six learning rates, madelon, a minute
 heterogeneity: ## beyond the paper: error against the heterogeneity of the shards, madelon, a minute
 mini-tournament: ## each method of ResNet-8 at its own learning rate, nine hours on two cores
+mini-tournament-neumf: ## the same for thirteen methods of NeuMF, forty minutes on a core
 mini-heterogeneity: ## the same for ResNet-8, a quarter of an hour
 theory: ## both sides of the paper's Theorems 1 and 4 to 7 on madelon, with measured constants
 theory-network: ## both sides of Theorems 1, 6 and 7 on a small network, everything measured, ten minutes on two cores

@@ -86,7 +86,7 @@ struct task {
 static cJSON *problem_json(const struct task *t, const char *problem) {
     const bool read = t->audit.path != NULL;
     return SG_OBJECT(SG_TEXT("file", t->path), SG_TEXT("problem", problem),
-                     SG_VALUE("follows", read && t->audit.follows ? cJSON_Duplicate(t->audit.follows, true) : NULL),
+                     SG_VALUE("follows", cJSON_Duplicate(t->audit.follows, true)),
                      SG_NUMBER("cells", read ? (double)t->audit.claimed : NAN),
                      SG_NUMBER("changed", read ? (double)t->audit.changed : NAN));
 }
@@ -181,9 +181,8 @@ int audit_results(const char *const *path, size_t n, int argc, char **argv, doub
     char started_at[21];
     bool damaged = false;
     double same = 0, off = 0, open = 0, follows = 0;
-    if (n == 0 || cell_opt.set.count > 0) {
-        sg_log_error(n == 0 ? "--audit: give bundles, or results of sparsebench"
-                            : "--set: an audit runs what the result has");
+    if (n == 0) {
+        sg_log_error("--audit: give bundles, or results of sparsebench");
         return SG_EXIT_USAGE;
     }
     sg_clock_utc(started_at);

@@ -8,6 +8,7 @@
 #include "sg_clock.h"
 #include "sg_plugins.h"
 #include "sg_terminal.h"
+#include "sg_text.h"
 #include "sg_version.h"
 
 struct cell_opt cell_opt = {.memory_check = true};
@@ -68,6 +69,32 @@ int begin_program(const struct sg_program *program, int argc, char **argv, const
     if (reports)
         sg_log_error("%s", err.msg);
     return reports ? SG_EXIT_USAGE : SG_EXIT_OK;
+}
+
+bool choose_action(const char **out, const char *const *actions, size_t n, const struct option_of *uses,
+                   size_t n_uses) {
+    const char *found = NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (found && sg_option_is_given(actions[i])) {
+            sg_log_error("--%s and --%s: one at a time", found, actions[i]);
+            return false;
+        }
+        found = sg_option_is_given(actions[i]) ? actions[i] : found;
+    }
+    *out = found ? found : "run";
+    for (size_t i = 0; i < n_uses; i++) {
+        const char *of = uses[i].of;
+        if (!sg_option_is_given(uses[i].option) || sg_is_choice(of, *out))
+            continue;
+        if (strncmp(of, "run", 3) == 0)
+            sg_log_error("--%s is an option for recipes; --%s has no use for it", uses[i].option, found);
+        else if (found)
+            sg_log_error("--%s is an option of --%s; --%s has no use for it", uses[i].option, of, found);
+        else
+            sg_log_error("--%s is an option of --%s", uses[i].option, of);
+        return false;
+    }
+    return true;
 }
 
 int read_recipe(struct sg_recipe *out, const char *path) {

@@ -30,6 +30,15 @@ int begin_program(const struct sg_program *program, int argc, char **argv, const
 /* Prints the warnings about loaded plug-ins. */
 void warn_of_plugins(void);
 
+/* An action is an option that says what else a program does, as --audit. `of` lists what an option belongs to,
+ * "run|audit": actions, and `run` for none of them. */
+struct option_of {
+    const char *option, *of;
+};
+/* The action that was given of actions [n] into *out, "run" if there is none. False after a message: there are several,
+ * or an option of uses [n_uses] was given that does not belong to it. */
+bool choose_action(const char **out, const char *const *actions, size_t n, const struct option_of *uses, size_t n_uses);
+
 /* Reads the recipe at `path`, which may be NULL, with --set applied. Returns SG_PARSE_RUN, or the code to exit with. */
 int read_recipe(struct sg_recipe *out, const char *path);
 

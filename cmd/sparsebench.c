@@ -386,6 +386,31 @@ static int read_coding(struct sg_recipe *recipe, const char *operand) {
     return SG_EXIT_USAGE;
 }
 
+/* False after a message: the options that were given do not go together. */
+static bool check_options(void) {
+    static const char *const actions[] = {"compare",        "bundle",      "audit", "verify-compressors",
+                                          "measure-coding", "measure-link"};
+    static const struct option_of uses[] = {
+        {"share", "audit"},
+        {"method", "run|audit"},
+        {"seed", "run|audit"},
+        {"part", "run"},
+        {"set", "run|measure-coding"},
+        {"time-limit", "run|audit|measure-coding"},
+        {"dry-run", "run|measure-coding"},
+        {"network", "run"},
+        {"html", "run|measure-coding"},
+        {"points", "run"},
+        {"sort", "run"},
+        {"strict", "run|compare"},
+        {"output", "run|compare|audit|verify-compressors|measure-coding"},
+        {"table", "run|compare|audit|verify-compressors|measure-coding"},
+        {"json", "run|compare|audit|verify-compressors|measure-coding|measure-link"},
+    };
+    const char *action;
+    return choose_action(&action, actions, sizeof actions / sizeof *actions, uses, sizeof uses / sizeof *uses);
+}
+
 int main(int argc, char **argv) {
     const char *operand[MOST_RECIPES] = {NULL};
     size_t n_operands = 0;
@@ -393,6 +418,8 @@ int main(int argc, char **argv) {
     int code = begin_program(&program, argc, argv, operand, MOST_RECIPES, &n_operands);
     if (code != SG_PARSE_RUN)
         return sg_app_finish(code);
+    if (!check_options())
+        return sg_app_finish(SG_EXIT_USAGE);
     warn_of_plugins();
     if (opt.output && strcmp(opt.output, "-") == 0)
         opt.output = NULL;

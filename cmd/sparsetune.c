@@ -281,43 +281,22 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const st
     return status;
 }
 
-/* True if a flag, or an option with a text or a number that has no default, is given. */
-static bool is_given(const char *name) {
-    const struct sg_option *o = options;
-    while (strcmp(o->name, name) != 0)
-        o++;
-    return o->type == SG_OPTION_FLAG     ? *(const bool *)o->target
-           : o->type == SG_OPTION_NUMBER ? !isnan(*(const double *)o->target)
-                                         : *(const char *const *)o->target != NULL;
-}
-
 /* The one action that was asked for; NULL after a message. */
-static const struct action *choose_action(void) {
-    static const char *const own[][2] = {{"bandwidths", "when"},   {"clusters", "when"}, {"target", "when"},
-                                         {"candidates", "advise"}, {"error", "advise"},  {"emit-recipe", "advise"},
-                                         {"cost", "profile"}};
-    const struct action *found = NULL;
-    for (size_t i = 0; i < sizeof actions / sizeof *actions; i++) {
-        if (!is_given(actions[i].name))
-            continue;
-        if (found) {
-            sg_log_error("--%s and --%s: one at a time", found->name, actions[i].name);
-            return NULL;
-        }
-        found = &actions[i];
-    }
-    if (!found)
-        sg_log_error("nothing to find: give an action, as --match-density (--help lists them)");
-    if (found && opt.tune.padded && !opt.match_density) {
-        sg_log_error("--padded tells --match-density which density to match; --%s has no use for it", found->name);
+static const struct action *find_action(void) {
+    enum { ACTIONS = sizeof actions / sizeof *actions };
+    static const struct option_of uses[] = {
+        {"bandwidths", "when"}, {"clusters", "when"},      {"target", "when"},  {"candidates", "advise"},
+        {"error", "advise"},    {"emit-recipe", "advise"}, {"cost", "profile"}, {"padded", "match-density"}};
+    const char *name[ACTIONS], *chosen;
+    for (size_t i = 0; i < ACTIONS; i++)
+        name[i] = actions[i].name;
+    if (!choose_action(&chosen, name, ACTIONS, uses, sizeof uses / sizeof *uses))
         return NULL;
-    }
-    for (size_t i = 0; found && i < sizeof own / sizeof *own; i++)
-        if (is_given(own[i][0]) && strcmp(found->name, own[i][1]) != 0) {
-            sg_log_error("--%s is an option of --%s; --%s has no use for it", own[i][0], own[i][1], found->name);
-            return NULL;
-        }
-    return found;
+    for (size_t i = 0; i < ACTIONS; i++)
+        if (strcmp(name[i], chosen) == 0)
+            return &actions[i];
+    sg_log_error("nothing to find: give an action, as --match-density (--help lists them)");
+    return NULL;
 }
 
 /* True if the files and options that are given suit the action; else after a message. */
@@ -344,7 +323,7 @@ int main(int argc, char **argv) {
     warn_of_plugins();
     struct sg_recipe recipe = {0};
     const char *path = opt.tune.result[0];
-    action = choose_action();
+    action = find_action();
     if (!action || !check_operands(action))
         return sg_app_finish(SG_EXIT_USAGE);
     if (!action->reads_results && (code = read_recipe(&recipe, path)) != SG_PARSE_RUN)

@@ -18,6 +18,12 @@ static struct {
     const char *completion;
 } common;
 
+/* The options that the command line gave. */
+static struct {
+    const struct sg_option *option[MAX_CANDIDATES];
+    size_t n;
+} given;
+
 static const struct sg_option common_options[] = {
     {SG_OPTION_GROUP, .name = "Messages"},
     {SG_OPTION_FLAG, "quiet", 'q', &common.quiet, .help = "errors and warnings only"},
@@ -161,6 +167,23 @@ static int unknown(const struct sg_program *p, const char *arg, size_t length) {
     return usage_error(p);
 }
 
+static void set_given(const struct sg_option *o, bool is_given) {
+    size_t i = 0;
+    while (i < given.n && given.option[i] != o)
+        i++;
+    if (is_given && i == given.n && given.n < MAX_CANDIDATES)
+        given.option[given.n++] = o;
+    else if (!is_given && i < given.n)
+        given.option[i] = given.option[--given.n];
+}
+
+bool sg_option_is_given(const char *name) {
+    for (size_t i = 0; i < given.n; i++)
+        if (strcmp(given.option[i]->name, name) == 0)
+            return true;
+    return false;
+}
+
 static bool store(const struct sg_option *o, const char *value) {
     switch (o->type) {
     case SG_OPTION_STRING:
@@ -234,7 +257,7 @@ static const struct sg_option *find_letter(const struct sg_program *p, char lett
 int sg_options_parse(const struct sg_program *p, int argc, char **argv, const char **operand, size_t max_operands,
                      size_t *n_operands) {
     bool only_operands = false;
-    *n_operands = 0;
+    *n_operands = given.n = 0;
     for (int i = 1; i < argc; i++) {
         const char *arg = argv[i];
         if (only_operands || arg[0] != '-' || arg[1] == '\0') {
@@ -258,6 +281,7 @@ int sg_options_parse(const struct sg_program *p, int argc, char **argv, const ch
             const struct sg_option *o = find(p, name, length, &negated);
             if (!o)
                 return unknown(p, arg, length + 2);
+            set_given(o, !negated);
             if (o->type == SG_OPTION_FLAG) {
                 if (equals) {
                     sg_log_error("--%s takes no value", o->name);
@@ -274,6 +298,7 @@ int sg_options_parse(const struct sg_program *p, int argc, char **argv, const ch
                 const struct sg_option *o = find_letter(p, *c);
                 if (!o)
                     return unknown(p, arg, strlen(arg));
+                set_given(o, true);
                 if (o->type == SG_OPTION_FLAG) {
                     *(bool *)o->target = true;
                     continue;

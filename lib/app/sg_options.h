@@ -68,6 +68,9 @@ enum { SG_PARSE_RUN = -1 };
 int sg_options_parse(const struct sg_program *program, int argc, char **argv, const char **operand, size_t max_operands,
                      size_t *n_operands);
 
+/* True if the command line that was parsed gave this option, but not if --no-NAME came after it. */
+bool sg_option_is_given(const char *name);
+
 /* Prints the text of --version: name, version, commit, compiler, flags, features, libraries. */
 void sg_version_print(FILE *out, const char *program);
 

@@ -61,7 +61,8 @@ cJSON *sg_json_set_members(cJSON *object, const struct sg_member *members); /* t
 void sg_json_push(cJSON *array, cJSON *take_value); /* does nothing if NULL */
 void sg_json_push_number(cJSON *array, double value);
 void sg_json_push_string(cJSON *array, const char *value);
-cJSON *sg_json_copy(const cJSON *value); /* of what was parsed, to be written with exact numbers; NULL = no memory */
+/* Of what was parsed, to be written with exact numbers; NULL of NULL, else NULL = no memory. */
+cJSON *sg_json_copy(const cJSON *value);
 cJSON *sg_json_numbers(const double *x, size_t n); /* an array; NULL = no memory */
 
 /* Look-ups by a dotted path, "recipe.resolved.name". They return NULL or the fallback if the member is absent or has

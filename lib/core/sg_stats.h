@@ -58,6 +58,8 @@ SG_UNSTABLE double sg_stats_half_interval(const double *x, size_t n);
 struct sg_interval {
     double value, low, high;
 };
+/* The draws of the intervals that the programs report, and their seed. */
+enum { SG_BOOTSTRAP_DRAWS = 10000, SG_BOOTSTRAP_SEED = 1 };
 /* low and high <- the quantiles 0.025 and 0.975 of the draws that are not NaN (the percentile method: Efron, Annals of
  * Statistics 7, 1979). They are NaN if there is none. Overwrites draw [n]. */
 SG_UNSTABLE void sg_stats_interval(struct sg_interval *out, double *draw, size_t n);

@@ -131,18 +131,18 @@ sg_status sg_audit_judge(cJSON **out, const struct sg_audit *a, const struct sg_
             earlier += outcomes[i].state == SG_CELL_REUSED;
             sg_json_push(results, found_json(&a->cells[i], &found[i]));
         }
-        *out = SG_OBJECT(
-            SG_TEXT("file", a->path), SG_TEXT("kind", a->bundle.n > 0 ? "bundle" : "result"),
-            SG_TEXT("sha256", a->bundle.n > 0 ? a->bundle.sha256 : NULL),
-            SG_TEXT("name", sg_json_string(a->result, "recipe.name", NULL)), SG_BOOL("recipe_edited", a->edited),
-            SG_VALUE("identities_then", identities ? cJSON_Duplicate(identities, true) : NULL),
-            SG_VALUE("identities_now", sg_grid_identities(outcomes, a->drawn)), SG_NUMBER("cells", a->claimed),
-            SG_NUMBER("changed", a->changed), SG_NUMBER("drawn", a->drawn),
-            SG_VALUE("tolerance", a->tolerance ? cJSON_Duplicate(a->tolerance, true) : NULL),
-            SG_NUMBER("earlier", earlier), SG_NUMBER("same_bits", count[AUDIT_SAME]),
-            SG_NUMBER("within", count[AUDIT_WITHIN]), SG_NUMBER("differs", count[AUDIT_DIFFERS]),
-            SG_NUMBER("other_data", count[AUDIT_OTHER_DATA]), SG_NUMBER("not_run", count[AUDIT_NOT_RUN]),
-            SG_VALUE("follows", a->follows ? cJSON_Duplicate(a->follows, true) : NULL), SG_VALUE("results", results));
+        *out = SG_OBJECT(SG_TEXT("file", a->path), SG_TEXT("kind", a->bundle.n > 0 ? "bundle" : "result"),
+                         SG_TEXT("sha256", a->bundle.n > 0 ? a->bundle.sha256 : NULL),
+                         SG_TEXT("name", sg_json_string(a->result, "recipe.name", NULL)),
+                         SG_BOOL("recipe_edited", a->edited),
+                         SG_VALUE("identities_then", cJSON_Duplicate(identities, true)),
+                         SG_VALUE("identities_now", sg_grid_identities(outcomes, a->drawn)),
+                         SG_NUMBER("cells", a->claimed), SG_NUMBER("changed", a->changed), SG_NUMBER("drawn", a->drawn),
+                         SG_VALUE("tolerance", cJSON_Duplicate(a->tolerance, true)), SG_NUMBER("earlier", earlier),
+                         SG_NUMBER("same_bits", count[AUDIT_SAME]), SG_NUMBER("within", count[AUDIT_WITHIN]),
+                         SG_NUMBER("differs", count[AUDIT_DIFFERS]), SG_NUMBER("other_data", count[AUDIT_OTHER_DATA]),
+                         SG_NUMBER("not_run", count[AUDIT_NOT_RUN]),
+                         SG_VALUE("follows", cJSON_Duplicate(a->follows, true)), SG_VALUE("results", results));
     }
     free(found);
     return status;

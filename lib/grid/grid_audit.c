@@ -306,12 +306,9 @@ static sg_status follow(struct sg_audit *a, struct sg_error *err) {
     if (status == SG_OK && !grid_frame_open(&g, &a->recipe, cell, outcome, n))
         status = sg_fail_memory(err, a->path);
     for (size_t l = 0; l < then.n_labels && status == SG_OK; l++) {
-        size_t i = 0;
-        while (i < g.frame.n_labels && strcmp(g.frame.label[i].label, then.label[l].label) != 0)
-            i++;
-        status = i < g.frame.n_labels
-                     ? follow_label(a, &g, &then.label[l], &g.frame.label[i], err)
-                     : sg_fail(err, SG_ERR_FORMAT, "%s: its recipe has no label '%s'", a->path, then.label[l].label);
+        const struct sg_frame_label *runs = sg_frame_label(&g.frame, then.label[l].label);
+        status = runs ? follow_label(a, &g, &then.label[l], &g.frame.label[runs - g.frame.label], err)
+                      : sg_fail(err, SG_ERR_FORMAT, "%s: its recipe has no label '%s'", a->path, then.label[l].label);
     }
     SG_DO(status, sg_grid_network_read(&network, &modelled, &a->recipe, err)); /* claims may be about its columns */
     if (status == SG_OK && modelled)
@@ -350,12 +347,9 @@ static sg_status open_evidence(struct sg_audit *a, struct sg_error *err) {
         data = m ? m->data : NULL;
         length = m ? m->length : 0;
     }
-    SG_DO(status, sg_json_parse(&a->result, data, length, a->path, err));
+    SG_DO(status, sg_bundle_result(&a->result, data, length, a->path, err));
     if (json)
         free(text);
-    SG_DO(status, sg_schema_check(sg_json_string(a->result, "schema", NULL), SG_SCHEMA_BENCH, a->path, err));
-    if (status == SG_OK && sg_json_get(a->result, "kind"))
-        status = sg_fail(err, SG_ERR_ARGUMENT, "%s has times of kernels, which no run gives again", a->path);
     return status;
 }
 

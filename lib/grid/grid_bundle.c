@@ -14,6 +14,14 @@
 static const char sums_name[] = "SHA256SUMS", sum_name[] = "SHA256SUMS.sha256";
 enum { MOST_BYTES = 1 << 30 }; /* of a file that goes into a bundle */
 
+sg_status sg_bundle_result(cJSON **out, const char *text, size_t length, const char *path, struct sg_error *err) {
+    sg_status status = sg_json_parse(out, text, length, path, err);
+    SG_DO(status, sg_schema_check(sg_json_string(*out, "schema", NULL), SG_SCHEMA_BENCH, path, err));
+    if (status == SG_OK && sg_json_get(*out, "kind"))
+        status = sg_fail(err, SG_ERR_ARGUMENT, "%s has times of kernels, which no run gives again", path);
+    return status;
+}
+
 /* ---- making ---- */
 
 /* A bundle in the making: members with the bytes that they own. */
@@ -144,11 +152,6 @@ static sg_status pack_cells(struct packing *p, const char *folder, struct sg_err
     return status;
 }
 
-static cJSON *copy_of(const cJSON *result, const char *key) {
-    const cJSON *found = sg_json_get(result, key);
-    return found ? sg_json_copy(found) : NULL;
-}
-
 /* bundle.json, which takes over the list of cells. */
 static sg_status pack_about(struct packing *p, struct sg_error *err) {
     const cJSON *r = p->result;
@@ -156,9 +159,11 @@ static sg_status pack_about(struct packing *p, struct sg_error *err) {
         SG_OBJECT(SG_TEXT("schema", SG_SCHEMA_BUNDLE), SG_TEXT("name", sg_json_string(r, "recipe.name", NULL)),
                   SG_VALUE("recipe", SG_OBJECT(SG_TEXT("path", sg_json_string(r, "recipe.path", NULL)),
                                                SG_TEXT("sha256", sg_json_string(r, "recipe.sha256", NULL)),
-                                               SG_VALUE("set", copy_of(r, "recipe.set")))),
-                  SG_VALUE("dataset", copy_of(r, "dataset")), SG_VALUE("program", copy_of(r, "program")),
-                  SG_VALUE("identities", copy_of(r, "identities")), SG_VALUE("libraries", copy_of(r, "libraries")),
+                                               SG_VALUE("set", sg_json_copy(sg_json_get(r, "recipe.set"))))),
+                  SG_VALUE("dataset", sg_json_copy(sg_json_get(r, "dataset"))),
+                  SG_VALUE("program", sg_json_copy(sg_json_get(r, "program"))),
+                  SG_VALUE("identities", sg_json_copy(sg_json_get(r, "identities"))),
+                  SG_VALUE("libraries", sg_json_copy(sg_json_get(r, "libraries"))),
                   SG_VALUE("tolerance", sg_audit_tolerance_json(sg_json_string(r, "recipe.resolved.task.kind", ""))),
                   SG_VALUE("cells", p->cells));
     size_t place;
@@ -197,10 +202,7 @@ sg_status sg_bundle_make(char **text, size_t *length, const char *path, const ch
     struct packing p = {.cells = cJSON_CreateArray()};
     FILE *out = NULL;
     sg_status status = pack_file(&p, "result.json", path, err);
-    SG_DO(status, sg_json_parse(&p.result, p.member[0].data, p.member[0].length, path, err));
-    SG_DO(status, sg_schema_check(sg_json_string(p.result, "schema", NULL), SG_SCHEMA_BENCH, path, err));
-    if (status == SG_OK && sg_json_get(p.result, "kind"))
-        status = sg_fail(err, SG_ERR_ARGUMENT, "%s has times of kernels, which no run gives again", path);
+    SG_DO(status, sg_bundle_result(&p.result, p.member[0].data, p.member[0].length, path, err));
     SG_DO(status, pack_recipe(&p, folder ? folder : sg_json_string(p.result, "run.folder", "."), err));
     SG_DO(status, pack_cells(&p, folder, err));
     SG_DO(status, pack_about(&p, err));

@@ -33,6 +33,11 @@ struct sg_bundle {
     cJSON *about;    /* bundle.json */
 };
 
+/* Parses a result whose cells can be run again. The caller deletes *out, which is NULL or a document, also on failure.
+ * SG_ERR_ARGUMENT: it has times of kernels. */
+SG_CHECKED sg_status sg_bundle_result(cJSON **out, const char *text, size_t length, const char *path,
+                                      struct sg_error *err);
+
 /* Makes the bundle of the result at `path`; *text [*length], which the caller frees, are its bytes. Cells are read from
  * `folder`, or if that is NULL from where the result says. SG_ERR_ARGUMENT: the file is no result of a grid with
  * finished cells. SG_ERR_MISSING: a cell is not there. SG_ERR_MISMATCH: the recipe's file has changed since.

@@ -149,15 +149,28 @@ static void put_formulas(FILE *out, const struct sg_summary *s) {
     }
 }
 
+static struct sg_table_lines lines_of(const struct sg_summary *s) {
+    return (struct sg_table_lines){.width = s->columns ? s->columns : SG_PLOT_WIDTH, .mark = ""};
+}
+
+static sg_status put_places(FILE *out, const struct sg_summary *s, const sg_table *table, const char *caption,
+                            struct sg_error *err) {
+    const struct sg_table_lines how = lines_of(s);
+    fputc('\n', out);
+    sg_put_wrapped(out, caption, how.width, "# ", "#   ");
+    return sg_table_write_lines(out, table, &how, err);
+}
+
 sg_status sg_export_table(FILE *out, const struct sg_summary *s, struct sg_error *err) {
-    const struct sg_table_lines how = {.width = s->columns ? s->columns : SG_PLOT_WIDTH, .mark = ""};
+    const struct sg_table_lines how = lines_of(s);
     const char *const head[] = {s->title, s->source, s->footnote};
     sg_table *t = sg_plot_values_table(s, true);
     for (size_t i = 0; i < sizeof head / sizeof *head; i++)
         sg_put_wrapped(out, head[i], how.width, "# ", "#   ");
-    const sg_status status = sg_table_write_lines(out, t, &how, err);
+    sg_status status = sg_table_write_lines(out, t, &how, err);
     sg_table_free(t);
     put_formulas(out, s);
+    SG_DO(status, sg_plot_put_places(out, s, put_places, err));
     sg_plot_put_claims(out, s);
     fputs(s->finding ? "\n" : "", out);
     sg_put_wrapped(out, s->finding ? s->finding : "", s->columns, "", "");
@@ -214,6 +227,13 @@ static void put_between(FILE *out, const char *before, const char *text, const c
     fputs(after, out);
 }
 
+static sg_status put_places_markdown(FILE *out, const struct sg_summary *s, const sg_table *table, const char *caption,
+                                     struct sg_error *err) {
+    (void)s;
+    put_between(out, "\n", caption, ":\n\n", sg_put_markdown);
+    return sg_table_write_markdown(out, table, err);
+}
+
 sg_status sg_export_markdown(FILE *out, const struct sg_summary *s, struct sg_error *err) {
     sg_table *values = sg_plot_values_table(s, false), *claims = sg_plot_claims_table(s, s->seeds);
     put_between(out, "**", s->title, "**\n\n", sg_put_markdown);
@@ -221,6 +241,7 @@ sg_status sg_export_markdown(FILE *out, const struct sg_summary *s, struct sg_er
     fprintf(out, "\n%s. ", s->footnote);
     fputs(sg_plot_put_formulas(out, s, "", sg_put_markdown) ? ". " : "", out);
     put_between(out, "Source: ", s->source, ".\n", sg_put_markdown);
+    SG_DO(status, sg_plot_put_places(out, s, put_places_markdown, err));
     if (status == SG_OK && sg_plot_claims_shown(s) > 0) {
         fputc('\n', out);
         status = sg_table_write_markdown(out, claims, err);
@@ -231,6 +252,13 @@ sg_status sg_export_markdown(FILE *out, const struct sg_summary *s, struct sg_er
     return status;
 }
 
+static sg_status put_places_latex(FILE *out, const struct sg_summary *s, const sg_table *table, const char *caption,
+                                  struct sg_error *err) {
+    (void)s;
+    fprintf(out, "\n%% %s\n", caption);
+    return sg_table_write_latex(out, table, err);
+}
+
 sg_status sg_export_latex(FILE *out, const struct sg_summary *s, struct sg_error *err) {
     sg_table *values = sg_plot_values_table(s, false), *claims = sg_plot_claims_table(s, s->seeds);
     fputs("% needs \\usepackage{booktabs} and \\usepackage{textcomp}\n", out);
@@ -239,6 +267,7 @@ sg_status sg_export_latex(FILE *out, const struct sg_summary *s, struct sg_error
         if (head[i][0])
             fprintf(out, "%% %s\n", head[i]);
     sg_status status = sg_table_write_latex(out, values, err);
+    SG_DO(status, sg_plot_put_places(out, s, put_places_latex, err));
     if (status == SG_OK && sg_plot_claims_shown(s) > 0) {
         fputc('\n', out);
         status = sg_table_write_latex(out, claims, err);

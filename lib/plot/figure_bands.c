@@ -142,6 +142,10 @@ char *sg_reading_footnote(const struct sg_reading *r) {
         fprintf(out, "%sdashed: no compression", before);
         before = "; ";
     }
+    if (r->places) {
+        fprintf(out, "%sin brackets: places by the median, 95 %%", before);
+        before = "; ";
+    }
     if (r->quartiles[0]) {
         fprintf(out, "%smedian and quartiles%s", before, r->bands || r->bars ? "" : over);
         put_where(out, r, r->quartiles);

@@ -11,7 +11,7 @@ struct sg_reading {
     const struct sg_plot_select *select;
     struct sg_error *err;
     bool *shown; /* [n_labels] true if the label is in some panel */
-    bool bands, log_bands, bars, seeds, ranked;
+    bool bands, log_bands, bars, seeds, ranked, places;
     char quartiles[SG_PLOT_MAX_PANELS + 1]; /* letters of the panels with quartiles */
     char smoothed[SG_PLOT_MAX_PANELS + 1];  /* letters of the panels whose curves are smoothed */
     int window;                             /* of smoothing, in records; the largest of these panels */
@@ -41,8 +41,8 @@ bool sg_reading_make_points(struct sg_reading *r, struct sg_curve *curve, size_t
 /* Adds a label to a ranking if the plot's range of x holds it, or it is a baseline. `points` may be NULL. */
 bool sg_reading_ranked(struct sg_reading *r, struct sg_panel *panel, const struct sg_frame_label *label,
                        const cJSON *plot, const cJSON *points);
-/* Sorts and names the rows, and turns the panel unless data are exported. */
-bool sg_reading_end_ranking(const struct sg_reading *r, struct sg_panel *panel);
+/* Sorts and names the rows and finds their places, and turns the panel unless data are exported. */
+bool sg_reading_end_ranking(struct sg_reading *r, struct sg_panel *panel);
 /* Makes a level line of each baseline whose points do not differ in x. */
 void sg_reading_end_points(const struct sg_reading *r, struct sg_panel *panel);
 

@@ -1,11 +1,14 @@
 /* figure_ranking.c: reads the panels that sort labels by a value: those that a range of another column holds, the best
  * first, as all that send about the same. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "figure_private.h"
 #include "sg_debug.h"
+#include "sg_profile.h"
 #include "sg_task.h"
+#include "sg_text.h"
 
 bool sg_plot_is_within(const cJSON *range, double x) {
     const double from = sg_json_number(cJSON_GetArrayItem(range, 0), "", -INFINITY);
@@ -59,10 +62,14 @@ static int compare_rows(const struct sg_curve *a, const struct sg_curve *b, bool
     return a->y[0] == b->y[0] ? 0 : (a->y[0] > b->y[0]) == higher ? -1 : 1;
 }
 
+static bool higher_is_better(const struct sg_panel *panel) {
+    const struct sg_metric *metric = sg_column_find(panel->y.name);
+    return metric && metric->higher;
+}
+
 /* Equal ones stay in the order of the recipe. */
 static void sort_rows(struct sg_panel *panel) {
-    const struct sg_metric *metric = sg_column_find(panel->y.name);
-    const bool higher = metric && metric->higher;
+    const bool higher = higher_is_better(panel);
     for (size_t i = 1; i < panel->n_curves; i++) {
         const struct sg_curve row = panel->curve[i];
         size_t at = i;
@@ -72,14 +79,53 @@ static void sort_rows(struct sg_panel *panel) {
     }
 }
 
-/* What a row is called: its method, or its label where the method has several rows. */
+/* True if all rows have as many seeds, and enough of them for an interval. The tasks of a profile are no seeds. */
+static bool may_have_places(const struct sg_reading *r, const struct sg_panel *panel) {
+    enum { LEAST = 3 };
+    bool may = !r->select->recorded && panel->n_curves > 1 && !sg_json_string(r->document, "over", NULL);
+    for (size_t c = 0; c < panel->n_curves; c++)
+        may = may && panel->curve[c].n_seeds >= LEAST && panel->curve[c].n_seeds == panel->curve[0].n_seeds;
+    return may;
+}
+
+/* Finds the places of rows and baselines. A seed without a value comes last. */
+static bool find_places(struct sg_reading *r, struct sg_panel *panel) {
+    if (!may_have_places(r, panel))
+        return true;
+    const size_t n = panel->n_curves, seeds = panel->curve[0].n_seeds;
+    const double sense = higher_is_better(panel) ? -1 : 1;
+    double *cost = malloc((n + 1) * seeds * sizeof *cost), *row = cost;
+    struct sg_interval *place = malloc(n * sizeof *place);
+    for (size_t c = 0; cost && c < n; c++, row += seeds)
+        for (size_t s = 0; s < seeds; s++)
+            row[s] = isnan(panel->curve[c].seed[s]) ? INFINITY : sense * panel->curve[c].seed[s];
+    const bool fine = (cost && place) || sg_reading_failed(r);
+    panel->places = fine && sg_profile_places(place, cost, n, seeds, r->err) == SG_OK;
+    for (size_t c = 0; panel->places && c < n; c++) {
+        memcpy(row, cost + c * seeds, seeds * sizeof *row);
+        panel->curve[c].place = place[c];
+        panel->curve[c].median = sense * sg_stats_median(row, seeds);
+    }
+    r->places |= panel->places;
+    free(cost);
+    free(place);
+    return panel->places;
+}
+
+/* What a row is called: its method, or its label where the method has several rows; and its place. */
 static bool name_rows(const struct sg_reading *r, struct sg_panel *panel) {
     for (size_t c = 0; c < panel->n_curves; c++) {
         size_t rows = 0;
         for (size_t i = 0; i < panel->n_curves; i++)
             rows += panel->curve[i].legend == panel->curve[c].legend;
-        panel->curve[c].row =
+        char *name =
             sg_plot_name(rows > 1 ? panel->curve[c].point[0] : r->figure->legend[panel->curve[c].legend].label, 3);
+        panel->curve[c].row = name;
+        if (name && panel->places) {
+            const double low = floor(panel->curve[c].place.low), high = ceil(panel->curve[c].place.high);
+            panel->curve[c].row = sg_format(low < high ? "%s (%.0f–%.0f)" : "%s (%.0f)", name, low, high);
+            free(name);
+        }
         if (!panel->curve[c].row)
             return sg_reading_failed(r);
     }
@@ -122,7 +168,7 @@ const char *sg_plot_beyond(char out[SG_BEYOND_CHARS], const struct sg_panel *pan
     return out;
 }
 
-bool sg_reading_end_ranking(const struct sg_reading *r, struct sg_panel *panel) {
+bool sg_reading_end_ranking(struct sg_reading *r, struct sg_panel *panel) {
     sort_rows(panel);
-    return name_rows(r, panel) && (r->select->recorded || turn(r, panel));
+    return find_places(r, panel) && name_rows(r, panel) && (r->select->recorded || turn(r, panel));
 }

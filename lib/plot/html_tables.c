@@ -25,12 +25,19 @@ static sg_status put_table(struct html_section *s, sg_table *take_table, const c
 
 /* ---- final values ---- */
 
+static sg_status put_places(FILE *out, const struct sg_summary *summary, const sg_table *table, const char *caption,
+                            struct sg_error *err) {
+    (void)summary;
+    return sg_table_write_html(out, table, caption, err);
+}
+
 sg_status html_put_finals(struct html_section *s, const struct sg_summary *summary, struct sg_error *err) {
     if (summary->n_metrics == 0)
         return SG_OK;
     html_begin_part(s, "finals", "Final values");
-    const sg_status status = put_table(s, sg_plot_values_table(summary, false), summary->footnote, err);
+    sg_status status = put_table(s, sg_plot_values_table(summary, false), summary->footnote, err);
     fputs(sg_plot_put_formulas(s->out, summary, "<p class=\"note\">", sg_put_html) ? "</p>\n" : "", s->out);
+    SG_DO(status, sg_plot_put_places(s->out, summary, put_places, err));
     fputs("</section>\n", s->out);
     return status;
 }

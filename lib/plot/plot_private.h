@@ -82,6 +82,14 @@ void sg_plot_cell(char mean[SG_CELL_CHARS], char rest[SG_CELL_CHARS], const stru
 /* The methods with their final values. With `lines`, for text that people read, the explanations of headings are below
  * the table. The caller frees it; NULL = no memory. */
 sg_table *sg_plot_values_table(const struct sg_summary *summary, bool lines);
+/* Reads the selected rankings whose rows have places. */
+SG_CHECKED sg_status sg_plot_read_rankings(struct sg_summary *summary, const cJSON *document,
+                                           const struct sg_plot_select *select, struct sg_error *err);
+/* Calls `put` for each: the methods in the order of their places, with the interval of each, and a caption. */
+typedef sg_status sg_plot_places_writer(FILE *out, const struct sg_summary *summary, const sg_table *table,
+                                        const char *caption, struct sg_error *err);
+SG_CHECKED sg_status sg_plot_put_places(FILE *out, const struct sg_summary *summary, sg_plot_places_writer *put,
+                                        struct sg_error *err);
 /* The table of the claims that are shown, and their number; `seeds`: with every seed of each. */
 sg_table *sg_plot_claims_table(const struct sg_summary *summary, bool seeds);
 size_t sg_plot_claims_shown(const struct sg_summary *summary);

@@ -1,4 +1,5 @@
-/* sg_plot.h: turns results in JSON into tables and figures. It computes nothing that is not in the JSON.
+/* sg_plot.h: turns results in JSON into tables and figures. It computes nothing that is not in the JSON but statistics
+ * of the seeds' values there: the places of a ranking and the effects of an experiment, with their intervals.
  *
  *   text -> sg_plot_parse -> document (cJSON) -> sg_figure_read  -> exporters that draw (svg, csv, …)
  *                                             -> sg_summary_read -> exporters that tabulate (markdown, …)
@@ -14,6 +15,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "sg_stats.h"
 #include "sg_status.h"
 
 /* Parses a sparsebench result, a sparsetrain result or a series. A result of kernels can only become the plain table.
@@ -93,7 +95,9 @@ struct sg_curve {
     bool level; /* a baseline drawn as a line across the panel: in a points panel at y[0], in a ranking at x[0] */
     char *row;  /* the name of the row in a ranking, else NULL */
     size_t n_seeds;
-    double *seed; /* [n_seeds] a ranking's value of each seed; NULL = none */
+    double *seed;             /* [n_seeds] a ranking's value of each seed; NULL = none */
+    double median;            /* of them, and */
+    struct sg_interval place; /* the place by it, if panel->places */
 };
 
 struct sg_axis {
@@ -114,6 +118,7 @@ struct sg_panel {
     /* One row per label, the best at the top. x is the label's value, with the deviation in y_std; y counts rows from
      * the bottom, under the name of the column that chose them. Exporters of data get the plot's own x and y. */
     bool ranking;
+    bool places; /* every row and baseline of a ranking has a place */
     size_t n_curves;
     struct sg_curve *curve;
 };
@@ -175,6 +180,8 @@ struct sg_summary {
     struct sg_summary_metric *metric;
     struct sg_summary_row *row;
     struct sg_claim *claim;
+    size_t n_rankings;
+    struct sg_figure *ranking; /* [n_rankings] of one panel each, which has places */
     struct sg_plot_notes notes;
 };
 

@@ -411,6 +411,7 @@ sg_status sg_summary_read(struct sg_summary *out, const cJSON *document, const s
     struct choice choice = {.document = document};
     sg_status status = sg_plot_is_kernels(document) ? SG_OK : read_methods(&s, &choice, select, err);
     SG_DO(status, read_claims(&s, document, err));
+    SG_DO(status, sg_plot_read_rankings(&s, document, select, err));
     sg_frame_free(&choice.frame);
     if (status == SG_OK)
         *out = s;
@@ -428,9 +429,12 @@ void sg_summary_free(struct sg_summary *s) {
     }
     for (size_t i = 0; i < s->n_claims; i++)
         free(s->claim[i].seed);
+    for (size_t i = 0; i < s->n_rankings; i++)
+        sg_figure_free(&s->ranking[i]);
     free(s->metric);
     free(s->row);
     free(s->claim);
+    free(s->ranking);
     free(s->traffic);
     free(s->title);
     free(s->source);

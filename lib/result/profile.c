@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "sg_debug.h"
@@ -143,4 +144,33 @@ sg_status sg_profile(struct sg_profile_method *method, struct sg_profile_cell *c
     free(room);
     free(found);
     return fine ? SG_OK : sg_fail_memory(err, "the bootstrap");
+}
+
+sg_status sg_profile_places(struct sg_interval *place, const double *cost, size_t methods, size_t seeds,
+                            struct sg_error *err) {
+    struct sg_profile_method *method = calloc(methods, sizeof *method);
+    struct sg_profile_cell *cell = calloc(methods, sizeof *cell);
+    size_t *first = calloc(methods + 1, sizeof *first);
+    for (size_t m = 0; first && m <= methods; m++)
+        first[m] = m;
+    const struct sg_profile_task task = {seeds, first, cost};
+    const sg_status status = method && cell && first ? sg_profile(method, cell, &task, 1, methods, SG_BOOTSTRAP_DRAWS,
+                                                                  SG_BOOTSTRAP_SEED, err)
+                                                     : sg_fail_memory(err, "the places");
+    for (size_t m = 0; status == SG_OK && m < methods; m++)
+        place[m] = method[m].place;
+    free(method);
+    free(cell);
+    free(first);
+    return status;
+}
+
+const char *sg_profile_places_text(char out[SG_PLACES_CHARS], const struct sg_interval *place) {
+    static const char *const ending[] = {"th", "st", "nd", "rd"};
+    const unsigned n[2] = {(unsigned)floor(place->low), (unsigned)ceil(place->high)};
+    char text[2][16];
+    for (size_t i = 0; i < 2; i++)
+        snprintf(text[i], sizeof text[i], "%u%s", n[i], ending[n[i] % 10 < 4 && (n[i] / 10) % 10 != 1 ? n[i] % 10 : 0]);
+    snprintf(out, SG_PLACES_CHARS, n[0] == n[1] ? "%s" : "%s to %s", text[0], text[1]);
+    return out;
 }

@@ -274,7 +274,7 @@ cJSON *sg_run_json(const struct sg_run *run) {
         const cJSON *record;
     } rest[] = {{"run", run->run}, {"end", run->end}};
     for (size_t i = 0; i < 2; i++) {
-        cJSON *copy = rest[i].record ? cJSON_Duplicate(rest[i].record, true) : NULL;
+        cJSON *copy = cJSON_Duplicate(rest[i].record, true);
         cJSON_DeleteItemFromObjectCaseSensitive(copy, "record");
         sg_json_set(out, rest[i].key, copy);
     }

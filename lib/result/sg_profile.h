@@ -59,4 +59,14 @@ SG_CHECKED sg_status sg_profile(struct sg_profile_method *method, struct sg_prof
                                 const struct sg_profile_task *task, size_t tasks, size_t methods, size_t draws,
                                 uint64_t seed, struct sg_error *err);
 
+/* place [methods] <- the places of methods that have one setting each on one task, by cost [methods][seeds], none NaN:
+ * what sg_profile finds with the programs' draws. The bootstrap then is over the seeds alone. Time and errors as
+ * there. */
+SG_CHECKED sg_status sg_profile_places(struct sg_interval *place, const double *cost, size_t methods, size_t seeds,
+                                       struct sg_error *err);
+
+/* "2nd to 5th", or "2nd" where the two are one: the interval of a place, rounded outwards. Returns out. */
+enum { SG_PLACES_CHARS = 48 };
+const char *sg_profile_places_text(char out[SG_PLACES_CHARS], const struct sg_interval *place);
+
 #endif

@@ -55,7 +55,7 @@ struct draw {
     size_t *seed, *method; /* [n_seeds], [n_methods] of the draw */
     double *mean;          /* [n_columns][n_methods] sense * value: mean over the drawn seeds */
     double *x, *y;         /* [n_methods] */
-    double *found;         /* [n_columns][2][EXPLAIN_DRAWS] correlations, and how far the first is above each */
+    double *found;         /* [n_columns][2][SG_BOOTSTRAP_DRAWS] correlations, and how far the first is above each */
 };
 
 static double mean_of(const double *value, const size_t *seed, size_t n) {
@@ -110,28 +110,28 @@ static void measure(struct draw *d, struct explain *e) {
     }
     for (size_t i = 1; e->first > 0 && i < e->n_columns; i++)
         e->column[i].behind.value = above(d, e, i);
-    for (size_t r = 0; e->first > 0 && r < EXPLAIN_DRAWS; r++) {
-        sg_rng rng = sg_rng_open(EXPLAIN_SEED, SG_RNG_BOOTSTRAP, SG_RNG_ALL_WORKERS, r);
+    for (size_t r = 0; e->first > 0 && r < SG_BOOTSTRAP_DRAWS; r++) {
+        sg_rng rng = sg_rng_open(SG_BOOTSTRAP_SEED, SG_RNG_BOOTSTRAP, SG_RNG_ALL_WORKERS, r);
         for (size_t s = 0; s < e->n_seeds; s++)
             d->seed[s] = (size_t)sg_rng_below(&rng, e->n_seeds);
         for (size_t m = 0; m < e->n_methods; m++)
             d->method[m] = (size_t)sg_rng_below(&rng, e->n_methods);
         take_means(d, e);
         for (size_t i = 1; i < e->n_columns; i++) {
-            d->found[2 * i * EXPLAIN_DRAWS + r] = correlate(d, e, i, i, &unused);
-            d->found[(2 * i + 1) * EXPLAIN_DRAWS + r] = above(d, e, i);
+            d->found[2 * i * SG_BOOTSTRAP_DRAWS + r] = correlate(d, e, i, i, &unused);
+            d->found[(2 * i + 1) * SG_BOOTSTRAP_DRAWS + r] = above(d, e, i);
         }
     }
     for (size_t i = 1; e->first > 0 && i < e->n_columns; i++) {
-        sg_stats_interval(&e->column[i].correlation, d->found + 2 * i * EXPLAIN_DRAWS, EXPLAIN_DRAWS);
-        sg_stats_interval(&e->column[i].behind, d->found + (2 * i + 1) * EXPLAIN_DRAWS, EXPLAIN_DRAWS);
+        sg_stats_interval(&e->column[i].correlation, d->found + 2 * i * SG_BOOTSTRAP_DRAWS, SG_BOOTSTRAP_DRAWS);
+        sg_stats_interval(&e->column[i].behind, d->found + (2 * i + 1) * SG_BOOTSTRAP_DRAWS, SG_BOOTSTRAP_DRAWS);
     }
 }
 
 static sg_status find_correlations(struct explain *e, struct sg_error *err) {
     const size_t n = e->n_methods;
     size_t *drawn = calloc(e->n_seeds + n, sizeof *drawn);
-    double *room = calloc((e->n_columns + 2) * n + 2 * e->n_columns * EXPLAIN_DRAWS, sizeof *room);
+    double *room = calloc((e->n_columns + 2) * n + 2 * e->n_columns * SG_BOOTSTRAP_DRAWS, sizeof *room);
     bool fine = drawn && room;
     if (fine) {
         double *const x = room + e->n_columns * n;

@@ -7,7 +7,7 @@
 #include "tune_private.h"
 #include "tune_results.h"
 
-enum { EXPLAIN_DRAWS = 10000, EXPLAIN_SEED = 1, EXPLAIN_FEWEST = 4, EXPLAIN_COLUMNS = 17 };
+enum { EXPLAIN_FEWEST = 4, EXPLAIN_COLUMNS = 17 };
 
 /* Two methods of a seed that an error does not put in the order of their quality. */
 struct explain_wrong {

@@ -118,10 +118,7 @@ static cJSON *results_json(const struct explain *e) {
             sg_json_push_string(seeds, e->seed[s]);
         for (size_t i = 0; i < e->n_columns; i++)
             sg_json_set(final, e->column[i].column, spread_of(e->column[i].value + m * e->n_seeds, e->n_seeds));
-        sg_json_push(out, SG_OBJECT(SG_TEXT("label", method->name), SG_TEXT("method", method->name),
-                                    SG_TEXT("compressor", method->label->compressor), SG_BOOL("baseline", false),
-                                    SG_VALUE("seeds", seeds), SG_VALUE("series", cJSON_CreateObject()),
-                                    SG_VALUE("final", final)));
+        sg_json_push(out, tune_label_json(method->name, method->label->compressor, seeds, cJSON_CreateObject(), final));
     }
     return out;
 }
@@ -151,7 +148,7 @@ static cJSON *plots_json(const struct explain *e) {
                                                    : y    ? "y"
                                                           : "none"),
                                     SG_TEXT("title", NULL), SG_TEXT("kind", "points"), SG_VALUE("x_at", at),
-                                    SG_VALUE("y_at", e->at ? sg_json_copy(e->at) : NULL), SG_VALUE("points", NULL)));
+                                    SG_VALUE("y_at", sg_json_copy(e->at)), SG_VALUE("points", NULL)));
     }
     return out;
 }
@@ -170,8 +167,8 @@ cJSON *explain_json(const struct explain *e) {
         SG_VALUE("claims", cJSON_CreateArray()), SG_VALUE("plots", plots_json(e)),
         SG_VALUE("tune",
                  SG_OBJECT(SG_TEXT("action", "explain"), SG_VALUE("results", paths), SG_TEXT("metric", e->metric),
-                           SG_VALUE("at", e->at ? sg_json_copy(e->at) : NULL), SG_TEXT("better", better_is(e)),
-                           SG_NUMBER("draws", EXPLAIN_DRAWS), SG_U64("seed", EXPLAIN_SEED),
+                           SG_VALUE("at", sg_json_copy(e->at)), SG_TEXT("better", better_is(e)),
+                           SG_NUMBER("draws", SG_BOOTSTRAP_DRAWS), SG_U64("seed", SG_BOOTSTRAP_SEED),
                            SG_NUMBER("confidence", 0.95), SG_VALUE("left_out", sg_json_copy(e->left_out)),
                            SG_VALUE("errors", errors_json(e)), SG_VALUE("conclusion", conclusion_json(e)))));
 }
@@ -236,7 +233,6 @@ static void put_wrong(FILE *out, const struct explain *e, const struct explain_c
 bool explain_put_table(FILE *out, const struct sg_tune *t, const void *of) {
     const struct explain *e = of;
     sg_table *table = sg_table_open(heads, sizeof heads / sizeof *heads);
-    const cJSON *sentence;
     char metric[TUNE_METRIC_CHARS];
     fprintf(out, "# which error orders methods by %s, %s is better\n", tune_words(metric, e->metric), better_is(e));
     for (size_t i = 1; i < e->n_columns; i++) {
@@ -256,9 +252,6 @@ bool explain_put_table(FILE *out, const struct sg_tune *t, const void *of) {
     fputs("#\n", out);
     for (size_t i = 1; i < e->n_columns; i++)
         put_wrong(out, e, &e->column[i], t);
-    tune_put_left_out(out, e->left_out, t);
-    fputs("#\n", out);
-    cJSON_ArrayForEach(sentence, sg_json_get(t->evidence, "tune.conclusion"))
-        tune_put_comment(out, sentence->valuestring, t);
+    tune_put_end(out, e->left_out, t);
     return true;
 }

@@ -5,7 +5,6 @@
 
 #include "sg_json.h"
 #include "sg_result.h"
-#include "sg_task.h"
 #include "sg_text.h"
 #include "tune_explain.h"
 
@@ -42,7 +41,7 @@ static const cJSON *find_plot(const struct tune_source *source, const char *colu
 /* ---- the table ---- */
 
 static size_t seed_index(const struct explain *e, const struct sg_frame_label *label, size_t s) {
-    const char *seed = sg_json_string(cJSON_GetArrayItem(sg_json_get(label->json, "seeds"), (int)s), "", "?");
+    const char *seed = tune_label_seed(label, s);
     size_t i = 0;
     while (i < e->n_seeds && strcmp(e->seed[i], seed) != 0)
         i++;
@@ -57,23 +56,20 @@ static bool read_row(double *row, const struct explain *e, const struct tune_sou
                      const struct sg_frame_label *label, size_t column) {
     const struct explain_column *c = &e->column[column];
     const cJSON *plot = column == 0 || c->mean ? find_plot(source, column == 0 ? NULL : c->column, e->metric) : NULL;
-    const struct sg_frame_column *last = plot || c->mean ? NULL : sg_frame_column(label, c->column);
-    double *points;
+    double *from;
     size_t n;
     bool any = column == 0;
-    if (!tune_source_points(&points, &n, label->label, plot, column == 0 ? "y" : "x"))
+    if (!tune_label_numbers(&from, &n, label, plot, column == 0 ? "y" : "x", c->mean ? NULL : c->column))
         return false;
-    const double *from = last ? last->value : points;
-    n = last ? last->n_values : n;
     for (size_t s = 0; s < e->n_seeds; s++)
         row[s] = NAN;
-    for (size_t s = 0; s < label->n_seeds && s < n; s++) {
+    for (size_t s = 0; s < n; s++) {
         any = any || (isfinite(from[s]) && from[s] != 0);
         row[seed_index(e, label, s)] = column == 0 || isfinite(from[s]) ? from[s] : NAN;
     }
     for (size_t s = 0; !any && s < e->n_seeds; s++)
         row[s] = NAN;
-    free(points);
+    free(from);
     return true;
 }
 
@@ -189,15 +185,8 @@ static const char *difference(const cJSON *a, const cJSON *b) {
 
 /* The columns: the metric of --metric, or the one that the first result's finding is about, and the errors. */
 static sg_status choose_columns(struct explain *e, const struct sg_tune *t, struct sg_error *err) {
-    const cJSON *document = e->source[0].document;
-    const char *name = t->metric ? t->metric : sg_json_string(document, "summary.metric", NULL);
-    if (!name)
-        return sg_fail(err, SG_ERR_ARGUMENT, "%s: its claims and plots name no metric of quality: give --metric",
-                       e->source[0].path);
-    sg_snake(e->metric, sizeof e->metric, name);
-    const struct sg_metric *metric =
-        sg_task_metric(sg_task_kind_find(sg_json_string(document, "recipe.resolved.task.kind", "")), e->metric);
-    e->column[0] = (struct explain_column){.column = e->metric, .sense = metric && metric->higher ? -1 : 1};
+    const sg_status status = tune_source_metric(e->metric, &e->column[0].sense, &e->source[0], t, err);
+    e->column[0].column = e->metric;
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
         e->column[1 + i] = (struct explain_column){.column = errors[i].column,
                                                    .mean = errors[i].mean,
@@ -205,7 +194,7 @@ static sg_status choose_columns(struct explain *e, const struct sg_tune *t, stru
                                                    .correlation = {NAN, NAN, NAN},
                                                    .behind = {NAN, NAN, NAN}};
     e->n_columns = EXPLAIN_COLUMNS;
-    return SG_OK;
+    return status;
 }
 
 /* How the plots of points of a result take the metric from a run; NULL = its last number. */

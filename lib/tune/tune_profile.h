@@ -6,8 +6,6 @@
 #include "tune_private.h"
 #include "tune_results.h"
 
-enum { PROFILE_DRAWS = 10000, PROFILE_SEED = 1 };
-
 /* A result. Strings are borrowed from it. */
 struct profile_task {
     struct tune_source source;

@@ -32,17 +32,6 @@ static char *cost_text(const struct profile *p) {
                              100 * p->tolerance);
 }
 
-/* "2nd to 5th", or "2nd" where the two are one; the interval is rounded outwards. Returns out. */
-static const char *places(char out[48], double low, double high) {
-    static const char *const ending[] = {"th", "st", "nd", "rd"};
-    const unsigned n[2] = {(unsigned)floor(low), (unsigned)ceil(high)};
-    char text[2][16];
-    for (size_t i = 0; i < 2; i++)
-        snprintf(text[i], sizeof text[i], "%u%s", n[i], ending[n[i] % 10 < 4 && (n[i] / 10) % 10 != 1 ? n[i] % 10 : 0]);
-    snprintf(out, 48, n[0] == n[1] ? "%s" : "%s to %s", text[0], text[1]);
-    return out;
-}
-
 /* The methods in the order of their mean ranks; malloc'ed [methods], NULL = no memory. */
 static size_t *sorted(const struct profile *p) {
     size_t *order = malloc(p->methods * sizeof *order);
@@ -75,8 +64,7 @@ static cJSON *tasks_json(const struct profile *p) {
         sg_json_push(out,
                      SG_OBJECT(SG_TEXT("name", task->source.name), SG_TEXT("path", task->source.path),
                                SG_TEXT("metric", task->metric), SG_TEXT("better", task->sense < 0 ? "higher" : "lower"),
-                               SG_VALUE("at", task->at ? sg_json_copy(task->at) : NULL),
-                               SG_VALUE("target", task->when ? sg_json_copy(task->when) : NULL),
+                               SG_VALUE("at", sg_json_copy(task->at)), SG_VALUE("target", sg_json_copy(task->when)),
                                SG_TEXT("baseline", task->baseline->label), SG_TEXT("unit", task->unit),
                                SG_TEXT("network", sg_json_string(document, "network.model", NULL)),
                                SG_VALUE("seeds", sg_json_copy(sg_json_get(task->baseline->json, "seeds"))),
@@ -140,7 +128,7 @@ static void put_same_tasks(cJSON *out, const struct profile *p) {
 
 static cJSON *conclusion_json(const struct profile *p) {
     cJSON *out = cJSON_CreateArray();
-    char *cost = cost_text(p), place[48];
+    char *cost = cost_text(p), place[SG_PLACES_CHARS];
     size_t *order = sorted(p), shown = 0, i = 0;
     if (!cost || !order)
         sg_json_lost();
@@ -153,8 +141,8 @@ static cJSON *conclusion_json(const struct profile *p) {
             snprintf(score, sizeof score, ", score %.2f (%.2f to %.2f)", found->score.value, found->score.low,
                      found->score.high);
         tune_sentence(out, "%s: mean rank %.2f of %zu methods, place %.0f (%s, 95 %%)%s.", p->method[order[shown]],
-                      found->rank.value, p->methods, found->place.value,
-                      places(place, found->place.low, found->place.high), score);
+                      found->rank.value, p->methods, found->place.value, sg_profile_places_text(place, &found->place),
+                      score);
     }
     put_settings(out, p);
     put_same_tasks(out, p);
@@ -229,11 +217,8 @@ static cJSON *results_json(const struct profile *p) {
             SG_SET(final, SG_NUMBER("tasks_reached", found->reached), SG_VALUE("score", spread_of(p, m, false)));
         SG_SET(final, SG_VALUE("rank", spread_of(p, m, true)), SG_NUMBER("place", found->place.value),
                SG_NUMBER("place_from", floor(found->place.low)), SG_NUMBER("place_to", ceil(found->place.high)));
-        sg_json_push(out, SG_OBJECT(SG_TEXT("label", p->method[m]), SG_TEXT("method", p->method[m]),
-                                    SG_TEXT("compressor", task_of(p, 0)->label[task_of(p, 0)->first[m]]->compressor),
-                                    SG_BOOL("baseline", false), SG_VALUE("seeds", seeds),
-                                    SG_VALUE("series", p->quality ? cJSON_CreateObject() : profile_series(p, m)),
-                                    SG_VALUE("final", final)));
+        sg_json_push(out, tune_label_json(p->method[m], task_of(p, 0)->label[task_of(p, 0)->first[m]]->compressor,
+                                          seeds, p->quality ? cJSON_CreateObject() : profile_series(p, m), final));
     }
     free(order);
     return out;
@@ -296,8 +281,8 @@ cJSON *profile_json(const struct profile *p) {
         SG_VALUE("claims", cJSON_CreateArray()), SG_VALUE("plots", plots_json(p)), SG_VALUE("table", table_json(p)),
         SG_VALUE("tune",
                  SG_OBJECT(SG_TEXT("action", "profile"), SG_VALUE("results", paths), SG_TEXT("cost", p->cost),
-                           SG_NUMBER("tolerance", p->tolerance), SG_NUMBER("draws", PROFILE_DRAWS),
-                           SG_U64("seed", PROFILE_SEED), SG_NUMBER("confidence", 0.95),
+                           SG_NUMBER("tolerance", p->tolerance), SG_NUMBER("draws", SG_BOOTSTRAP_DRAWS),
+                           SG_U64("seed", SG_BOOTSTRAP_SEED), SG_NUMBER("confidence", 0.95),
                            SG_NUMBER("most_ratio", SG_PROFILE_MOST), SG_VALUE("tasks", tasks_json(p)),
                            SG_VALUE("methods", methods_json(p)), SG_VALUE("left_out", sg_json_copy(p->left_out)),
                            SG_VALUE("conclusion", conclusion_json(p)))));
@@ -352,8 +337,7 @@ bool profile_put_table(FILE *out, const struct sg_tune *t, const void *of) {
     for (size_t i = p->quality ? 1 + SCORES : 1; i < sizeof heads / sizeof *heads; i++)
         sg_table_column(table, &heads[i]);
     size_t *order = sorted(p);
-    const cJSON *sentence;
-    char *cost = cost_text(p), place[48];
+    char *cost = cost_text(p), place[SG_PLACES_CHARS];
     fprintf(out, "# %zu methods on %zu task%s by %s\n", p->methods, p->tasks, p->tasks == 1 ? "" : "s",
             cost ? cost : "");
     for (size_t i = 0; order && i < p->methods; i++) {
@@ -365,7 +349,7 @@ bool profile_put_table(FILE *out, const struct sg_tune *t, const void *of) {
         }
         put_interval(table, &found->rank);
         sg_table_number(table, "%.0f", found->place.value);
-        sg_table_cell(table, places(place, found->place.low, found->place.high), NULL);
+        sg_table_cell(table, sg_profile_places_text(place, &found->place), NULL);
     }
     bool fine = tune_put_table(out, table, t) && order && cost;
     fine = fine && (p->quality || put_ratios(out, p, order, t));
@@ -374,9 +358,6 @@ bool profile_put_table(FILE *out, const struct sg_tune *t, const void *of) {
     if (!fine)
         return false;
     fputs("#\n", out);
-    tune_put_left_out(out, p->left_out, t);
-    fputs("#\n", out);
-    cJSON_ArrayForEach(sentence, sg_json_get(t->evidence, "tune.conclusion"))
-        tune_put_comment(out, sentence->valuestring, t);
+    tune_put_end(out, p->left_out, t);
     return true;
 }

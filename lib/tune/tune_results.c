@@ -7,6 +7,7 @@
 
 #include "sg_json.h"
 #include "sg_result.h"
+#include "sg_task.h"
 #include "sg_text.h"
 
 sg_status tune_source_read(struct tune_source *source, const char *path, struct sg_error *err) {
@@ -31,19 +32,36 @@ void tune_source_free(struct tune_source *source) {
     *source = (struct tune_source){0};
 }
 
-bool tune_source_points(double **out, size_t *n, const char *label, const cJSON *plot, const char *axis) {
-    const cJSON *point;
-    *out = NULL;
-    *n = 0;
+sg_status tune_source_metric(char metric[TUNE_METRIC_CHARS], double *sense, const struct tune_source *source,
+                             const struct sg_tune *t, struct sg_error *err) {
+    const char *name = t->metric ? t->metric : sg_json_string(source->document, "summary.metric", NULL);
+    const char *kind = sg_json_string(source->document, "recipe.resolved.task.kind", "");
+    if (!name)
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s: its claims and plots name no metric of quality: give --metric",
+                       source->path);
+    const struct sg_metric *found = sg_task_metric(sg_task_kind_find(kind), sg_snake(metric, TUNE_METRIC_CHARS, name));
+    *sense = found && found->higher ? -1 : 1;
+    return SG_OK;
+}
+
+bool tune_label_numbers(double **out, size_t *n, const struct sg_frame_label *label, const cJSON *plot,
+                        const char *axis, const char *column) {
+    const struct sg_frame_column *last = plot || !column ? NULL : sg_frame_column(label, column);
+    const cJSON *point, *values = NULL;
     cJSON_ArrayForEach(point, sg_json_get(plot, "points")) {
-        const cJSON *values = sg_json_get(sg_json_get(point, axis), "values");
-        if (strcmp(sg_json_string(point, "label", ""), label) != 0)
-            continue;
-        *out = sg_frame_numbers(values);
-        *n = (size_t)cJSON_GetArraySize(values);
-        return *out;
+        if (!values && strcmp(sg_json_string(point, "label", ""), label->label) == 0)
+            values = sg_json_get(sg_json_get(point, axis), "values");
     }
-    return true;
+    *out = last && last->value ? malloc((last->n_values + 1) * sizeof **out) : sg_frame_numbers(values);
+    *n = last && last->value ? last->n_values : (size_t)cJSON_GetArraySize(values);
+    if (*out && last && last->value)
+        memcpy(*out, last->value, last->n_values * sizeof **out);
+    *n = *n < label->n_seeds ? *n : label->n_seeds;
+    return *out;
+}
+
+const char *tune_label_seed(const struct sg_frame_label *label, size_t i) {
+    return sg_json_string(cJSON_GetArrayItem(sg_json_get(label->json, "seeds"), (int)i), "", "?");
 }
 
 void tune_leave_out(cJSON *list, const char *name, const char *reason) {
@@ -52,7 +70,8 @@ void tune_leave_out(cJSON *list, const char *name, const char *reason) {
     sg_json_push(list, SG_OBJECT(SG_TEXT("name", name), SG_TEXT("reason", reason)));
 }
 
-void tune_put_left_out(FILE *out, const cJSON *list, const struct sg_tune *t) {
+/* Once for each reason. */
+static void put_left_out(FILE *out, const cJSON *list, const struct sg_tune *t) {
     const cJSON *item, *other;
     cJSON_ArrayForEach(item, list) {
         const char *reason = sg_json_string(item, "reason", "");
@@ -70,6 +89,21 @@ void tune_put_left_out(FILE *out, const cJSON *list, const struct sg_tune *t) {
             tune_put_comment(out, text, t);
         free(text);
     }
+}
+
+void tune_put_end(FILE *out, const cJSON *left_out, const struct sg_tune *t) {
+    const cJSON *sentence;
+    put_left_out(out, left_out, t);
+    fputs("#\n", out);
+    cJSON_ArrayForEach(sentence, sg_json_get(t->evidence, "tune.conclusion"))
+        tune_put_comment(out, sentence->valuestring, t);
+}
+
+cJSON *tune_label_json(const char *name, const char *compressor, cJSON *take_seeds, cJSON *take_series,
+                       cJSON *take_final) {
+    return SG_OBJECT(SG_TEXT("label", name), SG_TEXT("method", name), SG_TEXT("compressor", compressor),
+                     SG_BOOL("baseline", false), SG_VALUE("seeds", take_seeds), SG_VALUE("series", take_series),
+                     SG_VALUE("final", take_final));
 }
 
 cJSON *tune_interval_json(const struct sg_interval *number) {

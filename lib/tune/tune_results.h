@@ -23,14 +23,25 @@ struct tune_source {
 SG_CHECKED sg_status tune_source_read(struct tune_source *source, const char *path, struct sg_error *err);
 void tune_source_free(struct tune_source *source);
 
-/* *out <- the numbers that a plot has of the runs of a label on the axis "x" or "y", malloc'ed; *n is how many. No
- * plot, or no point of the label: NULL, and 0. False: no memory. */
-bool tune_source_points(double **out, size_t *n, const char *label, const cJSON *plot, const char *axis);
+/* metric <- what measures quality: --metric, or what the result's finding is about. *sense <- +1: less is better; -1:
+ * more is. SG_ERR_ARGUMENT: there is neither. */
+SG_CHECKED sg_status tune_source_metric(char metric[TUNE_METRIC_CHARS], double *sense, const struct tune_source *source,
+                                        const struct sg_tune *t, struct sg_error *err);
+
+/* *out [*n] <- the numbers of a label's seeds, NaN where there is none, malloc'ed: those that a plot has on the axis
+ * "x" or "y", or if the plot is NULL the last ones of a column. No column, or no point of the label: *n is 0. False: no
+ * memory. */
+bool tune_label_numbers(double **out, size_t *n, const struct sg_frame_label *label, const cJSON *plot,
+                        const char *axis, const char *column);
+const char *tune_label_seed(const struct sg_frame_label *label, size_t i);
 
 /* Appends {"name","reason"} of something that is not compared, once. */
 void tune_leave_out(cJSON *list, const char *name, const char *reason);
-/* Writes such a list as comments, once for each reason. */
-void tune_put_left_out(FILE *out, const cJSON *list, const struct sg_tune *t);
+/* Writes such a list, and the conclusion of the evidence, as comments below a table. */
+void tune_put_end(FILE *out, const cJSON *left_out, const struct sg_tune *t);
+/* A method as a label of a result. */
+cJSON *tune_label_json(const char *name, const char *compressor, cJSON *take_seeds, cJSON *take_series,
+                       cJSON *take_final);
 
 /* {"value","low","high"} */
 cJSON *tune_interval_json(const struct sg_interval *number);

@@ -187,6 +187,19 @@ PY
     [[ $(jq -r '.audits[0].problem' out.json) == "left out: "*"67 minutes"* ]]
 }
 
+@test "options that an audit or a bundle would ignore are refused by name" {
+    for option in --part=1/2 --network=workers=2 --set=workers=2 --points=3 --html=page.html --sort --strict --dry-run; do
+        says 2 "${option%%=*}" "--audit" -- sparsebench --audit "$option" smoke.tar
+    done
+    for option in --share=0.5 --method=SGD --seed=1 --json --output=x.json; do
+        says 2 "${option%%=*}" -- sparsebench --bundle x.tar "$option" smoke.json
+    done
+    says 2 "--share" -- sparsebench recipes/smoke.yaml --share 0.5
+    says 2 "--bundle and --audit" -- sparsebench --audit --bundle x.tar smoke.tar
+    [[ $(ls) != *x.* && ! -e page.html ]]
+    run -0 audit smoke.tar --no-strict --share 0.1
+}
+
 @test "an audit that is stopped goes on with the same command" {
     jq '(.results[].cells[].elapsed_s) = 0' smoke.json >short.json
     run -124 --separate-stderr audit short.json --share 1 --time-limit 0

@@ -130,13 +130,13 @@ draw_all() { # OPTION...: every published figure into $OUT
     ranked loss '[0.002, 0.01]' | sparseplot-export -q --format=csv | labels | grep -q "^SGD,Top-k density=0.0025,"
     sparseplot-export -q "$OUT/r.json" --format=gnuplot >"$OUT/r"
     grep -q "^94.2 4 94.05 94.35" "$OUT/r" # the best of four rows, and its bar
-    grep -q "ytics noenhanced ('Hard-threshold k/d=0.0075' 4, " "$OUT/r"
+    grep -q "ytics noenhanced ('Hard-threshold k/d=0.0075 (1)' 4, " "$OUT/r"
     sparseplot-export -q "$OUT/r.json" --format=svg | grep -q 'data-point="Hard-threshold density=0.0075" data-x="94.2" data-y="4"'
     grep -q "rings: the seeds; dashed: no compression" "$OUT/r"
     # A method with one row goes by its name. What is shown of the methods is said.
     ranked test_accuracy '[0.0074, 0.0076]' | jq '.results |= map(select(.label != "Top-k density=0.0075"))' >"$OUT/one.json"
     sparseplot-export -q "$OUT/one.json" --format=gnuplot >"$OUT/one"
-    grep -q "ytics noenhanced ('Hard-threshold' " "$OUT/one"
+    grep -q "ytics noenhanced ('Hard-threshold (1)' " "$OUT/one"
     grep -q "2 of 3 methods" "$OUT/one"
     run -1 grep -q "methods; mean" "$OUT/r"
     jq '.plots[0].x_range = [5, 6] | .results |= map(select(.baseline | not))' "$OUT/r.json" >"$OUT/none.json"
@@ -145,10 +145,30 @@ draw_all() { # OPTION...: every published figure into $OUT
     jq '.plots[0].y_range = [93, 95]' "$OUT/r.json" | sparseplot-export -q --format=svg >"$OUT/r.svg"
     grep -q "← 92.4" "$OUT/r.svg"
     figures overlaps "$OUT/r.svg"
-    sparseplot-export -q "$OUT/r.json" --format=pgfplots | grep -qF "yticklabels={{Hard-threshold k/d=0.0075},{Hard"
+    sparseplot-export -q "$OUT/r.json" --format=pgfplots | grep -qF "yticklabels={{Hard-threshold k/d=0.0075 (1)},{Hard"
     sparseplot-export -q "$OUT/r.json" --format=vegalite |
-        jq -e '[.concat[0].data.values[] | select(.row)] | .[0].row == "Hard-threshold k/d=0.0075" and length == 4'
+        jq -e '[.concat[0].data.values[] | select(.row)] | .[0].row == "Hard-threshold k/d=0.0075 (1)" and length == 4'
     cmp <(sparseplot-export -q "$OUT/r.json" --x=step --format=csv 2>&1) <(jq '.plots[0].kind = "points"' "$OUT/r.json" | sparseplot-export -q --x=step --format=csv 2>&1)
+}
+
+@test "the places of a ranking and their intervals, in figure and tables, are those of --profile" {
+    jq '.results |= map(select(.baseline or .times_less > 15)) | .plots = [.plots[1]]' tournament.json >"$OUT/t.json"
+    sparsetune -q --profile "$OUT/t.json" --cost quality --json |
+        jq -r '.results[] | "\(.label) \(.final.place) \(.final.place_from) \(.final.place_to)"' | sort >"$OUT/profile"
+    sparseplot-export -q "$OUT/t.json" --format=markdown | awk -F' [|] ' '/Places by the median over 3 seeds/ { on = 1 }
+        on && $3 ~ /^[0-9]+[snrt]/ { split($3, at, / to /); name = substr($1, 3); sub(/ [a-z]+=.*/, "", name)
+            print name, $2, at[1] + 0, (at[2] == "" ? at[1] : at[2]) + 0 }' | sort >"$OUT/table"
+    [ "$(wc -l <"$OUT/table")" = 16 ]
+    diff "$OUT/profile" "$OUT/table"
+    sparseplot-export -q "$OUT/t.json" --format=gnuplot | grep -o "'[^']* ([0-9–]*)'" |
+        sed -E "s/'(.*) \\(([0-9]+)\\)'/\1 \2 \2/; s/'(.*) \\((.*)–(.*)\\)'/\1 \2 \3/" | sort >"$OUT/rows"
+    diff <(grep -v "^SGD " "$OUT/profile" | sed -E 's/ [0-9]+( [0-9]+ [0-9]+)$/\1/') "$OUT/rows" # the baseline is a line
+    # Two seeds are too few, and the tasks of a profile are none.
+    jq '(.plots[].points[].y.values, .results[].final[].values) |= .[:2]' "$OUT/t.json" >"$OUT/two.json"
+    for result in "$OUT/two.json" profile.json; do
+        run -1 bash -c "sparseplot-export -q '$result' --format=markdown | grep 'Places by'"
+        run -1 bash -c "sparseplot-export -q '$result' --format=gnuplot | grep 'in brackets'"
+    done
 }
 
 @test "a legend keeps the parameters of a method in one row, and names them" {

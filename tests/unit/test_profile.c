@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sg_profile.h"
 #include "sg_rng.h"
@@ -99,6 +100,63 @@ static void test_planted(void) {
     ok(apart <= REPEATS * 10 / 100, "those of two equally good methods: %zu of %d", apart, REPEATS);
 }
 
+/* The places on one task: as sg_profile has them, and how often their interval holds the true place. */
+static void test_places(size_t seeds, double least) {
+    enum { METHODS_HERE = 6, MOST_SEEDS = 10 }; /* the last one is a duplicate of the first */
+    static const double worse[] = {0, 0.1, 0.2, 0.4, 1.8};
+    static const size_t first[METHODS_HERE + 1] = {0, 1, 2, 3, 4, 5, 6};
+    double cost[METHODS_HERE][MOST_SEEDS];
+    struct sg_profile_method m[METHODS_HERE];
+    struct sg_profile_cell cell[METHODS_HERE];
+    struct sg_interval place[METHODS_HERE];
+    struct sg_error err;
+    size_t held = 0, ties = 0, apart = 0;
+    bool fine = true;
+    for (size_t r = 0; fine && r < REPEATS; r++) {
+        for (size_t i = 0; i < METHODS_HERE; i++)
+            for (size_t s = 0; s < seeds; s++)
+                cost[0][i * seeds + s] = i + 1 < METHODS_HERE ? exp(worse[i] + 0.3 * sg_rng_normal(&rng)) : cost[0][s];
+        const struct sg_profile_task task = {seeds, first, cost[0]};
+        fine = sg_profile(m, cell, &task, 1, METHODS_HERE, DRAWS, r, &err) == SG_OK;
+        for (size_t i = 0; i + 1 < METHODS_HERE; i++) { /* two are first, so the next is third */
+            const double true_place = (double)(i == 0 ? 1 : i + 2);
+            held += m[i].place.low <= true_place && true_place <= m[i].place.high;
+        }
+        ties += m[0].place.value == m[5].place.value && m[0].place.low == m[5].place.low;
+        apart += m[4].place.low > m[0].place.high;
+    }
+    const double share = 100.0 * (double)held / (REPEATS * (METHODS_HERE - 1));
+    ok(fine && share >= least, "coverage of a place's 95 %% with %zu seeds: %.1f %%", seeds, share);
+    ok(ties == REPEATS && apart >= REPEATS * 99 / 100, "a duplicate ties, six times the cost is behind: %zu, %zu", ties,
+       apart);
+    ok(sg_profile_places(place, cost[0], METHODS_HERE, seeds, &err) == SG_OK &&
+           sg_profile(m, cell, &(struct sg_profile_task){seeds, first, cost[0]}, 1, METHODS_HERE, SG_BOOTSTRAP_DRAWS,
+                      SG_BOOTSTRAP_SEED, &err) == SG_OK,
+       "the places of one task");
+    for (size_t i = 0; i < METHODS_HERE; i++)
+        fine = fine && place[i].value == m[i].place.value && place[i].low == m[i].place.low &&
+               place[i].high == m[i].place.high;
+    ok(fine, "are those of its profile");
+}
+
+static void test_places_text(void) {
+    static const struct {
+        double low, high;
+        const char *text;
+    } known[] = {{1, 1, "1st"},
+                 {2, 5, "2nd to 5th"},
+                 {2.5, 2.5, "2nd to 3rd"},
+                 {11, 13, "11th to 13th"},
+                 {21, 22, "21st to 22nd"},
+                 {101, 111, "101st to 111th"},
+                 {3, 3.025, "3rd to 4th"}};
+    char text[SG_PLACES_CHARS];
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        ok(strcmp(sg_profile_places_text(text, &(struct sg_interval){3, known[i].low, known[i].high}), known[i].text) ==
+               0,
+           "the text of a place: %s", text);
+}
+
 /* More settings never raise the cost of a method, nor do more trials of which each study takes the best. That is no
  * merit: of equally good settings, the best of ten looks cheaper than one. */
 static void test_settings(void) {
@@ -169,5 +227,9 @@ int main(void) {
     test_coverage(4, 81);
     test_coverage(8, 88);
     test_coverage(32, 93);
+    test_places(3, 89);
+    test_places(5, 97);
+    test_places(10, 99);
+    test_places_text();
     return tap_done();
 }

@@ -1,0 +1,102 @@
+/* plot_places.c: the tables of a result's rankings: which place each method has, and the interval of the place. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plot_private.h"
+#include "sg_profile.h"
+#include "sg_text.h"
+
+sg_status sg_plot_read_rankings(struct sg_summary *s, const cJSON *document, const struct sg_plot_select *select,
+                                struct sg_error *err) {
+    const cJSON *plots = select->x || select->y ? NULL : sg_json_get(document, "plots"), *plot;
+    struct sg_plot_select one = {0};
+    sg_status status = SG_OK;
+    s->ranking = calloc((size_t)cJSON_GetArraySize(plots) + 1, sizeof *s->ranking);
+    if (!s->ranking)
+        return sg_fail_memory(err, "the table");
+    cJSON_ArrayForEach(plot, plots) {
+        one.panel++;
+        if (status == SG_ERR_MEMORY || strcmp(sg_json_string(plot, "kind", ""), "ranking") != 0 ||
+            (select->panel != 0 && select->panel != one.panel))
+            continue;
+        struct sg_figure *figure = &s->ranking[s->n_rankings];
+        status = sg_figure_read(figure, document, &one, err);
+        if (status == SG_OK && figure->panel[0].places)
+            s->n_rankings++;
+        else
+            sg_figure_free(figure); /* one that cannot be drawn has no places either */
+    }
+    return status == SG_ERR_MEMORY ? status : SG_OK;
+}
+
+static char *caption_of(const struct sg_panel *panel) {
+    return sg_format("%s%sPlaces by the median over %zu seeds, 95 %% of bootstrap draws of the seeds",
+                     panel->title ? panel->title : "", panel->title ? ". " : "", panel->curve[0].n_seeds);
+}
+
+/* The curves in the order of their places, equal ones as they are. */
+static void sort_by_place(const struct sg_curve **row, const struct sg_panel *panel) {
+    for (size_t c = 0; c < panel->n_curves; c++) {
+        size_t at = c;
+        for (; at > 0 && row[at - 1]->place.value > panel->curve[c].place.value; at--)
+            row[at] = row[at - 1];
+        row[at] = &panel->curve[c];
+    }
+}
+
+/* How the medians are written: as the means of a table are. NULL = no memory. */
+static char *style_of(struct sg_column_style *style, const struct sg_panel *panel) {
+    double none = NAN;
+    char power[SG_POWER_CHARS];
+    struct sg_summary medians = {.row = calloc(panel->n_curves, sizeof *medians.row)};
+    if (!medians.row)
+        return NULL;
+    for (; medians.n_rows < panel->n_curves; medians.n_rows++)
+        medians.row[medians.n_rows] = (struct sg_summary_row){"", &panel->curve[medians.n_rows].median, &none};
+    *style = sg_plot_column_style(&medians, 0);
+    free(medians.row);
+    return style->scientific || style->exponent == 0
+               ? sg_format("%s, median over seeds", panel->x.words)
+               : sg_format("%s, median over seeds (%s)", panel->x.words, sg_plot_power(power, style->exponent));
+}
+
+/* NULL = no memory. */
+static sg_table *table_of(const struct sg_panel *panel) {
+    enum { HEADING = 14 };
+    static const struct sg_table_column columns[] = {{.head = "method", .names = true, .weight = SG_TABLE_ALWAYS},
+                                                     {.head = "place", .align = SG_TABLE_RIGHT, .weight = 2},
+                                                     {.head = "95 %", .weight = SG_TABLE_ALWAYS}};
+    const struct sg_curve **row = calloc(panel->n_curves, sizeof *row);
+    struct sg_column_style style;
+    char *head = row ? style_of(&style, panel) : NULL, text[SG_CELL_CHARS], rest[SG_CELL_CHARS];
+    sg_table *t = head ? sg_table_open(columns, sizeof columns / sizeof *columns) : NULL;
+    if (t) {
+        sg_table_column(t, &(struct sg_table_column){.head = head, .align = SG_TABLE_RIGHT, .head_most = HEADING});
+        sort_by_place(row, panel);
+    }
+    for (size_t i = 0; t && i < panel->n_curves; i++) {
+        sg_table_cell(t, row[i]->point[0], NULL);
+        sg_table_number(t, "%.0f", row[i]->place.value);
+        sg_table_cell(t, sg_profile_places_text(text, &row[i]->place), NULL);
+        sg_table_value(t, row[i]->place.low);
+        sg_plot_cell(text, rest, &style, row[i]->median, NAN);
+        sg_table_cell(t, text, NULL);
+        sg_table_value(t, row[i]->median);
+    }
+    free(row);
+    free(head);
+    return t;
+}
+
+sg_status sg_plot_put_places(FILE *out, const struct sg_summary *s, sg_plot_places_writer *put, struct sg_error *err) {
+    sg_status status = SG_OK;
+    for (size_t i = 0; i < s->n_rankings && status == SG_OK; i++) {
+        char *caption = caption_of(s->ranking[i].panel);
+        sg_table *table = table_of(s->ranking[i].panel);
+        status = put(out, s, table, sg_plot_made(caption), err);
+        sg_table_free(table);
+        free(caption);
+    }
+    return status;
+}
