@@ -534,10 +534,10 @@ report: all ## all published results as one page, build/report.html
 	@echo "wrote build/report.html"
 
 # Programs without debug information, their plug-ins and libraries, recipes and descriptions of data: what recipes/run needs.
-carry: all ## pack into build/carry what a machine without packages or compiler needs for the figures (WITH_MPI=0 where it has none)
+carry: all $(rivals) ## pack into build/carry what a machine without packages or compiler needs for the figures (WITH_MPI=0 where it has none)
 	@rm -rf build/carry && mkdir -p build/carry/bin build/carry/lib/sparsegrad
 	@cp $(addprefix $(bin)/,$(programs)) build/carry/bin
-	@cp -L $(plugins) $$(ldd $(bin)/sparsetrain | sed -n 's/^\tlib\(yaml\|cjson\|gomp\).* => \([^ ]*\) .*/\2/p') build/carry/lib/sparsegrad
+	@cp -L $(plugins) $(rivals) $$(ldd $(bin)/sparsetrain | sed -n 's/^\tlib\(yaml\|cjson\|gomp\).* => \([^ ]*\) .*/\2/p') build/carry/lib/sparsegrad
 	@strip -g build/carry/bin/* build/carry/lib/sparsegrad/*
 	@cp -r --parents recipes datasets/fetch datasets/*.yaml build/carry
 	@echo "packed build/carry, $$(du -sh build/carry | cut -f1): there, sh recipes/run FIGURE bin JOBS"

@@ -76,6 +76,7 @@ blocks() {
     rm -rf "$BATS_TEST_TMPDIR/far"
     cp -r build/carry "$BATS_TEST_TMPDIR/far"
     cd "$BATS_TEST_TMPDIR/far"
+    diff <(cd lib/sparsegrad && ls -- rivals*.so) <(cd "$ROOT/build/lib/sparsegrad" && ls -- rivals*.so)
     ldd bin/sparsebench >linked
     [ "$(grep -cE 'lib(yaml|cjson).* => /.*far/bin/../lib/sparsegrad/' linked)" = 2 ]
     run -0 --separate-stderr env SPARSE_DATA="$CACHE" sh recipes/run smoke bin 1
