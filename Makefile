@@ -448,6 +448,7 @@ fig2a: ## Figure 2a: ResNet-18 on CIFAR-10, accuracy against density (days of a 
 fig2b: ## Figure 2b: LSTM on WikiText-2, perplexity against density (days of a CPU; see mini-fig2b)
 fig2c: ## Figure 2c: NeuMF on MovieLens-20M, Hit-Rate@10 against density (days of a CPU; see mini-fig2c)
 fig3: ## Figure 3: ResNet-18, Top-k's error builds up
+fig3-early: ## the first 1,200 steps of Figure 3 with what explains its error: on a GPU (DEVICE=cuda), 11 min
 entire-model: ## layer-wise against entire-model compression
 no-error-feedback: ## what error feedback is worth
 fig2: $(filter fig2%,$(figures)) ## all of Figure 2
