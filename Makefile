@@ -531,7 +531,7 @@ profiles: all ## what methods pay on several tasks, from the published results
 
 report: all ## all published results as one page, build/report.html
 	@$(bin)/sparseplot-export -q -f -o build/report.html --title "Published results of sparsegrad" \
-	  $(published:%=results/%.json) results/profile.json results/profile-compressors.json results/selection.json results/kernels.json results/bench-compressors.json
+	  $(published:%=results/%.json) results/profile.json results/profile-compressors.json results/mini-fig3-h100.json results/fig3-early.json results/selection.json results/kernels.json results/kernels-cuda.json results/bench-compressors.json
 	@echo "wrote build/report.html"
 
 # Programs without debug information, their plug-ins and libraries, recipes and descriptions of data: what recipes/run needs.
