@@ -118,8 +118,8 @@ void sg_grid_unlock_cell(int lock, const struct sg_cell *cell);
 size_t sg_grid_count_others(const char *folder, const struct sg_cell_outcome *outcomes, size_t count);
 
 /* Finds what is finished: outcomes [count], which the caller has zeroed, get the path, and for finished cells state
- * REUSED and the series. For other cells it sets `unlike`, `stopped` and `resumable`. It changes no file. All cells must read the
- * same data, as those of one recipe do. Errors are those of sg_dataset_identify, except for missing data. */
+ * REUSED and the series. For other cells it sets `unlike`, `stopped` and `resumable`. It changes no file. All cells
+ * must read the same data, as those of one recipe do. Errors are those of sg_dataset_identify, but for missing data. */
 SG_CHECKED sg_status sg_grid_look(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
                                   const struct sg_grid_options *options, struct sg_error *err);
 

@@ -231,9 +231,9 @@ void train_notice(const struct train *t, const char *format, ...) SG_PRINTF(2, 3
 /* Set-up is collective, and all ranks return its failure. Teardown also frees a run that is set up in part. */
 sg_status train_setup(struct train *t, struct sg_error *err);
 void train_teardown(struct train *t);
-/* The parts of set-up that concern this rank only, in their order: choose the CPU's kernels; find the task's table and the
- * columns to record; open the task; read its facts and constants; check the cell against them. Then open the method,
- * for the first `count` workers of this rank. */
+/* The parts of set-up that concern this rank only, in their order: choose the CPU's kernels; find the task's table and
+ * the columns to record; open the task; read its facts and constants; check the cell against them. Then open the
+ * method, for the first `count` workers of this rank. */
 void train_choose_cpu(struct train *t);
 sg_status train_find_task(struct train *t, struct sg_error *err);
 sg_status train_open_task(struct train *t, struct sg_error *err);

@@ -76,7 +76,7 @@ blocks() {
     rm -rf "$BATS_TEST_TMPDIR/far"
     cp -r build/carry "$BATS_TEST_TMPDIR/far"
     cd "$BATS_TEST_TMPDIR/far"
-    diff <(cd lib/sparsegrad && ls -- rivals*.so) <(cd "$ROOT/build/lib/sparsegrad" && ls -- rivals*.so)
+    diff <(cd lib/sparsegrad && ls -- rivals*.so) <(cd "$TREE/build/lib/sparsegrad" && ls -- rivals*.so)
     ldd bin/sparsebench >linked
     [ "$(grep -cE 'lib(yaml|cjson).* => /.*far/bin/../lib/sparsegrad/' linked)" = 2 ]
     run -0 --separate-stderr env SPARSE_DATA="$CACHE" sh recipes/run smoke bin 1
@@ -190,7 +190,7 @@ for line in sys.stdin: print(re.sub(r"[^\w\- ]", "", line.strip().lower()).repla
             def word: if all then "holds" elif any then "undecided" else "fails" end;
             # Cases: true and false where both quartiles say so; a false one refutes the claim.
             def word_of_cases: if any(. == [false, false]) then "fails" elif all(. == [true, true]) then "holds" else "undecided" end;
-            [.claims[]? | select(.bound) | . as $claim
+            [.claims[]? | select(.bound and .verdict != "not judged") | . as $claim
             | (.bound | if .of then "at" else "number" end) as $kind
             | [(.seeds // .cases)[]
                 | if $kind == "at" and .other == null and .bound == null then $claim.sense == "at-most" # never reached
