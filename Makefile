@@ -449,6 +449,7 @@ fig2a: ## Figure 2a: ResNet-18 on CIFAR-10, accuracy against density (days of a 
 fig2b: ## Figure 2b: LSTM on WikiText-2, perplexity against density (days of a CPU; see mini-fig2b)
 fig2c: ## Figure 2c: NeuMF on MovieLens-20M, Hit-Rate@10 against density (days of a CPU; see mini-fig2c)
 fig3: ## Figure 3: ResNet-18, Top-k's error builds up
+fig3-early: ## the first 1,200 steps of Figure 3 with what explains its error: on a GPU (DEVICE=cuda), 11 min
 entire-model: ## layer-wise against entire-model compression
 no-error-feedback: ## what error feedback is worth
 fig2: $(filter fig2%,$(figures)) ## all of Figure 2
@@ -535,14 +536,14 @@ profiles: all ## what methods pay on several tasks, from the published results
 
 report: all ## all published results as one page, build/report.html
 	@$(bin)/sparseplot-export -q -f -o build/report.html --title "Published results of sparsegrad" \
-	  $(published:%=results/%.json) results/profile.json results/profile-compressors.json results/selection.json results/kernels.json results/bench-compressors.json
+	  $(published:%=results/%.json) results/profile.json results/profile-compressors.json results/mini-fig3-h100.json results/fig3-early.json results/selection.json results/kernels.json results/kernels-cuda.json results/bench-compressors.json
 	@echo "wrote build/report.html"
 
 # Programs without debug information, their plug-ins and libraries, recipes and descriptions of data: what recipes/run needs.
-carry: all ## pack into build/carry what a machine without packages or compiler needs for the figures (WITH_MPI=0 where it has none)
+carry: all $(rivals) ## pack into build/carry what a machine without packages or compiler needs for the figures (WITH_MPI=0 where it has none)
 	@rm -rf build/carry && mkdir -p build/carry/bin build/carry/lib/sparsegrad
 	@cp $(addprefix $(bin)/,$(programs)) build/carry/bin
-	@cp -L $(plugins) $$(ldd $(bin)/sparsetrain | sed -n 's/^\tlib\(yaml\|cjson\|gomp\).* => \([^ ]*\) .*/\2/p') build/carry/lib/sparsegrad
+	@cp -L $(plugins) $(rivals) $$(ldd $(bin)/sparsetrain | sed -n 's/^\tlib\(yaml\|cjson\|gomp\).* => \([^ ]*\) .*/\2/p') build/carry/lib/sparsegrad
 	@strip -g build/carry/bin/* build/carry/lib/sparsegrad/*
 	@cp -r --parents recipes datasets/fetch datasets/*.yaml build/carry
 	@echo "packed build/carry, $$(du -sh build/carry | cut -f1): there, sh recipes/run FIGURE bin JOBS"

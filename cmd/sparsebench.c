@@ -171,7 +171,7 @@ static sg_status run_grid(struct bench *b, cJSON **result, struct sg_error *err)
     status = sg_grid_run(b->outcomes, b->cells, b->count, &b->grid.options, err);
     sg_grid_view_close(&b->grid.view);
     if (status == SG_ERR_INTERRUPTED) {
-        sg_grid_read_unfinished(b->outcomes, b->count);
+        sg_grid_read_unfinished(b->outcomes, b->cells, b->count);
         report_reach(b->cells, b->outcomes, b->count);
         sg_log_error("%s: give the same command again to resume", err->msg);
     } else if (status != SG_OK) {

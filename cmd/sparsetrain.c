@@ -235,6 +235,7 @@ static sg_status check_cells(const struct sg_recipe *recipe, struct sg_cell *cel
     size_t problems = 0, wanted;
     const struct sg_train_check_options how = {.recipe = recipe,
                                                .data_dir = opt.data_dir,
+                                               .device = opt.device,
                                                .threads = (int)opt.threads,
                                                .progress = on_progress,
                                                .at_once = (size_t)opt.at_once,

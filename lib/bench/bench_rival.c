@@ -8,43 +8,42 @@
 #include "bench_device.h"
 #include "sg_plugin.h"
 
-/* A shared object of rivals: a function pointer after the first try to load it, or NULL. */
-struct rivals {
-    const char *library, *symbol;
+/* A shared object of rivals: a function pointer after the first try to load it, or NULL and the reason. */
+static struct rivals {
+    const char *library, *symbol, *needs; /* needs: what to do if there is no such file */
     void *found;
     bool tried;
-};
+    struct sg_error why;
+} by_libtorch = {"rivals.so", "sg_rival_run",
+                 "needs the rivals by libtorch: apt-get install libtorch-dev, and make rivals"},
+  by_cub = {"rivals-cuda.so", "sg_rival_cuda", "needs the rivals by CUB: make rivals, where nvcc is"};
 
 static void *load(struct rivals *of) {
-    struct sg_error ignored;
-    if (!of->tried && sg_plugin_symbol(&of->found, of->library, of->symbol, &ignored) != SG_OK)
+    if (!of->tried && sg_plugin_symbol(&of->found, of->library, of->symbol, &of->why) != SG_OK)
         of->found = NULL;
     of->tried = true;
     return of->found;
 }
 
 static sg_rival_run_fn *rivals(void) {
-    static struct rivals of = {.library = "rivals.so", .symbol = "sg_rival_run"};
     sg_rival_run_fn *run = NULL;
-    void *symbol = load(&of);
+    void *symbol = load(&by_libtorch);
     memcpy(&run, &symbol, sizeof run);
     return run;
 }
 
 sg_rival_cuda_fn *rival_cuda(void) {
-    static struct rivals of = {.library = "rivals-cuda.so", .symbol = "sg_rival_cuda"};
     sg_rival_cuda_fn *run = NULL;
-    void *symbol = load(&of);
+    void *symbol = load(&by_cub);
     memcpy(&run, &symbol, sizeof run);
     return run;
 }
 
 const char *rival_missing(const struct operation *operation) {
-    if (operation->device_only)
-        return rival_cuda() ? NULL : "needs the rivals by CUB: make rivals, where nvcc is";
-    if (operation->rival)
-        return rivals() ? NULL : "needs the rivals by libtorch: apt-get install libtorch-dev, and make rivals";
-    return NULL;
+    struct rivals *of = operation->device_only ? &by_cub : &by_libtorch;
+    if (!operation->rival && !operation->device_only)
+        return NULL;
+    return load(of) ? NULL : of->why.status == SG_ERR_MISSING ? of->needs : of->why.msg;
 }
 
 void run_rival(struct job *job) {

@@ -11,6 +11,9 @@
 extern "C" {
 #endif
 
+/* The functions that the shared objects show, however their sources are compiled. */
+#define RIVAL_API __attribute__((visibility("default")))
+
 /* One call: e <- decay e + g; then the selected elements leave e. Products: see run_products in bench_private.h; P goes
  * to `room`, Q to value. */
 struct sg_rival_call {
@@ -29,7 +32,7 @@ struct sg_rival_call {
 
 /* "nth-element", "torch-topk", "torch-threshold", "torch-products". 0 = done. In rivals.so. */
 typedef int sg_rival_run_fn(const char *name, const struct sg_rival_call *call);
-sg_rival_run_fn sg_rival_run;
+RIVAL_API sg_rival_run_fn sg_rival_run;
 
 /* One call on a GPU, as in sg_rival_call. All arrays except offset and k lie there; all layers have one threshold. */
 struct sg_rival_cuda_call {
@@ -48,7 +51,7 @@ struct sg_rival_cuda_call {
 
 /* "cub-select", "cub-sort". 0 = enqueued. In rivals-cuda.so. */
 typedef int sg_rival_cuda_fn(const char *name, struct sg_rival_cuda_call *call);
-sg_rival_cuda_fn sg_rival_cuda;
+RIVAL_API sg_rival_cuda_fn sg_rival_cuda;
 
 #ifdef __cplusplus
 }

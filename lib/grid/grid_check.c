@@ -8,7 +8,7 @@
 #include "grid_private.h"
 #include "grid_process.h"
 
-enum { CHECK_WORDS = 8, MOST_METHODS = 64 };
+enum { CHECK_WORDS = 10, MOST_METHODS = 64 };
 
 /* Makes the command line, to be freed, of the check of the cells' methods. If they are more than options can name, all
  * methods of the recipe are checked. */
@@ -25,6 +25,10 @@ static char **command_line(const struct sg_cell *cells, size_t count, const stru
         snprintf(at_once, 24, "%d", jobs);
         word[first++] = "--at-once";
         word[first++] = at_once;
+    }
+    if (o->device) {
+        word[first++] = "--device";
+        word[first++] = o->device;
     }
     n = first;
     for (size_t i = 0; i < count; i++) {

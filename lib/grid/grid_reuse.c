@@ -94,7 +94,7 @@ static sg_status find_checkpoint(struct sg_cell_outcome *o, const struct sg_cell
     sg_status status = SG_OK;
     if (asprintf(&part, "%s.part", o->path) < 0 || asprintf(&checkpoint, "%s.ckpt", o->path) < 0)
         status = sg_fail_memory(err, "a path");
-    else if (access(part, F_OK) == 0)
+    else if ((o->stopped = access(part, F_OK) == 0))
         status = sg_train_resumable(&o->resumable, checkpoint, cell, dataset, err);
     free(part);
     free(checkpoint);

@@ -400,7 +400,7 @@ const char *sg_grid_status(const struct sg_cell_outcome *o) {
     case SG_CELL_WAITING:
         break;
     }
-    return o->message ? "interrupted" : "not_run";
+    return o->message || o->run.header ? "interrupted" : "not_run"; /* stopped now, or earlier */
 }
 
 double sg_grid_value(const struct sg_cell_outcome *o, const char *metric, const struct sg_node *at,

@@ -15,17 +15,18 @@ static bool is_series(const struct sg_run *run) {
     return run->header && step && run->n_points > 0;
 }
 
-/* A cell that was stopped now has a message; one that was stopped before can be resumed. */
+/* A cell that was stopped now has a message; one that was stopped before left its series. */
 static bool has_begun(const struct sg_cell_outcome *o) {
-    return o->state == SG_CELL_WAITING && (o->message || o->resumable);
+    return o->state == SG_CELL_WAITING && (o->message || o->stopped);
 }
 
-void sg_grid_read_unfinished(struct sg_cell_outcome *outcomes, size_t count) {
+void sg_grid_read_unfinished(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count) {
     for (size_t i = 0; i < count; i++) {
         struct sg_run *run = &outcomes[i].run;
         struct sg_error unused;
         char *part = has_begun(&outcomes[i]) ? sg_format("%s.part", outcomes[i].path) : NULL;
-        if (part && sg_run_read(run, part, &unused) == SG_OK && !is_series(run))
+        if (part && sg_run_read(run, part, &unused) == SG_OK &&
+            !(is_series(run) && strcmp(sg_json_string(run->header, "cell_key", ""), cells[i].key) == 0))
             sg_run_free(run);
         free(part);
     }
@@ -58,6 +59,8 @@ char *sg_grid_reach_text(char out[SG_REACH_CHARS], const struct sg_cell *cell, c
         snprintf(out, SG_REACH_CHARS, "step %.0f of %.0f", r.step, r.steps);
     else
         snprintf(out, SG_REACH_CHARS, "step %.0f of %.0f (epoch %.6g of %.6g)", r.step, r.steps, r.epoch, r.epochs);
+    if (o->run.header && o->stopped && !o->resumable && !o->message)
+        strncat(out, ", without a checkpoint", SG_REACH_CHARS - strlen(out) - 1);
     return out;
 }
 

@@ -34,6 +34,7 @@ enum sg_cell_state {
 struct sg_cell_outcome {
     enum sg_cell_state state;
     struct sg_run_unlike unlike; /* WAITING: why a finished series is not reused; of several, the last one read */
+    bool stopped;                /* WAITING: an earlier run left its series, maybe without a checkpoint */
     bool resumable;              /* WAITING: a stopped run can go on from its checkpoint */
     bool unchecked;              /* REUSED: its data are missing on this machine, so they were not compared */
     bool on_gpu;                 /* REUSED: it ran on a GPU, and the options name no device */
@@ -117,8 +118,8 @@ void sg_grid_unlock_cell(int lock, const struct sg_cell *cell);
 size_t sg_grid_count_others(const char *folder, const struct sg_cell_outcome *outcomes, size_t count);
 
 /* Finds what is finished: outcomes [count], which the caller has zeroed, get the path, and for finished cells state
- * REUSED and the series. For other cells it sets `unlike` and `resumable`. It changes no file. All cells must read the
- * same data, as those of one recipe do. Errors are those of sg_dataset_identify, except for missing data. */
+ * REUSED and the series. For other cells it sets `unlike`, `stopped` and `resumable`. It changes no file. All cells
+ * must read the same data, as those of one recipe do. Errors are those of sg_dataset_identify, but for missing data. */
 SG_CHECKED sg_status sg_grid_look(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
                                   const struct sg_grid_options *options, struct sg_error *err);
 
@@ -148,9 +149,8 @@ const char *sg_grid_action(const struct sg_cell_outcome *outcome);
 /* The identities of the programs that made the finished cells, each once; NULL = no memory. */
 cJSON *sg_grid_identities(const struct sg_cell_outcome *outcomes, size_t count);
 
-/* Reads the partial series of cells that can be resumed from a checkpoint into their outcomes, for a document of an
- * unfinished grid. */
-void sg_grid_read_unfinished(struct sg_cell_outcome *outcomes, size_t count);
+/* Reads the series that stopped runs of cells left into their outcomes, for a document of an unfinished grid. */
+void sg_grid_read_unfinished(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count);
 
 /* The progress of a cell whose series was read: "step 1200 of 7200 (epoch 50 of 300)", "not begun"; returns out. */
 enum { SG_REACH_CHARS = 96 };

@@ -211,9 +211,6 @@ const char *sg_tensor_library(void) {
 sg_status sg_scope_open(sg_scope **out, const char *device, const char *precision, struct sg_error *err) {
     try {
         at::Device where{std::string(device)};
-        const bool tf32 = strcmp(precision, "tf32") == 0;
-        if (tf32 && !where.is_cuda())
-            return sg_fail(err, SG_ERR_UNSUPPORTED, "precision: tf32 needs --device cuda");
         if (where.is_cuda() && !at::globalContext().hasCUDA()) {
             snprintf(
                 err->msg, sizeof err->msg,
@@ -223,7 +220,7 @@ sg_status sg_scope_open(sg_scope **out, const char *device, const char *precisio
             return err->status = SG_ERR_UNSUPPORTED;
         }
         if (where.is_cuda())
-            prepare_cuda(tf32);
+            prepare_cuda(strcmp(precision, "tf32") == 0);
         /* Every pass allocates the same tensors again. Memory that is returned to the system in between would be
          * cleared page by page: a quarter of ResNet-8's time. 32 MiB is the most that malloc accepts. */
         mallopt(M_MMAP_THRESHOLD, 32 << 20);

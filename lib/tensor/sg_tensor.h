@@ -34,8 +34,8 @@ typedef struct sg_tensor sg_tensor;
 /* The version of the libtorch in use, "1.13.0". */
 const char *sg_tensor_library(void);
 
-/* device: "cpu", "cuda" or "cuda:N"; precision: "fp32" or "tf32", which is one for all scopes of a process.
- * SG_ERR_UNSUPPORTED: libtorch cannot use the device, or a CPU has no such precision. */
+/* device: "cpu", "cuda" or "cuda:N"; precision: "fp32" or "tf32", which is one for all scopes of a process
+ * and does nothing on a CPU. SG_ERR_UNSUPPORTED: libtorch cannot use the device. */
 SG_CHECKED sg_status sg_scope_open(sg_scope **out, const char *device, const char *precision, struct sg_error *err);
 void sg_scope_close(sg_scope *s); /* NULL-safe */
 /* Sets the table that draws the masks of dropout, which fails without one, and its GPU (sg_exec.device). The scope's

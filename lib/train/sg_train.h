@@ -19,8 +19,8 @@
 
 struct sg_train_check_options {
     const struct sg_recipe *recipe; /* of the cells; it gives the position of a mistake */
-    const char *data_dir;
-    int threads;                                                   /* 0 = the cores of this host */
+    const char *data_dir, *device;  /* device: of the runs to come, which is not opened; NULL = "cpu" */
+    int threads;                    /* 0 = the cores of this host */
     void (*progress)(const char *what, double done, double total); /* may be NULL */
     bool facts_only; /* solve for nothing, and read no file whole for its identity */
     /* How many cells run at once on this host; the check fails with SG_ERR_MEMORY if they do not fit. 0 = any. */

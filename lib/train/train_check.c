@@ -102,7 +102,7 @@ static sg_status check_task(struct check *c, size_t from, struct sg_error *err) 
     struct sg_train_options how = {.recipe = c->options->recipe,
                                    .cell = &c->cells[from],
                                    .data_dir = c->options->data_dir,
-                                   .device = "cpu",
+                                   .device = c->options->device ? c->options->device : "cpu",
                                    .notice = c->options->notice,
                                    .progress = c->options->progress};
     struct train t = {.options = &how,
@@ -112,8 +112,8 @@ static sg_status check_task(struct check *c, size_t from, struct sg_error *err) 
                       .threads = c->options->threads > 0 ? c->options->threads : sg_cores(1)};
     t.count = t.workers;
     struct sg_error why;
-    sg_status status = SG_OK, opened = train_choose_kernels(&t, &why);
-    SG_DO(opened, train_find_task(&t, &why));
+    train_choose_cpu(&t);
+    sg_status status = SG_OK, opened = train_find_task(&t, &why);
     SG_DO(opened, train_open_task(&t, &why));
     if (opened == SG_ERR_MEMORY)
         status = sg_fail(err, SG_ERR_MEMORY, "%s", why.msg);

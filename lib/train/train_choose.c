@@ -124,11 +124,18 @@ static sg_status choose_method(struct train *t, struct sg_error *err) {
     return SG_OK;
 }
 
+static sg_status choose_precision(struct train *t, struct sg_error *err) {
+    t->at = sg_node_get(&t->options->cell->resolved, "task.precision");
+    if (train_wants_gpu(t) || !t->at || strcmp(t->at->string, "tf32") != 0)
+        return SG_OK;
+    return sg_fail(err, SG_ERR_UNSUPPORTED, "task.precision: tf32 needs --device cuda");
+}
+
 static sg_status choose_columns(struct train *t, struct sg_error *err) {
     const struct recorded *host = train_recorded(t, SG_COLUMN_COMPRESSION_ERROR_MAX, SG_COLUMN_BOUND_SHARE);
     if (!host)
         host = train_recorded(t, SG_COLUMN_ERROR_LAG, SG_COLUMN_DRIFT_LAG);
-    if (!host || !t->device.gpu)
+    if (!host || !train_wants_gpu(t))
         return SG_OK;
     t->at = sg_node_get(&t->options->cell->resolved, "record.series")->child + (host - t->series.column);
     return sg_fail(err, SG_ERR_UNSUPPORTED, "record.series: '%s' is measured on a CPU only: use --device cpu",
@@ -193,8 +200,8 @@ void train_read_task_facts(struct train *t) {
 
 sg_status train_choose(struct train *t, struct sg_error *err) {
     sg_status (*const choose[])(struct train *, struct sg_error *) = {
-        choose_steps,   choose_columns,   choose_rate,         choose_method,
-        choose_message, choose_optimizer, train_buckets_choose};
+        choose_precision, choose_steps,   choose_columns,   choose_rate,
+        choose_method,    choose_message, choose_optimizer, train_buckets_choose};
     sg_status status = SG_OK;
     for (size_t i = 0; i < sizeof choose / sizeof *choose && status == SG_OK; i++)
         status = choose[i](t, err);

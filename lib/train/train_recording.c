@@ -48,7 +48,7 @@ sg_status recording_open(struct train *t, struct sg_error *err) {
     if (!path)
         return SG_OK;
     sg_status status = SG_OK;
-    if (strcmp(t->options->device, "cpu") != 0)
+    if (train_wants_gpu(t))
         status = sg_fail(err, SG_ERR_UNSUPPORTED, "%s goes with --device cpu only",
                          t->options->record_inputs ? "--record-inputs" : "--record-gradients");
     if (status == SG_OK && t->lead)

@@ -56,13 +56,15 @@ static sg_status open_task(struct train *t, struct sg_error *err) {
     return status;
 }
 
-sg_status train_choose_kernels(struct train *t, struct sg_error *err) {
+void train_choose_cpu(struct train *t) {
     t->exec = (struct sg_exec){.threads = t->threads};
-    if (strcmp(t->options->device, "cpu") != 0)
-        return train_gpu_open(t, err);
     snprintf(t->device.name, sizeof t->device.name, "cpu");
     t->kernels = sg_kernels_cpu(NULL); /* opening the task fails if there are none, which hosts may differ in */
-    return SG_OK;
+}
+
+static sg_status choose_kernels(struct train *t, struct sg_error *err) {
+    train_choose_cpu(t);
+    return train_wants_gpu(t) ? train_gpu_open(t, err) : SG_OK;
 }
 
 /* Cuts the parameters into pieces. Layers without weight decay are pieces of their own; the optimizer does not depend
@@ -233,9 +235,9 @@ sg_status train_setup(struct train *t, struct sg_error *err) {
     t->first = sg_comm_first(t->comm);
     t->count = sg_comm_count(t->comm);
     t->threads = t->options->threads > 0 ? t->options->threads : sg_cores(sg_comm_local_ranks(t->comm));
-    sg_status (*const part[])(struct train *, struct sg_error *) = {
-        train_choose_kernels, train_find_task, open_task,    train_ranks_agree,
-        choose_and_place,     train_memory,    train_copy_k, allocate};
+    sg_status (*const part[])(struct train *, struct sg_error *) = {choose_kernels,    train_find_task,  open_task,
+                                                                    train_ranks_agree, choose_and_place, train_memory,
+                                                                    train_copy_k,      allocate};
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
         if ((status = sg_comm_agree(t->comm, part[i](t, err), err)) != SG_OK)
             return status;

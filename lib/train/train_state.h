@@ -2,6 +2,8 @@
 #ifndef SG_TRAIN_STATE_H
 #define SG_TRAIN_STATE_H
 
+#include <string.h>
+
 #include "sg_cuda.h"
 #include "sg_file.h"
 #include "sg_method.h"
@@ -218,16 +220,21 @@ static inline bool train_hosts(const struct train *t, size_t worker) {
     return worker >= t->first && worker < t->first + t->count;
 }
 
+/* True if the run is to be on a GPU, also while its cell is checked on the CPU. */
+static inline bool train_wants_gpu(const struct train *t) {
+    return strcmp(t->options->device, "cpu") != 0;
+}
+
 /* Calls options->notice with a message for the user; on rank 0. */
 void train_notice(const struct train *t, const char *format, ...) SG_PRINTF(2, 3);
 
 /* Set-up is collective, and all ranks return its failure. Teardown also frees a run that is set up in part. */
 sg_status train_setup(struct train *t, struct sg_error *err);
 void train_teardown(struct train *t);
-/* The parts of set-up that concern this rank only, in their order: choose the kernels; find the task's table and the
- * columns to record; open the task; read its facts and constants; check the cell against them. Then open the method,
- * for the first `count` workers of this rank. */
-sg_status train_choose_kernels(struct train *t, struct sg_error *err);
+/* The parts of set-up that concern this rank only, in their order: choose the CPU's kernels; find the task's table and
+ * the columns to record; open the task; read its facts and constants; check the cell against them. Then open the
+ * method, for the first `count` workers of this rank. */
+void train_choose_cpu(struct train *t);
 sg_status train_find_task(struct train *t, struct sg_error *err);
 sg_status train_open_task(struct train *t, struct sg_error *err);
 void train_read_task_facts(struct train *t);

@@ -56,6 +56,20 @@ YAML
     [ -z "$(ldd "$(command -v sparsebench)" | grep -E 'libtorch|libc10|libstdc')" ]
 }
 
+@test "shared objects of rivals show their function, and one that does not load says why" {
+    local file made=0
+    for file in "$BIN"/../lib/sparsegrad/rivals*.so; do
+        [ ! -e "$file" ] || made=$((made + 1))
+        [ ! -e "$file" ] || nm -D --defined-only "$file" | grep -qE ' T sg_rival_(run|cuda)$' || { echo "$file"; false; }
+    done
+    mkdir -p far/bin far/lib/sparsegrad
+    cp "$BIN/sparsebench" far/bin
+    echo "no shared object" >far/lib/sparsegrad/rivals.so
+    run -0 --separate-stderr far/bin/sparsebench r.yaml -q --json --set 'operations=[nth-element]'
+    [[ $(jq -r '.results[] | select(.operation == "nth-element") | .reason' <<<"$output") == *"rivals.so: "* ]]
+    [ "$made" -gt 0 ] || skip "no rivals were built: make rivals"
+}
+
 @test "an operation that the back-ends leave out is named" {
     run -0 --separate-stderr sparsebench r.yaml -q --json --set 'operations=[ef-threshold, torch-topk, quickselect]' --set 'back-ends=[avx2]'
     [[ $stderr == *"torch-topk is timed beside the back-end c alone: left out"*"quickselect is timed "* ]]

@@ -62,6 +62,18 @@ recipe() { # SED...
     [ "$stderr" = "sparsetrain: r.yaml:12:44: method 'Top-k k=41': topk: 'k' = 41 is more than the 40 parameters there are" ]
 }
 
+@test "--check knows the device of the runs to come, and needs none" {
+    recipe '/^claims/,$d; s/series: .*/series: [suboptimality, compression-error-max]}/'
+    sparsetrain --check r.yaml
+    says 2 "is measured on a CPU only" -- sparsetrain --check r.yaml --device cuda
+    need_torch
+    sed -i 's/^task: .*/task: {kind: cnn, model: resnet8, dataset: cifar-10, stand-in: cifar-like, train-images: 64, test-images: 20, precision: tf32}/
+        /^plots/,$d; s/suboptimality, compression-error-max/train-loss/; s/learning-rate: [^,}]*/learning-rate: 0.1/' r.yaml
+    sparsetrain --check r.yaml --device cuda
+    says 2 "r.yaml:4:" "task.precision: tf32 needs --device cuda" -- sparsetrain --check r.yaml
+    says 2 "r.yaml:4:" "task.precision: tf32 needs --device cuda" -- sparsebench -q r.yaml --folder cells
+}
+
 @test "a plot may name a method for all of its cells, a claim may not" {
     run -0 sparsebench "$SMOKE" --dry-run --set 'plots=[{x: bits, y: suboptimality, methods: [Top-k]}]' --set 'claims=[]'
     run -2 sparsebench "$SMOKE" --dry-run --set 'claims=[{text: t, metric: bits, of: Top-k, at-most: 1}]' --set 'plots=[]'

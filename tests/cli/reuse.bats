@@ -411,6 +411,8 @@ SH
     DEVICE=cuda JOBS=3 run -0 sh recipes/run theory bin 3
     grep -qE "^sparsebench .*<--jobs> <3> .*<--device> <cuda>" stub.log
     : >stub.log
+    run -2 sh recipes/run fig3-early bin 2 # of TF32
+    [[ $output == *"make fig3-early DEVICE=cuda"* && ! -s stub.log ]]
     run -0 sh recipes/run budget-madelon bin 2
     [ "$(grep -c "^sparsetrain" stub.log)" -gt 1 ]
     [ "$(grep -c "^sparsebench" stub.log)" = 1 ]

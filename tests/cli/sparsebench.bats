@@ -360,6 +360,8 @@ END
     [ "$(started)" = 3 ]
     bench -q -j 3 --seed 1 --set workers=2 --data D >/dev/null
     [ "$(grep -c '^check' "$FAKE_LOG")" = 1 ]
+    bench -q --seed 2 --device cuda --method SGD >/dev/null
+    [ "$(grep '^check' "$FAKE_LOG" | tail -n 1)" = "check r.yaml --check --quiet --device cuda --method SGD" ]
 }
 
 @test "what the check refuses is said once, exit 2, nothing is run and nothing written" {

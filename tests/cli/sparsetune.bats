@@ -119,9 +119,10 @@ YAML
 @test "a stopped search says how to go on" {
     FAKE_LOG=$BATS_TEST_TMPDIR/log
     export FAKE_LOG FAKE_HANG="Top-k k=1:1"
-    sparsetune r.yaml --match-density --folder cells -o evidence.json --program "$ROOT/tests/cli/fake_sparsetrain" 2>err &
+    sparsetune r.yaml --match-density --folder cells -o evidence.json --device cuda --program "$ROOT/tests/cli/fake_sparsetrain" 2>err &
     pid=$!
     patiently grep -qs '^hang' "$FAKE_LOG"
+    grep -q '^check .* --device cuda ' "$FAKE_LOG"
     kill -TERM $pid
     code=0
     wait $pid || code=$?

@@ -131,6 +131,20 @@ PY
     for cell in whole/*.ndjson; do same_series "$cell" "cells/${cell##*/}"; done
 }
 
+@test "a result so far has the series of a cell whose checkpoint was lost, but none of another cell" {
+    piece sparsebench "${LONG[@]}" -q --folder cells --method SGD --seed 1 -j 1 -o cut.json
+    rm cells/*.ckpt
+    says 124 "SGD, seed 1: step " " of 1000), without a checkpoint" -- \
+        sparsebench "${LONG[@]}" --folder cells --method SGD --seed 1 --time-limit 0 --force -o left.json
+    for file in left cut; do jq '.results[0] | .series, (.cells[0] | .steps, .status)' $file.json >$file; done
+    cmp left cut
+    [ "$(tail -n 1 left)" = '"interrupted"' ]
+    sed -i 's/"cell_key":"...../"cell_key":"other/' cells/*.part
+    says 124 "SGD, seed 1: not begun" -- sparsebench "${LONG[@]}" --folder cells --method SGD --seed 1 --time-limit 0 --force -o left.json
+    sparsebench "${LONG[@]}" -q --folder cells --method SGD --seed 1 --force -o whole.json
+    [ "$(jq -c '[.status, .results[0].cells[0].steps]' whole.json)" = '["ok",60000]' ]
+}
+
 @test "a grid that is killed after a piece goes on, too" {
     LONG+=(--set steps=240000) # so long that the next limit after one that passed too early does not end it
     sparsebench "${LONG[@]}" -q --folder whole --method SGD -o whole.json
