@@ -148,11 +148,7 @@ static void read_blocks(float *out, const struct sg_message *m, const struct wir
 }
 
 static const struct wire_buckets eden = {
-    .layout = {.scalars = 1,
-               .least_setting = 1,
-               .most_setting = MOST_BITS,
-               .bits = wire_bits_are_setting,
-               .fields = fields_of},
+    .layout = {.scalars = 1, .least_setting = 1, .most_setting = MOST_BITS, .fields = fields_of},
     .bucket = block_of,
     .setting = setting_of,
     .write_stretch = write_blocks,

@@ -63,16 +63,10 @@ static void read_steps(const struct sg_code_kernels *kernels, float *out, const 
     kernels->read_multiples(out, field, count, *scalar, bits);
 }
 
-static bool valid_step(const float *scalar, uint32_t bits) {
-    (void)bits;
-    return isfinite(*scalar) && !signbit(*scalar);
-}
-
 static const struct wire_buckets grid = {
     .layout = {.scalars = 1,
                .least_setting = 2,
                .most_setting = MOST_BITS,
-               .bits = wire_bits_are_setting,
                .sign = WIRE_TWOS_COMPLEMENT,
                .on_gpu = SG_BUCKETS_STEPS},
     .draws = at_random,
@@ -80,7 +74,6 @@ static const struct wire_buckets grid = {
     .measure = measure,
     .write = write_steps,
     .read = read_steps,
-    .valid_scalars = valid_step,
     .overflows = true,
 };
 

@@ -69,11 +69,7 @@ const struct sg_parameter sg_code_int_block_params[PARAMS] = {
 };
 
 static const struct wire_buckets int_block = {
-    .layout = {.scalars = 1,
-               .least_setting = 2,
-               .most_setting = MOST_BITS,
-               .bits = wire_bits_are_setting,
-               .sign = WIRE_TWOS_COMPLEMENT},
+    .layout = {.scalars = 1, .least_setting = 2, .most_setting = MOST_BITS, .sign = WIRE_TWOS_COMPLEMENT},
     .draws = at_random,
     .bucket = bucket_of,
     .setting = setting_of,
@@ -132,11 +128,7 @@ const struct sg_parameter sg_code_minmax_params[PARAMS] = {
 };
 
 static const struct wire_buckets minmax = {
-    .layout = {.scalars = 2,
-               .least_setting = 2,
-               .most_setting = MOST_BITS,
-               .bits = wire_bits_are_setting,
-               .sign = WIRE_UNSIGNED},
+    .layout = {.scalars = 2, .least_setting = 2, .most_setting = MOST_BITS, .sign = WIRE_UNSIGNED},
     .draws = at_random,
     .bucket = bucket_of,
     .setting = setting_of,

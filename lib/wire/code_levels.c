@@ -130,11 +130,6 @@ static void read_powers(const struct sg_code_kernels *kernels, float *out, const
     kernels->read_parts(out, field, count, *norm, powers, bits_of(powers));
 }
 
-static bool valid_norm(const float *norm, uint32_t powers) {
-    (void)powers;
-    return isfinite(*norm) && !signbit(*norm);
-}
-
 static const struct wire_buckets dithering = {
     .layout =
         {.scalars = 1, .least_setting = 1, .most_setting = MOST_POWERS, .bits = bits_of, .on_gpu = SG_BUCKETS_PARTS},
@@ -144,7 +139,6 @@ static const struct wire_buckets dithering = {
     .measure = measure_norm,
     .write = write_powers,
     .read = read_powers,
-    .valid_scalars = valid_norm,
     .valid_fields = valid_fields,
 };
 WIRE_BUCKETS_FUNCTIONS(dithering)
