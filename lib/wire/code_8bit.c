@@ -52,8 +52,9 @@ __attribute__((constructor)) static void make_tree(void) {
     make_ranks(&tree.ranks);
 }
 
-static void measure(float *scalar, const float *x, size_t count, size_t part, const struct sg_numbers *n) {
-    (void)part;
+static void measure(float *scalar, const float *x, size_t count, const struct wire_part *p,
+                    const struct sg_numbers *n) {
+    (void)p;
     *scalar = n->kernels->max_abs(&(struct sg_exec){.threads = 1}, x, count);
 }
 

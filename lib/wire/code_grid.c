@@ -21,8 +21,7 @@
 enum { STEP, BITS, STOCHASTIC, PARAMS };
 enum { MOST_BITS = 24, ENTRY = 8 };
 
-static uint32_t setting_of(const struct sg_numbers *n, size_t part) {
-    (void)part;
+static uint32_t setting_of(const struct sg_numbers *n) {
     return (uint32_t)n->param[BITS];
 }
 
@@ -30,9 +29,10 @@ static float step_of(const struct sg_numbers *n, size_t part) {
     return fminf((float)(n->knob != NULL ? n->knob[part] : n->param[STEP]), FLT_MAX);
 }
 
-static void measure(float *scalar, const float *x, size_t count, size_t part, const struct sg_numbers *n) {
+static void measure(float *scalar, const float *x, size_t count, const struct wire_part *p,
+                    const struct sg_numbers *n) {
     (void)x, (void)count;
-    *scalar = step_of(n, part);
+    *scalar = step_of(n, p->number);
 }
 
 /* ---- writing ---- */

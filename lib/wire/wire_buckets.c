@@ -88,7 +88,11 @@ static size_t bucket_of(const struct wire_buckets *f, const struct sg_numbers *n
 }
 
 static uint32_t setting_of(const struct wire_buckets *f, const struct sg_numbers *n, size_t part) {
-    return f->setting != NULL ? f->setting(n, part) : f->layout.least_setting;
+    const uint32_t least = f->layout.least_setting, most = f->layout.most_setting;
+    if (f->setting != NULL || least == most)
+        return f->setting != NULL ? f->setting(n) : least;
+    const double x = n->knob != NULL ? n->knob[part] : n->param[0];
+    return x < least ? least : x > most ? most : (uint32_t)x;
 }
 
 /* Writes the bytes before the first part. */
@@ -120,7 +124,7 @@ static void write_scalars(const struct wire_buckets *f, uint8_t *data, const str
         const size_t count = p->count - at < p->bucket ? p->count - at : p->bucket;
         uint8_t *to = data + p->scalar_at + 4 * f->layout.scalars * (at / p->bucket);
         float scalar[WIRE_MOST_SCALARS];
-        f->measure(scalar, n->value + p->first + at, count, p->number, n);
+        f->measure(scalar, n->value + p->first + at, count, p, n);
         for (unsigned i = 0; i < f->layout.scalars; i++)
             wire_store32(to + 4 * i, sg_float_bits(scalar[i]));
     }
@@ -365,4 +369,9 @@ bool wire_buckets_valid(const struct wire_buckets *f, const struct sg_message *m
 bool wire_draws_always(const struct sg_numbers *n) {
     (void)n;
     return true;
+}
+
+size_t wire_second_param(const struct sg_numbers *n) {
+    SG_ASSERT(n->param[1] >= 1);
+    return (size_t)n->param[1];
 }

@@ -86,10 +86,11 @@ struct wire_buckets {
     bool (*draws)(const struct sg_numbers *n);
     /* Returns how many numbers share scalars; WIRE_WHOLE_PART = all of a part. NULL = WIRE_WHOLE_PART. */
     size_t (*bucket)(const struct sg_numbers *n);
-    uint32_t (*setting)(const struct sg_numbers *n, size_t part); /* NULL = the layout's least_setting */
+    /* The setting of every part. NULL = each part's knob, or param[0] without knobs, within the layout's settings. */
+    uint32_t (*setting)(const struct sg_numbers *n);
     /* scalar [scalars] <- what the bucket x [count] of this part needs, count >= 1. NULL = nothing, or `write_stretch`
      * writes them. */
-    void (*measure)(float *scalar, const float *x, size_t count, size_t part, const struct sg_numbers *n);
+    void (*measure)(float *scalar, const float *x, size_t count, const struct wire_part *p, const struct sg_numbers *n);
     /* field [count] <- x [count], of one bucket; draw is NULL if there are none. */
     void (*write)(const struct sg_code_kernels *kernels, uint32_t *field, const float *x, size_t count,
                   const float *scalar, uint32_t setting, const uint32_t *draw);
@@ -162,10 +163,7 @@ void wire_buckets_read_on_gpu(const struct sg_sink *to, const struct sg_message 
 /* The hook `draws` of formats with draws for every number. */
 bool wire_draws_always(const struct sg_numbers *n);
 
-/* The part's knob, or param[0] if there is no knob, as an integer in least .. most. */
-static inline uint32_t wire_knob_of(const struct sg_numbers *n, size_t part, uint32_t least, uint32_t most) {
-    const double x = n->knob != NULL ? n->knob[part] : n->param[0];
-    return x < least ? least : x > most ? most : (uint32_t)x;
-}
+/* The hook `bucket` of formats whose second parameter it is. */
+size_t wire_second_param(const struct sg_numbers *n);
 
 #endif
