@@ -22,7 +22,7 @@ static bool is_variant(enum sg_value_type type) {
     return type >= SG_VALUE_KIND && type <= SG_VALUE_CODE;
 }
 
-static bool is_number(enum sg_value_type type) {
+bool sg_is_number_type(enum sg_value_type type) {
     return type == SG_VALUE_NUMBER || type == SG_VALUE_INTEGER || type == SG_VALUE_EXPRESSION;
 }
 
@@ -175,7 +175,7 @@ static bool check_value(struct sg_check *c, const struct sg_schema_row *row, con
         if (!sg_node_set_string(out, name, strlen(name)))
             return false;
     }
-    if (row->grid && is_number(row->type) && sg_is_draw(raw))
+    if (row->grid && sg_is_number_type(row->type) && sg_is_draw(raw))
         return sg_check_draw(c, row, raw, out);
     sg_check_scalar(c, row, raw, out);
     return true;

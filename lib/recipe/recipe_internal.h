@@ -121,6 +121,7 @@ void sg_schema_close(struct sg_schema *schema);
 /* Section a row belongs to ("methods[]", "" for the top level) and its key. */
 bool sg_row_in(const struct sg_schema_row *row, const char *section);
 const char *sg_row_key(const struct sg_schema_row *row);
+bool sg_is_number_type(enum sg_value_type type);
 /* Section with the keys of a MAP row. */
 void sg_row_section(const struct sg_schema_row *row, char out[64]);
 /* The i-th row that a value of a type between KIND and OVERLAP can name, with the parameters that are keys beside the
