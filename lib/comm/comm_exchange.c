@@ -44,42 +44,26 @@ static bool shortens(const sg_comm *c) {
     return c->encoding == NULL;
 }
 
-/* Copies to the host what ranks or encodings need of a GPU's message. The memory is large enough for later messages
- * too. */
+/* Copies a message to memory of its own on the host; of a GPU's message what ranks or encodings need, into memory that
+ * is large enough for later messages too. */
 static sg_status copy_message(sg_comm *c, size_t local, struct sg_error *err) {
     struct sg_message *m = &c->put[local];
     struct copy *copy = &c->copy[local];
-    const size_t index_bytes = m->index ? m->count * sizeof *m->index : 0, most = c->n * sizeof(float);
+    const size_t index_bytes = m->index ? m->count * sizeof *m->index : 0;
+    const size_t least = c->exec.device ? c->n * sizeof(float) : 0;
     int got = SG_KERNEL_OK;
-    sg_status status = comm_reserve(&copy->index, &copy->index_bytes, m->index ? most : 0, err);
-    SG_DO(status, comm_reserve(&copy->data, &copy->data_bytes, m->bytes > most ? m->bytes : most, err));
+    sg_status status =
+        comm_reserve(&copy->index, &copy->index_bytes, m->index && index_bytes < least ? least : index_bytes, err);
+    SG_DO(status, comm_reserve(&copy->data, &copy->data_bytes, m->bytes < least ? least : m->bytes, err));
     if (status != SG_OK)
         return status;
     if (index_bytes)
         got = c->kernels->get(&c->exec, copy->index, m->index, index_bytes);
-    if (got == SG_KERNEL_OK && (c->world.size > 1 || shortens(c)))
+    if (got == SG_KERNEL_OK && m->bytes > 0 && (!c->exec.device || c->world.size > 1 || shortens(c)))
         got = c->kernels->get(&c->exec, copy->data, m->data, m->bytes);
     m->index = m->index ? copy->index : NULL;
     m->data = copy->data;
     return got == SG_KERNEL_OK ? SG_OK : sg_fail(err, SG_ERR_UNSUPPORTED, "the device failed");
-}
-
-/* Copies a message on a CPU to memory of its own. */
-static sg_status keep_message(sg_comm *c, size_t local, struct sg_error *err) {
-    struct sg_message *m = &c->put[local];
-    struct copy *copy = &c->copy[local];
-    const size_t index_bytes = m->index ? m->count * sizeof *m->index : 0;
-    sg_status status = comm_reserve(&copy->index, &copy->index_bytes, index_bytes, err);
-    SG_DO(status, comm_reserve(&copy->data, &copy->data_bytes, m->bytes, err));
-    if (status != SG_OK)
-        return status;
-    if (index_bytes)
-        memcpy(copy->index, m->index, index_bytes);
-    if (m->bytes)
-        memcpy(copy->data, m->data, m->bytes);
-    m->index = m->index ? copy->index : NULL;
-    m->data = copy->data;
-    return SG_OK;
 }
 
 void sg_comm_copy(sg_comm *c) {
@@ -102,7 +86,7 @@ sg_status sg_comm_put(sg_comm *c, size_t worker, const struct sg_message *messag
         return sg_fail(err, SG_ERR_ARGUMENT, "a message for %zu numbers in an exchange of %zu", message->n, c->n);
     c->put[local] = *message;
     if (!c->exec.device)
-        return c->copies ? keep_message(c, local, err) : SG_OK;
+        return c->copies ? copy_message(c, local, err) : SG_OK;
     if (local != c->added++)
         return sg_fail(err, SG_ERR_ARGUMENT, "on a GPU workers put their messages in order");
     if (adds_at_once(c))

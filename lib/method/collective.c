@@ -65,7 +65,7 @@ struct sg_select method_selection(const struct sg_worker *w, const float *p) {
 void method_topk_message(struct sg_worker *w, const float *p, struct sg_message *out) {
     const struct sg_layout *layout = &w->shared->layout;
     struct sg_select s = method_selection(w, p);
-    const int status = sg_topk_select(w, &s, sg_share_knob(w->shared->param) == SG_SHARE_DENSITY);
+    const int status = sg_topk_select(w, &s);
     size_t count = 0;
     SG_ASSERT(status == SG_KERNEL_OK || status == SG_KERNEL_MEMORY);
     for (size_t l = 0; status == SG_KERNEL_OK && l < layout->n_layers; l++)

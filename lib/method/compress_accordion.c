@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+/* The least that is sent stands where Top-k has its share. */
 enum { LEAST = 0, MOST = LEAST + SG_SHARE_PARAMS, CONTROL = MOST + SG_SHARE_PARAMS, N_PARAMS = CONTROL + 3 };
 
 static sg_status check(const double *param, size_t d, struct sg_error *err) {
@@ -21,21 +22,9 @@ static sg_status check(const double *param, size_t d, struct sg_error *err) {
     return SG_OK;
 }
 
-static size_t knob(const double *param) {
-    return LEAST + sg_share_knob(param + LEAST);
-}
-
-static int select_topk(struct sg_worker *w, struct sg_select *s) {
-    return sg_topk_select(w, s, sg_share_knob(w->shared->param + LEAST) == SG_SHARE_DENSITY);
-}
-
-static double bound(const double *param, size_t n) {
-    return sg_share_delta(param + LEAST, n);
-}
-
 /* The controller's parameters: low, high, threshold, interval, accumulate. */
 static const struct sg_controller_ops *controller(const double *param, double *out) {
-    const size_t by = sg_share_knob(param + LEAST);
+    const size_t by = sg_share_knob(param);
     out[0] = param[LEAST + by];
     out[1] = param[MOST + by];
     for (size_t i = CONTROL; i < N_PARAMS; i++)
@@ -61,9 +50,9 @@ const struct sg_compressor_ops sg_compress_accordion = {
     .params = params,
     .n_params = N_PARAMS,
     .check = check,
-    .knob = knob,
+    .knob = sg_share_knob,
     .open = sg_topk_open,
-    .select = select_topk,
-    .bound = bound,
+    .select = sg_topk_select,
+    .bound = sg_share_delta,
     .controller = controller,
 };

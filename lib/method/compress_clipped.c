@@ -13,7 +13,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 
 /* Clips count numbers to the magnitude c. */
 static void clip(float *value, size_t count, float c) {
@@ -33,11 +32,6 @@ enum { LAMBDA, THRESHOLD_CLIP, THRESHOLD_PARAMS };
 static sg_status check_threshold(const double *param, size_t d, struct sg_error *err) {
     (void)d;
     return param[LAMBDA] > 0 ? SG_OK : sg_fail(err, SG_ERR_ARGUMENT, "needs 'lambda', above 0");
-}
-
-static sg_status open_threshold(struct sg_worker *w, struct sg_error *err) {
-    w->scratch = malloc(w->shared->layout.n_layers * sizeof(float));
-    return w->scratch != NULL ? SG_OK : sg_fail_memory(err, "clipped-threshold");
 }
 
 static void encode_threshold(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
@@ -73,7 +67,7 @@ const struct sg_compressor_ops sg_compress_clipped_threshold = {
     .n_params = THRESHOLD_PARAMS,
     .check = check_threshold,
     .knob = method_first_knob,
-    .open = open_threshold,
+    .open = sg_estimate_open,
     .encode = encode_threshold,
 };
 
@@ -92,7 +86,7 @@ static float least_magnitude(const float *value, size_t count) {
 static void encode_topk(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
     struct sg_select s = method_selection(w, p);
     size_t sent = 0;
-    w->status = sg_topk_select(w, &s, sg_share_knob(w->shared->param) == SG_SHARE_DENSITY);
+    w->status = sg_topk_select(w, &s);
     for (size_t l = 0; l < s.n_layers && w->status == SG_KERNEL_OK; sent += w->count[l++])
         clip(w->value + sent, w->count[l],
              (float)(w->shared->param[TOPK_CLIP] * (double)least_magnitude(w->value + sent, w->count[l])));
@@ -102,8 +96,7 @@ static void encode_topk(struct sg_worker *w, unsigned round, const float *p, str
 }
 
 static const struct sg_parameter topk_params[TOPK_PARAMS] = {
-    [SG_SHARE_K] = SG_SHARE_K_PARAMETER,
-    [SG_SHARE_DENSITY] = SG_SHARE_DENSITY_PARAMETER,
+    SG_SHARE_PARAMETERS,
     [TOPK_CLIP] = CLIP_PARAMETER,
 };
 

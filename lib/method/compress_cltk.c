@@ -73,11 +73,6 @@ static void keep(struct sg_worker *w, float *e, const float *sum) {
         e[c->position[j]] = 0;
 }
 
-static const struct sg_parameter params[] = {
-    [SG_SHARE_K] = SG_SHARE_K_PARAMETER,
-    [SG_SHARE_DENSITY] = SG_SHARE_DENSITY_PARAMETER,
-};
-
 static const struct sg_rounds rounds = {.count = 2, .length = length, .room = room, .combine = combine, .keep = keep};
 
 const struct sg_compressor_ops sg_compress_clt_k = {
@@ -85,7 +80,7 @@ const struct sg_compressor_ops sg_compress_clt_k = {
     .summary = "workers take turns in choosing their Top-k, and all send their numbers at these positions",
     .source = "Chen et al. (ScaleCom), NeurIPS 2020",
     .traits = SG_TRAIT_WANTS_FEEDBACK,
-    .params = params,
+    .params = sg_share_params,
     .n_params = SG_SHARE_PARAMS,
     .check = sg_share_check,
     .knob = sg_share_knob,

@@ -46,8 +46,7 @@ static int select_gaussiank(struct sg_worker *w, struct sg_select *s) {
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [SG_SHARE_K] = SG_SHARE_K_PARAMETER,
-    [SG_SHARE_DENSITY] = SG_SHARE_DENSITY_PARAMETER,
+    SG_SHARE_PARAMETERS,
     [MAGNITUDES] = {"magnitudes", 0, 1, 0, true,
                     "1: fit the normal distribution to |p|, as the code of SIDCo's authors does, not to p"},
 };

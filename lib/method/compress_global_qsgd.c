@@ -94,7 +94,7 @@ static void keep(struct sg_worker *w, float *e, const float *sum) {
 }
 
 static sg_status open_global_qsgd(struct sg_worker *w, struct sg_error *err) {
-    return sg_integers_open(w, w->shared->layout.n_layers, "global-qsgd", err);
+    return sg_integers_open(w, w->shared->layout.n_layers, true, "global-qsgd", err);
 }
 
 static const struct sg_parameter params[PARAMS] = {
@@ -247,10 +247,8 @@ static void keep_powers(struct sg_worker *w, float *e, const float *sum) {
 
 static sg_status open_powers(struct sg_worker *w, struct sg_error *err) {
     const struct sg_shared *s = w->shared;
-    if (levels_of(s) < 1 + log2(power_from(s->workers)))
-        return sg_fail(err, SG_ERR_ARGUMENT, "global-qsgd-exp: %g bits are too few for the sum of %zu workers",
-                       s->param[BITS], s->workers);
-    return sg_integers_open(w, s->layout.n_layers, "global-qsgd-exp", err);
+    const bool fits = levels_of(s) >= 1 + log2(power_from(s->workers));
+    return sg_integers_open(w, s->layout.n_layers, fits, "global-qsgd-exp", err);
 }
 
 static const struct sg_parameter power_params[PARAMS] = {

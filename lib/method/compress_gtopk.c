@@ -24,13 +24,6 @@ struct list {
     float *value;
 };
 
-/* The union of two lists, before the largest are taken. */
-struct merged {
-    size_t count;
-    uint32_t *index; /* [d] */
-    float *value;
-};
-
 /* The memory of `room`: lists [workers], then for each of these and for the union d positions and d values. */
 static size_t room(const struct sg_shared *s) {
     const size_t d = s->layout.offset[s->layout.n_layers];
@@ -62,7 +55,7 @@ static void push(uint32_t *index, float *value, size_t *count, uint32_t i, float
 }
 
 /* out <- a + b, by ascending positions. */
-static void unite(struct merged *out, const struct list *a, const struct list *b) {
+static void unite(struct list *out, const struct list *a, const struct list *b) {
     out->count = 0;
     for (size_t i = 0, j = 0; i < a->count || j < b->count;) {
         const bool of_a = i < a->count && (j == b->count || a->index[i] <= b->index[j]);
@@ -76,7 +69,7 @@ static void unite(struct merged *out, const struct list *a, const struct list *b
 
 /* a <- the k largest of each layer of a + b, of equal ones those with the lower position; b <- all others. These are at
  * most as many as b had, since a had no more than the k of each layer. */
-static void merge(const struct sg_shared *s, struct merged *both, struct list *a, struct list *b) {
+static void merge(const struct sg_shared *s, struct list *both, struct list *a, struct list *b) {
     unite(both, a, b);
     a->count = b->count = b->dropped = 0;
     for (size_t l = 0, at = 0, end; l < s->layout.n_layers; l++, at = end) {
@@ -111,7 +104,7 @@ static void combine(const struct sg_shared *s, unsigned round, float *sum) {
     (void)round;
     const size_t d = s->layout.offset[s->layout.n_layers];
     struct list *list = lists(s);
-    struct merged both = {0, index_of(s, s->workers), (float *)(index_of(s, s->workers) + d)};
+    struct list both = {0, 0, index_of(s, s->workers), (float *)(index_of(s, s->workers) + d)};
     take_messages(s, list);
     for (size_t step = 1; step < s->workers; step *= 2)
         for (size_t r = 0; r + step < s->workers; r += 2 * step)
@@ -142,8 +135,7 @@ static void keep(struct sg_worker *w, float *e, const float *sum) {
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [SG_SHARE_K] = SG_SHARE_K_PARAMETER,
-    [SG_SHARE_DENSITY] = SG_SHARE_DENSITY_PARAMETER,
+    SG_SHARE_PARAMETERS,
     [CONSERVE] = {"conserve", 0, 1, 0, true,
                   "0: feedback by positions, as published, which loses some of what the tree drops; 1: none is lost"},
 };

@@ -60,8 +60,7 @@ static double bound(const double *param, size_t n) {
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [SG_SHARE_K] = SG_SHARE_K_PARAMETER,
-    [SG_SHARE_DENSITY] = SG_SHARE_DENSITY_PARAMETER,
+    SG_SHARE_PARAMETERS,
     [REST] = {"rest", 0.001, 1e6, 1, false, "elements drawn of the rest for each of the largest; at least one a layer"},
 };
 

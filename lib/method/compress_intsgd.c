@@ -25,15 +25,11 @@ static size_t floats(const struct sg_layout *layout) {
     return FLOATS;
 }
 
-static double most_of(const struct sg_shared *s) {
-    return floor((exp2(s->param[BITS] - 1) - 1) / (double)s->workers);
-}
-
 static void encode(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
     const struct sg_shared *s = w->shared;
     const size_t d = length(s, round);
     if (s->memory[NEXT] > 0) {
-        sg_integers_round(w, w->value, p, 0, d, (double)s->memory[NEXT], most_of(s));
+        sg_integers_round(w, w->value, p, 0, d, (double)s->memory[NEXT], sg_integers_most(s));
         sg_integers_write(w, d, (unsigned)s->param[BITS], out);
         return;
     }
@@ -61,16 +57,13 @@ static void keep(struct sg_worker *w, float *e, const float *sum) {
     const double alpha = (double)s->memory[NOW];
     (void)sum;
     if (alpha > 0)
-        sg_integers_round(w, w->value, e, 0, d, alpha, most_of(s));
+        sg_integers_round(w, w->value, e, 0, d, alpha, sg_integers_most(s));
     for (size_t i = 0; i < d; i++)
         e[i] = alpha > 0 ? e[i] - (float)((double)w->value[i] / alpha) : 0;
 }
 
 static sg_status open_intsgd(struct sg_worker *w, struct sg_error *err) {
-    if (most_of(w->shared) < 1)
-        return sg_fail(err, SG_ERR_ARGUMENT, "intsgd: %g bits are too few for the sum of %zu workers",
-                       w->shared->param[BITS], w->shared->workers);
-    return sg_integers_open(w, 0, "intsgd", err);
+    return sg_integers_open(w, 0, sg_integers_most(w->shared) >= 1, "intsgd", err);
 }
 
 static const struct sg_parameter params[PARAMS] = {

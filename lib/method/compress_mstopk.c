@@ -61,8 +61,7 @@ static int select_mstopk(struct sg_worker *w, struct sg_select *s) {
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [SG_SHARE_K] = SG_SHARE_K_PARAMETER,
-    [SG_SHARE_DENSITY] = SG_SHARE_DENSITY_PARAMETER,
+    SG_SHARE_PARAMETERS,
     [ROUNDS] = {"rounds", 1, 1000, 30, true, "steps of the bisection"},
 };
 

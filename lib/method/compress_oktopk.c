@@ -209,8 +209,7 @@ static void keep(struct sg_worker *w, float *e, const float *sum) {
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [SG_SHARE_K] = SG_SHARE_K_PARAMETER,
-    [SG_SHARE_DENSITY] = SG_SHARE_DENSITY_PARAMETER,
+    SG_SHARE_PARAMETERS,
     [REFRESH] = {"refresh", 1, 1e9, 32, true, "steps between exact thresholds"},
     [REPARTITION] = {"repartition", 1, 1e9, 64, true, "steps between new bounds of the workers' regions"},
 };

@@ -76,8 +76,7 @@ static unsigned traits_of(const double *param) {
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [SG_SHARE_K] = SG_SHARE_K_PARAMETER,
-    [SG_SHARE_DENSITY] = SG_SHARE_DENSITY_PARAMETER,
+    SG_SHARE_PARAMETERS,
     [UNBIASED] = {"unbiased", 0, 1, 0, true, "1: scale what is sent by n/k; only with error-feedback: none"},
     [SHARED] = {"shared", 0, 1, 0, true, "1: all workers send the same positions, which are then not sent"},
 };

@@ -53,8 +53,7 @@ static int select_redsync(struct sg_worker *w, struct sg_select *s) {
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [SG_SHARE_K] = SG_SHARE_K_PARAMETER,
-    [SG_SHARE_DENSITY] = SG_SHARE_DENSITY_PARAMETER,
+    SG_SHARE_PARAMETERS,
     [EPSILON] = {"epsilon", 0.001, 0.999, 0.2, false, "where the search ends; the step of trim"},
     [TRIM] = {"trim", 0, 1, 0, true, "1: lower the threshold in steps until at least k numbers are above it"},
 };

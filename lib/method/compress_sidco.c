@@ -204,8 +204,7 @@ static sg_status open_sidco(struct sg_worker *w, struct sg_error *err) {
 }
 
 static const struct sg_parameter params[PARAMS_GP] = {
-    [SG_SHARE_K] = SG_SHARE_K_PARAMETER,
-    [SG_SHARE_DENSITY] = SG_SHARE_DENSITY_PARAMETER,
+    SG_SHARE_PARAMETERS,
     [FIRST] = {"first", 0.001, 0.999, 0.25, false, "the share that the first of several stages lets through"},
     [STAGES] = {"stages", 0, 64, 0, true, "how many stages; 0: every layer's adapt to what it sent"},
     [APPROXIMATE] = {"approximate", 0, 1, 0, true,

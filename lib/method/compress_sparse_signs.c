@@ -94,7 +94,7 @@ const struct sg_compressor_ops sg_compress_strom = {
 
 static void encode_topk(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
     struct sg_select s = method_selection(w, p);
-    w->status = sg_topk_select(w, &s, sg_share_knob(w->shared->param) == SG_SHARE_DENSITY);
+    w->status = sg_topk_select(w, &s);
     if (w->status == SG_KERNEL_OK)
         finish(w, &sg_code_signs, NULL, out);
     (void)round;
@@ -183,17 +183,12 @@ static const struct sg_rounds values_rounds = {
 static const struct sg_rounds stc_rounds = {
     .count = 1, .floats = method_float_an_element, .room = room_stc, .combine = combine_stc, .again = again_stc};
 
-static const struct sg_parameter topk_params[SG_SHARE_PARAMS] = {
-    [SG_SHARE_K] = SG_SHARE_K_PARAMETER,
-    [SG_SHARE_DENSITY] = SG_SHARE_DENSITY_PARAMETER,
-};
-
 const struct sg_compressor_ops sg_compress_signtopk = {
     .name = "signtopk",
     .summary = "the k largest magnitudes of every layer, each as their mean with its sign (Qsparse's sign-Top-k)",
     .source = "Basu et al., NeurIPS 2019",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_GPU,
-    .params = topk_params,
+    .params = sg_share_params,
     .n_params = SG_SHARE_PARAMS,
     .check = sg_share_check,
     .knob = sg_share_knob,
@@ -208,7 +203,7 @@ const struct sg_compressor_ops sg_compress_stc = {
         "signtopk by each worker, and once more, of exactly k, of the mean over workers with a residual of its own",
     .source = "Sattler et al., IEEE TNNLS 2020",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK,
-    .params = topk_params,
+    .params = sg_share_params,
     .n_params = SG_SHARE_PARAMS,
     .check = sg_share_check,
     .knob = sg_share_knob,
@@ -225,7 +220,7 @@ const struct sg_compressor_ops sg_compress_topk_twice = {
     .summary = "topk by each worker, and once more of the mean over workers with a residual of its own",
     .source = "Tang et al. (DoubleSqueeze), ICML 2019; Zhong et al. (BytePS-Compress), 2021",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK,
-    .params = topk_params,
+    .params = sg_share_params,
     .n_params = SG_SHARE_PARAMS,
     .check = sg_share_check,
     .knob = sg_share_knob,

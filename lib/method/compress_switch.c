@@ -26,8 +26,7 @@ static int select_threshold(struct sg_worker *w, struct sg_select *s) {
 
 static int select_in_turn(struct sg_worker *w, struct sg_select *s, bool threshold_first) {
     const bool early = (double)method_step_number(w->shared) < w->shared->param[AT];
-    return early == threshold_first ? select_threshold(w, s)
-                                    : sg_topk_select(w, s, sg_share_knob(w->shared->param) == SG_SHARE_DENSITY);
+    return early == threshold_first ? select_threshold(w, s) : sg_topk_select(w, s);
 }
 
 static int select_topk_first(struct sg_worker *w, struct sg_select *s) {
@@ -39,8 +38,7 @@ static int select_threshold_first(struct sg_worker *w, struct sg_select *s) {
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [SG_SHARE_K] = SG_SHARE_K_PARAMETER,
-    [SG_SHARE_DENSITY] = SG_SHARE_DENSITY_PARAMETER,
+    SG_SHARE_PARAMETERS,
     [LAMBDA] = {"lambda", 0, FLT_MAX, NAN, false,
                 "of hard-threshold, on the gradient's scale: sends where |p / gamma| >= lambda"},
     [AT] = {"at", 1, 1e15, NAN, true, "the first step of the second compressor, counted from 0"},

@@ -19,15 +19,8 @@
 enum { BITS, BLOCK, PARAMS };
 enum { EXPONENT_BITS = 8, LONGEST = 32, MOST_BITS = 24, HALF = 1 << 16, MOST_WORKERS = 512 };
 
-static size_t count_blocks(const struct sg_layout *layout, size_t block) {
-    size_t n = 0;
-    for (size_t l = 0; l < layout->n_layers; l++)
-        n += (layout->offset[l + 1] - layout->offset[l] + block - 1) / block;
-    return n;
-}
-
 static size_t blocks_of(const struct sg_shared *s) {
-    return count_blocks(&s->layout, (size_t)s->param[BLOCK]);
+    return sg_blocks_of(&s->layout, (size_t)s->param[BLOCK]);
 }
 
 /* Block after block; `next` is that after *b. Returns false behind the last. */
@@ -47,13 +40,9 @@ static bool next_block(const struct sg_shared *s, struct block *b) {
     return true;
 }
 
-/* The scale f of a block, and the most units that a worker may send. */
+/* The scale f of a block. */
 static double scale_of(const struct sg_shared *s, size_t block) {
     return (exp2(s->param[BITS] - 1) - 1) / (double)s->workers * exp2(-(double)s->memory[block]);
-}
-
-static double most_of(const struct sg_shared *s) {
-    return floor((exp2(s->param[BITS] - 1) - 1) / (double)s->workers);
 }
 
 static double unit_of(float p, double scale, double most) {
@@ -83,7 +72,7 @@ static size_t floats(const struct sg_layout *layout) {
 static void encode(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
     const struct sg_shared *s = w->shared;
     const bool halves = s->param[BITS] == LONGEST;
-    const double most = most_of(s);
+    const double most = sg_integers_most(s);
     float *q = w->value;
     struct block b = {0};
     while ((round < 2 || halves) && next_block(s, &b)) {
@@ -122,7 +111,7 @@ static void combine(const struct sg_shared *s, unsigned round, float *sum) {
 
 static void keep(struct sg_worker *w, float *e, const float *sum) {
     const struct sg_shared *s = w->shared;
-    const double most = most_of(s);
+    const double most = sg_integers_most(s);
     struct block b = {0};
     (void)sum;
     while (next_block(s, &b)) {
@@ -141,10 +130,7 @@ static sg_status check(const double *param, size_t d, struct sg_error *err) {
 
 static sg_status open_switchml(struct sg_worker *w, struct sg_error *err) {
     const struct sg_shared *s = w->shared;
-    if (most_of(s) < 1 || s->workers > MOST_WORKERS)
-        return sg_fail(err, SG_ERR_ARGUMENT, "switchml: %g bits are too few for the sum of %zu workers", s->param[BITS],
-                       s->workers);
-    return sg_integers_open(w, blocks_of(s), "switchml", err);
+    return sg_integers_open(w, blocks_of(s), sg_integers_most(s) >= 1 && s->workers <= MOST_WORKERS, "switchml", err);
 }
 
 static const struct sg_parameter params[PARAMS] = {

@@ -85,7 +85,7 @@ static void keep(struct sg_worker *w, float *e, const float *sum) {
 }
 
 static sg_status open_shared(struct sg_worker *w, struct sg_error *err) {
-    return sg_integers_open(w, w->shared->layout.n_layers, "terngrad-shared", err);
+    return sg_integers_open(w, w->shared->layout.n_layers, true, "terngrad-shared", err);
 }
 
 static const struct sg_rounds rounds = {.count = 2,

@@ -26,7 +26,7 @@ static double period(const struct sg_worker *w) {
 
 static int refresh(struct sg_worker *w, struct sg_select *s) {
     struct sg_topk *t = w->scratch;
-    const int status = sg_topk_select(w, s, sg_share_knob(w->shared->param) == SG_SHARE_DENSITY);
+    const int status = sg_topk_select(w, s);
     w->state[SCALE] = w->unit;
     w->state[PERIOD] = period(w);
     for (size_t l = 0; l < s->n_layers && status == SG_KERNEL_OK; l++)
@@ -44,8 +44,7 @@ static int select_reuse(struct sg_worker *w, struct sg_select *s) {
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [SG_SHARE_K] = SG_SHARE_K_PARAMETER,
-    [SG_SHARE_DENSITY] = SG_SHARE_DENSITY_PARAMETER,
+    SG_SHARE_PARAMETERS,
     [REFRESH] = {"refresh", 1, 1e9, 32, true, "steps from one exact threshold to the next"},
 };
 

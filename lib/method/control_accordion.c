@@ -15,10 +15,6 @@
 enum { LOW, HIGH, THRESHOLD, INTERVAL, ACCUMULATE, N_PARAMS };
 
 /* The state is two arrays of [layers], the norms at the last decision and 1 where a layer is critical, then gamma. */
-static double *norms(double *state) {
-    return state;
-}
-
 static double *critical(double *state, size_t layers) {
     return state + layers;
 }
@@ -65,7 +61,7 @@ static void decide(const double *param, double *state, const struct sg_facts *f,
     const bool fell = f->gamma < *last_gamma(state, f->layers), due = is_due(param, f);
     const double low = isnan(param[LOW]) ? out->own : param[LOW];
     for (size_t l = 0; l < f->layers; l++) {
-        double *norm = &norms(state)[l], *is_critical = &critical(state, f->layers)[l];
+        double *norm = &state[l], *is_critical = &critical(state, f->layers)[l];
         if (f->lead_square) {
             const double now = sqrt(f->lead_square[l]);
             *is_critical = is_first || fell || fabs(*norm - now) >= param[THRESHOLD] * *norm;

@@ -7,8 +7,16 @@
 #include "sg_philox.h"
 #include "sg_rng.h"
 
-sg_status sg_integers_open(const struct sg_worker *w, size_t agreed, const char *name, struct sg_error *err) {
+double sg_integers_most(const struct sg_shared *s) {
+    return floor((exp2(s->param[0] - 1) - 1) / (double)s->workers);
+}
+
+sg_status sg_integers_open(const struct sg_worker *w, size_t agreed, bool fits, const char *name,
+                           struct sg_error *err) {
     const size_t workers = w->shared->workers, d = method_elements(w->shared);
+    if (!fits)
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s: %g bits are too few for the sum of %zu workers", name,
+                       w->shared->param[0], workers);
     return (double)agreed * (double)workers <= (double)d
                ? SG_OK
                : sg_fail(err, SG_ERR_ARGUMENT,

@@ -122,11 +122,6 @@ size_t method_doubles(const sg_method *m) {
     return keeps ? m->controller->doubles(m->shared.layout.n_layers) : 0;
 }
 
-size_t method_worker_doubles(const sg_method *m) {
-    return m->worker_doubles;
-}
-
-/* What the compressor asks for is asked once, so that checkpoints and memory agree on it. */
 static sg_status ask_for_room(sg_method *m, struct sg_error *err) {
     const struct sg_compressor_ops *ops = m->compressor;
     const struct sg_rounds *rounds = ops->rounds;
@@ -138,10 +133,6 @@ static sg_status ask_for_room(sg_method *m, struct sg_error *err) {
                          : sg_fail(err, SG_ERR_ARGUMENT,
                                    "%s: it asks for %zu numbers to keep from step to step, and the most is %zu",
                                    ops->name, asked, most);
-}
-
-size_t method_floats(const sg_method *m) {
-    return m->floats;
 }
 
 bool method_keeps_lead_sum(const sg_method *m, size_t worker) {
@@ -168,7 +159,7 @@ static bool allocate_vectors(const sg_method *m, struct sg_feedback_state *out, 
 static bool allocate_worker(sg_method *m, struct method_worker *w, const struct sg_method_config *config) {
     const bool has_residual = config->feedback.rule->keeps;
     w->count = calloc(m->shared.layout.n_layers, sizeof *w->count);
-    w->state = calloc(method_worker_doubles(m) + 1, sizeof *w->state);
+    w->state = calloc(m->worker_doubles + 1, sizeof *w->state);
     if (config->inputs)
         w->input = w->input_room = m->borrows ? worker_vector(m, config) : malloc((m->d + 1) * sizeof *w->input);
     if (sg_method_rounds(m) > 1 && !has_residual)
@@ -205,8 +196,7 @@ static sg_status allocate(sg_method *m, const struct sg_method_config *config, s
     for (size_t l = 0; whole && l < layers; l++)
         m->unreached[l] = INFINITY;
     if (whole && rounds != NULL)
-        whole =
-            (m->shared.memory = m->shared.kernels->allocate(&m->shared.exec, method_floats(m) * sizeof(float))) != NULL;
+        whole = (m->shared.memory = m->shared.kernels->allocate(&m->shared.exec, m->floats * sizeof(float))) != NULL;
     if (whole && rounds != NULL && rounds->room != NULL)
         whole = (m->shared.room = calloc(rounds->room(&m->shared) + 1, 1)) != NULL;
     for (size_t i = 0; whole && i < m->rooms; i++)

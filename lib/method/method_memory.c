@@ -49,9 +49,9 @@ void sg_method_memory(const sg_method *m, struct sg_method_memory *out) {
     const int own = (w->p != NULL) + (w->input != NULL), shared = (m->lead_sum != NULL) + (m->lost != NULL);
     const int resets = m->first_sum != NULL ? 2 : 0; /* zeros and the first sum */
     out->vectors = vector * ((double)(rule->worker_vectors + rule->worker_room) + own);
-    out->worker = (double)(method_worker_doubles(m) * sizeof(double) + malloc_usable_size(w->seen.scratch));
+    out->worker = (double)(m->worker_doubles * sizeof(double) + malloc_usable_size(w->seen.scratch));
     out->common = vector * ((double)rule->common_vectors + shared + resets) +
-                  (double)(method_floats(m) * sizeof(float) + malloc_usable_size(m->shared.room));
+                  (double)(m->floats * sizeof(float) + malloc_usable_size(m->shared.room));
     if (ops->select != NULL) {
         out->code = positions ? NULL : m->shared.code;
         const double apart = positions ? 2.0 * PAGE * (d / PIECE + (double)m->shared.layout.n_layers) : 0;

@@ -51,9 +51,11 @@ struct sg_method {
     const struct sg_compressor_ops *compressor;
     const struct sg_controller_ops *controller; /* NULL = none, and the knob is constant */
     double param[SG_METHOD_PARAMS], controller_param[SG_METHOD_PARAMS], code_param[SG_METHOD_PARAMS];
-    struct sg_shared shared;       /* what compressors see; its layout is a copy that the method owns */
-    bool added;                    /* the compressor or the code comes from a plug-in */
-    size_t worker_doubles, floats; /* returned by the compressor's hooks when the method was opened */
+    struct sg_shared shared; /* what compressors see; its layout is a copy that the method owns */
+    bool added;              /* the compressor or the code comes from a plug-in */
+    /* How many numbers the compressor keeps between steps, for each worker, and in shared.memory: its hooks returned
+     * them when the method was opened, so that checkpoints and memory agree on them. */
+    size_t worker_doubles, floats;
     size_t d, first, count;
     struct method_worker *worker; /* [count] */
     struct message_room *room;    /* [rooms] one for each worker, or shared by neighbours */
@@ -149,17 +151,11 @@ size_t method_data_bytes(const sg_method *m);
 /* How many numbers the method's controller keeps between steps; 0 without a controller. */
 size_t method_doubles(const sg_method *m);
 
-/* How many numbers the method's compressor keeps for each worker between steps; 0 for most compressors. */
-size_t method_worker_doubles(const sg_method *m);
-
 /* Returns whether the current step also sends the residual, in a second message. */
 bool method_resets(const sg_method *m);
 
 /* The length of the vectors of a round of the compressor. */
 size_t method_length(const sg_method *m, unsigned round);
-
-/* The length of shared.memory, which keeps floats between the compressor's rounds and steps. */
-size_t method_floats(const sg_method *m);
 
 /* Compresses x [d] with every candidate of the knob and lets the controller choose one per layer (method_choose.c). */
 void method_choose(sg_method *m, const float *x, double *knob);
@@ -235,8 +231,11 @@ int method_write(const struct sg_worker *w, const struct sg_code *code, struct s
 enum { SG_SHARE_K = 0, SG_SHARE_DENSITY = 1, SG_SHARE_PARAMS = 2 };
 #define SG_SHARE_K_PARAMETER                                                                                           \
     { "k", 1, 4294967295.0, NAN, true, "elements sent of every layer; a layer with fewer sends all it has" }
-#define SG_SHARE_DENSITY_PARAMETER                                                                                     \
-    { "density", 0, 1, NAN, false, "fraction c of every layer's n elements, above 0: sends max(1, floor(c n))" }
+#define SG_SHARE_PARAMETERS                                                                                            \
+    [SG_SHARE_K] = SG_SHARE_K_PARAMETER,                                                                               \
+    [SG_SHARE_DENSITY] = {                                                                                             \
+        "density", 0, 1, NAN, false, "fraction c of every layer's n elements, above 0: sends max(1, floor(c n))"}
+extern const struct sg_parameter sg_share_params[SG_SHARE_PARAMS]; /* of compressors that have no other */
 
 SG_CHECKED sg_status sg_share_check(const double *param, size_t d, struct sg_error *err);
 
@@ -261,7 +260,7 @@ struct sg_topk {
     size_t k[]; /* [n_layers], followed by the guesses */
 };
 SG_CHECKED sg_status sg_topk_open(struct sg_worker *w, struct sg_error *err);
-int sg_topk_select(struct sg_worker *w, struct sg_select *s, bool is_density);
+int sg_topk_select(struct sg_worker *w, struct sg_select *s);
 
 /* The float m for which the probabilities min(1, |x[i]| / m) add up to about k, 1 <= k <= n (compress_wangni.c). */
 float sg_proportional_level(const float *x, size_t n, size_t k);
@@ -303,7 +302,9 @@ struct sg_blocks {
     size_t *count, *k, *layer; /* [n] entries sent, k of Top-k, index of the layer */
     float *threshold;          /* [n] of each block; negative at first */
 };
-/* Cuts every layer into blocks of `size` elements; the last block of a layer may be smaller. */
+/* Cuts every layer into blocks of `size` elements; the last block of a layer may be smaller. sg_blocks_of returns how
+ * many these are. */
+size_t sg_blocks_of(const struct sg_layout *layout, size_t size);
 SG_CHECKED sg_status sg_blocks_open(struct sg_worker *w, size_t size, struct sg_error *err);
 /* begin returns s with blocks as layers; end converts the kernel's status and counts to those of s. */
 struct sg_select sg_blocks_begin(const struct sg_worker *w, const struct sg_select *s);
@@ -350,10 +351,13 @@ SG_CHECKED sg_status sg_estimate_open(struct sg_worker *w, struct sg_error *err)
 int sg_estimate_select(struct sg_worker *w, struct sg_select *s, sg_estimate_fn *estimate);
 /* ---- integers that workers add exactly (integer_sum.c) ---- */
 
-/* The integers q are in w->value. A compressor's `open` hook calls sg_integers_open to check that the model is large
- * enough for `agreed` numbers of every worker (sg_integers_agree); `name` is the compressor's. Its hook `data_bytes` is
- * sg_integers_bytes. */
-SG_CHECKED sg_status sg_integers_open(const struct sg_worker *w, size_t agreed, const char *name, struct sg_error *err);
+/* The integers q are in w->value. A compressor's `open` hook calls sg_integers_open, which refuses a sum that the bits
+ * do not hold (`fits` is false), and a model too small for `agreed` numbers of every worker (sg_integers_agree); `name`
+ * is the compressor's, whose first parameter is the bits. Its hook `data_bytes` is sg_integers_bytes. */
+SG_CHECKED sg_status sg_integers_open(const struct sg_worker *w, size_t agreed, bool fits, const char *name,
+                                      struct sg_error *err);
+/* The largest integer that each worker may send so that their sum fits into the bits. */
+double sg_integers_most(const struct sg_shared *s);
 size_t sg_integers_bytes(const struct sg_shared *s);
 
 /* out <- the message of q [n], in integers of `bits` bits; one that needs more is written as a float. The sum over

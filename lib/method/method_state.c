@@ -27,7 +27,7 @@ static size_t common_parts(const sg_method *m, struct stretch out[MOST]) {
     if (method_doubles(m) > 0)
         out[n++] = (struct stretch){m->state, method_doubles(m) * sizeof *m->state, true};
     if (rounds != NULL)
-        out[n++] = (struct stretch){m->shared.memory, method_floats(m) * sizeof(float), false};
+        out[n++] = (struct stretch){m->shared.memory, m->floats * sizeof(float), false};
     if (m->shared.feedback.rule->follows_rate) /* the learning rate of the last step */
         out[n++] = (struct stretch){(void *)(uintptr_t)&m->facts.gamma, sizeof m->facts.gamma, true};
     return n + add_vectors(out + n, &m->common, m->shared.feedback.rule->common_vectors);
@@ -37,9 +37,9 @@ static size_t worker_parts(const sg_method *m, size_t worker, struct stretch out
     const bool here = worker >= m->first && worker < m->first + m->count;
     const struct sg_feedback_state empty = {.d = m->d};
     size_t n = 0;
-    if (method_worker_doubles(m) > 0)
+    if (m->worker_doubles > 0)
         out[n++] = (struct stretch){here ? m->worker[worker - m->first].state : NULL,
-                                    method_worker_doubles(m) * sizeof(double), true};
+                                    m->worker_doubles * sizeof(double), true};
     if (method_keeps_lead_sum(m, worker))
         out[n++] = (struct stretch){m->lead_sum, m->d * sizeof *m->lead_sum, false};
     return n + add_vectors(out + n, here ? &m->worker[worker - m->first].feedback : &empty,

@@ -3,7 +3,7 @@
 
 #include "method_private.h"
 
-static size_t blocks_of(const struct sg_layout *layout, size_t size) {
+size_t sg_blocks_of(const struct sg_layout *layout, size_t size) {
     size_t n = 0;
     for (size_t l = 0; l < layout->n_layers; l++)
         n += (layout->offset[l + 1] - layout->offset[l] + size - 1) / size;
@@ -12,7 +12,8 @@ static size_t blocks_of(const struct sg_layout *layout, size_t size) {
 
 sg_status sg_blocks_open(struct sg_worker *w, size_t size, struct sg_error *err) {
     const struct sg_layout *layout = &w->shared->layout;
-    const size_t some = blocks_of(layout, size), n = some > 0 ? some : 1; /* an empty one, if there are no elements */
+    const size_t some = sg_blocks_of(layout, size),
+                 n = some > 0 ? some : 1; /* an empty one, if there are no elements */
     struct sg_blocks *b = w->scratch = malloc(sizeof *b + (4 * n + 1) * sizeof(size_t) + n * sizeof(float));
     if (b == NULL)
         return sg_fail_memory(err, "blocks");

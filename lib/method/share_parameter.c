@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+const struct sg_parameter sg_share_params[SG_SHARE_PARAMS] = {SG_SHARE_PARAMETERS};
+
 sg_status sg_share_check(const double *param, size_t d, struct sg_error *err) {
     const double k = param[SG_SHARE_K], density = param[SG_SHARE_DENSITY];
     if (isnan(k) == isnan(density))

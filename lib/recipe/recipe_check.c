@@ -22,7 +22,7 @@ static bool is_variant(enum sg_value_type type) {
     return type >= SG_VALUE_KIND && type <= SG_VALUE_CODE;
 }
 
-static bool is_number(enum sg_value_type type) {
+bool sg_is_number_type(enum sg_value_type type) {
     return type == SG_VALUE_NUMBER || type == SG_VALUE_INTEGER || type == SG_VALUE_EXPRESSION;
 }
 
@@ -83,14 +83,11 @@ static void note_unknown_key(struct sg_check *c, const char *section, const char
     const char *near = sg_suggest(child->key, candidate, n);
     if (elsewhere != NULL) {
         describe_place(elsewhere, section, place);
-        sg_problem_at(c->problems, child->key_line, child->key_column, "key '%s' does not belong here (%s)", name,
-                      place);
+        SG_PROBLEM_KEY(c, child, "key '%s' does not belong here (%s)", name, place);
     } else if (near != NULL) {
-        sg_problem_at(c->problems, child->key_line, child->key_column, "unknown key '%s' (did you mean '%s'?)", name,
-                      near);
+        SG_PROBLEM_KEY(c, child, "unknown key '%s' (did you mean '%s'?)", name, near);
     } else {
-        sg_problem_at(c->problems, child->key_line, child->key_column,
-                      "unknown key '%s' (--help-recipe lists all keys)", name);
+        SG_PROBLEM_KEY(c, child, "unknown key '%s' (--help-recipe lists all keys)", name);
     }
 }
 
@@ -157,7 +154,7 @@ static void refuse_list(struct sg_check *c, const struct sg_schema_row *row, con
         why = "because no run depends on it (call sparsebench again with --network, which reuses the cells)";
     else if (strncmp(row->path, "record.", 7) == 0)
         why = "because all cells record the same";
-    sg_problem_at(c->problems, raw->line, raw->column, "%s cannot be a list, %s", sg_row_key(row), why);
+    SG_PROBLEM(c, raw, "%s cannot be a list, %s", sg_row_key(row), why);
 }
 
 static bool check_value(struct sg_check *c, const struct sg_schema_row *row, const char *variant,
@@ -178,7 +175,7 @@ static bool check_value(struct sg_check *c, const struct sg_schema_row *row, con
         if (!sg_node_set_string(out, name, strlen(name)))
             return false;
     }
-    if (row->grid && is_number(row->type) && sg_is_draw(raw))
+    if (row->grid && sg_is_number_type(row->type) && sg_is_draw(raw))
         return sg_check_draw(c, row, raw, out);
     sg_check_scalar(c, row, raw, out);
     return true;
@@ -213,8 +210,7 @@ static bool check_list(struct sg_check *c, const struct sg_schema_row *row, size
         return true;
     }
     if (raw->count < least || raw->count > most) {
-        sg_problem_at(c->problems, raw->line, raw->column, "%s must have %zu to %zu entries, got %zu", sg_row_key(row),
-                      least, most, raw->count);
+        SG_PROBLEM(c, raw, "%s must have %zu to %zu entries, got %zu", sg_row_key(row), least, most, raw->count);
         return true;
     }
     for (size_t i = 0; i < raw->count; i++) {
@@ -236,8 +232,8 @@ static bool check_choices(struct sg_check *c, const struct sg_schema_row *row, c
     const bool fine = check_list(c, row, 1, GRID_ENTRIES, variant, root, raw, out);
     for (size_t i = 0; i < out->count; i++)
         if (out->child[i].choices)
-            sg_problem_at(c->problems, out->child[i].line, out->child[i].column,
-                          "%s: a range cannot be an entry of a list (write a method for each)", sg_row_key(row));
+            SG_PROBLEM(c, &out->child[i], "%s: a range cannot be an entry of a list (write a method for each)",
+                       sg_row_key(row));
     out->choices = fine && c->problems->count == before;
     return fine;
 }
@@ -290,7 +286,7 @@ static bool check_row(struct sg_check *c, const struct sg_schema_row *row, const
         return fine;
     }
     if (row->required)
-        sg_problem_at(c->problems, map->line, map->column, "missing key '%s' (%s)", sg_row_key(row), row->help);
+        SG_PROBLEM(c, map, "missing key '%s' (%s)", sg_row_key(row), row->help);
     if (row->required || row->preset[0] == '\0')
         return true; /* null */
     struct sg_node preset = {0};
@@ -338,13 +334,11 @@ bool sg_check_root(struct sg_check *c, const struct sg_node *raw, struct sg_node
     }
     const struct sg_node *schema = sg_node_member(raw, "schema");
     if (schema != NULL && schema->kind == SG_NODE_NUMBER && schema->number > 1) {
-        sg_problem_at(c->problems, schema->line, schema->column,
-                      "schema %s is newer than this program reads (1): use a newer sparsegrad", schema->string);
+        SG_PROBLEM(c, schema, "schema %s is newer than this program reads (1): use a newer sparsegrad", schema->string);
         return true; /* nothing else can be judged */
     }
     if (raw->count > 0 && strcmp(raw->child[0].key, "schema") != 0)
-        sg_problem_at(c->problems, raw->child[0].key_line, raw->child[0].key_column,
-                      "the first key must be 'schema: 1'");
+        SG_PROBLEM_KEY(c, &raw->child[0], "the first key must be 'schema: 1'");
     c->root = out;
     return check_section(c, "", "", out, raw, out);
 }

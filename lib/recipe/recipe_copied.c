@@ -7,10 +7,6 @@
 #include "sg_file.h"
 #include "sg_json.h"
 
-static void problem(struct sg_check *c, const struct sg_node *at, const char *text) {
-    sg_problem_at(c->problems, at->line, at->column, "k-from: %s", text);
-}
-
 static bool is_of(const struct sg_label *label, const struct sg_node *method) {
     const char *name = sg_node_string(method, "name", "");
     return strlen(name) == label->name && strncmp(label->text, name, label->name) == 0;
@@ -50,17 +46,18 @@ static bool check_runs(struct sg_check *c, const struct sg_node *root, const str
     struct sg_run_choice other, run;
     bool alike = true, fine = find_run(&other, root, from, label);
     if (fine && other.label != NULL && sg_find_draw(&other.resolved) != NULL)
-        problem(c, copied, "the other method has a range, and so several runs at a seed (give it one value)");
+        SG_PROBLEM(c, copied,
+                   "k-from: the other method has a range, and so several runs at a seed (give it one value)");
     for (size_t turn = 0; fine && alike && other.label != NULL; turn++) {
         fine = sg_run_choice(&run, root, method, turn);
         if (!fine || run.label == NULL)
             break;
         alike = are_as_long(&run.resolved, &other.resolved);
         if (!alike)
-            sg_problem_at(c->problems, copied->line, copied->column,
-                          "k-from: '%.60s' has other workers or steps than '%.60s' (leave out the list, or write a "
-                          "method for each of its values)",
-                          run.label, label);
+            SG_PROBLEM(c, copied,
+                       "k-from: '%.60s' has other workers or steps than '%.60s' (leave out the list, or write a "
+                       "method for each of its values)",
+                       run.label, label);
         sg_run_choice_clear(&run);
     }
     if (fine)
@@ -72,30 +69,30 @@ static bool check_runs(struct sg_check *c, const struct sg_node *root, const str
 static bool check_method(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods,
                          const struct sg_node *method, const struct sg_node *copied) {
     const char *label = sg_node_string(copied, "method", "");
-    const struct sg_node *record = sg_node_get(root, "record"), *scope = sg_override(method, root, "scope");
+    const struct sg_node *scope = sg_override(method, root, "scope");
     const struct sg_label *other = sg_label_find(c, label);
     if (other == NULL)
-        sg_problem_at(c->problems, copied->line, copied->column,
-                      "k-from: no cell has the label '%.100s' (behind the name of a method with lists write their "
-                      "values, too)",
-                      label);
+        SG_PROBLEM(c, copied,
+                   "k-from: no cell has the label '%.100s' (behind the name of a method with lists write their "
+                   "values, too)",
+                   label);
     bool fine = true;
     for (size_t i = 0; fine && other != NULL && i < methods->count; i++) {
         if (!is_of(other, &methods->child[i]))
             continue;
         if (sg_node_member(&methods->child[i], "k-from") != NULL)
-            problem(c, copied, "the other method copies k itself");
+            SG_PROBLEM(c, copied, "k-from: the other method copies k itself");
         fine = check_runs(c, root, method, copied, &methods->child[i], label);
     }
     if (!sg_node_absent(sg_node_get(method, "k")) || !sg_node_absent(sg_node_get(method, "density")))
-        problem(c, copied, "it takes the place of 'k' and 'density' (leave these out)");
+        SG_PROBLEM(c, copied, "k-from: it takes the place of 'k' and 'density' (leave these out)");
     if (scope != NULL && may_be(scope, "model"))
-        problem(c, copied, "what is copied are numbers of layers (needs scope: layer)");
-    if (sg_node_number(record, "every", 1) > 1 || !sg_node_bool(record, "layers", false) ||
-        !sg_node_bool(record, "workers", false))
-        problem(c, copied,
-                "it goes by what each worker sends at each step (add record.every: 1, layers: true, workers: "
-                "true)");
+        SG_PROBLEM(c, copied, "k-from: what is copied are numbers of layers (needs scope: layer)");
+    if (!sg_records_messages(root))
+        SG_PROBLEM(
+            c, copied,
+            "k-from: it goes by what each worker sends at each step (add record.every: 1, layers: true, workers: "
+            "true)");
     return fine;
 }
 

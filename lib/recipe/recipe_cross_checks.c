@@ -31,19 +31,18 @@ static bool choose_length(struct sg_check *c, struct sg_node *map) {
     bool later = steps->key_line > epochs->key_line ||
                  (steps->key_line == epochs->key_line && steps->key_column > epochs->key_column);
     const struct sg_node *second = later ? steps : epochs;
-    sg_problem_at(c->problems, second->key_line, second->key_column, "both 'epochs' and 'steps' are given (keep one)");
+    SG_PROBLEM_KEY(c, second, "both 'epochs' and 'steps' are given (keep one)");
     return false;
 }
 
 static void check_length(struct sg_check *c, struct sg_node *root) {
     if (choose_length(c, root) && sg_node_member(root, "epochs") == NULL && sg_node_member(root, "steps") == NULL)
-        sg_problem_at(c->problems, root->line, root->column, "missing key 'epochs' or 'steps' (length of a run)");
+        SG_PROBLEM(c, root, "missing key 'epochs' or 'steps' (length of a run)");
 }
 
 static void check_share(struct sg_check *c, const struct sg_node *total, const struct sg_node *workers) {
     if (workers->kind == SG_NODE_NUMBER && fmod(total->number, workers->number) != 0)
-        sg_problem_at(c->problems, total->line, total->column, "total-batch: %s workers cannot share %s samples",
-                      workers->string, total->string);
+        SG_PROBLEM(c, total, "total-batch: %s workers cannot share %s samples", workers->string, total->string);
     for (size_t i = 0; i < workers->count; i++)
         check_share(c, total, &workers->child[i]);
 }
@@ -54,8 +53,7 @@ static void check_batch(struct sg_check *c, const struct sg_node *root) {
         return;
     check_share(c, total, sg_node_member(root, "workers"));
     if (batch->line > 0 || batch->column > 0)
-        sg_problem_at(c->problems, total->key_line, total->key_column,
-                      "both 'batch' and 'total-batch' are given (keep one)");
+        SG_PROBLEM_KEY(c, total, "both 'batch' and 'total-batch' are given (keep one)");
 }
 
 static void check_seeds(struct sg_check *c, const struct sg_node *root) {
@@ -63,8 +61,7 @@ static void check_seeds(struct sg_check *c, const struct sg_node *root) {
     for (size_t i = 0; i < seeds->count; i++)
         for (size_t j = 0; j < i; j++)
             if (seeds->child[i].number == seeds->child[j].number) {
-                sg_problem_at(c->problems, seeds->child[i].line, seeds->child[i].column, "seed %s is given twice",
-                              seeds->child[i].string);
+                SG_PROBLEM(c, &seeds->child[i], "seed %s is given twice", seeds->child[i].string);
                 return;
             }
 }
@@ -77,14 +74,13 @@ static void check_selector(struct sg_check *c, struct sg_node *at) {
     for (size_t i = 0; i < at->count; i++) {
         const struct sg_node *child = &at->child[i];
         if (child->kind == SG_NODE_BOOL && !child->boolean)
-            sg_problem_at(c->problems, child->line, child->column, "%s can only be true", child->key);
+            SG_PROBLEM(c, child, "%s can only be true", child->key);
         chosen += child != below && !sg_node_absent(child);
     }
     if (chosen != 1)
-        sg_problem_at(c->problems, at->line, at->column,
-                      "choose one of final, tail-median, tail-mean, max, min, mean, sum, epoch, step, when");
+        SG_PROBLEM(c, at, "choose one of final, tail-median, tail-mean, max, min, mean, sum, epoch, step, when");
     if ((when == NULL) != (below == NULL))
-        sg_problem_at(c->problems, at->line, at->column, "'when' and 'below' go together");
+        SG_PROBLEM(c, at, "'when' and 'below' go together");
     size_t kept = 0; /* keeps only what was chosen */
     for (size_t i = 0; i < at->count; i++) {
         if (sg_node_absent(&at->child[i]))
@@ -122,10 +118,9 @@ static bool complete_bound(struct sg_node *claim, const char *key) {
 static bool check_claim(struct sg_check *c, struct sg_node *claim) {
     const struct sg_node *upper = sg_node_member(claim, "at-most"), *lower = sg_node_member(claim, "at-least");
     if (upper == NULL && lower == NULL)
-        sg_problem_at(c->problems, claim->line, claim->column, "a claim needs 'at-most' or 'at-least'");
+        SG_PROBLEM(c, claim, "a claim needs 'at-most' or 'at-least'");
     if (upper != NULL && lower != NULL)
-        sg_problem_at(c->problems, claim->line, claim->column,
-                      "a claim has one bound, 'at-most' or 'at-least' (write two claims)");
+        SG_PROBLEM(c, claim, "a claim has one bound, 'at-most' or 'at-least' (write two claims)");
     if (!complete_bound(claim, "at-most") || !complete_bound(claim, "at-least"))
         return false;
     sg_check_bound_constant(c, claim);
@@ -140,8 +135,7 @@ static bool check_claim(struct sg_check *c, struct sg_node *claim) {
 static void check_axis_range(struct sg_check *c, const struct sg_node *plot, const char *key) {
     const struct sg_node *range = sg_node_member(plot, key);
     if (range != NULL && !(range->child[0].number < range->child[1].number))
-        sg_problem_at(c->problems, range->line, range->column, "%s must ascend, got [%s, %s]", key,
-                      range->child[0].string, range->child[1].string);
+        SG_PROBLEM(c, range, "%s must ascend, got [%s, %s]", key, range->child[0].string, range->child[1].string);
 }
 
 /* ---- optimizer ---- */
@@ -166,16 +160,15 @@ static void check_schedule(struct sg_check *c, const struct sg_node *section) {
                          *warm_up = sg_node_member(section, "warm-up-epochs");
     const bool cosine = decay != NULL && decay->kind == SG_NODE_STRING && strcmp(decay->string, "cosine") == 0;
     if (cosine && decays != NULL && decays->count > 0)
-        sg_problem_at(c->problems, decays->line, decays->column, "decay-at goes with decay: steps, not with a cosine");
+        SG_PROBLEM(c, decays, "decay-at goes with decay: steps, not with a cosine");
     if (to != NULL && !cosine && (decay == NULL || decay->kind != SG_NODE_LIST))
-        sg_problem_at(c->problems, to->line, to->column, "decay-to goes with decay: cosine");
+        SG_PROBLEM(c, to, "decay-to goes with decay: cosine");
     if (from != NULL && warm_up != NULL && warm_up->kind == SG_NODE_NUMBER && !(warm_up->number > 0))
-        sg_problem_at(c->problems, from->line, from->column, "warm-up-from goes with a warm-up (add warm-up-epochs)");
+        SG_PROBLEM(c, from, "warm-up-from goes with a warm-up (add warm-up-epochs)");
     for (size_t i = 1; decays != NULL && i < decays->count; i++)
         if (!(decays->child[i].number > decays->child[i - 1].number))
-            sg_problem_at(c->problems, decays->child[i].line, decays->child[i].column,
-                          "decay-at must ascend, got %s after %s", decays->child[i].string,
-                          decays->child[i - 1].string);
+            SG_PROBLEM(c, &decays->child[i], "decay-at must ascend, got %s after %s", decays->child[i].string,
+                       decays->child[i - 1].string);
 }
 
 /* ---- task ---- */
@@ -183,8 +176,7 @@ static void check_schedule(struct sg_check *c, const struct sg_node *section) {
 static void refuse_given(struct sg_check *c, const struct sg_node *root, const char *key, const char *why) {
     const struct sg_node *node = sg_node_get(root, key);
     if (node != NULL && node->kind != SG_NODE_NULL && (node->line > 0 || node->column > 0))
-        sg_problem_at(c->problems, node->line, node->column, "%s: task '%s' %s (remove the key)", key,
-                      sg_node_string(root, "task.kind", ""), why);
+        SG_PROBLEM(c, node, "%s: task '%s' %s (remove the key)", key, sg_node_string(root, "task.kind", ""), why);
 }
 
 /* A task with recorded gradients has no batches and evaluates nothing, so 0 (never) is valid. */
@@ -209,18 +201,21 @@ static bool has_series(const struct sg_node *root, const char *name) {
     return false;
 }
 
+bool sg_records_messages(const struct sg_node *root) {
+    return sg_node_number(root, "record.every", 1) <= 1 && sg_node_bool(root, "record.layers", false) &&
+           sg_node_bool(root, "record.workers", false);
+}
+
 /* Checks what divides a cluster of this number of workers. */
 static void check_cluster(struct sg_check *c, const struct sg_node *network, double workers) {
     static const char *const most[] = {"servers", "share"};
     const struct sg_node *nodes = sg_node_member(network, "nodes");
     if (nodes != NULL && fmod(workers, nodes->number) != 0)
-        sg_problem_at(c->problems, nodes->line, nodes->column, "nodes must divide the %g workers, got %s", workers,
-                      nodes->string);
+        SG_PROBLEM(c, nodes, "nodes must divide the %g workers, got %s", workers, nodes->string);
     for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
         const struct sg_node *part = sg_node_member(network, most[i]);
         if (part != NULL && part->number > workers)
-            sg_problem_at(c->problems, part->line, part->column, "%s must be at most the %g workers, got %s", most[i],
-                          workers, part->string);
+            SG_PROBLEM(c, part, "%s must be at most the %g workers, got %s", most[i], workers, part->string);
     }
 }
 
@@ -238,27 +233,22 @@ static void check_network(struct sg_check *c, const struct sg_node *root) {
     const bool by_layer =
         overlap != NULL && strcmp(overlap->string, "none") != 0 && strcmp(overlap->string, "fused") != 0;
     if (by_layer && !sg_node_bool(root, "record.layers", false))
-        sg_problem_at(c->problems, overlap->line, overlap->column,
-                      "overlap '%s' goes by layers (add record.layers: true)", overlap->string);
+        SG_PROBLEM(c, overlap, "overlap '%s' goes by layers (add record.layers: true)", overlap->string);
     if (!has_series(root, "bytes_sent") && !has_series(root, "bits"))
-        sg_problem_at(c->problems, network->line, network->column,
-                      "a network needs what runs sent (add bytes-sent or bits to record.series)");
+        SG_PROBLEM(c, network, "a network needs what runs sent (add bytes-sent or bits to record.series)");
     const struct sg_node *share = sg_node_member(root, "participation");
     if (share != NULL && (share->kind == SG_NODE_LIST || share->number < 1))
-        sg_problem_at(c->problems, network->line, network->column,
-                      "a network has messages of all workers at every step (leave out network or participation)");
+        SG_PROBLEM(c, network,
+                   "a network has messages of all workers at every step (leave out network or participation)");
     const struct sg_node *processor = sg_node_member(network, "processor");
     if (processor != NULL && sg_processor_find(processor->string) == NULL && strstr(processor->string, ".json") == NULL)
-        sg_problem_at(c->problems, processor->line, processor->column,
-                      "processor must be v100, cpu, free or a .json file of sparsebench --measure-coding, got '%s'",
-                      processor->string);
+        SG_PROBLEM(c, processor,
+                   "processor must be v100, cpu, free or a .json file of sparsebench --measure-coding, got '%s'",
+                   processor->string);
     const struct sg_node *bursts = sg_node_member(network, "bursts");
-    if (bursts != NULL && sg_node_bool(network, "bursts", false) &&
-        (sg_node_number(root, "record.every", 1) > 1 || !sg_node_bool(root, "record.layers", false) ||
-         !sg_node_bool(root, "record.workers", false)))
-        sg_problem_at(
-            c->problems, bursts->line, bursts->column,
-            "bursts are what each worker sends at each step (add record.every: 1, layers: true, workers: true)");
+    if (bursts != NULL && sg_node_bool(network, "bursts", false) && !sg_records_messages(root))
+        SG_PROBLEM(c, bursts,
+                   "bursts are what each worker sends at each step (add record.every: 1, layers: true, workers: true)");
 }
 
 static void check_residuals(struct sg_check *c, const struct sg_node *root) {
@@ -266,8 +256,8 @@ static void check_residuals(struct sg_check *c, const struct sg_node *root) {
     char word[SG_EXCERPT];
     if (at != NULL && strcmp(at->string, "memory") != 0 && strcmp(at->string, "file") != 0 &&
         strchr(at->string, '/') == NULL)
-        sg_problem_at(c->problems, at->line, at->column,
-                      "residuals must be memory, file or a folder with a '/', got '%s'", sg_excerpt(word, at->string));
+        SG_PROBLEM(c, at, "residuals must be memory, file or a folder with a '/', got '%s'",
+                   sg_excerpt(word, at->string));
 }
 
 bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_node *root, struct sg_node *map) {
@@ -293,8 +283,7 @@ bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_nod
     } else if (strcmp(section, "record") == 0) {
         const struct sg_node *workers = sg_node_member(map, "workers");
         if (workers != NULL && workers->boolean && !sg_node_bool(map, "layers", false))
-            sg_problem_at(c->problems, workers->key_line, workers->key_column,
-                          "record.workers is about layers (add layers: true)");
+            SG_PROBLEM_KEY(c, workers, "record.workers is about layers (add layers: true)");
         sg_check_series_once(c, sg_node_get(map, "series"));
     }
     return true;
@@ -309,7 +298,7 @@ static bool refuses_parameters(struct sg_check *c, const struct sg_node *run, co
     const struct sg_optimizer_ops *ops = find_optimizer(section, param);
     const char *why = ops != NULL && ops->refuses != NULL ? ops->refuses(param) : NULL;
     if (why != NULL)
-        sg_problem_at(c->problems, section->line, section->column, "%s: %s", path, why);
+        SG_PROBLEM(c, section, "%s: %s", path, why);
     return why != NULL;
 }
 
@@ -326,8 +315,7 @@ static void check_optimizer(struct sg_check *c, const struct sg_node *run, const
         return;
     why = ops->refuses_update_form(param);
     if (why != NULL)
-        sg_problem_at(c->problems, method->line, method->column,
-                      "error-feedback '%s' does not go with this optimizer: %s", form, why);
+        SG_PROBLEM(c, method, "error-feedback '%s' does not go with this optimizer: %s", form, why);
 }
 
 /* If a method overrides a key of the task, this kind of task must have the key. */
@@ -335,8 +323,7 @@ static void check_task_key(struct sg_check *c, const struct sg_node *root, const
                            const char *key) {
     const struct sg_node *own = sg_node_member(method, key), *task = sg_node_get(root, "task");
     if (own != NULL && sg_node_get(task, key) == NULL)
-        sg_problem_at(c->problems, own->key_line, own->key_column, "task '%s' has no '%s' to override",
-                      sg_node_string(task, "kind", ""), key);
+        SG_PROBLEM_KEY(c, own, "task '%s' has no '%s' to override", sg_node_string(task, "kind", ""), key);
 }
 
 /* Checks the parts of a run's method against each other, for parameters that are literal numbers: the value of an
@@ -351,7 +338,7 @@ static void check_parts(struct sg_check *c, const struct sg_node *run, const str
         sg_method_check(&method, 0, &err) == SG_OK)
         return;
     at = sg_method_place(choice, err.msg);
-    sg_problem_at(c->problems, at->line, at->column, "method '%s': %s", sg_node_string(from, "name", ""), err.msg);
+    SG_PROBLEM(c, at, "method '%s': %s", sg_node_string(from, "name", ""), err.msg);
 }
 
 /* Adds the run's label, and takes it over. */
@@ -359,8 +346,7 @@ static bool add_label(struct sg_check *c, const struct sg_node *at, struct sg_ru
     const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(at, "compressor", ""));
     if (sg_label_find(c, run->label) != NULL) {
         char name[SG_EXCERPT];
-        sg_problem_at(c->problems, at->line, at->column, "method name '%s' is used twice",
-                      sg_excerpt(name, run->label));
+        SG_PROBLEM(c, at, "method name '%s' is used twice", sg_excerpt(name, run->label));
         return true;
     }
     struct sg_label *grown = realloc(c->label, (c->n_labels + 1) * sizeof *grown);
@@ -393,11 +379,10 @@ static bool draw_first(struct sg_check *c, const struct sg_node *root, struct sg
     if (range == NULL)
         return true;
     if (trials == 0)
-        sg_problem_at(c->problems, range->line, range->column,
-                      "%s has a range, from which trials draw (add tune: {trials: 5, by: a series})", range->key);
+        SG_PROBLEM(c, range, "%s has a range, from which trials draw (add tune: {trials: 5, by: a series})",
+                   range->key);
     if (sg_node_get(&run->resolved, "method.k-from") != NULL)
-        sg_problem_at(c->problems, range->line, range->column,
-                      "%s cannot be drawn with k-from, which copies from one run (give one value)", range->key);
+        SG_PROBLEM(c, range, "%s cannot be drawn with k-from, which copies from one run (give one value)", range->key);
     const struct sg_node *seeds = sg_node_get(root, "seeds"); /* empty if they are wrong */
     return sg_draw_values(&run->resolved, seeds->count > 0 ? (uint64_t)seeds->child[0].number : 1, 1, drawn);
 }
@@ -420,8 +405,7 @@ static bool check_runs(struct sg_check *c, const struct sg_node *root, const str
         sg_node_clear(&drawn);
         sg_run_choice_clear(&run);
         if (c->n_labels > SG_LABELS)
-            sg_problem_at(c->problems, method->line, method->column, "more than %d combinations of methods and lists",
-                          SG_LABELS);
+            SG_PROBLEM(c, method, "more than %d combinations of methods and lists", SG_LABELS);
     }
     return fine;
 }
@@ -448,11 +432,9 @@ bool sg_check_methods(struct sg_check *c, const struct sg_node *root, const stru
     fine = fine && sg_check_copied(c, root, methods);
     const struct sg_node *tune = sg_node_member(root, "tune");
     if (tune != NULL && !c->draws && c->problems->count == 0)
-        sg_problem_at(c->problems, tune->key_line, tune->key_column,
-                      "tune: no key has a range to draw from (write one as learning-rate: log 1e-3..1)");
+        SG_PROBLEM_KEY(c, tune, "tune: no key has a range to draw from (write one as learning-rate: log 1e-3..1)");
     if (c->n_runs * n_seeds > SG_CELLS)
-        sg_problem_at(c->problems, methods->line, methods->column, "%zu cells are more than %d", c->n_runs * n_seeds,
-                      SG_CELLS);
+        SG_PROBLEM(c, methods, "%zu cells are more than %d", c->n_runs * n_seeds, SG_CELLS);
     if (c->problems->count > before)
         sg_check_forget_labels(c);
     return fine;

@@ -69,10 +69,10 @@ bool sg_check_draw(struct sg_check *c, const struct sg_schema_row *row, const st
     const char *high;
     const size_t before = c->problems->count;
     if (!may_differ(row->path)) {
-        sg_problem_at(c->problems, raw->line, raw->column,
-                      "%s cannot be drawn, because all trials have the same task, workers and length (draw keys of "
-                      "optimizer, error-feedback or methods)",
-                      sg_row_key(row));
+        SG_PROBLEM(c, raw,
+                   "%s cannot be drawn, because all trials have the same task, workers and length (draw keys of "
+                   "optimizer, error-feedback or methods)",
+                   sg_row_key(row));
         return true;
     }
     if (!read_range(&range, raw->string, &high)) {

@@ -35,6 +35,9 @@ struct sg_problems {
 
 /* Adds a problem. The same text for the same position is counted again, and reported once. */
 void sg_problem_at(struct sg_problems *p, int line, int column, const char *format, ...) SG_PRINTF(4, 5);
+/* Add a problem of a check at the position of a node, or at that of its key. */
+#define SG_PROBLEM(c, node, ...)     sg_problem_at((c)->problems, (node)->line, (node)->column, __VA_ARGS__)
+#define SG_PROBLEM_KEY(c, node, ...) sg_problem_at((c)->problems, (node)->key_line, (node)->key_column, __VA_ARGS__)
 /* Moves those kept problems of `from` that `which` keeps as well. */
 void sg_problems_move(struct sg_problems *to, struct sg_problems *from, const struct sg_problems *which);
 /* "a, b, c", cut at the end of a name. Returns out. */
@@ -118,6 +121,7 @@ void sg_schema_close(struct sg_schema *schema);
 /* Section a row belongs to ("methods[]", "" for the top level) and its key. */
 bool sg_row_in(const struct sg_schema_row *row, const char *section);
 const char *sg_row_key(const struct sg_schema_row *row);
+bool sg_is_number_type(enum sg_value_type type);
 /* Section with the keys of a MAP row. */
 void sg_row_section(const struct sg_schema_row *row, char out[64]);
 /* The i-th row that a value of a type between KIND and OVERLAP can name, with the parameters that are keys beside the
@@ -200,6 +204,8 @@ bool sg_check_methods(struct sg_check *c, const struct sg_node *root, const stru
 void sg_check_forget_labels(struct sg_check *c);
 /* Checks methods whose k is copied from another one, once the labels are known. False: there was no memory. */
 bool sg_check_copied(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods);
+/* True if what each worker sends of each layer is recorded at each step. */
+bool sg_records_messages(const struct sg_node *root);
 /* Sets the key of a cell from its resolved tree. sg_cells_link tells the cells with copied k their sources, and sets
  * their keys again. False: there was no memory. */
 bool sg_cell_set_key(struct sg_cell *cell);

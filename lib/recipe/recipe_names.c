@@ -92,11 +92,10 @@ static void check_recordable(struct sg_check *c, const struct sg_task_kind *task
     const char *near = sg_suggest(raw->string, names.at, names.n);
     sg_excerpt(name, raw->string);
     if (near != NULL)
-        sg_problem_at(c->problems, raw->line, raw->column,
-                      "record.series: task '%s' cannot record '%s' (did you mean '%s'?)", task->name, name, near);
+        SG_PROBLEM(c, raw, "record.series: task '%s' cannot record '%s' (did you mean '%s'?)", task->name, name, near);
     else
-        sg_problem_at(c->problems, raw->line, raw->column, "record.series: task '%s' cannot record '%s'; it has %s",
-                      task->name, name, sg_list_text(list, names.at, names.n));
+        SG_PROBLEM(c, raw, "record.series: task '%s' cannot record '%s'; it has %s", task->name, name,
+                   sg_list_text(list, names.at, names.n));
 }
 
 /* True if this key can be a list of values, one for each cell. */
@@ -139,13 +138,13 @@ static void note_unknown(struct sg_check *c, const struct sg_schema_row *row, co
     const char *near = sg_suggest(raw->string, all.at, all.n);
     if (format != NULL) {
         snprintf(why, sizeof why, format, name);
-        sg_problem_at(c->problems, raw->line, raw->column, "%s: %s", sg_row_key(row), why);
+        SG_PROBLEM(c, raw, "%s: %s", sg_row_key(row), why);
     } else if (near != NULL) {
-        sg_problem_at(c->problems, raw->line, raw->column, "%s: unknown series '%s' (did you mean '%s'%s?)",
-                      sg_row_key(row), name, near, has(known, near) ? "" : ", which would have to be in record.series");
+        SG_PROBLEM(c, raw, "%s: unknown series '%s' (did you mean '%s'%s?)", sg_row_key(row), name, near,
+                   has(known, near) ? "" : ", which would have to be in record.series");
     } else {
-        sg_problem_at(c->problems, raw->line, raw->column, "%s: unknown series '%s'; there are %s", sg_row_key(row),
-                      name, sg_list_text(list, known->at, known->n));
+        SG_PROBLEM(c, raw, "%s: unknown series '%s'; there are %s", sg_row_key(row), name,
+                   sg_list_text(list, known->at, known->n));
     }
 }
 
@@ -181,8 +180,7 @@ void sg_check_series_once(struct sg_check *c, const struct sg_node *series) {
             if (strcmp(series->child[i].string, series->child[j].string) == 0) {
                 struct names once = {.n = 0};
                 add(&once, series->child[i].string);
-                sg_problem_at(c->problems, series->child[i].line, series->child[i].column,
-                              "record.series names '%s' twice", once.at[0]);
+                SG_PROBLEM(c, &series->child[i], "record.series names '%s' twice", once.at[0]);
                 return;
             }
     c->series_right = true;
@@ -198,9 +196,8 @@ void sg_check_axes(struct sg_check *c, const struct sg_node *plot) {
         add_recorded(&recorded, c->root);
         add(&spelt, name->string);
         if (!has(&recorded, spelt.at[0]))
-            sg_problem_at(c->problems, name->line, name->column,
-                          "%s: '%s' is a constant; a plot of kind 'curves' needs a series (or kind: points)", axis[i],
-                          spelt.at[0]);
+            SG_PROBLEM(c, name, "%s: '%s' is a constant; a plot of kind 'curves' needs a series (or kind: points)",
+                       axis[i], spelt.at[0]);
     }
 }
 
@@ -215,10 +212,10 @@ void sg_check_bound_constant(struct sg_check *c, const struct sg_node *term) {
         const bool same = strcmp(label->text, of) == 0 || (sg_is_swept_label(c, of) && sg_is_variant_of(label, of));
         if (same && !label->bounded) {
             char name[SG_EXCERPT];
-            sg_problem_at(c->problems, metric->line, metric->column,
-                          "metric: method '%s' has no 'error-bound', which is a constant of absolute compressors "
-                          "(hard-threshold)",
-                          sg_excerpt(name, of));
+            SG_PROBLEM(c, metric,
+                       "metric: method '%s' has no 'error-bound', which is a constant of absolute compressors "
+                       "(hard-threshold)",
+                       sg_excerpt(name, of));
             return;
         }
     }

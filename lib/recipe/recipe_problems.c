@@ -133,6 +133,6 @@ const char *sg_describe_value(const struct sg_node *node, char out[80]) {
 void sg_note_wrong(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw, const char *wanted) {
     char value[80];
     bool entry = raw->key == NULL; /* of a list */
-    sg_problem_at(c->problems, raw->line, raw->column, "%s%s must be %s, got %s", entry ? "each of " : "",
-                  sg_row_key(row), wanted, sg_describe_value(raw, value));
+    SG_PROBLEM(c, raw, "%s%s must be %s, got %s", entry ? "each of " : "", sg_row_key(row), wanted,
+               sg_describe_value(raw, value));
 }

@@ -119,10 +119,6 @@ static void put_type(FILE *out, const struct sg_schema_row *row) {
     fputs(row->grid ? ", or a list" : "", out);
 }
 
-static bool has_range(const struct sg_schema_row *row) {
-    return row->type == SG_VALUE_NUMBER || row->type == SG_VALUE_INTEGER || row->type == SG_VALUE_EXPRESSION;
-}
-
 /* "* `batch` (whole number, or a list; at least 1; in samples; default 1):", and what it means in the next line. */
 static void print_row(FILE *out, const struct sg_schema_row *row) {
     const bool empty = row->preset[0] == '\0' || strcmp(row->preset, "{}") == 0 || strcmp(row->preset, "[]") == 0;
@@ -133,7 +129,7 @@ static void print_row(FILE *out, const struct sg_schema_row *row) {
     fprintf(out, "* `%s` (", sg_row_key(row));
     put_type(out, row);
     range[0] = '\0';
-    if (has_range(row))
+    if (sg_is_number_type(row->type))
         sg_range_text(&shown, range);
     if (range[0] != '\0')
         fprintf(out, "; %s", range);

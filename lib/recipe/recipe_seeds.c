@@ -53,8 +53,8 @@ bool sg_list_seeds(struct sg_check *c, const struct sg_schema_row *row, const st
             return true;
         }
         if (last - first >= MOST_SEEDS) {
-            sg_problem_at(c->problems, seeds->line, seeds->column, "%s must have 1 to %d entries, got %lld",
-                          sg_row_key(row), MOST_SEEDS, (long long)(last - first + 1));
+            SG_PROBLEM(c, seeds, "%s must have 1 to %d entries, got %lld", sg_row_key(row), MOST_SEEDS,
+                       (long long)(last - first + 1));
             return true;
         }
         if (!push_range(out, first, last, seeds))

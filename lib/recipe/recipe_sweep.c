@@ -54,9 +54,8 @@ static bool put_values(struct sg_check *c, struct sg_node *node, const char *val
         fine = append(node, values);
         if (fine && sg_label_find(c, node->string) == NULL) {
             char name[SG_EXCERPT];
-            sg_problem_at(c->problems, node->line, node->column,
-                          "there is no method '%s', which this claim compares at each value of the lists",
-                          sg_excerpt(name, node->string));
+            SG_PROBLEM(c, node, "there is no method '%s', which this claim compares at each value of the lists",
+                       sg_excerpt(name, node->string));
         }
     }
     for (size_t i = 0; fine && i < node->count; i++)

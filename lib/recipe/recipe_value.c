@@ -35,11 +35,11 @@ static void note_wrong_name(struct sg_check *c, const struct sg_schema_row *row,
     const char *near = word ? sg_suggest(raw->string, candidate, n) : NULL;
     if (near != NULL) {
         char got[SG_EXCERPT], name[SG_EXCERPT];
-        sg_problem_at(c->problems, raw->line, raw->column, "unknown %s '%s' (did you mean '%s'?)",
-                      row->type != SG_VALUE_METHOD ? sg_row_key(row)
-                      : times_kernels(c)           ? "operation"
-                                                   : "method",
-                      sg_excerpt(got, raw->string), sg_excerpt(name, near));
+        SG_PROBLEM(c, raw, "unknown %s '%s' (did you mean '%s'?)",
+                   row->type != SG_VALUE_METHOD ? sg_row_key(row)
+                   : times_kernels(c)           ? "operation"
+                                                : "method",
+                   sg_excerpt(got, raw->string), sg_excerpt(name, near));
         return;
     }
     snprintf(wanted, sizeof wanted, "one of %s", sg_list_text(list, candidate, n));
@@ -89,14 +89,12 @@ static void check_operation(struct sg_check *c, const struct sg_schema_row *row,
     for (size_t i = 0; i < n && raw->kind == SG_NODE_STRING; i++)
         if (strcmp(candidate[i], raw->string) == 0) {
             if (strcmp(raw->string, "encode") == 0 || strcmp(raw->string, "decode") == 0)
-                sg_problem_at(c->problems, raw->line, raw->column,
-                              "%s: '%s' has a time for each encoding (name another operation)", sg_row_key(row),
-                              raw->string);
+                SG_PROBLEM(c, raw, "%s: '%s' has a time for each encoding (name another operation)", sg_row_key(row),
+                           raw->string);
             return;
         }
     if (raw->kind == SG_NODE_STRING && sg_is_choice(SG_BENCH_OPERATIONS, raw->string))
-        sg_problem_at(c->problems, raw->line, raw->column, "%s: '%s' is not timed (add it to operations)",
-                      sg_row_key(row), raw->string);
+        SG_PROBLEM(c, raw, "%s: '%s' is not timed (add it to operations)", sg_row_key(row), raw->string);
     else
         note_wrong_name(c, row, raw, candidate, n);
 }
@@ -148,7 +146,7 @@ static void check_expression(struct sg_check *c, const struct sg_schema_row *row
         const char *name[SG_NAMES];
         size_t n = sg_expression_names(c, row, name);
         if (sg_expression_check(raw->string, name, n, &literal, &value, &err) != SG_OK) {
-            sg_problem_at(c->problems, raw->line, raw->column, "%s: %s", sg_row_key(row), err.msg);
+            SG_PROBLEM(c, raw, "%s: %s", sg_row_key(row), err.msg);
             return;
         }
     } else if (raw->kind != SG_NODE_NUMBER) {

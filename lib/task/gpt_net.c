@@ -73,10 +73,6 @@ static sg_tensor *parameter(struct gpt_pass *p, size_t i, int64_t rows, int64_t 
     return task_layers_tensor(&p->net->layers, i, p->scope, p->x, p->g, rows, columns);
 }
 
-static sg_tensor *drop(struct gpt_pass *p, sg_tensor *x) {
-    return p->dropout > 0 ? sg_dropout(p->scope, x, p->dropout, &p->rng) : x;
-}
-
 static sg_tensor *norm(struct gpt_pass *p, size_t i, sg_tensor *x) {
     const int64_t width = p->net->shape.width;
     return sg_layer_norm(p->scope, x, parameter(p, i, width, 0), parameter(p, i + 1, width, 0), NORM_EPSILON);
@@ -92,9 +88,11 @@ static sg_tensor *block(struct gpt_pass *p, size_t i, sg_tensor *x) {
     const size_t at = BLOCKS + BLOCK * i;
     sg_tensor *y = linear(p, at + ATTENTION, norm(p, at + NORM_1, x), 3 * s->width, s->width);
     y = sg_causal_attention(p->scope, y, s->heads, p->dropout, &p->rng);
-    x = sg_add(p->scope, drop(p, linear(p, at + ATTENTION_END, y, s->width, s->width)), x);
+    y = linear(p, at + ATTENTION_END, y, s->width, s->width);
+    x = sg_add(p->scope, sg_dropout(p->scope, y, p->dropout, &p->rng), x);
     y = sg_gelu(p->scope, linear(p, at + INNER, norm(p, at + NORM_2, x), 4 * s->width, s->width));
-    return sg_add(p->scope, drop(p, linear(p, at + INNER_END, y, s->width, 4 * s->width)), x);
+    y = linear(p, at + INNER_END, y, s->width, 4 * s->width);
+    return sg_add(p->scope, sg_dropout(p->scope, y, p->dropout, &p->rng), x);
 }
 
 sg_tensor *gpt_net_forward(struct gpt_pass *p) {
@@ -105,7 +103,8 @@ sg_tensor *gpt_net_forward(struct gpt_pass *p) {
     sg_tensor *id = sg_tensor_ids(p->scope, p->id, (const int64_t[]){p->batch, p->length}, 2);
     sg_tensor *first = sg_tensor_parameter(p->scope, p->x + positions, p->g ? p->g + positions : NULL,
                                            (const int64_t[]){p->length, s->width}, 2);
-    sg_tensor *x = drop(p, sg_add(p->scope, sg_embedding(p->scope, words, id), first));
+    sg_tensor *x = sg_add(p->scope, sg_embedding(p->scope, words, id), first);
+    x = sg_dropout(p->scope, x, p->dropout, &p->rng);
     for (size_t i = 0; i < s->layers; i++)
         x = block(p, i, x);
     x = norm(p, BLOCKS + BLOCK * s->layers, x);

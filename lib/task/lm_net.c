@@ -57,10 +57,6 @@ static sg_tensor *parameter(struct lm_pass *p, size_t i, int64_t rows, int64_t c
     return task_layers_tensor(&p->net->layers, i, p->scope, p->x, p->g, rows, columns);
 }
 
-static sg_tensor *drop(struct lm_pass *p, sg_tensor *x) {
-    return p->dropout > 0 ? sg_dropout(p->scope, x, p->dropout, &p->rng) : x;
-}
-
 /* Layer `layer`; *state is where its part of the state begins, and moves past it. */
 static sg_tensor *lstm(struct lm_pass *p, size_t layer, sg_tensor *x, float **state) {
     const int64_t in = width(&p->net->shape, layer), out = width(&p->net->shape, layer + 1);
@@ -81,9 +77,9 @@ sg_tensor *lm_net_forward(struct lm_pass *p) {
     float *state = p->state;
     sg_tensor *weight = parameter(p, 0, s->vocabulary, s->embedding);
     sg_tensor *id = sg_tensor_ids(p->scope, p->id, (const int64_t[]){p->steps, p->batch}, 2);
-    sg_tensor *x = drop(p, sg_embedding(p->scope, weight, id));
+    sg_tensor *x = sg_dropout(p->scope, sg_embedding(p->scope, weight, id), p->dropout, &p->rng);
     for (size_t i = 0; i < s->layers; i++)
-        x = drop(p, lstm(p, i, x, &state));
+        x = sg_dropout(p->scope, lstm(p, i, x, &state), p->dropout, &p->rng);
     SG_ASSERT(state == p->state + (size_t)p->batch * p->net->column_state);
     x = sg_reshape(p->scope, x, (const int64_t[]){p->steps * p->batch, s->embedding}, 2);
     return sg_linear(p->scope, x, weight, parameter(p, p->net->layers.n - 1, s->vocabulary, 0));

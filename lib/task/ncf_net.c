@@ -86,11 +86,8 @@ sg_status ncf_net_open(struct ncf_net *out, const char *mlp, size_t batch, struc
 
 void ncf_net_start(const struct ncf_net *net, uint64_t seed, float *x) {
     const size_t *offset = net->layers.offset;
-    for (size_t t = 0; t < NCF_TABLES; t++) {
-        sg_rng rng = sg_rng_open(seed, SG_RNG_INIT, (uint32_t)t, 0);
-        for (size_t j = offset[t]; j < offset[t + 1]; j++)
-            x[j] = (float)(0.01 * sg_rng_normal(&rng));
-    }
+    for (size_t t = 0; t < NCF_TABLES; t++)
+        task_layers_draw_normal(&net->layers, t, 0.01, seed, x);
     for (size_t l = NCF_TABLES; l < net->layers.n; l += 2) {
         const bool last = l + 2 == net->layers.n;
         const double outputs = (double)net->layers.rows[l], inputs = (double)(offset[l + 1] - offset[l]) / outputs;

@@ -409,7 +409,7 @@ sg_tensor *sg_lstm(sg_scope *s, sg_tensor *x, sg_tensor *hidden, sg_tensor *cell
 }
 
 sg_tensor *sg_dropout(sg_scope *s, sg_tensor *x, double rate, sg_rng *rng) {
-    return add(s, [&] { return dropped(s, x->value, rate, rng); });
+    return rate > 0 ? add(s, [&] { return dropped(s, x->value, rate, rng); }) : x;
 }
 
 /* Only what 1.13 has, too: every version computes the same way, and gives the same bits again on a GPU. */

@@ -103,7 +103,7 @@ struct sg_lstm_weights {
 sg_tensor *sg_lstm(sg_scope *s, sg_tensor *x, sg_tensor *hidden, sg_tensor *cell, const struct sg_lstm_weights *w,
                    sg_tensor **last_hidden, sg_tensor **last_cell);
 /* Each element becomes 0 with probability `rate` (0 <= rate < 1, taken as a multiple of 2^-32), else x / (1 - rate).
- * rng is drawn from in row-major order. */
+ * rng is drawn from in row-major order. Rate 0: returns x itself, and draws nothing. */
 sg_tensor *sg_dropout(sg_scope *s, sg_tensor *x, double rate, sg_rng *rng);
 /* Each of `heads` heads of width w: softmax(q k^T / sqrt(w), over the keys up to the query's own) v. The rows of
  * qkv [batch, length, 3 heads w] are the queries of all heads, then their keys, then their values. Returns [batch,

@@ -72,9 +72,18 @@ static size_t task_common_bytes(const struct train *t) {
     return t->task_ops->common_bytes ? t->task_ops->common_bytes(t->task) : 0;
 }
 
+static size_t parts_of(const struct train *t, struct part out[TRAIN_PARTS]) {
+    size_t n = train_monitor_parts(t, out);
+    n += train_errors_parts(t, out + n);
+    return n + train_drift_parts(t, out + n);
+}
+
 static size_t common_bytes(const struct train *t) {
-    return task_common_bytes(t) + sg_method_common_bytes(t->method) + train_monitor_bytes(t) + train_errors_bytes(t) +
-           train_drift_bytes(t);
+    struct part part[TRAIN_PARTS];
+    size_t bytes = task_common_bytes(t) + sg_method_common_bytes(t->method);
+    for (size_t i = 0, n = parts_of(t, part); i < n; i++)
+        bytes += part[i].bytes;
+    return bytes;
 }
 
 /* Writes the identity of the run's program and data, cut to fit. A checkpoint with another identity is ignored. */
@@ -148,13 +157,13 @@ static sg_status put_vector(const struct train *t, struct sink *s, const void *f
 /* Writes what all workers share, from rank 0. */
 static void put_common(const struct train *t, struct sink *s, char *scratch) {
     const size_t of_task = task_common_bytes(t);
+    struct part part[TRAIN_PARTS];
     if (of_task && t->lead)
         t->task_ops->common_save(t->task, scratch);
     sg_method_common_save(t->method, scratch + of_task);
-    train_monitor_save(t, scratch + of_task + sg_method_common_bytes(t->method));
-    train_errors_save(t, scratch + common_bytes(t) - train_drift_bytes(t) - train_errors_bytes(t));
-    train_drift_save(t, scratch + common_bytes(t) - train_drift_bytes(t));
-    put(s, scratch, common_bytes(t));
+    put(s, scratch, of_task + sg_method_common_bytes(t->method));
+    for (size_t i = 0, n = parts_of(t, part); i < n; i++)
+        put(s, part[i].memory, part[i].bytes);
 }
 
 size_t train_checkpoint_bytes(const struct train *t) {
@@ -254,6 +263,7 @@ static sg_status check(bool *ours, bool *same_program, const struct train *t, co
 
 static sg_status restore(struct train *t, const char *data, struct sg_error *err) {
     struct preamble p;
+    struct part part[TRAIN_PARTS];
     memcpy(&p, data, sizeof p);
     const char *at = data + sizeof p;
     sg_status status = train_series_go_on(t, p.series_bytes, p.series_sha256, err);
@@ -271,11 +281,12 @@ static sg_status restore(struct train *t, const char *data, struct sg_error *err
     at += optimizer_bytes(t);
     if (task_common_bytes(t))
         t->task_ops->common_load(t->task, at);
-    sg_method_common_load(t->method, at + task_common_bytes(t));
-    train_monitor_load(t, at + task_common_bytes(t) + sg_method_common_bytes(t->method));
-    train_errors_load(t, at + common_bytes(t) - train_drift_bytes(t) - train_errors_bytes(t));
-    train_drift_load(t, at + common_bytes(t) - train_drift_bytes(t));
-    at += p.common_bytes;
+    at += task_common_bytes(t);
+    sg_method_common_load(t->method, at);
+    at += sg_method_common_bytes(t->method);
+    for (size_t i = 0, n = parts_of(t, part); i < n; at += part[i++].bytes)
+        if (part[i].bytes > 0)
+            memcpy(part[i].memory, at, part[i].bytes);
     for (size_t w = 0; w < t->workers; w++) {
         const struct sizes n = sizes_of(t, w);
         if (train_hosts(t, w)) {

@@ -36,28 +36,14 @@ size_t train_drift_room(const struct train *t) {
     return 2 * t->d * sizeof(float) + state_bytes(t) + sg_task_x_bytes(t->task);
 }
 
-size_t train_drift_bytes(const struct train *t) {
-    return t->drift ? sizeof t->drift->total + t->d * sizeof *t->drift->way + state_bytes(t) : 0;
-}
-
-void train_drift_save(const struct train *t, void *out) {
-    const struct drift *d = t->drift;
-    char *at = out;
-    if (!d)
-        return;
-    memcpy(at, &d->total, sizeof d->total);
-    memcpy(at += sizeof d->total, d->way, t->d * sizeof *d->way);
-    memcpy(at + t->d * sizeof *d->way, d->state, state_bytes(t));
-}
-
-void train_drift_load(struct train *t, const void *in) {
+size_t train_drift_parts(const struct train *t, struct part *out) {
     struct drift *d = t->drift;
-    const char *at = in;
     if (!d)
-        return;
-    memcpy(&d->total, at, sizeof d->total);
-    memcpy(d->way, at += sizeof d->total, t->d * sizeof *d->way);
-    memcpy(d->state, at + t->d * sizeof *d->way, state_bytes(t));
+        return 0;
+    out[0] = (struct part){&d->total, sizeof d->total};
+    out[1] = (struct part){d->way, t->d * sizeof *d->way};
+    out[2] = (struct part){d->state, state_bytes(t)};
+    return 3;
 }
 
 sg_status train_drift_open(struct train *t, struct sg_error *err) {

@@ -37,30 +37,13 @@ const struct recorded *train_recorded(const struct train *t, enum sg_column from
 
 /* ---- memory ---- */
 
-static size_t sums_bytes(const struct train *t) {
-    return t->errors->sums ? 2 * t->info->layout.n_layers * sizeof(double) : 0;
-}
-
-size_t train_errors_bytes(const struct train *t) {
-    return t->errors ? sizeof t->errors->gradients + sums_bytes(t) : 0;
-}
-
-void train_errors_save(const struct train *t, void *out) {
-    const struct errors *e = t->errors;
-    if (!e)
-        return;
-    memcpy(out, &e->gradients, sizeof e->gradients);
-    if (e->sums)
-        memcpy((char *)out + sizeof e->gradients, e->sums, sums_bytes(t));
-}
-
-void train_errors_load(struct train *t, const void *in) {
+size_t train_errors_parts(const struct train *t, struct part *out) {
     struct errors *e = t->errors;
     if (!e)
-        return;
-    memcpy(&e->gradients, in, sizeof e->gradients);
-    if (e->sums)
-        memcpy(e->sums, (const char *)in + sizeof e->gradients, sums_bytes(t));
+        return 0;
+    out[0] = (struct part){&e->gradients, sizeof e->gradients};
+    out[1] = (struct part){e->sums, e->sums ? 2 * t->info->layout.n_layers * sizeof *e->sums : 0};
+    return 2;
 }
 
 /* Vectors on the host are NULL on a GPU, where the columns that need them are refused. */

@@ -57,18 +57,15 @@ bool train_monitored(const struct train *t) {
     return train_recorded(t, SG_COLUMN_COMPRESSION_ERROR_MAX, SG_COLUMN_BOUND_SHARE) != NULL;
 }
 
-size_t train_monitor_bytes(const struct train *t) {
-    return t->monitor ? sizeof *t->monitor->sums + 2 * t->monitor->layers * sizeof(struct tally) : 0;
+static size_t sums_bytes(const struct monitor *m) {
+    return sizeof *m->sums + 2 * m->layers * sizeof(struct tally);
 }
 
-void train_monitor_save(const struct train *t, void *out) {
-    if (t->monitor)
-        memcpy(out, t->monitor->sums, train_monitor_bytes(t));
-}
-
-void train_monitor_load(struct train *t, const void *in) {
-    if (t->monitor)
-        memcpy(t->monitor->sums, in, train_monitor_bytes(t));
+size_t train_monitor_parts(const struct train *t, struct part *out) {
+    if (!t->monitor)
+        return 0;
+    *out = (struct part){t->monitor->sums, sums_bytes(t->monitor)};
+    return 1;
 }
 
 sg_status train_monitor_open(struct train *t, struct sg_error *err) {
@@ -83,7 +80,7 @@ sg_status train_monitor_open(struct train *t, struct sg_error *err) {
     m->all = calloc(t->workers * MEASURES * m->layers, sizeof *m->all);
     m->share = calloc(m->layers, sizeof *m->share);
     m->bias = calloc(m->layers, sizeof *m->bias);
-    m->sums = calloc(1, train_monitor_bytes(t));
+    m->sums = calloc(1, sums_bytes(m));
     return m->lost && m->mine && m->all && m->share && m->bias && m->sums
                ? SG_OK
                : sg_fail_memory(err, "what compressors lose");

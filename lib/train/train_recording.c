@@ -15,19 +15,10 @@ static cJSON *describe(const struct train *t) {
     const struct sg_layout *layout = &t->info->layout;
     char identity[SG_CELL_IDENTITY];
     const bool gradients = t->options->record_gradients != NULL, named = gradients && layout->name;
-    cJSON *h = cJSON_CreateObject(), *constants = cJSON_CreateObject(), *layers = cJSON_CreateArray();
+    cJSON *constants = cJSON_CreateObject(), *layers = cJSON_CreateArray();
     cJSON *rows = gradients ? cJSON_CreateArray() : NULL, *names = named ? cJSON_CreateArray() : NULL;
-    sg_json_set_string(h, "schema", gradients ? SG_SCHEMA_GRADIENTS : SG_SCHEMA_INPUTS);
-    sg_json_set_string(h, "method", cell->label);
-    sg_json_set_u64(h, "seed", cell->seed);
-    sg_json_set_string(h, "cell_key", cell->key);
-    sg_json_set_string(h, "identity", sg_cell_identity(identity, cell));
-    sg_json_set_number(h, "steps", (double)t->plan.steps);
-    sg_json_set_number(h, "workers", (double)t->workers);
-    sg_json_set_number(h, "steps_per_epoch", (double)t->info->steps_per_epoch);
     for (size_t i = 0; i < t->n_constants; i++)
         sg_json_set_number(constants, t->constant[i].name, t->constant[i].value);
-    sg_json_set(h, "constants", constants);
     for (size_t l = 0; l < layout->n_layers; l++) {
         sg_json_push_number(layers, (double)(layout->offset[l + 1] - layout->offset[l]));
         if (gradients) /* so that a replay has the matrices of the run */
@@ -35,7 +26,11 @@ static cJSON *describe(const struct train *t) {
         if (named)
             sg_json_push_string(names, layout->name[l]);
     }
-    sg_json_set(h, "layers", layers);
+    cJSON *h = SG_OBJECT(SG_TEXT("schema", gradients ? SG_SCHEMA_GRADIENTS : SG_SCHEMA_INPUTS),
+                         SG_TEXT("method", cell->label), SG_U64("seed", cell->seed), SG_TEXT("cell_key", cell->key),
+                         SG_TEXT("identity", sg_cell_identity(identity, cell)), SG_NUMBER("steps", t->plan.steps),
+                         SG_NUMBER("workers", t->workers), SG_NUMBER("steps_per_epoch", t->info->steps_per_epoch),
+                         SG_VALUE("constants", constants), SG_VALUE("layers", layers));
     if (gradients)
         sg_json_set(h, "rows", rows);
     if (named)

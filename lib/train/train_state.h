@@ -315,24 +315,20 @@ cJSON *train_layers_json(const struct train *t);
 /* The measured error of compressors, and whether it violates their class; without a recorded column about it
  * (train_monitored) the functions do nothing. train_monitor_begin is called before each step, and train_monitor_measure
  * within it, after the last exchange of messages and before residuals are completed. At recorded steps
- * train_monitor_record, which is collective, gets rank 0's columns from all workers and warns. Checkpoints hold its
- * sums; all ranks save and load the same number of bytes, and only rank 0's are used. train_monitor_warnings is NULL if
- * there was no warning. */
+ * train_monitor_record, which is collective, gets rank 0's columns from all workers and warns.
+ * train_monitor_warnings is NULL if there was no warning. */
 bool train_monitored(const struct train *t);
 sg_status train_monitor_open(struct train *t, struct sg_error *err);
 void train_monitor_close(struct train *t);
 void train_monitor_begin(struct train *t);
 void train_monitor_measure(struct train *t);
 sg_status train_monitor_record(struct train *t, double value[SG_COLUMNS], struct sg_error *err);
-size_t train_monitor_bytes(const struct train *t);
-void train_monitor_save(const struct train *t, void *out);
-void train_monitor_load(struct train *t, const void *in);
 cJSON *train_monitor_warnings(const struct train *t);
 
 /* Gradients and the mean residual; without a recorded column of theirs the functions do nothing. train_errors_begin is
  * called before the gradients of a step, train_errors_gradient after each of them, and train_errors_record after every
  * step, behind train_account; begin and record are collective. train_errors_layers: |(1/n) sum_i e_i|^2 in each layer
- * of the task at this step; NULL = it is not recorded. Checkpoints hold what lasts from step to step. */
+ * of the task at this step; NULL = it is not recorded. */
 sg_status train_errors_open(struct train *t, struct sg_error *err);
 void train_errors_close(struct train *t);
 sg_status train_errors_begin(struct train *t, struct sg_error *err);
@@ -343,9 +339,6 @@ sg_status train_errors_record(struct train *t, const struct sg_outcome *outcome,
 /* On rank 0 at recorded steps, behind train_collect_layers: the columns error-by-layer and error-weighed. */
 void train_errors_weigh_layers(struct train *t, double value[SG_COLUMNS]);
 const double *train_errors_layers(const struct train *t);
-size_t train_errors_bytes(const struct train *t);
-void train_errors_save(const struct train *t, void *out);
-void train_errors_load(struct train *t, const void *in);
 
 /* The sum over workers of the gradients that they copied. Collective. */
 sg_status train_add_gradients(struct train *t, float *sum, struct sg_error *err);
@@ -359,9 +352,6 @@ void train_drift_before(struct train *t);
 sg_status train_drift_record(struct train *t, double value[SG_COLUMNS], struct sg_error *err);
 bool train_drifts(const struct train *t, const sg_method *method); /* true: it is measured */
 size_t train_drift_room(const struct train *t);                    /* bytes that it takes, beside copied gradients */
-size_t train_drift_bytes(const struct train *t);
-void train_drift_save(const struct train *t, void *out);
-void train_drift_load(struct train *t, const void *in);
 
 /* The end of this step from the sum over workers: x <- x - step. */
 struct sg_update train_update_of(const struct train *t, float *sum);
@@ -410,6 +400,17 @@ sg_status train_segments_take(struct train *t, const char *text, size_t length, 
 /* Why this rank must stop after this step: the number of a signal, TRAIN_TIME_UP, or 0 = it need not. */
 enum { TRAIN_TIME_UP = 1000 };
 int train_stop_asked(const struct train *t);
+
+/* What a checkpoint holds of the columns: parts of the host's memory. Each function sets its own ones in `out`, and
+ * returns how many these are; on all ranks they have the same sizes. */
+struct part {
+    void *memory;
+    size_t bytes;
+};
+enum { TRAIN_PARTS = 6 }; /* of all three together, at most */
+size_t train_monitor_parts(const struct train *t, struct part *out);
+size_t train_errors_parts(const struct train *t, struct part *out);
+size_t train_drift_parts(const struct train *t, struct part *out);
 
 /* Checkpoints; collective. *found is false if there is none to resume from. train_checkpoint_bytes: the size of one; 0
  * = none is written. */

@@ -13,16 +13,6 @@
 
 enum { BITS = 8, FRACTIONS = SG_RANKS, DECADES = 6 };
 
-static unsigned bits_of(uint32_t setting) {
-    (void)setting;
-    return BITS;
-}
-
-static uint32_t setting_of(const struct sg_numbers *n, size_t part) {
-    (void)n, (void)part;
-    return BITS;
-}
-
 /* The fractions, ascending, and which of them stands for a number: what every message needs, so it is made once.
  *
  * The middle of two fractions belongs to the lower one. A place is a stretch of numbers whose doubles have the same
@@ -62,8 +52,9 @@ __attribute__((constructor)) static void make_tree(void) {
     make_ranks(&tree.ranks);
 }
 
-static void measure(float *scalar, const float *x, size_t count, size_t part, const struct sg_numbers *n) {
-    (void)part;
+static void measure(float *scalar, const float *x, size_t count, const struct wire_part *p,
+                    const struct sg_numbers *n) {
+    (void)p;
     *scalar = n->kernels->max_abs(&(struct sg_exec){.threads = 1}, x, count);
 }
 
@@ -82,18 +73,11 @@ static void read_fractions(const struct sg_code_kernels *kernels, float *out, co
     kernels->read_ranks(out, field, count, *scalar, tree.fraction, BITS);
 }
 
-static bool valid_scalar(const float *scalar, uint32_t setting) {
-    (void)setting;
-    return isfinite(*scalar) && !signbit(*scalar);
-}
-
 static const struct wire_buckets fractions = {
-    .layout = {.scalars = 1, .least_setting = BITS, .most_setting = BITS, .bits = bits_of},
-    .setting = setting_of,
+    .layout = {.scalars = 1, .least_setting = BITS, .most_setting = BITS},
     .measure = measure,
     .write = write_fractions,
     .read = read_fractions,
-    .valid_scalars = valid_scalar,
 };
 WIRE_BUCKETS_FUNCTIONS(fractions)
 

@@ -35,10 +35,6 @@ static size_t fields_of(size_t count, size_t block) {
     return count / block * block + (count % block > 0 ? power_of_two(count % block) : 0);
 }
 
-static uint32_t setting_of(const struct sg_numbers *n, size_t part) {
-    return wire_knob_of(n, part, 1, MOST_BITS);
-}
-
 static size_t block_of(const struct sg_numbers *n) {
     return power_of_two((size_t)n->param[BLOCK]);
 }
@@ -148,13 +144,8 @@ static void read_blocks(float *out, const struct sg_message *m, const struct wir
 }
 
 static const struct wire_buckets eden = {
-    .layout = {.scalars = 1,
-               .least_setting = 1,
-               .most_setting = MOST_BITS,
-               .bits = wire_bits_are_setting,
-               .fields = fields_of},
+    .layout = {.scalars = 1, .least_setting = 1, .most_setting = MOST_BITS, .fields = fields_of},
     .bucket = block_of,
-    .setting = setting_of,
     .write_stretch = write_blocks,
     .read_stretch = read_blocks,
 };

@@ -9,12 +9,18 @@
 
 /* ---- on a GPU, which has the host's order of bytes ---- */
 
-static int write_there(void *data, const struct sg_numbers *n, size_t width, enum sg_plain_code code, size_t *bytes,
-                       double *bits) {
-    *bytes = width * n->count;
-    *bits = 8 * (double)*bytes;
-    return n->kernels->codes->write_plain(n->exec, data, n->value, n->count, code);
-}
+/* The two functions of a code of numbers of this type, and how a struct sg_code has them. */
+#define ON_GPU(name, type, code)                                                                                       \
+    static int name##_there(void *data, const struct sg_numbers *n, size_t *bytes, double *bits) {                     \
+        *bytes = sizeof(type) * n->count;                                                                              \
+        *bits = 8 * (double)*bytes;                                                                                    \
+        return n->kernels->codes->write_plain(n->exec, data, n->value, n->count, code);                                \
+    }                                                                                                                  \
+    static void read_##name##_there(const struct sg_sink *to, const struct sg_message *m,                              \
+                                    const struct sg_kernels *kernels, const struct sg_exec *exec) {                    \
+        kernels->codes->read_plain(exec, to, m->data, m->count, code);                                                 \
+    }
+#define THERE(name) .encode_on_gpu = name##_there, .read_on_gpu = read_##name##_there
 
 /* ---- fp32 ---- */
 
@@ -47,14 +53,7 @@ static bool valid_floats(const struct sg_message *m) {
     return !wrong;
 }
 
-static int floats_there(void *data, const struct sg_numbers *numbers, size_t *bytes, double *bits) {
-    return write_there(data, numbers, sizeof(float), SG_PLAIN_FLOAT, bytes, bits);
-}
-
-static void read_floats_there(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
-                              const struct sg_exec *exec) {
-    kernels->codes->read_plain(exec, to, m->data, m->count, SG_PLAIN_FLOAT);
-}
+ON_GPU(floats, float, SG_PLAIN_FLOAT)
 
 const struct sg_code sg_code_fp32 = {
     .name = "fp32",
@@ -65,8 +64,7 @@ const struct sg_code sg_code_fp32 = {
     .encode = encode_floats,
     .decode = decode_floats,
     .valid = valid_floats,
-    .encode_on_gpu = floats_there,
-    .read_on_gpu = read_floats_there,
+    THERE(floats),
 };
 
 /* ---- what codes of 16 bits share ---- */
@@ -109,14 +107,7 @@ static bool valid_halves(const struct sg_message *m) {
     return m->bytes == 2 * m->count && valid_exponents(m, 0x7c00);
 }
 
-static int halves_there(void *data, const struct sg_numbers *numbers, size_t *bytes, double *bits) {
-    return write_there(data, numbers, sizeof(uint16_t), SG_PLAIN_HALF, bytes, bits);
-}
-
-static void read_halves_there(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
-                              const struct sg_exec *exec) {
-    kernels->codes->read_plain(exec, to, m->data, m->count, SG_PLAIN_HALF);
-}
+ON_GPU(halves, uint16_t, SG_PLAIN_HALF)
 
 const struct sg_code sg_code_fp16 = {
     .name = "fp16",
@@ -127,8 +118,7 @@ const struct sg_code sg_code_fp16 = {
     .encode = encode_halves,
     .decode = decode_halves,
     .valid = valid_halves,
-    .encode_on_gpu = halves_there,
-    .read_on_gpu = read_halves_there,
+    THERE(halves),
 };
 
 /* ---- bf16 ---- */
@@ -153,14 +143,7 @@ static bool valid_bf16(const struct sg_message *m) {
     return m->bytes == 2 * m->count && valid_exponents(m, 0x7f80);
 }
 
-static int bf16_there(void *data, const struct sg_numbers *numbers, size_t *bytes, double *bits) {
-    return write_there(data, numbers, sizeof(uint16_t), SG_PLAIN_BF16, bytes, bits);
-}
-
-static void read_bf16_there(const struct sg_sink *to, const struct sg_message *m, const struct sg_kernels *kernels,
-                            const struct sg_exec *exec) {
-    kernels->codes->read_plain(exec, to, m->data, m->count, SG_PLAIN_BF16);
-}
+ON_GPU(bf16, uint16_t, SG_PLAIN_BF16)
 
 const struct sg_code sg_code_bf16 = {
     .name = "bf16",
@@ -171,6 +154,5 @@ const struct sg_code sg_code_bf16 = {
     .encode = encode_bf16,
     .decode = decode_bf16,
     .valid = valid_bf16,
-    .encode_on_gpu = bf16_there,
-    .read_on_gpu = read_bf16_there,
+    THERE(bf16),
 };

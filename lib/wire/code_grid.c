@@ -21,8 +21,7 @@
 enum { STEP, BITS, STOCHASTIC, PARAMS };
 enum { MOST_BITS = 24, ENTRY = 8 };
 
-static uint32_t setting_of(const struct sg_numbers *n, size_t part) {
-    (void)part;
+static uint32_t setting_of(const struct sg_numbers *n) {
     return (uint32_t)n->param[BITS];
 }
 
@@ -30,9 +29,10 @@ static float step_of(const struct sg_numbers *n, size_t part) {
     return fminf((float)(n->knob != NULL ? n->knob[part] : n->param[STEP]), FLT_MAX);
 }
 
-static void measure(float *scalar, const float *x, size_t count, size_t part, const struct sg_numbers *n) {
+static void measure(float *scalar, const float *x, size_t count, const struct wire_part *p,
+                    const struct sg_numbers *n) {
     (void)x, (void)count;
-    *scalar = step_of(n, part);
+    *scalar = step_of(n, p->number);
 }
 
 /* ---- writing ---- */
@@ -63,16 +63,10 @@ static void read_steps(const struct sg_code_kernels *kernels, float *out, const 
     kernels->read_multiples(out, field, count, *scalar, bits);
 }
 
-static bool valid_step(const float *scalar, uint32_t bits) {
-    (void)bits;
-    return isfinite(*scalar) && !signbit(*scalar);
-}
-
 static const struct wire_buckets grid = {
     .layout = {.scalars = 1,
                .least_setting = 2,
                .most_setting = MOST_BITS,
-               .bits = wire_bits_are_setting,
                .sign = WIRE_TWOS_COMPLEMENT,
                .on_gpu = SG_BUCKETS_STEPS},
     .draws = at_random,
@@ -80,7 +74,6 @@ static const struct wire_buckets grid = {
     .measure = measure,
     .write = write_steps,
     .read = read_steps,
-    .valid_scalars = valid_step,
     .overflows = true,
 };
 

@@ -14,14 +14,6 @@
 enum { BITS, BUCKET, STOCHASTIC, PARAMS };
 enum { MOST_BITS = 16 };
 
-static uint32_t setting_of(const struct sg_numbers *n, size_t part) {
-    return wire_knob_of(n, part, 2, MOST_BITS);
-}
-
-static size_t bucket_of(const struct sg_numbers *n) {
-    return (size_t)n->param[BUCKET];
-}
-
 static bool at_random(const struct sg_numbers *n) {
     return n->param[STOCHASTIC] > 0;
 }
@@ -32,9 +24,9 @@ static uint32_t largest_of(uint32_t bits) {
     return (1U << (bits - 1)) - 1;
 }
 
-static void measure_unit(float *scalar, const float *x, size_t count, size_t part, const struct sg_numbers *n) {
-    *scalar = wire_unit((double)n->kernels->max_abs(&(struct sg_exec){.threads = 1}, x, count),
-                        largest_of(setting_of(n, part)));
+static void measure_unit(float *scalar, const float *x, size_t count, const struct wire_part *p,
+                         const struct sg_numbers *n) {
+    *scalar = wire_unit((double)n->kernels->max_abs(&(struct sg_exec){.threads = 1}, x, count), largest_of(p->setting));
 }
 
 static void write_integers(const struct sg_code_kernels *kernels, uint32_t *field, const float *x, size_t count,
@@ -69,14 +61,9 @@ const struct sg_parameter sg_code_int_block_params[PARAMS] = {
 };
 
 static const struct wire_buckets int_block = {
-    .layout = {.scalars = 1,
-               .least_setting = 2,
-               .most_setting = MOST_BITS,
-               .bits = wire_bits_are_setting,
-               .sign = WIRE_TWOS_COMPLEMENT},
+    .layout = {.scalars = 1, .least_setting = 2, .most_setting = MOST_BITS, .sign = WIRE_TWOS_COMPLEMENT},
     .draws = at_random,
-    .bucket = bucket_of,
-    .setting = setting_of,
+    .bucket = wire_second_param,
     .measure = measure_unit,
     .write = write_integers,
     .read = read_integers,
@@ -97,8 +84,9 @@ const struct sg_code sg_code_int_block = {
 
 /* ---- minmax ---- */
 
-static void measure_ends(float *scalar, const float *x, size_t count, size_t part, const struct sg_numbers *n) {
-    (void)part;
+static void measure_ends(float *scalar, const float *x, size_t count, const struct wire_part *p,
+                         const struct sg_numbers *n) {
+    (void)p;
     n->kernels->loops->extremes(scalar, x, count);
 }
 
@@ -132,14 +120,9 @@ const struct sg_parameter sg_code_minmax_params[PARAMS] = {
 };
 
 static const struct wire_buckets minmax = {
-    .layout = {.scalars = 2,
-               .least_setting = 2,
-               .most_setting = MOST_BITS,
-               .bits = wire_bits_are_setting,
-               .sign = WIRE_UNSIGNED},
+    .layout = {.scalars = 2, .least_setting = 2, .most_setting = MOST_BITS, .sign = WIRE_UNSIGNED},
     .draws = at_random,
-    .bucket = bucket_of,
-    .setting = setting_of,
+    .bucket = wire_second_param,
     .measure = measure_ends,
     .write = write_places,
     .read = read_places,

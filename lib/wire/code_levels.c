@@ -23,11 +23,6 @@ static unsigned bits_of(uint32_t levels) {
     return 33 - (unsigned)__builtin_clz(levels); /* floor(log2 s) + 1 = ceil(log2(s + 1)), and the sign */
 }
 
-static size_t bucket_of(const struct sg_numbers *n) {
-    SG_ASSERT(n->param[BUCKET] >= 1);
-    return (size_t)n->param[BUCKET];
-}
-
 static double norm_of(const float *x, size_t count, size_t part, const struct sg_numbers *n) {
     const struct sg_exec exec = {.threads = 1};
     return n->scale != NULL         ? (double)n->scale[part]
@@ -51,12 +46,9 @@ static bool valid_fields(const uint32_t *field, size_t count, uint32_t levels) {
 
 /* ---- levels ---- */
 
-static uint32_t levels_of(const struct sg_numbers *n, size_t part) {
-    return wire_knob_of(n, part, 1, MOST_LEVELS);
-}
-
-static void measure_unit(float *unit, const float *x, size_t count, size_t part, const struct sg_numbers *n) {
-    *unit = wire_unit(norm_of(x, count, part, n), levels_of(n, part));
+static void measure_unit(float *unit, const float *x, size_t count, const struct wire_part *p,
+                         const struct sg_numbers *n) {
+    *unit = wire_unit(norm_of(x, count, p->number, n), p->setting);
 }
 
 static void write_levels(const struct sg_code_kernels *kernels, uint32_t *field, const float *x, size_t count,
@@ -80,8 +72,7 @@ static const struct wire_buckets levels = {
     .layout =
         {.scalars = 1, .least_setting = 1, .most_setting = MOST_LEVELS, .bits = bits_of, .on_gpu = SG_BUCKETS_LEVELS},
     .draws = wire_draws_always,
-    .bucket = bucket_of,
-    .setting = levels_of,
+    .bucket = wire_second_param,
     .measure = measure_unit,
     .write = write_levels,
     .read = read_levels,
@@ -109,12 +100,9 @@ const struct sg_code sg_code_levels = {
 
 /* ---- natural-dithering ---- */
 
-static uint32_t powers_of(const struct sg_numbers *n, size_t part) {
-    return wire_knob_of(n, part, 1, MOST_POWERS);
-}
-
-static void measure_norm(float *norm, const float *x, size_t count, size_t part, const struct sg_numbers *n) {
-    *norm = wire_unit(norm_of(x, count, part, n), 1);
+static void measure_norm(float *norm, const float *x, size_t count, const struct wire_part *p,
+                         const struct sg_numbers *n) {
+    *norm = wire_unit(norm_of(x, count, p->number, n), 1);
 }
 
 static void write_powers(const struct sg_code_kernels *kernels, uint32_t *field, const float *x, size_t count,
@@ -130,21 +118,14 @@ static void read_powers(const struct sg_code_kernels *kernels, float *out, const
     kernels->read_parts(out, field, count, *norm, powers, bits_of(powers));
 }
 
-static bool valid_norm(const float *norm, uint32_t powers) {
-    (void)powers;
-    return isfinite(*norm) && !signbit(*norm);
-}
-
 static const struct wire_buckets dithering = {
     .layout =
         {.scalars = 1, .least_setting = 1, .most_setting = MOST_POWERS, .bits = bits_of, .on_gpu = SG_BUCKETS_PARTS},
     .draws = wire_draws_always,
-    .bucket = bucket_of,
-    .setting = powers_of,
+    .bucket = wire_second_param,
     .measure = measure_norm,
     .write = write_powers,
     .read = read_powers,
-    .valid_scalars = valid_norm,
     .valid_fields = valid_fields,
 };
 WIRE_BUCKETS_FUNCTIONS(dithering)

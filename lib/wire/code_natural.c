@@ -12,16 +12,6 @@
 
 enum { WHOLE = 9, SHORT = 8, LEAST = 18, MOST = 254 }; /* exponents as floats have them, 127 more than those of 2 */
 
-static uint32_t whole(const struct sg_numbers *n, size_t part) {
-    (void)n, (void)part;
-    return WHOLE;
-}
-
-static uint32_t shorter(const struct sg_numbers *n, size_t part) {
-    (void)n, (void)part;
-    return SHORT;
-}
-
 static uint32_t lowest_of(uint32_t bits) {
     return bits == SHORT ? LEAST : 0;
 }
@@ -47,12 +37,8 @@ static bool valid_powers(const uint32_t *field, size_t count, uint32_t bits) {
 }
 
 static const struct wire_buckets natural = {
-    .layout = {.least_setting = WHOLE,
-               .most_setting = WHOLE,
-               .bits = wire_bits_are_setting,
-               .on_gpu = SG_BUCKETS_POWERS},
+    .layout = {.least_setting = WHOLE, .most_setting = WHOLE, .on_gpu = SG_BUCKETS_POWERS},
     .draws = wire_draws_always,
-    .setting = whole,
     .write = write_powers,
     .read = read_powers,
     .valid_fields = valid_powers,
@@ -70,12 +56,8 @@ const struct sg_code sg_code_natural = {
 };
 
 static const struct wire_buckets natural_8 = {
-    .layout = {.least_setting = SHORT,
-               .most_setting = SHORT,
-               .bits = wire_bits_are_setting,
-               .on_gpu = SG_BUCKETS_POWERS},
+    .layout = {.least_setting = SHORT, .most_setting = SHORT, .on_gpu = SG_BUCKETS_POWERS},
     .draws = wire_draws_always,
-    .setting = shorter,
     .write = write_powers,
     .read = read_powers,
     .valid_fields = valid_powers,

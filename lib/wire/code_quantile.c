@@ -15,11 +15,6 @@
 enum { BUCKET, PARAMS };
 enum { FIELD_BITS = 6, BINS = 1 << FIELD_BITS, MOST_BUCKET = 16384 };
 
-static uint32_t setting_of(const struct sg_numbers *n, size_t part) {
-    (void)n, (void)part;
-    return FIELD_BITS;
-}
-
 static size_t bucket_of(const struct sg_numbers *n) {
     return (size_t)n->param[BUCKET];
 }
@@ -87,9 +82,8 @@ static void write_buckets(uint8_t *data, const struct sg_numbers *n, const struc
 }
 
 static const struct wire_buckets quantile = {
-    .layout = {.scalars = BINS, .least_setting = FIELD_BITS, .most_setting = FIELD_BITS, .bits = wire_bits_are_setting},
+    .layout = {.scalars = BINS, .least_setting = FIELD_BITS, .most_setting = FIELD_BITS},
     .bucket = bucket_of,
-    .setting = setting_of,
     .write_stretch = write_buckets,
     .read = read_bins,
     .valid_scalars = valid_means,

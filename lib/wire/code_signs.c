@@ -54,8 +54,13 @@ static void put_part(uint8_t *data, size_t number, size_t count, const float *va
         wire_store32(head + 4 + 4 * v, sg_float_bits(value[v]));
 }
 
-static void decode_bits(float *out, const struct sg_message *m, size_t first, size_t count, unsigned w) {
+static unsigned width_of(const struct sg_message *m) {
+    return m->code == &sg_code_lookup ? 2 : 1;
+}
+
+static void decode(float *out, const struct sg_message *m, size_t first, size_t count) {
     const uint8_t *data = m->data;
+    const unsigned w = width_of(m);
     const size_t parts = wire_load32(data), end = first + count;
     const uint8_t *packed = data + bits_at(parts, w);
     const struct sg_code_kernels *kernels = sg_kernels_cpu(NULL)->loops;
@@ -74,8 +79,9 @@ static void decode_bits(float *out, const struct sg_message *m, size_t first, si
     }
 }
 
-static size_t cut_bits(void *to, const struct sg_message *m, size_t first, size_t count, unsigned w) {
+static size_t cut(void *to, const struct sg_message *m, size_t first, size_t count) {
     const uint8_t *data = m->data;
+    const unsigned w = width_of(m);
     const size_t end = first + count, all = wire_load32(data);
     uint8_t *out = to;
     size_t parts = 0;
@@ -92,8 +98,9 @@ static size_t cut_bits(void *to, const struct sg_message *m, size_t first, size_
     return bytes_of(parts, count, w);
 }
 
-static bool valid_bits(const struct sg_message *m, unsigned w) {
+static bool valid(const struct sg_message *m) {
     const uint8_t *data = m->data;
+    const unsigned w = width_of(m);
     const size_t parts = m->bytes >= HEAD ? wire_load32(data) : 0;
     if (m->bytes < HEAD || parts > (m->bytes - HEAD) / part_bytes(w) || m->bytes != bytes_of(parts, m->count, w))
         return false;
@@ -168,18 +175,6 @@ static double mean_of_each_side(const struct sg_numbers *n, const struct part *p
 
 static size_t most_bytes(const struct sg_numbers *n) {
     return bytes_of(n->parts, n->count, 1);
-}
-
-static void decode(float *out, const struct sg_message *m, size_t first, size_t count) {
-    decode_bits(out, m, first, count, 1);
-}
-
-static size_t cut(void *to, const struct sg_message *m, size_t first, size_t count) {
-    return cut_bits(to, m, first, count, 1);
-}
-
-static bool valid(const struct sg_message *m) {
-    return valid_bits(m, 1);
 }
 
 /* One block of a part while it is in the cache: what is summed of it, and all bits of the bytes that begin in it. */
@@ -371,25 +366,13 @@ static size_t encode_lookup(void *to, const struct sg_numbers *n, double *bits) 
     return lookup_bytes(n);
 }
 
-static void decode_lookup(float *out, const struct sg_message *m, size_t first, size_t count) {
-    decode_bits(out, m, first, count, 2);
-}
-
-static size_t cut_lookup(void *to, const struct sg_message *m, size_t first, size_t count) {
-    return cut_bits(to, m, first, count, 2);
-}
-
-static bool valid_lookup(const struct sg_message *m) {
-    return valid_bits(m, 2);
-}
-
 const struct sg_code sg_code_lookup = {
     .name = "lookup",
     .summary = "two bits a number, which name one of four values of a layer: the means of their numbers (SparseLoCo)",
     .number = 80,
     .most_bytes = lookup_bytes,
     .encode = encode_lookup,
-    .decode = decode_lookup,
-    .cut = cut_lookup,
-    .valid = valid_lookup,
+    .decode = decode,
+    .cut = cut,
+    .valid = valid,
 };

@@ -30,6 +30,10 @@ size_t wire_parts_most(const struct wire_layout *l, const struct sg_numbers *n, 
            n->parts + WIRE_BUCKETS_TAIL;
 }
 
+static unsigned bits_of(const struct wire_layout *l, uint32_t setting) {
+    return l->bits != NULL ? l->bits(setting) : setting;
+}
+
 struct wire_part wire_next_part(const struct wire_layout *l, const uint8_t *data, size_t i,
                                 const struct wire_part *before) {
     const uint8_t *head = data + wire_parts_begin(i);
@@ -39,21 +43,11 @@ struct wire_part wire_next_part(const struct wire_layout *l, const uint8_t *data
                           .bucket = wire_load32(data + 4),
                           .setting = wire_load32(head + 4),
                           .scalar_at = i ? before->end : wire_parts_begin(wire_parts_of(data))};
-    p.bits = l->bits(p.setting);
+    p.bits = bits_of(l, p.setting);
     p.at = p.scalar_at + 4 * l->scalars * wire_bucket_count(p.count, p.bucket);
     p.fields = l->fields != NULL ? l->fields(p.count, p.bucket) : p.count;
     p.end = p.at + (size_t)wire_bytes_of_bits((uint64_t)p.fields * p.bits);
     return p;
-}
-
-void wire_parts_start(uint8_t *data, const struct sg_numbers *n, size_t bucket,
-                      uint32_t (*setting)(const struct sg_numbers *n, size_t part)) {
-    wire_store32(data, (uint32_t)n->parts);
-    wire_store32(data + 4, (uint32_t)bucket);
-    for (size_t i = 0; i < n->parts; i++) {
-        wire_store32(data + wire_parts_begin(i), (uint32_t)n->part[i]);
-        wire_store32(data + wire_parts_begin(i) + 4, setting(n, i));
-    }
 }
 
 bool wire_parts_valid(const struct wire_layout *l, const struct sg_message *m, size_t tail,
@@ -93,8 +87,26 @@ static size_t bucket_of(const struct wire_buckets *f, const struct sg_numbers *n
     return f->bucket != NULL ? f->bucket(n) : WIRE_WHOLE_PART;
 }
 
+static uint32_t setting_of(const struct wire_buckets *f, const struct sg_numbers *n, size_t part) {
+    const uint32_t least = f->layout.least_setting, most = f->layout.most_setting;
+    if (f->setting != NULL || least == most)
+        return f->setting != NULL ? f->setting(n) : least;
+    const double x = n->knob != NULL ? n->knob[part] : n->param[0];
+    return x < least ? least : x > most ? most : (uint32_t)x;
+}
+
+/* Writes the bytes before the first part. */
+static void write_head(const struct wire_buckets *f, uint8_t *data, const struct sg_numbers *n) {
+    wire_store32(data, (uint32_t)n->parts);
+    wire_store32(data + 4, (uint32_t)bucket_of(f, n));
+    for (size_t i = 0; i < n->parts; i++) {
+        wire_store32(data + wire_parts_begin(i), (uint32_t)n->part[i]);
+        wire_store32(data + wire_parts_begin(i) + 4, setting_of(f, n, i));
+    }
+}
+
 size_t wire_buckets_most(const struct wire_buckets *f, const struct sg_numbers *n) {
-    unsigned bits = f->layout.bits(n->knob ? f->layout.most_setting : f->setting(n, 0));
+    const unsigned bits = bits_of(&f->layout, n->knob ? f->layout.most_setting : setting_of(f, n, 0));
     return wire_parts_most(&f->layout, n, bucket_of(f, n), bits);
 }
 
@@ -112,7 +124,7 @@ static void write_scalars(const struct wire_buckets *f, uint8_t *data, const str
         const size_t count = p->count - at < p->bucket ? p->count - at : p->bucket;
         uint8_t *to = data + p->scalar_at + 4 * f->layout.scalars * (at / p->bucket);
         float scalar[WIRE_MOST_SCALARS];
-        f->measure(scalar, n->value + p->first + at, count, p->number, n);
+        f->measure(scalar, n->value + p->first + at, count, p, n);
         for (unsigned i = 0; i < f->layout.scalars; i++)
             wire_store32(to + 4 * i, sg_float_bits(scalar[i]));
     }
@@ -172,7 +184,7 @@ size_t wire_buckets_encode(const struct wire_buckets *f, void *to, const struct 
     SG_ASSERT(n->count == 0 || (n->parts > 0 && sg_all_finite(n->value, n->count)));
     uint8_t *data = to;
     struct wire_part p = {.end = wire_parts_begin(n->parts)};
-    wire_parts_start(data, n, bucket_of(f, n), f->setting);
+    write_head(f, data, n);
     *bits = 0;
     for (size_t i = 0; i < n->parts; i++) {
         p = wire_next_part(&f->layout, data, i, &p);
@@ -193,7 +205,7 @@ int wire_buckets_encode_on_gpu(const struct wire_buckets *f, void *data, const s
     SG_ASSERT(n->scale == NULL);
     if (head == NULL)
         return SG_KERNEL_MEMORY;
-    wire_parts_start(head, n, bucket_of(f, n), f->setting);
+    write_head(f, head, n);
     *bits = 0;
     for (size_t i = 0; i < n->parts; i++) {
         p = wire_next_part(&f->layout, head, i, &p);
@@ -310,6 +322,14 @@ void wire_buckets_read_on_gpu(const struct sg_sink *to, const struct sg_message 
     kernels->codes->read_buckets(exec, to, m->data, m->bytes, m->count, m->parts, m->code->layout->on_gpu);
 }
 
+/* Returns whether all are finite and not negative. */
+static bool are_sizes(const float *scalar, unsigned count) {
+    bool right = true;
+    for (unsigned i = 0; i < count; i++)
+        right = right && isfinite(scalar[i]) && !signbit(scalar[i]);
+    return right;
+}
+
 static bool valid_part(const void *format, const uint8_t *data, const struct wire_part *p) {
     const struct sg_code_kernels *kernels = sg_kernels_cpu(NULL)->loops;
     const struct wire_buckets *f = format;
@@ -319,9 +339,9 @@ static bool valid_part(const void *format, const uint8_t *data, const struct wir
     uint32_t wrong = 0;
     if (!wire_padding_is_zero(data, p))
         return false;
-    for (size_t at = 0; at < p->count && f->valid_scalars != NULL; at += p->bucket) {
+    for (size_t at = 0; at < p->count; at += p->bucket) {
         load_scalars(scalar, f, data, p, at);
-        if (!f->valid_scalars(scalar, p->setting))
+        if (!(f->valid_scalars != NULL ? f->valid_scalars(scalar, p->setting) : are_sizes(scalar, f->layout.scalars)))
             return false;
     }
     for (size_t at = 0, now; at < p->count && (f->valid_fields != NULL || f->overflows); at += now) {
@@ -346,13 +366,12 @@ bool wire_buckets_valid(const struct wire_buckets *f, const struct sg_message *m
            wire_load64((const uint8_t *)m->data + m->bytes - WIRE_BUCKETS_TAIL) == 0;
 }
 
-/* ---- what many formats say ---- */
-
-unsigned wire_bits_are_setting(uint32_t setting) {
-    return setting;
-}
-
 bool wire_draws_always(const struct sg_numbers *n) {
     (void)n;
     return true;
+}
+
+size_t wire_second_param(const struct sg_numbers *n) {
+    SG_ASSERT(n->param[1] >= 1);
+    return (size_t)n->param[1];
 }

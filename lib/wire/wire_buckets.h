@@ -23,7 +23,7 @@ enum wire_sign { WIRE_SIGN_ABOVE, WIRE_TWOS_COMPLEMENT, WIRE_UNSIGNED };
 struct wire_layout {
     unsigned scalars;                     /* floats of a bucket, at most WIRE_MOST_SCALARS */
     uint32_t least_setting, most_setting; /* of the numbers that a part's setting may be */
-    unsigned (*bits)(uint32_t setting);   /* of a field, 1 .. 32 */
+    unsigned (*bits)(uint32_t setting);   /* of a field, 1 .. 32; NULL = the setting says how many */
     enum wire_sign sign;                  /* meaning of a field, for those that are shortened (wire_fields.h) */
     /* Number of fields of a part with this number of numbers; NULL = one for each number. */
     size_t (*fields)(size_t count, size_t bucket);
@@ -56,10 +56,6 @@ size_t wire_parts_begin(size_t parts);
 size_t wire_parts_most(const struct wire_layout *l, const struct sg_numbers *n, size_t bucket, unsigned most_bits);
 size_t wire_parts_of(const uint8_t *data);
 
-/* Writes the bytes before the first part. `setting` returns the setting of a part. */
-void wire_parts_start(uint8_t *data, const struct sg_numbers *n, size_t bucket,
-                      uint32_t (*setting)(const struct sg_numbers *n, size_t part));
-
 /* Returns whether the bytes are parts with m->count numbers in total and valid_part accepts each; `format` is passed to
  * it. Any bytes are safe. The last `tail` bytes of the message, >= WIRE_BUCKETS_TAIL, are not checked. */
 bool wire_parts_valid(const struct wire_layout *l, const struct sg_message *m, size_t tail,
@@ -90,10 +86,11 @@ struct wire_buckets {
     bool (*draws)(const struct sg_numbers *n);
     /* Returns how many numbers share scalars; WIRE_WHOLE_PART = all of a part. NULL = WIRE_WHOLE_PART. */
     size_t (*bucket)(const struct sg_numbers *n);
-    uint32_t (*setting)(const struct sg_numbers *n, size_t part);
+    /* The setting of every part. NULL = each part's knob, or param[0] without knobs, within the layout's settings. */
+    uint32_t (*setting)(const struct sg_numbers *n);
     /* scalar [scalars] <- what the bucket x [count] of this part needs, count >= 1. NULL = nothing, or `write_stretch`
      * writes them. */
-    void (*measure)(float *scalar, const float *x, size_t count, size_t part, const struct sg_numbers *n);
+    void (*measure)(float *scalar, const float *x, size_t count, const struct wire_part *p, const struct sg_numbers *n);
     /* field [count] <- x [count], of one bucket; draw is NULL if there are none. */
     void (*write)(const struct sg_code_kernels *kernels, uint32_t *field, const float *x, size_t count,
                   const float *scalar, uint32_t setting, const uint32_t *draw);
@@ -107,7 +104,7 @@ struct wire_buckets {
     void (*write_stretch)(uint8_t *data, const struct sg_numbers *n, const struct wire_part *p, size_t begin,
                           size_t end);
     void (*read_stretch)(float *out, const struct sg_message *m, const struct wire_part *p, size_t begin, size_t end);
-    bool (*valid_scalars)(const float *scalar, uint32_t setting);                /* NULL = there are none */
+    bool (*valid_scalars)(const float *scalar, uint32_t setting); /* NULL = those that are finite and not negative */
     bool (*valid_fields)(const uint32_t *field, size_t count, uint32_t setting); /* NULL = any are valid */
     bool overflows; /* valid scalars and fields may be read as infinity, so every number of a message is checked */
 };
@@ -163,14 +160,10 @@ void wire_buckets_read_on_gpu(const struct sg_sink *to, const struct sg_message 
     }
 #define WIRE_BUCKETS_GPU_CODE(f) .encode_on_gpu = f##_encode_on_gpu, .read_on_gpu = wire_buckets_read_on_gpu
 
-/* What many formats say in their hooks: bits that are the setting, and draws for every number. */
-unsigned wire_bits_are_setting(uint32_t setting);
+/* The hook `draws` of formats with draws for every number. */
 bool wire_draws_always(const struct sg_numbers *n);
 
-/* The part's knob, or param[0] if there is no knob, as an integer in least .. most. */
-static inline uint32_t wire_knob_of(const struct sg_numbers *n, size_t part, uint32_t least, uint32_t most) {
-    const double x = n->knob != NULL ? n->knob[part] : n->param[0];
-    return x < least ? least : x > most ? most : (uint32_t)x;
-}
+/* The hook `bucket` of formats whose second parameter it is. */
+size_t wire_second_param(const struct sg_numbers *n);
 
 #endif

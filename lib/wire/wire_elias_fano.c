@@ -16,19 +16,7 @@ static uint64_t size(const struct sg_wire_set *set, unsigned *parameter) {
 
 static void encode(uint8_t *out, size_t bytes, const struct sg_wire_set *set, unsigned width) {
     SG_ASSERT(width == low_width(set->n, set->count));
-    const size_t low_bytes = (size_t)wire_bytes_of_bits((uint64_t)set->count * width);
-    memset(out + low_bytes, 0, bytes - low_bytes);
-    struct wire_packer low = {.out = out};
-    struct wire_ones high = {.out = out + low_bytes, .bytes = bytes - low_bytes};
-    const uint64_t mask = ((uint64_t)1 << width) - 1;
-    for (size_t j = 0; j < set->count; j++) {
-        const uint64_t index = set->index[j];
-        wire_pack(&low, index & mask, width);
-        wire_ones_put(&high, (index >> width) + j);
-    }
-    SG_ASSERT(8 * high.at < high.bytes && high.bytes - 8 * high.at <= 8);
-    wire_pack_flush(&low);
-    wire_ones_flush(&high);
+    wire_encode_split(out, bytes, set, width, false);
 }
 
 static bool decode(uint32_t *index, size_t count, uint64_t n, unsigned width, const uint8_t *in, size_t bytes) {

@@ -136,11 +136,32 @@ static inline void wire_unpack(uint32_t *value, size_t count, unsigned width, co
         value[j] = (uint32_t)(wire_load_part(in + bit / 8, bytes - bit / 8) >> bit % 8 & mask);
 }
 
-/* Decodes the format that rice and elias-fano share. The number x of each entry is split into its low `width` bits and
+/* The format that rice and elias-fano share. The number x of each entry is split into its low `width` bits and
  * its high part x >> width. All low bits come first. Then one stream has a one bit for each entry. Before it are as
  * many zeros as the high part grew since the last entry (elias-fano: x is the position) or as the high part is (rice: x
  * is the gap). So the j-th one is at bit j + the sum of the high parts, and a word of the stream gives a dozen entries
  * without a branch that depends on one of them. */
+static inline void wire_encode_split(uint8_t *out, size_t bytes, const struct sg_wire_set *set, unsigned width,
+                                     bool gaps) {
+    const size_t low_bytes = (size_t)wire_bytes_of_bits((uint64_t)set->count * width);
+    memset(out + low_bytes, 0, bytes - low_bytes);
+    struct wire_packer low = {.out = out};
+    struct wire_ones high = {.out = out + low_bytes, .bytes = bytes - low_bytes};
+    const uint32_t mask = (uint32_t)(((uint64_t)1 << width) - 1);
+    uint32_t previous = UINT32_MAX;
+    uint64_t sum = 0;
+    for (size_t j = 0; j < set->count; j++) {
+        const uint32_t x = gaps ? set->index[j] - previous - 1 : set->index[j];
+        previous = set->index[j];
+        wire_pack(&low, x & mask, width);
+        sum = (gaps ? sum : 0) + ((uint64_t)x >> width);
+        wire_ones_put(&high, sum + j);
+    }
+    SG_ASSERT(low_bytes + wire_bytes_of_bits(sum + set->count) == bytes);
+    wire_pack_flush(&low);
+    wire_ones_flush(&high);
+}
+
 static inline bool wire_decode_split(uint32_t *index, size_t count, uint64_t n, unsigned width, bool gaps,
                                      const uint8_t *in, size_t bytes) {
     SG_ASSERT(count > 0 && count < n);

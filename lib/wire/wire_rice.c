@@ -42,23 +42,7 @@ static uint64_t size(const struct sg_wire_set *set, unsigned *parameter) {
 
 static void encode(uint8_t *out, size_t bytes, const struct sg_wire_set *set, unsigned b) {
     SG_ASSERT(b <= MAX_B);
-    const size_t low_bytes = (size_t)wire_bytes_of_bits((uint64_t)set->count * b);
-    memset(out + low_bytes, 0, bytes - low_bytes);
-    struct wire_packer low = {.out = out};
-    struct wire_ones high = {.out = out + low_bytes, .bytes = bytes - low_bytes};
-    const uint32_t mask = ((uint32_t)1 << b) - 1;
-    uint32_t previous = UINT32_MAX;
-    uint64_t position = 0;
-    for (size_t j = 0; j < set->count; j++) {
-        const uint32_t gap = set->index[j] - previous - 1;
-        previous = set->index[j];
-        wire_pack(&low, gap & mask, b);
-        position += gap >> b;
-        wire_ones_put(&high, position++);
-    }
-    SG_ASSERT(low_bytes + wire_bytes_of_bits(position) == bytes);
-    wire_pack_flush(&low);
-    wire_ones_flush(&high);
+    wire_encode_split(out, bytes, set, b, true);
 }
 
 static bool decode(uint32_t *index, size_t count, uint64_t n, unsigned b, const uint8_t *in, size_t bytes) {
