@@ -5,7 +5,6 @@
 
 #include "sg_json.h"
 #include "sg_result.h"
-#include "sg_task.h"
 #include "sg_text.h"
 #include "tune_explain.h"
 
@@ -44,7 +43,7 @@ static const cJSON *find_plot(const struct tune_source *source, const char *colu
 /* ---- the table ---- */
 
 static size_t seed_index(const struct explain *e, const struct sg_frame_label *label, size_t s) {
-    const char *seed = sg_json_string(cJSON_GetArrayItem(sg_json_get(label->json, "seeds"), (int)s), "", "?");
+    const char *seed = sg_frame_seed_name(label, s);
     size_t i = 0;
     while (i < e->n_seeds && strcmp(e->seed[i], seed) != 0)
         i++;
@@ -191,15 +190,8 @@ static const char *difference(const cJSON *a, const cJSON *b) {
 
 /* The columns: the metric of --metric, or the one that the first result's finding is about, and the errors. */
 static sg_status choose_columns(struct explain *e, const struct sg_tune *t, struct sg_error *err) {
-    const cJSON *document = e->source[0].document;
-    const char *name = t->metric ? t->metric : sg_json_string(document, "summary.metric", NULL);
-    if (!name)
-        return sg_fail(err, SG_ERR_ARGUMENT, "%s: its claims and plots name no metric of quality: give --metric",
-                       e->source[0].path);
-    sg_snake(e->metric, sizeof e->metric, name);
-    const struct sg_metric *metric =
-        sg_task_metric(sg_task_kind_find(sg_json_string(document, "recipe.resolved.task.kind", "")), e->metric);
-    e->column[0] = (struct explain_column){.column = e->metric, .sense = metric && metric->higher ? -1 : 1};
+    e->column[0].column = e->metric;
+    const sg_status status = tune_source_metric(e->metric, &e->column[0].sense, &e->source[0], t, err);
     for (size_t i = 0; i < sizeof errors / sizeof *errors; i++)
         e->column[1 + i] = (struct explain_column){.column = errors[i].column,
                                                    .mean = errors[i].mean,
@@ -207,7 +199,7 @@ static sg_status choose_columns(struct explain *e, const struct sg_tune *t, stru
                                                    .correlation = {NAN, NAN, NAN},
                                                    .behind = {NAN, NAN, NAN}};
     e->n_columns = EXPLAIN_COLUMNS;
-    return SG_OK;
+    return status;
 }
 
 /* How the plots of points of a result take the metric from a run; NULL = its last number. */

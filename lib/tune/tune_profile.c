@@ -7,27 +7,20 @@
 #include <string.h>
 
 #include "sg_json.h"
-#include "sg_task.h"
 #include "sg_text.h"
 
 static const double TOLERANCE = 0.05;
 
 /* ---- the quality of a run ---- */
 
-/* The metric of the result's finding, or --metric, which is then taken at the end of a run. */
+/* A metric that is not that of the result's finding is taken at the end of a run. */
 static sg_status choose_metric(struct profile_task *task, const struct sg_tune *t, struct sg_error *err) {
     const cJSON *document = task->source.document;
-    const char *own = sg_json_string(document, "summary.metric", NULL), *name = t->metric ? t->metric : own;
-    if (!name)
-        return sg_fail(err, SG_ERR_ARGUMENT, "%s: its claims and plots name no metric of quality: give --metric",
-                       task->source.path);
-    sg_snake(task->metric, sizeof task->metric, name);
-    const struct sg_metric *metric =
-        sg_task_metric(sg_task_kind_find(sg_json_string(document, "recipe.resolved.task.kind", "")), task->metric);
-    const cJSON *at = own && strcmp(own, task->metric) == 0 ? sg_json_get(document, "summary.at") : NULL;
+    const sg_status status = tune_source_metric(task->metric, &task->sense, &task->source, t, err);
+    const bool own = strcmp(sg_json_string(document, "summary.metric", ""), task->metric) == 0;
+    const cJSON *at = own ? sg_json_get(document, "summary.at") : NULL;
     task->at = cJSON_IsObject(at) && !sg_json_bool(at, "final", false) ? at : NULL;
-    task->sense = metric && metric->higher ? -1 : 1;
-    return SG_OK;
+    return status;
 }
 
 /* A plot with points of the runs that has the metric as y, taken as the finding does; NULL = there is none. */
@@ -56,10 +49,6 @@ static const cJSON *target_plot(const struct profile_task *task, const char *col
 
 /* ---- numbers of each seed ---- */
 
-static const char *seed_name(const struct sg_frame_label *label, size_t s) {
-    return sg_json_string(cJSON_GetArrayItem(sg_json_get(label->json, "seeds"), (int)s), "", "?");
-}
-
 /* row [seeds of the baseline] <- a label's points of a plot on this axis, or, if it is NULL, the last numbers of a
  * column; NaN where there is none. */
 static bool read_row(double *row, const struct profile_task *task, const struct sg_frame_label *label,
@@ -74,7 +63,7 @@ static bool read_row(double *row, const struct profile_task *task, const struct 
     for (size_t s = 0; s < task->seeds; s++) {
         row[s] = NAN;
         for (size_t own = 0; from && own < label->n_seeds && own < n; own++)
-            if (strcmp(seed_name(label, own), seed_name(task->baseline, s)) == 0)
+            if (strcmp(sg_frame_seed_name(label, own), sg_frame_seed_name(task->baseline, s)) == 0)
                 row[s] = from[own];
     }
     free(points);
@@ -276,9 +265,7 @@ sg_status sg_tune_profile(struct sg_tune *t, struct sg_error *err) {
     for (size_t i = 0; i < p.tasks; i++)
         task[i] = (struct sg_profile_task){p.task[i].seeds, p.task[i].first, p.task[i].cost};
     SG_DO(status, sg_profile(p.found, p.cell, task, p.tasks, p.methods, PROFILE_DRAWS, PROFILE_SEED, err));
-    if (status == SG_OK && (t->evidence = profile_json(&p)) == NULL)
-        status = sg_fail_memory(err, "the evidence");
-    SG_DO(status, tune_write_table(t, profile_put_table, &p, err));
+    SG_DO(status, tune_show(t, profile_json(&p), profile_put_table, &p, err));
     profile_free(&p);
     return status;
 }

@@ -170,15 +170,12 @@ static cJSON *conclusion_json(const struct profile *p) {
 
 /* {"mean","std","n","values"} of a number of each task. */
 static cJSON *spread_of(const struct profile *p, size_t m, bool rank) {
-    double statistic[SG_STATISTICS], value[SG_TUNE_RESULTS];
+    double value[SG_TUNE_RESULTS];
     for (size_t t = 0; t < p->tasks; t++) {
         const struct sg_profile_cell *cell = cell_of(p, m, t);
         value[t] = rank ? cell->rank : fmax(0, SG_PROFILE_MOST - cell->ratio) / (SG_PROFILE_MOST - 1);
     }
-    statistic[SG_MEAN] = sg_stats_mean(value, p->tasks);
-    statistic[SG_STD] = sg_stats_stddev(value, p->tasks);
-    statistic[SG_COUNT] = (double)p->tasks;
-    return sg_frame_spread_json(statistic, value, p->tasks);
+    return sg_frame_values_json(value, p->tasks);
 }
 
 /* Where the profiles are drawn up to: past the largest finite ratio. */
@@ -352,7 +349,6 @@ bool profile_put_table(FILE *out, const struct sg_tune *t, const void *of) {
     for (size_t i = p->quality ? 1 + SCORES : 1; i < sizeof heads / sizeof *heads; i++)
         sg_table_column(table, &heads[i]);
     size_t *order = sorted(p);
-    const cJSON *sentence;
     char *cost = cost_text(p), place[48];
     fprintf(out, "# %zu methods on %zu task%s by %s\n", p->methods, p->tasks, p->tasks == 1 ? "" : "s",
             cost ? cost : "");
@@ -374,9 +370,6 @@ bool profile_put_table(FILE *out, const struct sg_tune *t, const void *of) {
     if (!fine)
         return false;
     fputs("#\n", out);
-    tune_put_left_out(out, p->left_out, t);
-    fputs("#\n", out);
-    cJSON_ArrayForEach(sentence, sg_json_get(t->evidence, "tune.conclusion"))
-        tune_put_comment(out, sentence->valuestring, t);
+    tune_put_conclusion(out, p->left_out, t);
     return true;
 }

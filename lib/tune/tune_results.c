@@ -7,6 +7,7 @@
 
 #include "sg_json.h"
 #include "sg_result.h"
+#include "sg_task.h"
 #include "sg_text.h"
 
 sg_status tune_source_read(struct tune_source *source, const char *path, struct sg_error *err) {
@@ -31,6 +32,20 @@ void tune_source_free(struct tune_source *source) {
     *source = (struct tune_source){0};
 }
 
+sg_status tune_source_metric(char name[TUNE_METRIC_CHARS], double *sense, const struct tune_source *source,
+                             const struct sg_tune *t, struct sg_error *err) {
+    const cJSON *document = source->document;
+    const char *chosen = t->metric ? t->metric : sg_json_string(document, "summary.metric", NULL);
+    if (!chosen)
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s: its claims and plots name no metric of quality: give --metric",
+                       source->path);
+    sg_snake(name, TUNE_METRIC_CHARS, chosen);
+    const struct sg_metric *metric =
+        sg_task_metric(sg_task_kind_find(sg_json_string(document, "recipe.resolved.task.kind", "")), name);
+    *sense = metric && metric->higher ? -1 : 1;
+    return SG_OK;
+}
+
 bool tune_source_points(double **out, size_t *n, const char *label, const cJSON *plot, const char *axis) {
     const cJSON *point;
     *out = NULL;
@@ -52,13 +67,13 @@ void tune_leave_out(cJSON *list, const char *name, const char *reason) {
     sg_json_push(list, SG_OBJECT(SG_TEXT("name", name), SG_TEXT("reason", reason)));
 }
 
-void tune_put_left_out(FILE *out, const cJSON *list, const struct sg_tune *t) {
+void tune_put_conclusion(FILE *out, const cJSON *left_out, const struct sg_tune *t) {
     const cJSON *item, *other;
-    cJSON_ArrayForEach(item, list) {
+    cJSON_ArrayForEach(item, left_out) {
         const char *reason = sg_json_string(item, "reason", "");
         char *text = NULL;
         size_t size;
-        for (other = list->child; strcmp(sg_json_string(other, "reason", ""), reason) != 0;)
+        for (other = left_out->child; strcmp(sg_json_string(other, "reason", ""), reason) != 0;)
             other = other->next;
         FILE *line = other == item ? open_memstream(&text, &size) : NULL;
         for (; line && other; other = other->next)
@@ -70,6 +85,8 @@ void tune_put_left_out(FILE *out, const cJSON *list, const struct sg_tune *t) {
             tune_put_comment(out, text, t);
         free(text);
     }
+    fputs("#\n", out);
+    tune_put_sentences(out, "tune.conclusion", t);
 }
 
 cJSON *tune_interval_json(const struct sg_interval *number) {

@@ -23,14 +23,18 @@ struct tune_source {
 SG_CHECKED sg_status tune_source_read(struct tune_source *source, const char *path, struct sg_error *err);
 void tune_source_free(struct tune_source *source);
 
+/* The metric of --metric, or of the result's finding, as results spell it. *sense <- 1: less is better; -1: more is. */
+SG_CHECKED sg_status tune_source_metric(char name[TUNE_METRIC_CHARS], double *sense, const struct tune_source *source,
+                                        const struct sg_tune *t, struct sg_error *err);
+
 /* *out <- the numbers that a plot has of the runs of a label on the axis "x" or "y", malloc'ed; *n is how many. No
  * plot, or no point of the label: NULL, and 0. False: no memory. */
 bool tune_source_points(double **out, size_t *n, const char *label, const cJSON *plot, const char *axis);
 
 /* Appends {"name","reason"} of something that is not compared, once. */
 void tune_leave_out(cJSON *list, const char *name, const char *reason);
-/* Writes such a list as comments, once for each reason. */
-void tune_put_left_out(FILE *out, const cJSON *list, const struct sg_tune *t);
+/* Writes such a list as comments, once for each reason, and the evidence's conclusion. */
+void tune_put_conclusion(FILE *out, const cJSON *left_out, const struct sg_tune *t);
 
 /* {"value","low","high"} */
 cJSON *tune_interval_json(const struct sg_interval *number);
