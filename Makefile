@@ -250,7 +250,8 @@ $(bin)/%: $(B)/cmd/%.o $(B)/libengine.a $(B)/libsparsegrad.a $(B)/api.list
 	@mkdir -p $(@D)
 	$(call run,LD)$(CC) $(ldflags) $(beside) -Wl,--dynamic-list=$(B)/api.list -o $@ $(filter %.o,$^) $(B)/libengine.a \
 	  -Wl,--whole-archive $(B)/libsparsegrad.a -Wl,--no-whole-archive $(libs) $(mpi_libs)
-$(bin)/sparsebench: $(B)/cmd/bench_audit.o $(B)/cmd/bench_link.o $(B)/cmd/bench_options.o $(B)/cmd/bench_output.o
+$(bin)/sparsebench: $(addprefix $(B)/cmd/bench_,audit.o kernels.o link.o options.o output.o)
+$(bin)/sparsetrain: $(B)/cmd/train_options.o
 $(bin)/sparsebench $(bin)/sparsetune: $(B)/cmd/grid_program.o
 $(B)/cmd/%.o: cmd/%.c $(B)/flags
 	@mkdir -p $(@D)

@@ -1,6 +1,6 @@
 /* bench_audit.c: sparsebench --bundle, which packs a result with its evidence, and --audit, which runs a part of it
  * again. */
-#include "bench_audit.h"
+#include "bench.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -8,12 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench_options.h"
-#include "bench_output.h"
 #include "grid_program.h"
 #include "sg_audit.h"
 #include "sg_clock.h"
-#include "sg_file.h"
 #include "sg_result.h"
 #include "sg_terminal.h"
 #include "sg_text.h"
@@ -92,7 +89,7 @@ static cJSON *problem_json(const struct task *t, const char *problem) {
 }
 
 /* Runs the cells that were drawn from one file, and judges them. */
-static sg_status run_task(struct task *t, double stop_at_s, struct sg_error *err) {
+static sg_status run_task(struct task *t, struct sg_error *err) {
     struct sg_audit *a = &t->audit;
     struct grid grid = {.options = {.jobs = 0}};
     struct sg_cell_outcome *outcomes = calloc(a->drawn + 1, sizeof *outcomes);
@@ -102,7 +99,7 @@ static sg_status run_task(struct task *t, double stop_at_s, struct sg_error *err
              sg_node_string(&a->recipe.root, "name", "recipe"));
     grid.options.set = (const char *const *)a->recipe.set;
     grid.options.n_set = a->recipe.n_set;
-    grid.options.stop_at_s = stop_at_s;
+    grid.options.stop_at_s = stop_at_s();
     if (status == SG_OK && sg_file_same(grid.options.folder, sg_json_string(a->result, "run.folder", "")))
         status = sg_fail(err, SG_ERR_ARGUMENT,
                          "--folder: %s has the cells of the result itself, which would be compared with themselves",
@@ -134,7 +131,7 @@ static int by_time(const void *a, const void *b) {
 
 /* Runs the files, those that take least first, as long as what they took is within the time limit. Returns the code to
  * exit with if one could not be run. */
-static int run_tasks(struct task *task, size_t n, double launched_s) {
+static int run_tasks(struct task *task, size_t n) {
     struct task **order = calloc(n, sizeof *order);
     const double limit_s = isnan(opt.time_limit) ? INFINITY : opt.time_limit;
     double planned_s = 0;
@@ -157,7 +154,7 @@ static int run_tasks(struct task *task, size_t n, double launched_s) {
                      "left out: the %zu cells that were drawn took %.0f minutes, for which --time-limit leaves no room",
                      t->audit.drawn, ceil(t->audit.took_s / 60));
             t->judged = problem_json(t, text);
-        } else if (run_task(t, isfinite(limit_s) ? launched_s + limit_s : 0, &err) != SG_OK) {
+        } else if (run_task(t, &err) != SG_OK) {
             code = sg_exit_code(err.status);
             sg_log_error("%s: %s%s", t->path, err.msg,
                          err.status == SG_ERR_INTERRUPTED ? ": give the same command again to resume" : "");
@@ -174,7 +171,7 @@ static int run_tasks(struct task *task, size_t n, double launched_s) {
     return code;
 }
 
-int audit_results(const char *const *path, size_t n, int argc, char **argv, double launched_s) {
+int audit_results(const char *const *path, size_t n, int argc, char **argv) {
     const struct sg_recipe none = {.n_set = 0};
     struct sg_file_writer file = {0};
     struct sg_error err;
@@ -202,7 +199,7 @@ int audit_results(const char *const *path, size_t n, int argc, char **argv, doub
         task[i].judged = problem_json(&task[i], err.msg);
     }
     if (status == SG_OK) {
-        const int ran = run_tasks(task, n, launched_s);
+        const int ran = run_tasks(task, n);
         code = ran != SG_EXIT_OK ? ran : code;
     }
     for (size_t i = 0; i < n && status == SG_OK; i++) {
@@ -228,11 +225,5 @@ int audit_results(const char *const *path, size_t n, int argc, char **argv, doub
     if (status == SG_OK && table_wanted())
         status =
             sg_audit_print(stdout, sg_json_get(document, "audits"), (size_t)sg_terminal_columns(STDOUT_FILENO), &err);
-    if (status == SG_OK && (opt.output || !table_wanted()))
-        status = write_json(document, &file, &err);
-    if (status != SG_OK)
-        sg_log_error("%s", err.msg);
-    sg_file_abandon(&file);
-    cJSON_Delete(document);
-    return status == SG_OK ? code : sg_exit_code(status);
+    return end_document(document, opt.output || !table_wanted(), code, &file, status, &err);
 }

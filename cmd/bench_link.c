@@ -1,12 +1,10 @@
 /* bench_link.c: sparsebench --measure-link: times messages between two ranks, and prints what a recipe's section
  * network says of such a link. */
-#include "bench_link.h"
+#include "bench.h"
 
 #include <stdio.h>
 
-#include "bench_options.h"
 #include "sg_comm.h"
-#include "sg_json.h"
 #include "sg_net_fit.h"
 #include "sg_terminal.h"
 

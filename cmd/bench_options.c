@@ -1,5 +1,5 @@
 /* bench_options.c: the options of sparsebench. */
-#include "bench_options.h"
+#include "bench.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* bench_output.c: writes the results of sparsebench, and reports on a grid at its end. */
-#include "bench_output.h"
+#include "bench.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -7,9 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench_options.h"
 #include "grid_program.h"
-#include "sg_bench.h"
 #include "sg_clock.h"
 #include "sg_dataset.h"
 #include "sg_plot.h"
@@ -34,52 +32,29 @@ cJSON *run_json(int argc, char **argv, const char *started_at, double start_s, c
     return out;
 }
 
-cJSON *kernels_json(const struct sg_recipe *recipe, const char *status, cJSON *take_run, cJSON *take_results) {
-    cJSON *claims = sg_bench_claims(recipe, take_results);
-    return SG_OBJECT(SG_TEXT("schema", SG_SCHEMA_BENCH), SG_TEXT("kind", "kernels"), SG_TEXT("status", status),
-                     SG_VALUE("program", version_json(recipe)), SG_VALUE("run", take_run),
-                     SG_VALUE("recipe", sg_recipe_json(recipe)), SG_VALUE("host", sg_result_host()),
-                     SG_VALUE("results", take_results), SG_VALUE("claims", claims));
-}
-
-/* True if two results are equal in this part. */
-static bool same_part(const cJSON *a, const cJSON *b, const char *key) {
-    char *one = sg_json_text(sg_json_get(a, key), false), *other = sg_json_text(sg_json_get(b, key), false);
-    const bool same = one && other && strcmp(one, other) == 0;
-    free(one);
-    free(other);
-    return same;
-}
-
-cJSON *earlier_kernels(const char *path, const struct sg_recipe *recipe) {
-    struct sg_error unused;
-    cJSON *then = NULL, *now = NULL, *made = kernels_json(recipe, "interrupted", NULL, NULL);
-    char *text = sg_json_text(made, false); /* read again, so that numbers are alike */
-    const bool found =
-        path && !cell_opt.fresh && text && sg_file_is_regular(path) && sg_json_read(&then, path, &unused) == SG_OK &&
-        sg_json_parse(&now, text, strlen(text), "the recipe", &unused) == SG_OK && same_part(then, now, "kind") &&
-        same_part(then, now, "status") && same_part(then, now, "recipe") && same_part(then, now, "program") &&
-        same_part(then, now, "host");
-    cJSON_Delete(made);
-    cJSON_Delete(now);
-    free(text);
-    if (found)
-        return then;
-    cJSON_Delete(then);
-    return NULL;
-}
-
 bool table_wanted(void) {
     return opt.table || (sg_stdout_is_terminal() && !opt.json);
 }
 
-sg_status write_json(const cJSON *document, struct sg_file_writer *file, struct sg_error *err) {
+/* Writes the document to the opened file, or to stdout if there is none. */
+static sg_status write_json(const cJSON *document, struct sg_file_writer *file, struct sg_error *err) {
     char *text = sg_json_text(document, true);
     if (!text)
         return sg_fail_memory(err, "the result");
     fputs(text, file->stream ? file->stream : stdout);
     free(text);
     return file->stream ? sg_file_commit(file, err) : SG_OK;
+}
+
+int end_document(cJSON *take_document, bool wanted, int code, struct sg_file_writer *file, sg_status status,
+                 struct sg_error *err) {
+    if (status == SG_OK && wanted)
+        status = write_json(take_document, file, err);
+    if (status != SG_OK)
+        sg_log_error("%s", err->msg);
+    sg_file_abandon(file);
+    cJSON_Delete(take_document);
+    return status == SG_OK ? code : sg_exit_code(status);
 }
 
 /* True if some cell has values that a table can show. */

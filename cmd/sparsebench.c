@@ -5,16 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench_audit.h"
-#include "bench_link.h"
-#include "bench_options.h"
-#include "bench_output.h"
+#include "bench.h"
 #include "grid_program.h"
 #include "sg_grid_network.h"
-#include "sg_bench.h"
 #include "sg_clock.h"
 #include "sg_compare.h"
-#include "sg_file.h"
 #include "sg_result.h"
 #include "sg_task.h"
 #include "sg_terminal.h"
@@ -23,10 +18,9 @@
 
 enum { MOST_RECIPES = 256 };
 
-static double launched_s; /* when this program began, by sg_clock_s */
+double launched_s;
 
-/* When --time-limit ends, by sg_clock_s; 0 = there is no limit. */
-static double stop_at_s(void) {
+double stop_at_s(void) {
     return isnan(opt.time_limit) ? 0 : launched_s + opt.time_limit;
 }
 
@@ -186,73 +180,6 @@ static sg_status run_grid(struct bench *b, cJSON **result, struct sg_error *err)
     return SG_OK;
 }
 
-/* ---- kernels ---- */
-
-static void say_case(const char *what, size_t done, size_t total) {
-    sg_log_note("%zu of %zu: %s", done + 1, total, what);
-}
-
-static void say_warning(const char *text) {
-    sg_log_warning("%s", text);
-}
-
-/* The time limit of kernels is asked for between samples. */
-static int stop_asked(void) {
-    const double until_s = stop_at_s();
-    return until_s > 0 && sg_clock_s() >= until_s ? 1 : sg_signal_pending();
-}
-
-static int bench_kernels(const struct sg_recipe *recipe, int argc, char **argv) {
-    cJSON *earlier = earlier_kernels(opt.output, recipe);
-    const struct sg_bench_options how = {.earlier = sg_json_get(earlier, "results"),
-                                         .corrupt = opt.corrupt,
-                                         .stop = stop_asked,
-                                         .begin = say_case,
-                                         .warn = say_warning};
-    const struct sg_grid_options in_process = {.threads = 0};
-    struct sg_file_writer file = {0};
-    struct sg_error err = {.status = SG_OK}, lost = err;
-    char *page = NULL;
-    cJSON *results = NULL, *result = NULL;
-    char started_at[21];
-    bool verified = opt.dry_run, fails = false;
-    double start_s = sg_clock_s();
-    sg_clock_utc(started_at);
-    sg_status status = SG_OK, delivered = SG_OK;
-    if (recipe->dangling)
-        status = sg_fail(&err, SG_ERR_ARGUMENT, "%s", recipe->dangling);
-    else if (opt.dry_run)
-        status = sg_app_print_json(sg_recipe_json(recipe), "the recipe", &err);
-    else
-        status = page_target(&page, &err);
-    if (status == SG_OK && !opt.dry_run && opt.output)
-        status = sg_file_begin(&file, opt.output, opt.force || earlier, &err);
-    if (status == SG_OK && !opt.dry_run)
-        status = sg_bench_run(&results, &verified, recipe, &how, &err);
-    const char *word = status != SG_OK ? "interrupted" : verified ? "ok" : "failed";
-    if (results) {
-        result = kernels_json(recipe, word, run_json(argc, argv, started_at, start_s, &in_process), results);
-        if (!opt.judge || status != SG_OK)
-            sg_grid_unjudge(result, opt.judge ? "not all cases were timed" : "--no-judge was given");
-        fails = report_claims(result, table_wanted());
-        delivered = deliver(result, &file, page, &lost);
-    }
-    if (status != SG_OK)
-        sg_log_error("%s%s", err.msg,
-                     status == SG_ERR_INTERRUPTED && opt.output ? ": give the same command again to resume" : "");
-    else if (!verified)
-        sg_log_error("a kernel's output differs from plain C's: those rows have no time");
-    if (delivered != SG_OK)
-        sg_log_error("%s", lost.msg);
-    sg_file_abandon(&file);
-    free(page);
-    cJSON_Delete(earlier);
-    return status != SG_OK                             ? sg_exit_code(status)
-           : !verified                                 ? SG_EXIT_GATE
-           : delivered == SG_OK && opt.strict && fails ? SG_EXIT_GATE
-                                                       : sg_exit_code(delivered);
-}
-
 static int bench(struct bench *b, const char *path) {
     struct sg_file_writer file = {0};
     struct sg_error err = {.status = SG_OK};
@@ -305,13 +232,8 @@ static int compare(const char *const *path, size_t n) {
     if (status == SG_OK && !opt.json && (opt.table || !opt.output))
         status = sg_compare_print(stdout, comparison, sg_app_verbosity() == SG_VERBOSE,
                                   (size_t)sg_terminal_columns(STDOUT_FILENO), &err);
-    if (status == SG_OK && (opt.output || opt.json))
-        status = write_json(comparison, &file, &err);
-    if (status != SG_OK)
-        sg_log_error("%s", err.msg);
-    sg_file_abandon(&file);
-    cJSON_Delete(comparison);
-    return status != SG_OK ? sg_exit_code(status) : opt.strict && changed ? SG_EXIT_GATE : SG_EXIT_OK;
+    return end_document(comparison, opt.output || opt.json, opt.strict && changed ? SG_EXIT_GATE : SG_EXIT_OK, &file,
+                        status, &err);
 }
 
 static void say_compressor(const char *name, size_t done, size_t total) {
@@ -337,15 +259,11 @@ static int verify(const char *const *name, size_t n, int argc, char **argv) {
                                 SG_VALUE("program", version_json(&none)),
                                 SG_VALUE("run", sg_result_command(argc, argv, started_at, sg_clock_s() - start_s)),
                                 SG_VALUE("host", sg_result_host()), SG_VALUE("results", results));
-    if (status == SG_OK && (opt.output || !table_wanted()))
-        status = write_json(document, &file, &err);
-    if (status != SG_OK)
-        sg_log_error("%s", err.msg);
-    else if (!passed)
+    const int code =
+        end_document(document, opt.output || !table_wanted(), passed ? SG_EXIT_OK : SG_EXIT_GATE, &file, status, &err);
+    if (code == SG_EXIT_GATE)
         sg_log_error("a compressor breaks what it promises");
-    sg_file_abandon(&file);
-    cJSON_Delete(document);
-    return status != SG_OK ? sg_exit_code(status) : passed ? SG_EXIT_OK : SG_EXIT_GATE;
+    return code;
 }
 
 /* --network workers=64,link=1gbe is --set network.workers=64 --set network.link=1gbe. */
@@ -369,21 +287,6 @@ static bool set_network(const char *text) {
         cell_opt.set.item[cell_opt.set.count++] = set[n++];
     }
     return true;
-}
-
-/* The recipe of --measure-coding. */
-static int read_coding(struct sg_recipe *recipe, const char *operand) {
-    static const char text[] = "schema: 1\nname: coding\nkind: kernels\noperations: []\nsizes: [resnet18]\n"
-                               "compressors: {names: [all], sizes: [resnet18], densities: [0.01]}\n";
-    struct sg_error err;
-    if (operand) {
-        sg_log_error("--measure-coding times all compressors and needs no recipe ('%s')", operand);
-        return SG_EXIT_USAGE;
-    }
-    if (sg_recipe_parse(recipe, text, sizeof text - 1, "coding", cell_opt.set.item, cell_opt.set.count, &err) == SG_OK)
-        return SG_PARSE_RUN;
-    sg_log_error("%s", err.msg);
-    return SG_EXIT_USAGE;
 }
 
 /* False after a message: the options that were given do not go together. */
@@ -437,7 +340,7 @@ int main(int argc, char **argv) {
         return sg_app_finish(make_bundle(operand, n_operands));
     if (opt.audit) {
         sg_signals_catch();
-        return sg_app_finish(audit_results(operand, n_operands, argc, argv, launched_s));
+        return sg_app_finish(audit_results(operand, n_operands, argc, argv));
     }
     if (n_operands > 1) {
         sg_log_error("unexpected argument '%s'", operand[1]);

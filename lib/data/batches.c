@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "image_augment.h"
+#include "images_private.h"
 #include "sg_debug.h"
 #include "sg_images.h"
 #include "sg_rng.h"
@@ -79,7 +79,7 @@ static void prepare(sg_batches *b, uint64_t turn) {
         image_augment(augmented, c->images->pixel + (size_t)index[i] * SG_IMAGE_VALUES, c->augmentation, c->seed,
                       b->epoch, index[i]);
         if (!c->bytes)
-            image_convert((float *)b->pixel + to, augmented, &b->table, c->order);
+            image_convert((float *)b->pixel + to, augmented, &b->table);
         b->label[at + i] = c->images->label[index[i]];
     }
 }

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "data_text.h"
+#include "dataset_walk.h"
 #include "sg_file.h"
 #include "sg_text.h"
 

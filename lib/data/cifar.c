@@ -1,5 +1,5 @@
 /* cifar.c: the records of CIFAR-10 and CIFAR-100 in their publisher's binary version. */
-#include "cifar.h"
+#include "images_private.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* data_text.c: maps a data file, or the text that a tool unpacks from it. */
-#include "data_text.h"
+#include "dataset_walk.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* dataset_descriptor.c: reads datasets/NAME.yaml, and finds these descriptions and the script that fetches sets. */
-#include "dataset_descriptor.h"
+#include "dataset_walk.h"
 
 #include <glob.h>
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* image_augment.c: crop, flip and rotation of a training image, and its bytes as floats. */
-#include "image_augment.h"
+#include "images_private.h"
 
 #include <math.h>
 #include <stdbool.h>
@@ -16,12 +16,10 @@ void sg_image_table_fill(struct sg_image_table *table, const struct sg_image_sca
             table->value[c][v] = ((float)v / 255 - scale->mean[c]) / scale->deviation[c];
 }
 
-void image_convert(float *restrict out, const uint8_t *restrict pixel, const struct sg_image_table *table,
-                   enum sg_image_order order) {
-    const size_t step = order == SG_IMAGE_NCHW ? 1 : SG_IMAGE_CHANNELS, plane = order == SG_IMAGE_NCHW ? PLANE : 1;
+void image_convert(float *restrict out, const uint8_t *restrict pixel, const struct sg_image_table *table) {
     for (size_t c = 0; c < SG_IMAGE_CHANNELS; c++)
         for (size_t i = 0; i < PLANE; i++)
-            out[c * plane + i * step] = table->value[c][pixel[c * PLANE + i]];
+            out[i * SG_IMAGE_CHANNELS + c] = table->value[c][pixel[c * PLANE + i]];
 }
 
 /* out(y, x) <- pixel(y + down, x + right), 0 outside, then mirrored if `flip`. */
@@ -84,12 +82,12 @@ void image_augment(uint8_t *out, const uint8_t *pixel, enum sg_augmentation kind
 }
 
 void sg_images_convert(float *pixel, int64_t *label, const struct sg_images *images, size_t from, size_t count,
-                       const struct sg_image_scale *scale, enum sg_image_order order) {
+                       const struct sg_image_scale *scale) {
     SG_ASSERT(from <= images->count && count <= images->count - from);
     struct sg_image_table table;
     sg_image_table_fill(&table, scale);
     for (size_t i = 0; i < count; i++) {
         label[i] = images->label[from + i];
-        image_convert(pixel + i * SG_IMAGE_VALUES, images->pixel + (from + i) * SG_IMAGE_VALUES, &table, order);
+        image_convert(pixel + i * SG_IMAGE_VALUES, images->pixel + (from + i) * SG_IMAGE_VALUES, &table);
     }
 }

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cifar.h"
 #include "dataset_walk.h"
 #include "images_private.h"
 #include "sg_file.h"

@@ -12,13 +12,8 @@ sg_status images_allocate(struct sg_images *out, size_t count, size_t classes, s
     SG_ASSERT(classes >= 1 && classes <= 256);
     size_t bytes;
     bool fits = !__builtin_mul_overflow(count, (size_t)SG_IMAGE_VALUES, &bytes);
-    struct sg_images images = {.count = count,
-                               .classes = classes,
-                               .channels = SG_IMAGE_CHANNELS,
-                               .height = SG_IMAGE_SIDE,
-                               .width = SG_IMAGE_SIDE,
-                               .pixel = fits ? malloc(bytes) : NULL,
-                               .label = malloc(count)};
+    struct sg_images images = {
+        .count = count, .classes = classes, .pixel = fits ? malloc(bytes) : NULL, .label = malloc(count)};
     if (!images.pixel || !images.label) {
         sg_images_free(&images);
         return sg_fail(err, SG_ERR_MEMORY, "out of memory for %zu images of %d bytes", count, SG_IMAGE_VALUES);

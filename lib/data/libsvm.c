@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "matrix_layout.h"
 #include "sg_debug.h"
@@ -19,8 +18,7 @@ struct parser {
     size_t line; /* from 1 */
     const char *name;
     struct sg_error *err;
-    char
-        *spent; /* start of the text that is read but not yet given back to the system; NULL = it is not ours to give */
+    char *spent; /* start of what is read but not yet given back to the system; NULL = it is not ours to give */
 };
 
 /* What a first pass over the text finds: enough to make the matrix in its final size. */
@@ -311,53 +309,6 @@ static sg_status read_rows(struct parser *p, size_t d, size_t limit, const struc
     return SG_OK;
 }
 
-/* Narrows the values in place: the narrower value i ends before the double i + 1 begins. */
-static void narrow(struct sg_matrix *a, enum sg_storage storage) {
-    SG_ASSERT(a->f64 != NULL && (storage == SG_STORAGE_I16 || storage == SG_STORAGE_F32));
-    char *to = (char *)a->base + ((const char *)a->f64 - (const char *)a->base);
-    for (size_t i = 0; i < a->m * a->d; i++) {
-        const double value = a->f64[i];
-        const int16_t whole = storage == SG_STORAGE_I16 ? (int16_t)value : 0;
-        const float f = (float)value;
-        if (storage == SG_STORAGE_I16)
-            memcpy(to + i * sizeof whole, &whole, sizeof whole);
-        else
-            memcpy(to + i * sizeof f, &f, sizeof f);
-    }
-    struct sg_matrix_layout l;
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    if (!sg_matrix_layout(&l, storage, a->m, a->d, 0)) /* cannot fail, because the doubles fitted */
-        return;
-    size_t keep = (l.total + page - 1) / page * page, had = (a->base_bytes + page - 1) / page * page;
-    if (keep < had)
-        munmap((char *)a->base + keep, had - keep);
-    sg_matrix_point(a, storage, a->m, a->d, a->base, &l);
-}
-
-/* Turns a dense matrix into a sparse one where the text gave many zeros explicitly. */
-static sg_status compress(struct sg_matrix *a, size_t nonzero, struct sg_error *err) {
-    SG_ASSERT(a->f64 != NULL);
-    struct sg_matrix sparse;
-    struct sg_matrix_room room;
-    sg_status status = sg_matrix_allocate(&sparse, &room, SG_STORAGE_CSR, a->m, a->d, nonzero, err);
-    if (status)
-        return status;
-    memcpy(room.label, a->label, a->m * sizeof *room.label);
-    size_t at = 0;
-    for (size_t i = 0; i < a->m; i++) {
-        for (size_t j = 0; j < a->d; j++)
-            if (a->f64[i * a->d + j] != 0) {
-                room.csr_column[at] = (uint32_t)j;
-                room.csr_value[at++] = a->f64[i * a->d + j];
-            }
-        room.csr_start[i + 1] = at;
-    }
-    SG_ASSERT(at == nonzero);
-    sg_matrix_free(a);
-    *a = sparse;
-    return SG_OK;
-}
-
 static sg_status parse(struct sg_matrix *out, const char *text, size_t length, size_t d, const char *name, char *spent,
                        struct sg_error *err) {
     struct parser p = {
@@ -387,9 +338,9 @@ static sg_status parse(struct sg_matrix *out, const char *text, size_t length, s
     if (status == SG_OK && d == 0)
         status = sg_fail(err, SG_ERR_FORMAT, "%s: no row has a value", name);
     if (status == SG_OK && !sparse && (double)sink.nonzero < (double)a.m * (double)a.d / 4)
-        status = compress(&a, sink.nonzero, err);
+        status = sg_matrix_compress(&a, sink.nonzero, err);
     else if (status == SG_OK && !sparse && sink.exact)
-        narrow(&a, sink.whole ? SG_STORAGE_I16 : SG_STORAGE_F32);
+        sg_matrix_narrow(&a, sink.whole ? SG_STORAGE_I16 : SG_STORAGE_F32);
     if (status)
         sg_matrix_free(&a);
     else

@@ -1,4 +1,5 @@
-/* matrix.c: where the arrays of a matrix lie in its one block of memory, and the SHA-256 of its values. */
+/* matrix.c: where the arrays of a matrix lie in its one block of memory, narrower and sparse storage, and the SHA-256
+ * of its values. */
 #include "sg_matrix.h"
 
 #include <stdbool.h>
@@ -6,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "matrix_layout.h"
 #include "sg_debug.h"
@@ -86,6 +88,52 @@ void sg_matrix_free(struct sg_matrix *a) {
     if (a->base)
         munmap(a->base, a->base_bytes);
     *a = (struct sg_matrix){0};
+}
+
+/* The narrower value i ends before the double i + 1 begins. */
+void sg_matrix_narrow(struct sg_matrix *a, enum sg_storage storage) {
+    SG_ASSERT(a->f64 != NULL && (storage == SG_STORAGE_I16 || storage == SG_STORAGE_F32));
+    char *to = (char *)a->base + ((const char *)a->f64 - (const char *)a->base);
+    for (size_t i = 0; i < a->m * a->d; i++) {
+        const double value = a->f64[i];
+        const int16_t whole = storage == SG_STORAGE_I16 ? (int16_t)value : 0;
+        const float f = (float)value;
+        if (storage == SG_STORAGE_I16)
+            memcpy(to + i * sizeof whole, &whole, sizeof whole);
+        else
+            memcpy(to + i * sizeof f, &f, sizeof f);
+    }
+    struct sg_matrix_layout l;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    if (!sg_matrix_layout(&l, storage, a->m, a->d, 0)) /* cannot fail, because the doubles fitted */
+        return;
+    size_t keep = (l.total + page - 1) / page * page, had = (a->base_bytes + page - 1) / page * page;
+    if (keep < had)
+        munmap((char *)a->base + keep, had - keep);
+    sg_matrix_point(a, storage, a->m, a->d, a->base, &l);
+}
+
+sg_status sg_matrix_compress(struct sg_matrix *a, size_t nonzero, struct sg_error *err) {
+    SG_ASSERT(a->f64 != NULL);
+    struct sg_matrix sparse;
+    struct sg_matrix_room room;
+    sg_status status = sg_matrix_allocate(&sparse, &room, SG_STORAGE_CSR, a->m, a->d, nonzero, err);
+    if (status)
+        return status;
+    memcpy(room.label, a->label, a->m * sizeof *room.label);
+    size_t at = 0;
+    for (size_t i = 0; i < a->m; i++) {
+        for (size_t j = 0; j < a->d; j++)
+            if (a->f64[i * a->d + j] != 0) {
+                room.csr_column[at] = (uint32_t)j;
+                room.csr_value[at++] = a->f64[i * a->d + j];
+            }
+        room.csr_start[i + 1] = at;
+    }
+    SG_ASSERT(at == nonzero);
+    sg_matrix_free(a);
+    *a = sparse;
+    return SG_OK;
 }
 
 static void hash_row(const struct sg_matrix *a, size_t i, char hex[65]) {

@@ -25,6 +25,11 @@ bool sg_matrix_layout(struct sg_matrix_layout *out, enum sg_storage storage, siz
 void sg_matrix_point(struct sg_matrix *out, enum sg_storage storage, size_t m, size_t d, void *base,
                      const struct sg_matrix_layout *layout);
 
+/* Turns dense doubles into 16-bit integers or floats, which all of them are, in place. */
+void sg_matrix_narrow(struct sg_matrix *a, enum sg_storage storage);
+/* Turns dense doubles, `nonzero` of which are not 0, into a sparse matrix. */
+SG_CHECKED sg_status sg_matrix_compress(struct sg_matrix *a, size_t nonzero, struct sg_error *err);
+
 /* sg_libsvm_parse of text in a private mapping that starts at `text`: what was read is released to the system, so that
  * text and matrix are never in memory together. The text is undefined afterwards. */
 SG_CHECKED sg_status sg_libsvm_consume(struct sg_matrix *out, char *text, size_t length, size_t d, const char *name,

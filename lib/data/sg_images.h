@@ -19,18 +19,15 @@
 enum { SG_IMAGE_CHANNELS = 3, SG_IMAGE_SIDE = 32, SG_IMAGE_VALUES = SG_IMAGE_CHANNELS * SG_IMAGE_SIDE * SG_IMAGE_SIDE };
 
 struct sg_images {
-    size_t count, classes;          /* classes <= 256 */
-    size_t channels, height, width; /* 3, 32, 32 */
-    uint8_t *pixel;                 /* [count][channels][height][width], owned */
-    uint8_t *label;                 /* [count], < classes, owned */
+    size_t count, classes; /* classes <= 256 */
+    uint8_t *pixel;        /* [count][3][32][32], owned */
+    uint8_t *label;        /* [count], < classes, owned */
 };
 
 /* What is done to a training image, in this order. CROP: 4 black pixels are added on each side and a random 32 x 32
  * part is taken. FLIP: left and right are swapped half of the time. ROTATE: the image is turned by -15 to 15 degrees
  * about its centre, with the nearest pixel, and black outside. */
 enum sg_augmentation { SG_AUGMENT_NONE, SG_AUGMENT_CROP_FLIP, SG_AUGMENT_CROP_FLIP_ROTATE };
-
-enum sg_image_order { SG_IMAGE_NCHW, SG_IMAGE_NHWC };
 
 /* A byte v becomes (v / 255 - mean) / deviation, in float arithmetic. The table has what each byte of each channel
  * becomes. */
@@ -69,10 +66,9 @@ void sg_image_set_free(struct sg_image_set *set); /* zeroes it */
 /* The provenance, "classes", "train_images" and "test_images", for a result's header. NULL = no memory. */
 cJSON *sg_image_set_json(const struct sg_image_set *set);
 
-/* Converts the images from..from+count-1 without augmentation, into pixel [count][3][32][32] or [count][32][32][3] and
- * label [count]. */
+/* Converts the images from..from+count-1 without augmentation, into pixel [count][32][32][3] and label [count]. */
 void sg_images_convert(float *pixel, int64_t *label, const struct sg_images *images, size_t from, size_t count,
-                       const struct sg_image_scale *scale, enum sg_image_order order);
+                       const struct sg_image_scale *scale);
 
 /* ---- batches ------------------------------------------------------------------------------------------------------
  * In epoch e a random permutation of all images, drawn from (seed, e), is cut into one block of floor(images / workers)
@@ -94,8 +90,7 @@ struct sg_batches_config {
     uint64_t seed;
     enum sg_augmentation augmentation;
     struct sg_image_scale scale;
-    enum sg_image_order order;
-    bool bytes; /* images stay bytes after augmentation, [batch][3][32][32]; scale and order are not used then */
+    bool bytes; /* images stay bytes after augmentation, [batch][3][32][32]; scale is not used then */
 };
 
 /* Steps per epoch: floor(floor(images / workers) / batch). 0 = there are fewer images than one step of all workers
@@ -108,8 +103,8 @@ size_t sg_batches_bytes(const struct sg_batches_config *config);
 /* Starts the thread. SG_ERR_ARGUMENT if sg_batches_steps is 0. */
 SG_CHECKED sg_status sg_batches_open(sg_batches **out, const struct sg_batches_config *config, struct sg_error *err);
 
-/* Gives the batch of `worker` (first..first+count-1) at `step`, counted from 0 over all epochs: *pixel is [batch][…] in
- * the chosen order, *label [batch]. It waits for the thread if need be. The batch is borrowed until the next call. */
+/* Gives the batch of `worker` (first..first+count-1) at `step`, counted from 0 over all epochs: *pixel is
+ * [batch][32][32][3], *label [batch]. It waits for the thread if need be. The batch is borrowed until the next call. */
 void sg_batches_get(sg_batches *b, size_t worker, uint64_t step, const float **pixel, const int64_t **label);
 /* Like sg_batches_get, for batches of bytes. */
 void sg_batches_get_bytes(sg_batches *b, size_t worker, uint64_t step, const uint8_t **pixel, const int64_t **label);

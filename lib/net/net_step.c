@@ -204,3 +204,18 @@ size_t sg_net_plan(size_t *bucket, const struct sg_net *net, const struct sg_col
         bucket[l] = count - 1 - bucket[l];
     return count;
 }
+
+size_t sg_net_fill(size_t *bucket, size_t layers, const double *dense, double most) {
+    static const double first = 1 << 20;
+    size_t at = 0;
+    double filled = 0;
+    for (size_t l = 0; l < layers; l++) {
+        bucket[l] = at;
+        filled += dense[l];
+        if (filled >= fmin(at == 0 ? first : most, most) && l + 1 < layers) {
+            at++;
+            filled = 0;
+        }
+    }
+    return at + 1;
+}

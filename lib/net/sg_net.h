@@ -229,14 +229,6 @@ size_t sg_net_plan(size_t *bucket, const struct sg_net *net, const struct sg_col
  * its first bucket). bucket [layers] is ascending. Returns their number. */
 size_t sg_net_fill(size_t *bucket, size_t layers, const double *dense, double most);
 
-/* The buckets that MG-WFBP chooses, from the first gradient that is ready to the last one (Shi et al., INFOCOM 2019;
- * `_generate_groups_mgwfbp` of its released code, commit 5b8ad54). An exchange of m bytes takes alpha_s + m byte_s, and
- * 0 for m = 0. bucket [layers] is ascending. smallest: layers below this many bytes are always merged into the next
- * one, as the copy of the code in ddl-benchmarks does with 8192 numbers; 0 = the released rule. Returns the number of
- * buckets. */
-size_t sg_net_merge(size_t *bucket, size_t layers, const double *backward_s, const double *bytes, double alpha_s,
-                    double byte_s, double smallest);
-
 /* The series that results have of a network beside what runs recorded. All are sums from the first step on. */
 enum { SG_NET_TIME, SG_NET_EXPOSED_TIME, SG_NET_COMPUTE_TIME, SG_NET_SERIES };
 struct sg_net_series {

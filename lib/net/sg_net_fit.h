@@ -9,7 +9,7 @@
 struct net_fit {
     double alpha_s, byte_s;
     double alpha_error_s, byte_error_s; /* standard errors; NaN for two points, which leave no residual */
-    double cross;                       /* covariance of alpha and beta */
+    double squares;                     /* the sum of squared relative residuals */
     double worst;                       /* largest |fitted / measured - 1| */
 };
 
@@ -18,12 +18,5 @@ struct net_fit {
  * SG_ERR_ARGUMENT. */
 SG_CHECKED sg_status net_fit_line(struct net_fit *out, const double *bytes, const double *seconds, size_t n,
                                   struct sg_error *err);
-/* The standard error of the fitted time at this many bytes, from the line's own uncertainty. */
-double net_fit_error_s(const struct net_fit *fit, double bytes);
-
-/* The best n_pieces straight pieces through n points, bytes ascending; each piece has three points or more. `work` has
- * room for 2 n_pieces (n + 1) doubles. SG_ERR_ARGUMENT if there are too few points. */
-SG_CHECKED sg_status net_fit_pieces(struct sg_net_piece *out, size_t n_pieces, const double *bytes,
-                                    const double *seconds, size_t n, double *work, struct sg_error *err);
 
 #endif

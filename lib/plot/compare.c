@@ -36,12 +36,6 @@ static void push_setting(cJSON *list, const char *path, const cJSON *a, const cJ
                  SG_OBJECT(SG_TEXT("key", path), SG_TEXT("a", short_text(a, one)), SG_TEXT("b", short_text(b, other))));
 }
 
-static const cJSON *find(const cJSON *list, const char *key, const char *name) {
-    const cJSON *item;
-    cJSON_ArrayForEach(item, list) if (strcmp(sg_json_string(item, key, ""), name) == 0) return item;
-    return NULL;
-}
-
 /* True if every item has a name, as methods do. */
 static bool is_named(const cJSON *list) {
     const cJSON *item;
@@ -58,7 +52,7 @@ static void compare_items(cJSON *list, const char *path, const cJSON *from, cons
         const char *name = cJSON_IsArray(from) ? sg_json_string(item, "name", "") : item->string;
         if (strcmp(name, "plots") == 0 || strcmp(name, "claims") == 0)
             continue; /* they change no run */
-        const cJSON *same = cJSON_IsArray(from) ? find(other, "name", name) : sg_json_get(other, name);
+        const cJSON *same = cJSON_IsArray(from) ? sg_plot_find(other, "name", name) : sg_json_get(other, name);
         char *below = sg_format("%s%s%s", path, *path ? "." : "", name);
         if (below && !second)
             compare_settings(list, below, item, same);
@@ -172,7 +166,7 @@ static cJSON *compare_claims(const cJSON *a, const cJSON *b) {
     const cJSON *claim;
     cJSON_ArrayForEach(claim, a) {
         const char *text = sg_json_string(claim, "text", "?"), *was = sg_json_string(claim, "verdict", "?");
-        const char *is = sg_json_string(find(b, "text", text), "verdict", NULL);
+        const char *is = sg_json_string(sg_plot_find(b, "text", text), "verdict", NULL);
         if (is && strcmp(was, is) != 0)
             sg_json_push(out, SG_OBJECT(SG_TEXT("text", text), SG_TEXT("a", was), SG_TEXT("b", is)));
     }

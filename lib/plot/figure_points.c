@@ -24,7 +24,7 @@ static void insert_point(struct sg_curve *curve, double x, double y, double std,
 
 void sg_reading_find_point(const cJSON *points, const struct sg_frame_label *label, const struct sg_panel *panel,
                            double *x, double *y, double *std) {
-    const cJSON *point = sg_plot_point(points, label->label), *swept = sg_plot_swept(label, panel->x.name);
+    const cJSON *point = sg_plot_find(points, "label", label->label), *swept = sg_plot_swept(label, panel->x.name);
     double at[SG_STATISTICS], value[SG_STATISTICS];
     if (point) {
         sg_frame_read_spread(at, sg_json_get(point, "x"), label->n_seeds);

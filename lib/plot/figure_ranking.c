@@ -41,7 +41,7 @@ bool sg_reading_ranked(struct sg_reading *r, struct sg_panel *panel, const struc
     struct sg_curve *curve;
     if (!sg_reading_add(r, panel, label->method, label, &curve) || !sg_reading_make_points(r, curve, 1))
         return false;
-    if (!read_seeds(curve, sg_plot_point(points, label->label), sg_frame_column(label, panel->y.name)))
+    if (!read_seeds(curve, sg_plot_find(points, "label", label->label), sg_frame_column(label, panel->y.name)))
         return sg_reading_failed(r);
     curve->n = 1;
     *curve->x = x;

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "figure_private.h"
-#include "plot_style.h"
 #include "sg_debug.h"
 #include "sg_task.h"
 #include "sg_text.h"

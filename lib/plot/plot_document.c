@@ -123,9 +123,9 @@ int sg_plot_seeds(const struct sg_frame *frame) {
     return frame->n_labels > 0 ? (int)frame->label[0].n_seeds : 0;
 }
 
-const cJSON *sg_plot_point(const cJSON *points, const char *label) {
-    const cJSON *point;
-    cJSON_ArrayForEach(point, points) if (strcmp(sg_json_string(point, "label", ""), label) == 0) return point;
+const cJSON *sg_plot_find(const cJSON *list, const char *key, const char *text) {
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list) if (strcmp(sg_json_string(item, key, ""), text) == 0) return item;
     return NULL;
 }
 

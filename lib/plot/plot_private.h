@@ -59,12 +59,17 @@ const cJSON *sg_plot_swept(const struct sg_frame_label *label, const char *name)
 /* The label without the words of a key that is a list, as " workers=8", so that cells that differ in this key alone
  * have the same text. malloc'ed, NULL = no memory. */
 char *sg_plot_label_without(const char *label, const char *name);
+/* The first object of a list whose `key` is this text, which is not empty; NULL = there is none. */
+const cJSON *sg_plot_find(const cJSON *list, const char *key, const char *text);
 /* True if the range of a plot, [from, to] or null for all numbers, contains x. */
 bool sg_plot_is_within(const cJSON *range, double x);
-/* The entry for a label in plots[].points of the document: {"label","x","y"}; NULL = none. */
-const cJSON *sg_plot_point(const cJSON *points, const char *label);
 
 /* -- tables --------------------------------------------------------------------------------------------------- */
+
+enum { SG_SUMMARY_COLUMNS = 32 }; /* at most, without that of traffic */
+/* Sorts the rows by this column, "" = that of quality, the best first; NULL = not at all. SG_ERR_ARGUMENT: no such
+ * column, or none of quality. */
+SG_CHECKED sg_status sg_summary_sort(struct sg_summary *summary, const char *sort, struct sg_error *err);
 
 /* How the numbers of one column are written: all in the same power of ten with the same decimals. If they span more
  * decades than such numbers can show, `scientific`: each in its own power of ten, with the same decimals. */
@@ -182,6 +187,21 @@ double sg_plot_balance(const char *text, double most);
 char *sg_plot_name(const char *label, int digits);
 /* Sets `text` of all entries of the legend, with as few digits as tell them apart. */
 SG_CHECKED sg_status sg_plot_choose_names(struct sg_figure *figure, struct sg_error *err);
+
+/* -- styles: the one place that decides how curves look. The hue says which method a curve is of, in all panels; shade,
+ * dash and marker tell the variants and parameters of a method ---------------------------------------------------- */
+
+/* Okabe and Ito's colours without yellow, which cannot be seen on white, and two more; all differ for the
+ * colour-blind. */
+enum { SG_STYLE_HUES = 8 };
+
+/* Sets `style` of every entry of the legend. Entries that start with the same word and have the same compressor are of
+ * one method: "Top-k k=1", "Top-k k=5" and "Top-k, shuffled" share a hue. Baselines are black and dashed. The paper's
+ * two methods have the same hues in all figures, and methods of one panel differ in hue while there are enough. */
+SG_CHECKED sg_status sg_plot_choose_styles(struct sg_figure *figure, struct sg_error *err);
+
+/* Are two entries of one method, as above? */
+bool sg_plot_is_same_method(const struct sg_legend *a, const struct sg_legend *b);
 
 /* -- legends --------------------------------------------------------------------------------------------------- */
 

@@ -7,8 +7,6 @@
 #include "sg_task.h"
 #include "sg_text.h"
 
-enum { MAX_METRICS = 32 };
-
 /* A column of the table. */
 struct source {
     const char *name;    /* the document's column */
@@ -22,7 +20,7 @@ struct source {
 struct choice {
     const cJSON *document;
     struct sg_frame frame; /* its numbers */
-    struct source source[MAX_METRICS];
+    struct source source[SG_SUMMARY_COLUMNS];
     size_t n;
 };
 
@@ -35,13 +33,13 @@ static void add(struct choice *c, const struct source *source) {
     for (size_t i = 0; i < c->n; i++)
         if (same_source(&c->source[i], source))
             return;
-    if (c->n < MAX_METRICS)
+    if (c->n < SG_SUMMARY_COLUMNS)
         c->source[c->n++] = *source;
 }
 
 /* What the points of a source have for a label. */
 static void read_point(double out[SG_STATISTICS], const struct source *s, const struct sg_frame_label *label) {
-    sg_frame_read_spread(out, sg_json_get(sg_plot_point(s->points, label->label), s->axis), label->n_seeds);
+    sg_frame_read_spread(out, sg_json_get(sg_plot_find(s->points, "label", label->label), s->axis), label->n_seeds);
 }
 
 /* True if the points differ from the final values of the runs. */
@@ -149,7 +147,7 @@ static sg_status choose_metrics(struct choice *c, const struct sg_plot_select *s
         choose_plots(c, select, notes);
     else
         for (size_t l = 0; l < c->frame.n_labels; l++)
-            for (size_t i = 0; i < c->frame.label[l].n_columns && c->n < MAX_METRICS; i++) {
+            for (size_t i = 0; i < c->frame.label[l].n_columns && c->n < SG_SUMMARY_COLUMNS; i++) {
                 const struct sg_frame_column *column = &c->frame.label[l].column[i];
                 if (column->in_series && !sg_frame_is_axis(column->name))
                     add_final(c, column->name);
@@ -197,12 +195,8 @@ static sg_status read_metric(struct sg_summary_metric *m, const cJSON *document,
 
 /* A label's entry in the summary, which is its own for the baseline; NULL = it has none. */
 static const cJSON *compared(const cJSON *found, const char *label) {
-    const cJSON *entry;
-    if (strcmp(label, sg_json_string(found, "baseline", "")) == 0)
-        return found;
-    cJSON_ArrayForEach(entry, sg_json_get(found, "methods")) if (strcmp(label, sg_json_string(entry, "label", "")) ==
-                                                                 0) return entry;
-    return NULL;
+    const bool base = strcmp(label, sg_json_string(found, "baseline", "")) == 0;
+    return base ? found : sg_plot_find(sg_json_get(found, "methods"), "label", label);
 }
 
 static void read_number(struct sg_summary_row *row, size_t m, const struct sg_frame_label *label,
@@ -299,8 +293,6 @@ static sg_status read_claims(struct sg_summary *s, const cJSON *document, struct
     return SG_OK;
 }
 
-/* ---- order ---- */
-
 /* Chooses the metric of the summary, taken where the summary does if it can; else the first that the task evaluates. */
 static void choose_quality(struct sg_summary *s, const struct choice *choice) {
     const cJSON *document = choice->document;
@@ -316,51 +308,6 @@ static void choose_quality(struct sg_summary *s, const struct choice *choice) {
             if (same && (pass > 0 || (source->points && cJSON_Compare(source->at, at, true))))
                 s->quality = m;
         }
-}
-
-static sg_status find_order(size_t *out, const struct sg_summary *s, const char *sort, struct sg_error *err) {
-    const char *known[MAX_METRICS + 1];
-    char name[64], list[512] = "";
-    size_t used = 0;
-    sg_snake(name, sizeof name, sort);
-    for (*out = 0; *out < s->n_metrics; ++*out) {
-        known[*out] = s->metric[*out].name;
-        if (strcmp(known[*out], name) == 0)
-            return SG_OK;
-        if (used < sizeof list)
-            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", *out ? ", " : "", known[*out]);
-    }
-    const char *near = sg_suggest(name, known, s->n_metrics);
-    return sg_fail(err, SG_ERR_ARGUMENT, "--sort=%s: the table has no such column%s%s%s (it has %s)", sort,
-                   near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "", list);
-}
-
-/* True if row `a` comes before `b`. A row without a value comes last. */
-static bool is_before(const struct sg_summary *s, size_t m, const struct sg_summary_row *a,
-                      const struct sg_summary_row *b) {
-    const double x = a->mean[m], y = b->mean[m];
-    return isnan(x) || isnan(y) ? !isnan(x) && isnan(y) : s->metric[m].higher ? x > y : x < y;
-}
-
-static sg_status sort_rows(struct sg_summary *s, const char *sort, struct sg_error *err) {
-    size_t m = s->quality;
-    if (!sort)
-        return SG_OK;
-    if (*sort) {
-        sg_status status = find_order(&m, s, sort, err);
-        if (status != SG_OK)
-            return status;
-    }
-    if (m == s->n_metrics)
-        return sg_fail(err, SG_ERR_ARGUMENT,
-                       "--sort: no column of the table says how good a method is: name a column, as --sort=bits");
-    for (size_t i = 1; i < s->n_rows; i++)
-        for (size_t k = i; k > 0 && is_before(s, m, &s->row[k], &s->row[k - 1]); k--) {
-            const struct sg_summary_row row = s->row[k];
-            s->row[k] = s->row[k - 1];
-            s->row[k - 1] = row;
-        }
-    return SG_OK;
 }
 
 /* The texts around the table. */
@@ -402,7 +349,7 @@ static sg_status read_methods(struct sg_summary *s, struct choice *choice, const
     if (status != SG_OK)
         return status;
     choose_quality(s, choice);
-    return sort_rows(s, select->sort, err);
+    return sg_summary_sort(s, select->sort, err);
 }
 
 sg_status sg_summary_read(struct sg_summary *out, const cJSON *document, const struct sg_plot_select *select,

@@ -23,6 +23,18 @@ static void spread(double out[SG_STATISTICS], double *value, size_t n) {
         out[SG_Q1 + q] = sg_stats_quantile(value, known, 0.25 * (double)(q + 1));
 }
 
+cJSON *sg_frame_values_json(const double *value, size_t n) {
+    double statistic[SG_STATISTICS], *copy = malloc((n + 1) * sizeof *copy);
+    if (!copy) {
+        sg_json_lost();
+        return NULL;
+    }
+    memcpy(copy, value, n * sizeof *copy);
+    spread(statistic, copy, n);
+    free(copy);
+    return sg_frame_spread_json(statistic, value, n);
+}
+
 /* The number that a map of swept or drawn values has under this name; NaN = it has none. */
 static double number_of(const struct sg_node *map, const struct sg_run *run, const char *name) {
     char why[SG_WHY_CHARS];
@@ -246,6 +258,10 @@ const struct sg_frame_label *sg_frame_label(const struct sg_frame *frame, const 
         if (strcmp(frame->label[l].label, label) == 0)
             return &frame->label[l];
     return NULL;
+}
+
+const char *sg_frame_seed_name(const struct sg_frame_label *label, size_t s) {
+    return sg_json_string(cJSON_GetArrayItem(sg_json_get(label->json, "seeds"), (int)s), "", "?");
 }
 
 void sg_frame_free(struct sg_frame *frame) {

@@ -19,17 +19,10 @@ double sg_run_last(const struct sg_run *run, const char *column) {
     return x ? sg_last_number(x, run->n_points) : NAN;
 }
 
-static double maximum(const double *x, size_t n) {
+static double extreme(const double *x, size_t n, bool largest) {
     double m = x[0];
     for (size_t i = 1; i < n; i++)
-        m = x[i] > m ? x[i] : m;
-    return m;
-}
-
-static double minimum(const double *x, size_t n) {
-    double m = x[0];
-    for (size_t i = 1; i < n; i++)
-        m = x[i] < m ? x[i] : m;
+        m = (largest ? x[i] > m : x[i] < m) ? x[i] : m;
     return m;
 }
 
@@ -91,9 +84,9 @@ static double statistic(double *x, size_t n, const struct sg_node *at) {
     if (!isnan(share))
         return sg_stats_mean(x + n - tail_points(share, n), tail_points(share, n));
     if (at && sg_node_bool(at, "max", false))
-        return maximum(x, n);
+        return extreme(x, n, true);
     if (at && sg_node_bool(at, "min", false))
-        return minimum(x, n);
+        return extreme(x, n, false);
     if (at && sg_node_bool(at, "mean", false))
         return sg_stats_mean(x, n);
     if (at && sg_node_bool(at, "sum", false))

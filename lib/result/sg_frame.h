@@ -74,6 +74,8 @@ struct sg_frame {
 
 /* The label of this text; NULL = there is none. */
 const struct sg_frame_label *sg_frame_label(const struct sg_frame *frame, const char *label);
+/* The name of seed s of a label that was read from JSON; "?" = there is none. */
+const char *sg_frame_seed_name(const struct sg_frame_label *label, size_t s);
 /* Frees all columns and the labels, and zeroes the frame. */
 void sg_frame_free(struct sg_frame *frame);
 
@@ -102,6 +104,8 @@ bool sg_frame_fill(struct sg_frame_label *label, size_t most, bool (*quartiles)(
 void sg_frame_put(cJSON *result, const struct sg_frame_label *label);
 /* {"mean","std","n","values":[…]} */
 cJSON *sg_frame_spread_json(const double statistic[SG_STATISTICS], const double *value, size_t n);
+/* The same of value [n], whose statistics are those of its finite numbers. */
+cJSON *sg_frame_values_json(const double *value, size_t n);
 
 /* Reads "results" back, also those whose columns are plain arrays and whose finals are plain numbers. Names are
  * borrowed from them. Deviations of a single seed are left out. SG_ERR_FORMAT: a result without a label, series or

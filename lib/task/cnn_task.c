@@ -78,7 +78,6 @@ static sg_status open_batches(struct sg_task *t, struct sg_error *err) {
                                         .seed = t->base.seed,
                                         .augmentation = t->data.augmentation,
                                         .scale = t->data.scale,
-                                        .order = SG_IMAGE_NHWC,
                                         .bytes = t->table != NULL};
     if (strcmp(augment, "usual") != 0)
         batches.augmentation = strcmp(augment, "none") == 0        ? SG_AUGMENT_NONE
@@ -222,7 +221,7 @@ static sg_status test_images(struct sg_task *t, sg_scope *scope, float *x, float
         now = to - at < TEST_BATCH ? to - at : TEST_BATCH;
         const uint8_t *bytes = t->data.test.pixel + at * SG_IMAGE_VALUES;
         if (!t->table)
-            sg_images_convert(pixels, label, &t->data.test, at, now, &t->data.scale, SG_IMAGE_NHWC);
+            sg_images_convert(pixels, label, &t->data.test, at, now, &t->data.scale);
         pass.count = (int64_t)now;
         sg_scope_begin(pass.scope, 1, false);
         sg_tensor *images = t->table ? cnn_net_image_bytes(&pass, bytes, t->table) : cnn_net_images(&pass, pixels);

@@ -341,6 +341,8 @@ static bool put_table(FILE *out, const struct sg_tune *t, const void *of) {
 sg_status advise_document(const struct advise *a, struct sg_error *err) {
     cJSON *candidates = cJSON_CreateArray(), *list = cJSON_CreateArray();
     char *answer = answer_text(a);
+    if (!answer)
+        sg_json_lost();
     for (size_t i = 0; i < a->n; i++)
         sg_json_push(candidates, candidate_json(a, &a->candidate[i]));
     for (size_t i = 0; i < a->listed; i++)
@@ -352,9 +354,6 @@ sg_status advise_document(const struct advise *a, struct sg_error *err) {
         SG_BOOL("network_assumed", a->assumed), SG_BOOL("coding_measured", advise_times_coding(a)),
         SG_NUMBER("threads", a->threads), SG_VALUE("list", list), SG_VALUE("candidates", candidates),
         SG_VALUE("left_out", cJSON_Duplicate(a->left_out, true)), SG_VALUE("assumptions", assumptions_json(a)));
-    const sg_status status = answer ? tune_evidence(a->t, "advise", tune, err) : sg_fail_memory(err, "the answer");
-    if (!answer)
-        cJSON_Delete(tune);
     free(answer);
-    return status == SG_OK ? tune_write_table(a->t, put_table, a, err) : status;
+    return tune_show(a->t, tune_evidence(a->t, "advise", tune), put_table, a, err);
 }

@@ -164,9 +164,7 @@ sg_status sg_tune_explain(struct sg_tune *t, struct sg_error *err) {
     struct explain e = {0};
     sg_status status = explain_read(&e, t, err);
     SG_DO(status, find_correlations(&e, err));
-    if (status == SG_OK && (t->evidence = explain_json(&e)) == NULL)
-        status = sg_fail_memory(err, "the evidence");
-    SG_DO(status, tune_write_table(t, explain_put_table, &e, err));
+    SG_DO(status, tune_show(t, explain_json(&e), explain_put_table, &e, err));
     explain_free(&e);
     return status;
 }

@@ -90,24 +90,6 @@ static cJSON *conclusion_json(const struct explain *e) {
     return out;
 }
 
-/* The mean over the seeds and what else frames have of a row of values. */
-static cJSON *spread_of(const double *value, size_t n) {
-    double statistic[SG_STATISTICS], *known = malloc((n + 1) * sizeof *known);
-    size_t count = 0;
-    for (size_t s = 0; known && s < n; s++)
-        if (isfinite(value[s]))
-            known[count++] = value[s];
-    if (!known) {
-        sg_json_lost();
-        return NULL;
-    }
-    statistic[SG_MEAN] = sg_stats_mean(known, count);
-    statistic[SG_STD] = sg_stats_stddev(known, count);
-    statistic[SG_COUNT] = (double)count;
-    free(known);
-    return sg_frame_spread_json(statistic, value, n);
-}
-
 /* The methods as labels of a result, which have finals alone. */
 static cJSON *results_json(const struct explain *e) {
     cJSON *out = cJSON_CreateArray();
@@ -117,7 +99,8 @@ static cJSON *results_json(const struct explain *e) {
         for (size_t s = 0; s < e->n_seeds; s++)
             sg_json_push_string(seeds, e->seed[s]);
         for (size_t i = 0; i < e->n_columns; i++)
-            sg_json_set(final, e->column[i].column, spread_of(e->column[i].value + m * e->n_seeds, e->n_seeds));
+            sg_json_set(final, e->column[i].column,
+                        sg_frame_values_json(e->column[i].value + m * e->n_seeds, e->n_seeds));
         sg_json_push(out, tune_label_json(method->name, method->label->compressor, seeds, cJSON_CreateObject(), final));
     }
     return out;
@@ -252,6 +235,6 @@ bool explain_put_table(FILE *out, const struct sg_tune *t, const void *of) {
     fputs("#\n", out);
     for (size_t i = 1; i < e->n_columns; i++)
         put_wrong(out, e, &e->column[i], t);
-    tune_put_end(out, e->left_out, t);
+    tune_put_conclusion(out, e->left_out, t);
     return true;
 }

@@ -41,7 +41,7 @@ static const cJSON *find_plot(const struct tune_source *source, const char *colu
 /* ---- the table ---- */
 
 static size_t seed_index(const struct explain *e, const struct sg_frame_label *label, size_t s) {
-    const char *seed = tune_label_seed(label, s);
+    const char *seed = sg_frame_seed_name(label, s);
     size_t i = 0;
     while (i < e->n_seeds && strcmp(e->seed[i], seed) != 0)
         i++;

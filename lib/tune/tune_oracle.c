@@ -207,8 +207,7 @@ static sg_status compare_feedback(struct sg_tune *t, struct sg_error *err) {
     if (status == SG_OK && !t->dry_run) {
         status = play(&c, t, err);
         SG_DO(status, find_least(&c, t, err));
-        SG_DO(status, tune_evidence(t, "oracle", comparison_json(&c), err));
-        SG_DO(status, tune_write_table(t, put_feedback, &c, err));
+        SG_DO(status, tune_show(t, tune_evidence(t, "oracle", comparison_json(&c)), put_feedback, &c, err));
     }
     sg_gradients_close(c.gradients);
     free(c.method);
@@ -260,8 +259,7 @@ sg_status sg_tune_oracle(struct sg_tune *t, struct sg_error *err) {
     if (t->dry_run)
         return SG_OK;
     sg_status status = sg_oracle_run(&oracle, t->recording, t->cells, t->n_cells, &options, err);
-    SG_DO(status, tune_evidence(t, "oracle", sg_oracle_json(&oracle), err));
-    SG_DO(status, tune_write_table(t, put_table, &oracle, err));
+    SG_DO(status, tune_show(t, tune_evidence(t, "oracle", sg_oracle_json(&oracle)), put_table, &oracle, err));
     sg_oracle_free(&oracle);
     return status;
 }

@@ -8,7 +8,7 @@
 #include "sg_text.h"
 #include "tune_private.h"
 
-sg_status tune_evidence(struct sg_tune *t, const char *action, cJSON *take_tune, struct sg_error *err) {
+cJSON *tune_evidence(const struct sg_tune *t, const char *action, cJSON *take_tune) {
     cJSON *out = cJSON_CreateObject(), *tune = cJSON_CreateObject();
     SG_SET(out, SG_TEXT("schema", SG_SCHEMA_TUNE), SG_TEXT("status", "ok"), SG_VALUE("program", NULL),
            SG_VALUE("run", NULL), SG_VALUE("recipe", sg_recipe_json(t->recipe)));
@@ -17,8 +17,7 @@ sg_status tune_evidence(struct sg_tune *t, const char *action, cJSON *take_tune,
         sg_json_set(tune, member->string, cJSON_DetachItemViaPointer(take_tune, member));
     cJSON_Delete(take_tune);
     sg_json_set(out, "tune", tune);
-    t->evidence = out;
-    return out && tune ? SG_OK : sg_fail_memory(err, "the evidence");
+    return out;
 }
 
 sg_status tune_trials_evidence(struct sg_tune *t, struct tune_trials *b, cJSON *take_tune, struct sg_error *err) {
@@ -90,10 +89,13 @@ void tune_put_comment(FILE *out, const char *text, const struct sg_tune *t) {
     sg_put_wrapped(out, text, t->columns > 0 ? t->columns : WIDTH, "# ", "#   ");
 }
 
-void tune_put_assumptions(FILE *out, const struct sg_tune *t) {
+void tune_put_sentences(FILE *out, const char *list, const struct sg_tune *t) {
     const cJSON *sentence;
-    cJSON_ArrayForEach(sentence, sg_json_get(t->evidence, "tune.assumptions"))
-        tune_put_comment(out, sentence->valuestring, t);
+    cJSON_ArrayForEach(sentence, sg_json_get(t->evidence, list)) tune_put_comment(out, sentence->valuestring, t);
+}
+
+void tune_put_assumptions(FILE *out, const struct sg_tune *t) {
+    tune_put_sentences(out, "tune.assumptions", t);
     fputs("#\n", out);
 }
 
@@ -106,8 +108,11 @@ bool tune_put_table(FILE *out, sg_table *take_table, const struct sg_tune *t) {
     return fine;
 }
 
-sg_status tune_write_table(struct sg_tune *t, tune_put_fn *put, const void *of, struct sg_error *err) {
+sg_status tune_show(struct sg_tune *t, cJSON *take_evidence, tune_put_fn *put, const void *of, struct sg_error *err) {
     size_t size;
+    t->evidence = take_evidence;
+    if (!take_evidence || !put)
+        return take_evidence ? SG_OK : sg_fail_memory(err, "the evidence");
     FILE *out = open_memstream(&t->table, &size);
     const bool fine = out && put(out, t, of);
     return sg_stream_text(out, &t->table) && fine ? SG_OK : sg_fail_memory(err, "the table");

@@ -195,13 +195,17 @@ void tune_sentence(cJSON *list, const char *format, ...) SG_PRINTF(2, 3);
 void tune_sentence_taken(cJSON *list, char *take_text); /* NULL: an empty one */
 /* A text as lines of comment, broken at blanks. */
 void tune_put_comment(FILE *out, const char *text, const struct sg_tune *t);
-/* Writes the evidence's "assumptions" by tune_put_comment, and an empty comment line. */
+/* Writes a list of the evidence's sentences by tune_put_comment. */
+void tune_put_sentences(FILE *out, const char *list, const struct sg_tune *t);
+/* Writes the evidence's "assumptions" so, and an empty comment line. */
 void tune_put_assumptions(FILE *out, const struct sg_tune *t);
 /* Writes a table in lines that fit the terminal, and frees it; false = no memory. */
 bool tune_put_table(FILE *out, sg_table *take_table, const struct sg_tune *t);
-/* t->table <- what `put` writes of what was found; it returns false if there is no memory. */
+/* t->evidence <- the evidence, NULL = there was no memory for it; t->table <- what `put` writes of what was found (NULL
+ * = there is no table), which returns false if there is no memory. */
 typedef bool tune_put_fn(FILE *out, const struct sg_tune *t, const void *of);
-SG_CHECKED sg_status tune_write_table(struct sg_tune *t, tune_put_fn *put, const void *of, struct sg_error *err);
+SG_CHECKED sg_status tune_show(struct sg_tune *t, cJSON *take_evidence, tune_put_fn *put, const void *of,
+                               struct sg_error *err);
 
 /* ---- the modelled network ---- */
 
@@ -215,8 +219,9 @@ SG_CHECKED sg_status tune_network_seconds(double total[SG_NET_SERIES], const str
  * ends in `without_compute`. */
 void tune_say_network(cJSON *list, const struct sg_grid_network *n, bool assumed, const char *without_compute);
 
-/* Makes evidence without cells: schema sparsetune/1 with the recipe, and `tune` of this action, which is taken over. */
-SG_CHECKED sg_status tune_evidence(struct sg_tune *t, const char *action, cJSON *take_tune, struct sg_error *err);
+/* Evidence without cells: schema sparsetune/1 with the recipe, and `tune` of this action, which is taken over. NULL = no
+ * memory. */
+cJSON *tune_evidence(const struct sg_tune *t, const char *action, cJSON *take_tune);
 
 /* Makes the document that sparsebench would show for these trials, modelled times among it where the recipe has a
  * network, with `tune`, which is taken over. */

@@ -13,7 +13,7 @@ static const double TOLERANCE = 0.05;
 
 /* ---- the quality of a run ---- */
 
-/* The metric of the result's finding, or --metric, which is then taken at the end of a run. */
+/* A metric that is not that of the result's finding is taken at the end of a run. */
 static sg_status choose_metric(struct profile_task *task, const struct sg_tune *t, struct sg_error *err) {
     const cJSON *document = task->source.document;
     const sg_status status = tune_source_metric(task->metric, &task->sense, &task->source, t, err);
@@ -60,7 +60,7 @@ static bool read_row(double *row, const struct profile_task *task, const struct 
     for (size_t s = 0; s < task->seeds; s++) {
         row[s] = NAN;
         for (size_t own = 0; own < n; own++)
-            if (strcmp(tune_label_seed(label, own), tune_label_seed(task->baseline, s)) == 0)
+            if (strcmp(sg_frame_seed_name(label, own), sg_frame_seed_name(task->baseline, s)) == 0)
                 row[s] = from[own];
     }
     free(from);
@@ -262,9 +262,7 @@ sg_status sg_tune_profile(struct sg_tune *t, struct sg_error *err) {
     for (size_t i = 0; i < p.tasks; i++)
         task[i] = (struct sg_profile_task){p.task[i].seeds, p.task[i].first, p.task[i].cost};
     SG_DO(status, sg_profile(p.found, p.cell, task, p.tasks, p.methods, SG_BOOTSTRAP_DRAWS, SG_BOOTSTRAP_SEED, err));
-    if (status == SG_OK && (t->evidence = profile_json(&p)) == NULL)
-        status = sg_fail_memory(err, "the evidence");
-    SG_DO(status, tune_write_table(t, profile_put_table, &p, err));
+    SG_DO(status, tune_show(t, profile_json(&p), profile_put_table, &p, err));
     profile_free(&p);
     return status;
 }

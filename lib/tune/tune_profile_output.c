@@ -158,15 +158,12 @@ static cJSON *conclusion_json(const struct profile *p) {
 
 /* {"mean","std","n","values"} of a number of each task. */
 static cJSON *spread_of(const struct profile *p, size_t m, bool rank) {
-    double statistic[SG_STATISTICS], value[SG_TUNE_RESULTS];
+    double value[SG_TUNE_RESULTS];
     for (size_t t = 0; t < p->tasks; t++) {
         const struct sg_profile_cell *cell = cell_of(p, m, t);
         value[t] = rank ? cell->rank : fmax(0, SG_PROFILE_MOST - cell->ratio) / (SG_PROFILE_MOST - 1);
     }
-    statistic[SG_MEAN] = sg_stats_mean(value, p->tasks);
-    statistic[SG_STD] = sg_stats_stddev(value, p->tasks);
-    statistic[SG_COUNT] = (double)p->tasks;
-    return sg_frame_spread_json(statistic, value, p->tasks);
+    return sg_frame_values_json(value, p->tasks);
 }
 
 /* Where the profiles are drawn up to: past the largest finite ratio. */
@@ -358,6 +355,6 @@ bool profile_put_table(FILE *out, const struct sg_tune *t, const void *of) {
     if (!fine)
         return false;
     fputs("#\n", out);
-    tune_put_end(out, p->left_out, t);
+    tune_put_conclusion(out, p->left_out, t);
     return true;
 }

@@ -105,17 +105,11 @@ static sg_status measure_whole(struct reach *r, const struct tune_point *p, size
 
 /* Runs the recipe's own lambdas, which are cells of its figure, at all seeds. */
 static sg_status measure_given(struct reach *r, struct sg_error *err) {
-    const struct tune_search *s = &r->search;
     struct tune_point given[GIVEN];
     const size_t n = r->given->kind == SG_NODE_LIST ? r->given->count : 0;
     for (size_t i = 0; i < n; i++)
         given[i] = (struct tune_point){.value = r->given->child[i].number, .spelling = r->given->child[i].string};
-    return measure_whole(r, given, n, s->seeds, err);
-}
-
-/* The lambda to try next, between the two ends, of which one may be missing. */
-static double next_lambda(const struct tune_point *in, const struct tune_point *out) {
-    return !out ? in->value * 2 : !in || in->value == 0 ? out->value / 2 : sqrt(in->value * out->value);
+    return measure_whole(r, given, n, r->search.seeds, err);
 }
 
 /* Reports caveats on the result. */
@@ -150,8 +144,10 @@ static sg_status decide(struct reach *r, const struct tune_point *start, size_t 
             status = tune_measure(s, open, 1, s->length.steps, s->seeds, err);
             continue;
         }
-        const double lambda = tune_round(next_lambda(in, out), text);
-        status = measure_whole(r, &(struct tune_point){.value = lambda}, 1, 1, err);
+        const double lambda = !out                    ? in->value * 2 /* between the two, of which one may be missing */
+                              : !in || in->value == 0 ? out->value / 2
+                                                      : sqrt(in->value * out->value);
+        status = measure_whole(r, &(struct tune_point){.value = tune_round(lambda, text)}, 1, 1, err);
         turn++;
     }
     if (status == SG_OK && !in)

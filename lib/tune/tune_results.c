@@ -60,24 +60,19 @@ bool tune_label_numbers(double **out, size_t *n, const struct sg_frame_label *la
     return *out;
 }
 
-const char *tune_label_seed(const struct sg_frame_label *label, size_t i) {
-    return sg_json_string(cJSON_GetArrayItem(sg_json_get(label->json, "seeds"), (int)i), "", "?");
-}
-
 void tune_leave_out(cJSON *list, const char *name, const char *reason) {
     const cJSON *item;
     cJSON_ArrayForEach(item, list) if (strcmp(sg_json_string(item, "name", ""), name) == 0) return;
     sg_json_push(list, SG_OBJECT(SG_TEXT("name", name), SG_TEXT("reason", reason)));
 }
 
-/* Once for each reason. */
-static void put_left_out(FILE *out, const cJSON *list, const struct sg_tune *t) {
+void tune_put_conclusion(FILE *out, const cJSON *left_out, const struct sg_tune *t) {
     const cJSON *item, *other;
-    cJSON_ArrayForEach(item, list) {
+    cJSON_ArrayForEach(item, left_out) {
         const char *reason = sg_json_string(item, "reason", "");
         char *text = NULL;
         size_t size;
-        for (other = list->child; strcmp(sg_json_string(other, "reason", ""), reason) != 0;)
+        for (other = left_out->child; strcmp(sg_json_string(other, "reason", ""), reason) != 0;)
             other = other->next;
         FILE *line = other == item ? open_memstream(&text, &size) : NULL;
         for (; line && other; other = other->next)
@@ -89,14 +84,8 @@ static void put_left_out(FILE *out, const cJSON *list, const struct sg_tune *t) 
             tune_put_comment(out, text, t);
         free(text);
     }
-}
-
-void tune_put_end(FILE *out, const cJSON *left_out, const struct sg_tune *t) {
-    const cJSON *sentence;
-    put_left_out(out, left_out, t);
     fputs("#\n", out);
-    cJSON_ArrayForEach(sentence, sg_json_get(t->evidence, "tune.conclusion"))
-        tune_put_comment(out, sentence->valuestring, t);
+    tune_put_sentences(out, "tune.conclusion", t);
 }
 
 cJSON *tune_label_json(const char *name, const char *compressor, cJSON *take_seeds, cJSON *take_series,

@@ -33,12 +33,11 @@ SG_CHECKED sg_status tune_source_metric(char metric[TUNE_METRIC_CHARS], double *
  * memory. */
 bool tune_label_numbers(double **out, size_t *n, const struct sg_frame_label *label, const cJSON *plot,
                         const char *axis, const char *column);
-const char *tune_label_seed(const struct sg_frame_label *label, size_t i);
 
 /* Appends {"name","reason"} of something that is not compared, once. */
 void tune_leave_out(cJSON *list, const char *name, const char *reason);
-/* Writes such a list, and the conclusion of the evidence, as comments below a table. */
-void tune_put_end(FILE *out, const cJSON *left_out, const struct sg_tune *t);
+/* Writes such a list as comments, once for each reason, and the evidence's conclusion. */
+void tune_put_conclusion(FILE *out, const cJSON *left_out, const struct sg_tune *t);
 /* A method as a label of a result. */
 cJSON *tune_label_json(const char *name, const char *compressor, cJSON *take_seeds, cJSON *take_series,
                        cJSON *take_final);

@@ -69,8 +69,7 @@ sg_status sg_tune_theory(struct sg_tune *t, struct sg_error *err) {
     if (t->dry_run)
         return SG_OK;
     sg_status status = sg_theory_run(&theory, t->cells, t->n_cells, &options, err);
-    SG_DO(status, tune_evidence(t, "theory", sg_theory_json(&theory), err));
-    SG_DO(status, tune_write_table(t, put_table, &theory, err));
+    SG_DO(status, tune_show(t, tune_evidence(t, "theory", sg_theory_json(&theory)), put_table, &theory, err));
     sg_theory_free(&theory);
     return status;
 }

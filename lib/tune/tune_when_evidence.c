@@ -217,7 +217,7 @@ sg_status when_document(const struct when *w, const struct tune_trials *b, struc
         cJSON_Delete(tune);
         return sg_fail_memory(err, "the evidence");
     }
-    w->t->evidence = SG_OBJECT(
+    cJSON *evidence = SG_OBJECT(
         SG_TEXT("schema", SG_SCHEMA_BENCH), SG_TEXT("kind", "when"), SG_TEXT("status", "ok"), SG_VALUE("program", NULL),
         SG_VALUE("run", NULL), SG_VALUE("recipe", sg_recipe_json(&b->recipe)),
         SG_VALUE("dataset", cJSON_Duplicate(sg_json_get(first->header, "dataset"), true)),
@@ -226,5 +226,5 @@ sg_status when_document(const struct when *w, const struct tune_trials *b, struc
         SG_VALUE("claims", cJSON_CreateArray()), SG_VALUE("plots", plots_json(w)), SG_VALUE("table", table_json(w)),
         SG_VALUE("summary", summary_json(answer)), SG_VALUE("tune", tune));
     free(model);
-    return tune_write_table(w->t, when_put_table, w, err);
+    return tune_show(w->t, evidence, when_put_table, w, err);
 }

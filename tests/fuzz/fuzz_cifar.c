@@ -1,7 +1,7 @@
 /* Image files from hostile hands, as both formats, with and without a fixed number of records. */
 #include <stdlib.h>
 
-#include "cifar.h"
+#include "images_private.h"
 #include "replay.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "../golden/augment_golden.h"
-#include "image_augment.h"
+#include "images_private.h"
 #include "sg_shards.h"
 #include "sg_file.h"
 #include "tap.h"
@@ -61,24 +61,23 @@ static void test_shares(void) {
     ok(mirrored >= DRAWS / 2 - 450 && mirrored <= DRAWS / 2 + 450, "half are mirrored: %zu", mirrored);
 }
 
-static void test_orders(void) {
-    static float planes[2 * SG_IMAGE_VALUES], pixels[2 * SG_IMAGE_VALUES];
+static void test_floats(void) {
+    static float pixels[2 * SG_IMAGE_VALUES];
     static uint8_t two[2 * SG_IMAGE_VALUES];
     uint8_t labels[] = {7, 200};
     int64_t label[2];
     struct sg_images images = {.count = 2, .classes = 256, .pixel = two, .label = labels};
     struct sg_image_scale scale = {{0.5f, 0.25f, 0}, {1, 2, 4}};
     memcpy(two + SG_IMAGE_VALUES, image, sizeof image);
-    sg_images_convert(planes, label, &images, 0, 2, &scale, SG_IMAGE_NCHW);
-    sg_images_convert(pixels, label, &images, 1, 1, &scale, SG_IMAGE_NHWC);
+    sg_images_convert(pixels, label, &images, 0, 2, &scale);
     size_t wrong = 0;
     for (size_t c = 0; c < 3; c++)
         for (size_t i = 0; i < PLANE; i++) {
             float expected = ((float)image[c * PLANE + i] / 255 - scale.mean[c]) / scale.deviation[c];
-            wrong += !(planes[SG_IMAGE_VALUES + c * PLANE + i] == expected) || !(pixels[3 * i + c] == expected) ||
-                     !(planes[c * PLANE + i] == (0 - scale.mean[c]) / scale.deviation[c]);
+            wrong += !(pixels[SG_IMAGE_VALUES + 3 * i + c] == expected) ||
+                     !(pixels[3 * i + c] == (0 - scale.mean[c]) / scale.deviation[c]);
         }
-    ok(wrong == 0 && label[0] == 200 && label[1] == 200, "both orders hold the same values");
+    ok(wrong == 0 && label[0] == 7 && label[1] == 200, "bytes become floats, the channels of a pixel side by side");
     ok(sg_shards_cut(10, 0, 3) == 0 && sg_shards_cut(10, 1, 3) == 3 && sg_shards_cut(10, 2, 3) == 6 &&
            sg_shards_cut(10, 3, 3) == 10,
        "parts of a test set");
@@ -91,6 +90,6 @@ int main(void) {
     }
     test_golden();
     test_shares();
-    test_orders();
+    test_floats();
     return tap_done();
 }

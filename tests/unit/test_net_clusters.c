@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "mg_wfbp.h"
 #include "net_models.h"
 #include "sg_net.h"
 
@@ -167,8 +168,8 @@ static void test_overlap(void) {
                    "%s, %s, %2.0f GPUs layer by layer: %.4f s, published %.4f s (%+.1f %%)%s", r->model,
                    network[r->network], gpus[size], layer, layer_was, 100 * off, missed ? ", not within 10 %" : "");
             const size_t n =
-                sg_net_merge(bucket, model.layers, model.backward_s, model.bytes, planned[r->network > 0][size].alpha_s,
-                             planned[r->network > 0][size].byte_s, 4 * 8192);
+                mg_wfbp_buckets(bucket, model.layers, model.backward_s, model.bytes,
+                                planned[r->network > 0][size].alpha_s, planned[r->network > 0][size].byte_s, 4 * 8192);
             const double fused = modelled_s(r, alpha, byte_s, bucket), fused_was = step_s(r, r->fused, size);
             ok(ideal <= fused && fused <= 1.05 * fused_was,
                "%s, %s, %2.0f GPUs, %zu buckets: %.4f s between the ideal %.4f s and published %.4f s + 5 %% (%+.1f "

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "plot_private.h"
-#include "plot_style.h"
 #include "sg_text.h"
 #include "tap.h"
 

@@ -1,11 +1,44 @@
-/* bench_output.h: writes the results of sparsebench, and reports on a grid at its end. */
-#ifndef BENCH_OUTPUT_H
-#define BENCH_OUTPUT_H
+/* bench.h: what the files of sparsebench share. */
+#ifndef BENCH_H
+#define BENCH_H
 
 #include "sg_file.h"
 #include "sg_grid.h"
 #include "sg_json.h"
+#include "sg_options.h"
 #include "sg_recipe.h"
+
+/* ---- bench_options.c ---- */
+
+extern struct bench_opt {
+    const char *output, *html, *color, *network, *part, *sort, *bundle;
+    bool force, json, table, compare, dry_run, strict, judge, corrupt, verify, measure_coding, audit;
+    int64_t points;
+    double time_limit, share;
+    struct sg_option_list methods, seeds;
+} opt;
+
+extern const struct sg_program program;
+
+/* ---- what it does; all return the code to exit with, and path [n] are the operands ---- */
+
+/* When this program began, by sg_clock_s, and when --time-limit ends; 0 = there is no limit. */
+extern double launched_s;
+double stop_at_s(void);
+
+/* bench_kernels.c: the recipe of --measure-coding, which returns SG_PARSE_RUN if it is read, and a recipe of kernels. */
+int read_coding(struct sg_recipe *recipe, const char *operand);
+int bench_kernels(const struct sg_recipe *recipe, int argc, char **argv);
+
+/* bench_audit.c: --bundle and --audit. */
+int make_bundle(const char *const *path, size_t n);
+int audit_results(const char *const *path, size_t n, int argc, char **argv);
+
+/* bench_link.c: measures the link between the first two ranks of a launcher, and prints it on rank 0: as the section
+ * `network` of a recipe, or with --json also every time. */
+int measure_link(void);
+
+/* ---- bench_output.c ---- */
 
 /* The "program" of a result of this recipe. */
 cJSON *version_json(const struct sg_recipe *recipe);
@@ -16,17 +49,13 @@ extern const struct sg_grid_command command;
 /* The "run" of a result that began at start_s, by sg_clock_s. */
 cJSON *run_json(int argc, char **argv, const char *started_at, double start_s, const struct sg_grid_options *o);
 
-/* The result of a kernel benchmark, in the form of the other results, so that one reader does for both. */
-cJSON *kernels_json(const struct sg_recipe *recipe, const char *status, cJSON *take_run, cJSON *take_results);
-
-/* The result at `path` if it is an interrupted one of the same kernels, program and machine; else NULL. */
-cJSON *earlier_kernels(const char *path, const struct sg_recipe *recipe);
-
 /* True if the table is printed: with --table, or on a terminal without --json. -o does not change this. */
 bool table_wanted(void);
 
-/* Writes the document to the opened file, or to stdout if there is none. */
-SG_CHECKED sg_status write_json(const cJSON *document, struct sg_file_writer *file, struct sg_error *err);
+/* Ends a command that makes a document: writes it, if that is wanted, to the opened file or else to stdout, logs the
+ * error of `status` and err, or of the writing, and closes the file. Returns `code`, or that of the error. */
+int end_document(cJSON *take_document, bool wanted, int code, struct sg_file_writer *file, sg_status status,
+                 struct sg_error *err);
 
 /* *path <- the file of --html, which the caller frees; unchanged without --html. As for a result, an existing page is
  * replaced only if it is that of an unfinished run, or with --force. */
