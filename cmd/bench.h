@@ -26,7 +26,7 @@ extern const struct sg_program program;
 extern double launched_s;
 double stop_at_s(void);
 
-/* bench_kernels.c: the recipe of --measure-coding, which returns SG_PARSE_RUN if it is read, and a recipe of kernels. */
+/* bench_kernels.c: the recipe of --measure-coding, SG_PARSE_RUN if it is read, and a run of a recipe of kernels. */
 int read_coding(struct sg_recipe *recipe, const char *operand);
 int bench_kernels(const struct sg_recipe *recipe, int argc, char **argv);
 

@@ -219,8 +219,8 @@ SG_CHECKED sg_status tune_network_seconds(double total[SG_NET_SERIES], const str
  * ends in `without_compute`. */
 void tune_say_network(cJSON *list, const struct sg_grid_network *n, bool assumed, const char *without_compute);
 
-/* Evidence without cells: schema sparsetune/1 with the recipe, and `tune` of this action, which is taken over. NULL = no
- * memory. */
+/* Evidence without cells: schema sparsetune/1 with the recipe, and `tune` of this action, which is taken over.
+ * NULL = no memory. */
 cJSON *tune_evidence(const struct sg_tune *t, const char *action, cJSON *take_tune);
 
 /* Makes the document that sparsebench would show for these trials, modelled times among it where the recipe has a
