@@ -196,7 +196,7 @@ struct sg_page_result {
     const cJSON *document;
     const char *name; /* shown above its title; NULL = the recipe's name */
 };
-enum { SG_PAGE_RESULTS = 64 };
+enum { SG_PAGE_RESULTS = 256 };
 
 /* Writes one page in HTML that needs no other file, with a section for each result [n], n >= 1. It holds the documents
  * as JSON. Results of kernels may be among them. SG_ERR_ARGUMENT: an unknown column or panel. Errors of output are
