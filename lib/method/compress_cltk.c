@@ -6,7 +6,6 @@
  *
  * What is sent does not grow with the number of workers, and the sum has k entries. The residual becomes 0 there. */
 #include <math.h>
-#include <string.h>
 
 #include "method_private.h"
 

@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "method_private.h"
-#include "sg_debug.h"
 
 enum { CONSERVE = SG_SHARE_PARAMS, PARAMS };
 

@@ -6,7 +6,6 @@
 #include "method_private.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 enum { ROUNDS = SG_SHARE_PARAMS, PARAMS };
 

@@ -4,7 +4,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 
 enum { LAMBDA, BUDGET, PARAMS };
 
@@ -20,11 +19,6 @@ static sg_status check(const double *param, size_t d, struct sg_error *err) {
 static const struct sg_controller_ops *controller(const double *param, double *out) {
     out[0] = param[BUDGET];
     return isnan(param[BUDGET]) ? NULL : &sg_control_budget;
-}
-
-static sg_status open_threshold(struct sg_worker *w, struct sg_error *err) {
-    w->scratch = malloc(w->shared->layout.n_layers * sizeof(float));
-    return w->scratch != NULL ? SG_OK : sg_fail_memory(err, "hard-threshold");
 }
 
 /* Returns whether the pass may skip elements outside `touched`. There g is 0 and p = e, which is below the same
@@ -105,7 +99,7 @@ const struct sg_compressor_ops sg_compress_hard_threshold = {
     .n_params = PARAMS,
     .check = check,
     .knob = method_first_knob,
-    .open = open_threshold,
+    .open = sg_estimate_open,
     .select = select_threshold,
     .bound = bound,
     .controller = controller,

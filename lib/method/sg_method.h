@@ -194,9 +194,9 @@ SG_UNSTABLE bool sg_method_splits(const sg_method *m);
  * spent->largest is the maximum of sg_method_note over all workers. */
 SG_UNSTABLE void sg_method_end(sg_method *m, float *sum, const struct sg_spent *spent);
 
-/* The threshold of the last step, on the gradient's scale. INFINITY: the step was meant to send nothing. NaN: the
- * method has no threshold, there was no step yet, or it was the last step of a budget, which sends each worker's
- * largest entries. */
+/* The threshold of the last step, on the gradient's scale, in the first layer if they differ. INFINITY: the step was
+ * meant to send nothing. NaN: the method has no threshold, there was no step yet, or it was the last step of a budget,
+ * which sends each worker's largest entries. */
 SG_UNSTABLE double sg_method_threshold(const sg_method *m);
 /* The budget: entries that a worker may send over the whole run, on average; NaN = the method has no budget. */
 SG_UNSTABLE double sg_method_budget(const sg_method *m);

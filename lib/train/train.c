@@ -1,6 +1,5 @@
 /* train.c: the loop of one run: set-up, steps, records, checkpoints, and how it ends. */
 #include <math.h>
-#include <string.h>
 
 #include "sg_clock.h"
 #include "sg_file.h"

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sg_debug.h"
 #include "train_state.h"
 
 struct drift {

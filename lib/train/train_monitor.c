@@ -3,12 +3,10 @@
  *
  * Every worker's numbers go to rank 0, which adds them up in the order of the workers. So they have the same bits for
  * any number of ranks. */
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sg_debug.h"
 #include "sg_json.h"
 #include "train_state.h"
 

@@ -28,9 +28,6 @@ static char *folder_of(const struct train *t) {
 sg_status train_vectors_open(struct train *t, struct sg_error *err) {
     if (!train_vectors_in_file(t))
         return SG_OK;
-    if (t->device.gpu)
-        return sg_fail(err, SG_ERR_UNSUPPORTED, "residuals: %s: those of a GPU lie in its memory: use --device cpu",
-                       place_of(t));
     char *folder = folder_of(t);
     sg_status status = folder ? sg_file_memory_open(&t->file, folder, err) : sg_fail_memory(err, "a path");
     free(folder);

@@ -13,7 +13,6 @@
  * them 1 if the number is below 0. A level 0 has no sign. */
 #include <math.h>
 
-#include "sg_debug.h"
 #include "wire_buckets.h"
 
 enum { LEVELS, BUCKET, MAX_NORM, PARAMS };
