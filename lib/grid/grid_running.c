@@ -26,7 +26,8 @@ void sg_grid_read_unfinished(struct sg_cell_outcome *outcomes, const struct sg_c
         struct sg_error unused;
         char *part = has_begun(&outcomes[i]) ? sg_format("%s.part", outcomes[i].path) : NULL;
         if (part && sg_run_read(run, part, &unused) == SG_OK &&
-            !(is_series(run) && strcmp(sg_json_string(run->header, "cell_key", ""), cells[i].key) == 0))
+            !(is_series(run) && strcmp(sg_json_string(run->header, "cell_key", ""), cells[i].key) == 0 &&
+              sg_grid_same_data(cells, outcomes, count, &unused) == SG_OK))
             sg_run_free(run);
         free(part);
     }

@@ -149,7 +149,8 @@ const char *sg_grid_action(const struct sg_cell_outcome *outcome);
 /* The identities of the programs that made the finished cells, each once; NULL = no memory. */
 cJSON *sg_grid_identities(const struct sg_cell_outcome *outcomes, size_t count);
 
-/* Reads the series that stopped runs of cells left into their outcomes, for a document of an unfinished grid. */
+/* Reads the series that stopped runs of cells left into their outcomes, for a document of an unfinished grid: those of
+ * these very cells that read the data of the finished ones. */
 void sg_grid_read_unfinished(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count);
 
 /* The progress of a cell whose series was read: "step 1200 of 7200 (epoch 50 of 300)", "not begun"; returns out. */

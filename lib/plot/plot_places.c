@@ -7,6 +7,13 @@
 #include "sg_profile.h"
 #include "sg_text.h"
 
+/* The axis of a figure leaves to the formula beside it what the head of a column has to say in words. */
+static sg_status name_value(struct sg_axis *value, const cJSON *document, struct sg_error *err) {
+    free(value->words);
+    value->words = sg_plot_heading(document, value->name, &value->formula);
+    return value->words ? SG_OK : sg_fail_memory(err, "the table");
+}
+
 sg_status sg_plot_read_rankings(struct sg_summary *s, const cJSON *document, const struct sg_plot_select *select,
                                 struct sg_error *err) {
     const cJSON *plots = select->x || select->y ? NULL : sg_json_get(document, "plots"), *plot;
@@ -22,10 +29,12 @@ sg_status sg_plot_read_rankings(struct sg_summary *s, const cJSON *document, con
             continue;
         struct sg_figure *figure = &s->ranking[s->n_rankings];
         status = sg_figure_read(figure, document, &one, err);
-        if (status == SG_OK && figure->panel[0].places)
+        if (status == SG_OK && figure->panel[0].places) {
             s->n_rankings++;
-        else
+            status = name_value(&figure->panel[0].x, document, err);
+        } else {
             sg_figure_free(figure); /* one that cannot be drawn has no places either */
+        }
     }
     return status == SG_ERR_MEMORY ? status : SG_OK;
 }

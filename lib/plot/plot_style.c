@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "plot_private.h"
-#include "plot_private.h"
 #include "sg_debug.h"
 
 /* The paper's two methods come first, Top-k and hard-threshold. */

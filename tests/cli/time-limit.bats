@@ -143,6 +143,13 @@ PY
     says 124 "SGD, seed 1: not begun" -- sparsebench "${LONG[@]}" --folder cells --method SGD --seed 1 --time-limit 0 --force -o left.json
     sparsebench "${LONG[@]}" -q --folder cells --method SGD --seed 1 --force -o whole.json
     [ "$(jq -c '[.status, .results[0].cells[0].steps]' whole.json)" = '["ok",60000]' ]
+    # Nor that of a cell that read other data than those that are finished, which it would begin again.
+    rm -f cells/*.part
+    piece sparsebench "${LONG[@]}" -q --folder cells --method SGD -j 1 -o cut.json
+    rm -f cells/*.ckpt
+    says 124 "SGD, seed 2: step " -- sparsebench "${LONG[@]}" --folder cells --method SGD --time-limit 0 --force -o left.json
+    sed -i '1s/\("dataset":{[^}]*"sha256":"\)..../\1feed/' cells/*.part
+    says 124 "SGD, seed 2: not begun" -- sparsebench "${LONG[@]}" --folder cells --method SGD --time-limit 0 --force -o left.json
 }
 
 @test "a grid that is killed after a piece goes on, too" {
