@@ -508,10 +508,11 @@ mini-why-errors-neumf: ## and where hard-threshold loses, NeuMF on MovieLens-100
 why-rules: ## beyond the paper: one-class shards under four rules of error feedback, each at three learning rates, madelon, a minute
 mini-absolute: ## beyond the paper: thresholds, steps and singular values against relative compressors at equal bytes, an hour
 mini-powersgd: ## beyond the paper: PowerSGD, ACCORDION on its rank, QSGD with 4 bits, ResNet-8, ten minutes
-night: $(filter night-%,$(figures)) ## Figures 2a and 3 and Table 1 with ResNet-8 on all of CIFAR-10: five hours on two cores, resumable
+night: $(filter night-fig% night-table%,$(figures)) ## Figures 2a and 3 and Table 1 with ResNet-8 on all of CIFAR-10: five hours on two cores, resumable
 night-fig2a: ## Figure 2a of the night; the three share their finished cells
 night-fig3: ## Figure 3 of the night
 night-table1: ## Table 1 of the night
+night-why: ## which error counts in a night, five hours on two cores, resumable
 .PHONY: fig2 mini-fig2 night table1 table1-cifar100
 
 published   := fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 linear-speedup mini-linear-speedup speedup-rate dryden federated when-to-communicate blockwise-momentum bit-budget adaptive-methods variance-reduction dynamic-quantization mini-fig2a mini-fig2b mini-fig2c mini-fig3 mini-table1 mini-table1-batch256 mini-table1-senet mini-table1-googlenet mini-table1-cifar100 mini-table1-cifar100-batch256 mini-feedback-approaches mini-entire-model mini-no-error-feedback mini-heterogeneity mini-powersgd qsgd-madelon signs-madelon learning-rates tournament mini-tournament-neumf compressors mini-compressors mini-published mini-absolute bursts mini-bursts mini-why-errors mini-why-threshold mini-why-curvature mini-why-early mini-why-freedom mini-why-workers mini-why-rates mini-why-adam mini-why-adam-resnet8 mini-why-weighed mini-why-weighed-lstm mini-why-weighed-neumf mini-why-weighed-cifar100 why-weighed-madelon mini-gpt mini-why-errors-lstm mini-why-errors-neumf why-rules why-early why-freedom why-errors-madelon night-fig2a night-fig3 night-table1
