@@ -58,7 +58,7 @@ static void sort_by_place(const struct sg_curve **row, const struct sg_panel *pa
 static char *style_of(struct sg_column_style *style, const struct sg_panel *panel) {
     double none = NAN;
     char power[SG_POWER_CHARS];
-    struct sg_summary medians = {.row = calloc(panel->n_curves, sizeof *medians.row)};
+    struct sg_summary medians = {.row = calloc(panel->n_curves, sizeof *medians.row), .n_metrics = 1};
     if (!medians.row)
         return NULL;
     for (; medians.n_rows < panel->n_curves; medians.n_rows++)

@@ -105,7 +105,7 @@ static void test_places(size_t seeds, double least) {
     enum { METHODS_HERE = 6, MOST_SEEDS = 10 }; /* the last one is a duplicate of the first */
     static const double worse[] = {0, 0.1, 0.2, 0.4, 1.8};
     static const size_t first[METHODS_HERE + 1] = {0, 1, 2, 3, 4, 5, 6};
-    double cost[METHODS_HERE][MOST_SEEDS];
+    double cost[METHODS_HERE * MOST_SEEDS];
     struct sg_profile_method m[METHODS_HERE];
     struct sg_profile_cell cell[METHODS_HERE];
     struct sg_interval place[METHODS_HERE];
@@ -115,8 +115,8 @@ static void test_places(size_t seeds, double least) {
     for (size_t r = 0; fine && r < REPEATS; r++) {
         for (size_t i = 0; i < METHODS_HERE; i++)
             for (size_t s = 0; s < seeds; s++)
-                cost[0][i * seeds + s] = i + 1 < METHODS_HERE ? exp(worse[i] + 0.3 * sg_rng_normal(&rng)) : cost[0][s];
-        const struct sg_profile_task task = {seeds, first, cost[0]};
+                cost[i * seeds + s] = i + 1 < METHODS_HERE ? exp(worse[i] + 0.3 * sg_rng_normal(&rng)) : cost[s];
+        const struct sg_profile_task task = {seeds, first, cost};
         fine = sg_profile(m, cell, &task, 1, METHODS_HERE, DRAWS, r, &err) == SG_OK;
         for (size_t i = 0; i + 1 < METHODS_HERE; i++) { /* two are first, so the next is third */
             const double true_place = (double)(i == 0 ? 1 : i + 2);
@@ -129,8 +129,8 @@ static void test_places(size_t seeds, double least) {
     ok(fine && share >= least, "coverage of a place's 95 %% with %zu seeds: %.1f %%", seeds, share);
     ok(ties == REPEATS && apart >= REPEATS * 99 / 100, "a duplicate ties, six times the cost is behind: %zu, %zu", ties,
        apart);
-    ok(sg_profile_places(place, cost[0], METHODS_HERE, seeds, &err) == SG_OK &&
-           sg_profile(m, cell, &(struct sg_profile_task){seeds, first, cost[0]}, 1, METHODS_HERE, SG_BOOTSTRAP_DRAWS,
+    ok(sg_profile_places(place, cost, METHODS_HERE, seeds, &err) == SG_OK &&
+           sg_profile(m, cell, &(struct sg_profile_task){seeds, first, cost}, 1, METHODS_HERE, SG_BOOTSTRAP_DRAWS,
                       SG_BOOTSTRAP_SEED, &err) == SG_OK,
        "the places of one task");
     for (size_t i = 0; i < METHODS_HERE; i++)
