@@ -497,6 +497,7 @@ mini-why-weighed: ## beyond the paper: residuals weighed by curvature, and a thr
 mini-why-weighed-lstm: ## the same for an LSTM on WikiText-2, five minutes
 mini-why-weighed-neumf: ## a threshold that leaves no layer out, NeuMF on MovieLens-100K, five minutes
 mini-why-weighed-cifar100: ## the same where its exponent was not chosen, CIFAR-100, ten minutes
+mini-why-weighed-gpt: ## and for a small GPT with AdamW, ten minutes
 why-weighed-madelon: ## and on madelon, which is one layer, half a minute
 mini-why-rates: ## beyond the paper: each at its own learning rate, ResNet-8, an hour
 mini-gpt: ## beyond the paper: a small GPT with AdamW, compressed gradients and local steps, 25 min
