@@ -39,12 +39,16 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <utility>
 
 #if TORCH_VERSION_MAJOR < 1 || (TORCH_VERSION_MAJOR == 1 && TORCH_VERSION_MINOR < 13)
 #error "libtorch 1.13 or newer is needed"
 #endif
 
 extern "C" void openblas_set_num_threads(int) __attribute__((weak)); /* where libtorch computes with OpenBLAS */
+
+/* A shared_ptr in libtorch 2.11, an intrusive_ptr in 2.15. */
+using Accumulator = decltype(torch::autograd::impl::grad_accumulator(std::declval<const at::Tensor &>()));
 
 struct sg_tensor {
     at::Tensor value;
@@ -60,7 +64,7 @@ struct sg_scope {
     sg_gradient_fn *added = nullptr; /* sg_scope_watch */
     void *of = nullptr;
     size_t number = 0;
-    std::deque<std::shared_ptr<torch::autograd::Node>> watched; /* they keep their hooks until a graph has them */
+    std::deque<Accumulator> watched; /* they keep their hooks until a graph has them */
 };
 
 namespace {
