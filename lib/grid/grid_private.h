@@ -50,6 +50,9 @@ void grid_keep(struct sg_cell *cells, size_t *n, size_t i);
 /* Appends a string to an array of strings that does not have it yet. */
 void grid_push_once(cJSON *list, const char *text);
 
+/* Compares two records of data. For generated data it also compares the bytes, whose hash the cells record. */
+bool grid_same_data(const cJSON *one, const cJSON *other);
+
 /* How far a cell came, and how far it is to go; NaN = not known. */
 struct grid_reach {
     double step, steps, epoch, epochs;

@@ -136,11 +136,10 @@ const char *sg_grid_action(const struct sg_cell_outcome *outcome) {
     return outcome->state == SG_CELL_REUSED ? "reuse" : outcome->resumable ? "resume" : "run";
 }
 
-/* Compares data. For generated data it also compares the bytes, whose hash the cells record. */
-static bool same_data(const cJSON *a, const cJSON *b) {
-    char one[SG_DATASET_IDENTITY], other[SG_DATASET_IDENTITY];
-    return strcmp(sg_dataset_identity(one, a), sg_dataset_identity(other, b)) == 0 &&
-           strcmp(sg_json_string(a, "sha256", ""), sg_json_string(b, "sha256", "")) == 0;
+bool grid_same_data(const cJSON *one, const cJSON *other) {
+    char first[SG_DATASET_IDENTITY], second[SG_DATASET_IDENTITY];
+    return strcmp(sg_dataset_identity(first, one), sg_dataset_identity(second, other)) == 0 &&
+           strcmp(sg_json_string(one, "sha256", ""), sg_json_string(other, "sha256", "")) == 0;
 }
 
 sg_status sg_grid_same_data(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count,
@@ -154,7 +153,7 @@ sg_status sg_grid_same_data(const struct sg_cell *cells, const struct sg_cell_ou
             first = dataset;
             of = i;
         }
-        if (dataset && !same_data(first, dataset))
+        if (dataset && !grid_same_data(first, dataset))
             return sg_fail(err, SG_ERR_MISMATCH,
                            "cells of different data have no means: %s, seed %" PRIu64 " (%.200s) read %s, "
                            "but %s, seed %" PRIu64 " (%.200s) read %s: run them with --fresh, or remove "

@@ -21,14 +21,21 @@ static bool has_begun(const struct sg_cell_outcome *o) {
 }
 
 void sg_grid_read_unfinished(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count) {
+    const cJSON *data = NULL; /* that of the finished cells, else of the first unfinished one */
+    for (size_t i = 0; i < count && !data; i++)
+        data = sg_json_get(outcomes[i].run.header, "dataset");
     for (size_t i = 0; i < count; i++) {
         struct sg_run *run = &outcomes[i].run;
         struct sg_error unused;
         char *part = has_begun(&outcomes[i]) ? sg_format("%s.part", outcomes[i].path) : NULL;
-        if (part && sg_run_read(run, part, &unused) == SG_OK &&
-            !(is_series(run) && strcmp(sg_json_string(run->header, "cell_key", ""), cells[i].key) == 0 &&
-              sg_grid_same_data(cells, outcomes, count, &unused) == SG_OK))
-            sg_run_free(run);
+        if (part && sg_run_read(run, part, &unused) == SG_OK) {
+            const cJSON *own = sg_json_get(run->header, "dataset");
+            if (!is_series(run) || strcmp(sg_json_string(run->header, "cell_key", ""), cells[i].key) != 0 ||
+                (data && own && !grid_same_data(data, own)))
+                sg_run_free(run);
+            else
+                data = data ? data : own;
+        }
         free(part);
     }
 }
@@ -61,7 +68,7 @@ char *sg_grid_reach_text(char out[SG_REACH_CHARS], const struct sg_cell *cell, c
     else
         snprintf(out, SG_REACH_CHARS, "step %.0f of %.0f (epoch %.6g of %.6g)", r.step, r.steps, r.epoch, r.epochs);
     if (o->run.header && o->stopped && !o->resumable && !o->message)
-        strncat(out, ", without a checkpoint", SG_REACH_CHARS - strlen(out) - 1);
+        strncat(out, ", without a checkpoint to go on from", SG_REACH_CHARS - strlen(out) - 1);
     return out;
 }
 

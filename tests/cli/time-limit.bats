@@ -134,7 +134,7 @@ PY
 @test "a result so far has the series of a cell whose checkpoint was lost, but none of another cell" {
     piece sparsebench "${LONG[@]}" -q --folder cells --method SGD --seed 1 -j 1 -o cut.json
     rm cells/*.ckpt
-    says 124 "SGD, seed 1: step " " of 1000), without a checkpoint" -- \
+    says 124 "SGD, seed 1: step " " of 1000), without a checkpoint to go on from" -- \
         sparsebench "${LONG[@]}" --folder cells --method SGD --seed 1 --time-limit 0 --force -o left.json
     for file in left cut; do jq '.results[0] | .series, (.cells[0] | .steps, .status)' $file.json >$file; done
     cmp left cut
