@@ -74,7 +74,7 @@ ifeq ($(cuda),1)
 # The runtime is linked statically and looks for the driver when it is first asked: programs start without either.
 cuda_dir    := $(patsubst %/bin/,%,$(dir $(realpath $(shell command -v $(NVCC)))))
 cuda_libs   := $(addprefix -L,$(wildcard $(addprefix $(cuda_dir)/,lib64 lib targets/x86_64-linux/lib))) -lcudart_static -lpthread -ldl -lrt
-nvcc_flags  := -ccbin $(CXX) -std=c++17 -DSPARSEGRAD_UNSTABLE -O3 --fmad=false -lineinfo $(NVCC_GENCODE) $(checks) -Xcompiler -fPIC,-fvisibility=hidden,-Wall,-Wextra,-ffp-contract=off,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics
+nvcc_flags  := -ccbin $(lastword $(filter-out -%,$(CXX))) -std=c++17 -DSPARSEGRAD_UNSTABLE -O3 --fmad=false -lineinfo $(NVCC_GENCODE) $(checks) -Xcompiler -fPIC,-fvisibility=hidden,-Wall,-Wextra,-ffp-contract=off,-fno-exceptions,-fno-rtti,-fno-threadsafe-statics
 endif
 
 # Builds take all cores where -j says nothing else. Figures and benchmarks run one after another.
