@@ -303,6 +303,12 @@ static void test_exponents(void) {
         ok(fine, "power %g, floor %g, rate power %g: thresholds %g %g %g", param[i][2], param[i][3], param[i][4],
            knob[0], knob[1], knob[2]);
     }
+    const double tiny = 1e-308, steep[] = {10, 5, -2, 0, 2};
+    const struct sg_facts few = {.layers = 1, .d = 100, .offset = offset, .gamma = 1e-200, .lead_square = &tiny};
+    double state[2] = {0}, knob = NAN;
+    struct sg_settings none = {.own = 0, .knob = &knob};
+    sg_controller_find("noise")->decide(steep, state, &few, &none);
+    ok(knob == 0, "a threshold of 0 stays 0 where its factor overflows: %g", knob);
 }
 
 /* With lambda^2 in proportion to sigma the product is (sum n sigma)^2 / 6, with one lambda (sum n sigma^2) d / 6, up to
