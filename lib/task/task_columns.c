@@ -75,7 +75,7 @@ const struct sg_metric sg_common_metrics[SG_COLUMNS] = {
         {"error_weighed", "",
          "the sum of v_l^2 |e_l|^2 after this step, with e on the scale of x and v_l = |g_l|^2 / n_l of the layer's "
          "gradient, each square a mean over workers; null without a residual",
-         .of_step = true, .symbol = "Σ v_l² ‖e_l‖²"},
+         .of_step = true, .symbol = "Σ v_l² ‖γ e_l‖²"},
     [SG_COLUMN_ERROR_LAG] = {"error_lag", "",
                              "<ē, g> / |g|^2 at this step, in steps: ē is the mean residual before it on the scale of "
                              "gradients, g = (1/n) sum_i g_i; null without a residual",
