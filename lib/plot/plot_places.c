@@ -8,9 +8,14 @@
 #include "sg_text.h"
 
 /* The axis of a figure leaves to the formula beside it what the head of a column has to say in words. */
-static sg_status name_value(struct sg_axis *value, const cJSON *document, struct sg_error *err) {
+static sg_status name_value(struct sg_axis *value, const cJSON *document, const cJSON *plot, struct sg_error *err) {
+    const cJSON *of = sg_json_get(plot, "y_at");
+    char at[96] = "", *heading = sg_plot_heading(document, value->name, &value->formula);
+    if (of)
+        sg_plot_at_words(at, sizeof at, of);
     free(value->words);
-    value->words = sg_plot_heading(document, value->name, &value->formula);
+    value->words = heading ? sg_format("%s%s", heading, at) : NULL;
+    free(heading);
     return value->words ? SG_OK : sg_fail_memory(err, "the table");
 }
 
@@ -31,7 +36,7 @@ sg_status sg_plot_read_rankings(struct sg_summary *s, const cJSON *document, con
         status = sg_figure_read(figure, document, &one, err);
         if (status == SG_OK && figure->panel[0].places) {
             s->n_rankings++;
-            status = name_value(&figure->panel[0].x, document, err);
+            status = name_value(&figure->panel[0].x, document, plot, err);
         } else {
             sg_figure_free(figure); /* one that cannot be drawn has no places either */
         }

@@ -156,8 +156,7 @@ static sg_status choose_metrics(struct choice *c, const struct sg_plot_select *s
     return SG_OK;
 }
 
-/* ", median of the last 20 %": what of a run `at` takes, into out. */
-static void at_words(char *out, size_t size, const cJSON *at) {
+void sg_plot_at_words(char *out, size_t size, const cJSON *at) {
     static const struct {
         const char *key, *words;
     } flag[] = {{"max", "largest"}, {"min", "smallest"}, {"mean", "mean"}, {"sum", "sum"}};
@@ -184,7 +183,7 @@ static sg_status read_metric(struct sg_summary_metric *m, const cJSON *document,
     char at[96] = "", *name = sg_plot_heading(document, source->name, &m->formula);
     m->name = source->name;
     if (source->points || source->found)
-        at_words(at, sizeof at, source->at);
+        sg_plot_at_words(at, sizeof at, source->at);
     if (source->drawn)
         snprintf(at, sizeof at, " that won");
     m->heading = name ? sg_format("%s%s", name, at) : NULL;
