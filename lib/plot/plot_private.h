@@ -52,7 +52,8 @@ SG_CHECKED sg_status sg_plot_label(struct sg_axis *axis, const cJSON *document, 
  * it. */
 char *sg_plot_heading(const cJSON *document, const char *column, const char **formula);
 
-/* What of a run `at` takes, behind a heading: ", median of the last 20 %"; into out, of size >= 96. */
+/* What of a run `at` takes, behind a heading: ", median of the last 20 %", of the final value nothing; into out, of
+ * size >= 96. */
 void sg_plot_at_words(char *out, size_t size, const cJSON *at);
 /* "×10⁻³". Returns out. */
 enum { SG_POWER_CHARS = 64 };

@@ -171,6 +171,8 @@ void sg_plot_at_words(char *out, size_t size, const cJSON *at) {
                  100 * (isnan(mean) ? median : mean));
     else if (!isnan(epoch) || !isnan(step))
         snprintf(out, size, ", at %s %g", isnan(step) ? "epoch" : "step", isnan(step) ? epoch : step);
+    else if (sg_json_bool(at, "final", false))
+        out[0] = '\0';
     else if (sg_json_string(at, "when", NULL))
         snprintf(out, size, ", when %.40s ≤ %g", sg_json_string(at, "when", ""), sg_json_number(at, "below", NAN));
     else

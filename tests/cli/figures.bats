@@ -161,6 +161,8 @@ draw_all() { # OPTION...: every published figure into $OUT
     [ "$(wc -l <"$OUT/table")" = 16 ]
     diff "$OUT/profile" "$OUT/table"
     sparseplot-export -q "$OUT/t.json" --format=markdown | grep -qF '| 95 % | relative suboptimality, median of the last 20 %, median over seeds ('
+    jq '.plots[0].y_at = {final: true}' "$OUT/t.json" | sparseplot-export -q --format=markdown |
+        grep -qF '| 95 % | relative suboptimality, median over seeds ('
     sparseplot-export -q "$OUT/t.json" --format=gnuplot | grep -o "'[^']* ([0-9–]*)'" |
         sed -E "s/'(.*) \\(([0-9]+)\\)'/\1 \2 \2/; s/'(.*) \\((.*)–(.*)\\)'/\1 \2 \3/" | sort >"$OUT/rows"
     diff <(grep -v "^SGD " "$OUT/profile" | sed -E 's/ [0-9]+( [0-9]+ [0-9]+)$/\1/') "$OUT/rows" # the baseline is a line
