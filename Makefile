@@ -437,7 +437,7 @@ one-percent: ## beyond the paper: methods at one hundredth of the bytes (sparset
 tournament: ## beyond the paper: sixteen methods at two volumes, each at its own learning rate, madelon, three minutes
 learning-rates: ## beyond the paper: eight methods at six learning rates, madelon, a minute
 heterogeneity: ## beyond the paper: error against the heterogeneity of the shards, madelon, a minute
-mini-tournament: ## each method of ResNet-8 at its own learning rate, nine hours on two cores
+mini-tournament: ## each method of ResNet-8 at its own learning rate, an hour and a half on two cores
 mini-tournament-neumf: ## the same for thirteen methods of NeuMF, forty minutes on a core
 mini-heterogeneity: ## the same for ResNet-8, a quarter of an hour
 theory: ## both sides of the paper's Theorems 1 and 4 to 7 on madelon, with measured constants
@@ -516,7 +516,7 @@ night-table1: ## Table 1 of the night
 night-why: ## which error counts in a night, five hours on two cores, resumable
 .PHONY: fig2 mini-fig2 night table1 table1-cifar100
 
-published   := fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 linear-speedup mini-linear-speedup speedup-rate dryden federated when-to-communicate blockwise-momentum bit-budget adaptive-methods variance-reduction dynamic-quantization mini-fig2a mini-fig2b mini-fig2c mini-fig3 mini-table1 mini-table1-batch256 mini-table1-senet mini-table1-googlenet mini-table1-cifar100 mini-table1-cifar100-batch256 mini-feedback-approaches mini-entire-model mini-no-error-feedback mini-heterogeneity mini-powersgd qsgd-madelon signs-madelon learning-rates tournament mini-tournament-neumf compressors mini-compressors mini-published mini-absolute bursts mini-bursts mini-why-errors mini-why-threshold mini-why-curvature mini-why-early mini-why-freedom mini-why-workers mini-why-rates mini-why-adam mini-why-adam-resnet8 mini-why-weighed mini-why-weighed-lstm mini-why-weighed-neumf mini-why-weighed-cifar100 mini-why-weighed-gpt why-weighed-madelon mini-gpt mini-why-errors-lstm mini-why-errors-neumf why-rules why-early why-freedom why-errors-madelon night-fig2a night-fig3 night-table1
+published   := fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 linear-speedup mini-linear-speedup speedup-rate dryden federated when-to-communicate blockwise-momentum bit-budget adaptive-methods variance-reduction dynamic-quantization mini-fig2a mini-fig2b mini-fig2c mini-fig3 mini-table1 mini-table1-batch256 mini-table1-senet mini-table1-googlenet mini-table1-cifar100 mini-table1-cifar100-batch256 mini-feedback-approaches mini-entire-model mini-no-error-feedback mini-heterogeneity mini-powersgd qsgd-madelon signs-madelon learning-rates tournament mini-tournament mini-tournament-neumf compressors mini-compressors mini-published mini-absolute bursts mini-bursts mini-why-errors mini-why-threshold mini-why-curvature mini-why-early mini-why-freedom mini-why-workers mini-why-rates mini-why-adam mini-why-adam-resnet8 mini-why-weighed mini-why-weighed-lstm mini-why-weighed-neumf mini-why-weighed-cifar100 mini-why-weighed-gpt why-weighed-madelon mini-gpt mini-why-errors-lstm mini-why-errors-neumf why-rules why-early why-freedom why-errors-madelon night-fig2a night-fig3 night-table1
 publish: $(published) ## run the published figures and renew results/
 	cp $(foreach f,$^,results/local/$(f).json results/local/$(f).svg) results
 	@$(MAKE) --no-print-directory sums
