@@ -46,10 +46,14 @@ static void decide(const double *param, double *state, const struct sg_facts *f,
         whole += variance[l] * n / (double)f->d;
     }
     for (size_t l = 0; l < f->layers; l++) { /* a layer without gradients so far has the model's mean */
+        if (out->own == 0) {                 /* whatever its factor, which may be infinite */
+            out->knob[l] = 0;
+            continue;
+        }
         const double sigma = sqrt(variance[l] > 0 ? variance[l] : whole);
         const double scale = param[POWER] == 0.5 ? sqrt(sigma) : pow(sigma, param[POWER]);
-        out->knob[l] = sigma > 0 && out->own > 0 ? out->own * scale : out->own;
-        if (param[RATE] != 0 && f->gamma > 0 && out->own > 0) /* not 0 times an infinite power */
+        out->knob[l] = sigma > 0 ? out->own * scale : out->own;
+        if (param[RATE] != 0 && f->gamma > 0)
             out->knob[l] *= pow(f->gamma, -param[RATE]);
         if (sigma > 0 && param[FLOOR] > 0)
             out->knob[l] = fmin(out->knob[l], sigma / sqrt(param[FLOOR]));
