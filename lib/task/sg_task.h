@@ -38,6 +38,30 @@ struct sg_key {
     const char *help;
 };
 
+/* What kind of quantity a column is, which says how two values of it are compared. */
+enum sg_quantity {
+    SG_QUANTITY_AMOUNT, /* what is counted or squared: bits, densities, errors, times */
+    SG_QUANTITY_SIGNED, /* of either sign */
+    SG_QUANTITY_SHARE,  /* of a test set: accuracy, hit rate */
+    SG_QUANTITY_LOSS,   /* a mean of negative logarithms of probabilities */
+    SG_QUANTITY_PERPLEXITY,
+    SG_QUANTITY_SUBOPTIMALITY,
+    SG_QUANTITIES
+};
+struct sg_quantity_kind {
+    bool logarithm;   /* two values are as far apart as their logarithms; false: as they are themselves */
+    const char *unit; /* of such a distance; "times" = the distance of logarithms is shown as a ratio */
+    double per_unit;  /* the distance that is one unit: 0.01 for points; not for "times" */
+    /* Of a quality: the largest distance by which a method may be worse than the baseline and still reach it. NaN = the
+     * quantity is no quality. */
+    double margin;
+    double floor; /* all values below it are equally good, because the residuals are float32; 0 = there is none */
+};
+extern const struct sg_quantity_kind sg_quantity_kinds[SG_QUANTITIES];
+/* How far `value` lies above `other` on the scale of its kind. The logarithm of 0 is -Inf. NaN if the scale does not
+ * have a value, or both lie at one infinity. */
+double sg_quantity_distance(enum sg_quantity quantity, double value, double other);
+
 /* A column of a run's series, described in full except for its formula, which is in results/DEFINITIONS.md. */
 struct sg_metric {
     const char *name; /* snake_case, as in results: "suboptimality" */
@@ -45,6 +69,7 @@ struct sg_metric {
     const char *help; /* formula */
     bool higher;      /* larger values are better */
     bool of_step;     /* describes the last step, so it is null at step 0; only in sg_common_metrics */
+    enum sg_quantity quantity;
     /* Its names in tables and figures, if they differ from its name with its unit. */
     const char *title;  /* in a heading; NULL = the name */
     const char *axis;   /* on an axis; NULL = the title */

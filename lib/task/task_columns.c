@@ -1,8 +1,25 @@
 /* task_columns.c: the columns and constants that runs of every task have, beside those of task_table.c. The trainer
  * fills them in; recipes, their key reference and the trainer all read this list. */
+#include <math.h>
 #include <string.h>
 
 #include "sg_task.h"
+
+const struct sg_quantity_kind sg_quantity_kinds[SG_QUANTITIES] = {
+    [SG_QUANTITY_AMOUNT] = {.logarithm = true, .unit = "times", .margin = NAN},
+    [SG_QUANTITY_SIGNED] = {.unit = "", .per_unit = 1, .margin = NAN},
+    [SG_QUANTITY_SHARE] = {.unit = "points", .per_unit = 0.01, .margin = 0.005},
+    [SG_QUANTITY_LOSS] = {.unit = "nats", .per_unit = 1, .margin = 0.01},
+    [SG_QUANTITY_PERPLEXITY] = {.logarithm = true, .unit = "nats", .per_unit = 1, .margin = 0.01},
+    [SG_QUANTITY_SUBOPTIMALITY] = {.logarithm = true,
+                                   .unit = "times",
+                                   .margin = 0.22314355131420976, /* ln 1.25 */
+                                   .floor = 1e-11},
+};
+
+double sg_quantity_distance(enum sg_quantity quantity, double value, double other) {
+    return sg_quantity_kinds[quantity].logarithm ? log(value) - log(other) : value - other;
+}
 
 const struct sg_metric sg_common_metrics[SG_COLUMNS] = {
     [SG_COLUMN_BITS] = {"bits", "bit per worker",
@@ -28,7 +45,7 @@ const struct sg_metric sg_common_metrics[SG_COLUMNS] = {
     [SG_COLUMN_COMPRESSION_ERROR] = {"compression_error", "", "(1/n) sum_i |p_i - C(p_i)|^2 / |p_i|^2 at this step",
                                      .of_step = true, .symbol = "‖p − C(p)‖² / ‖p‖²"},
     [SG_COLUMN_TRAIN_LOSS] = {"train_loss", "", "mean over workers of the loss of this step's batch", .of_step = true,
-                              .title = "training loss"},
+                              .quantity = SG_QUANTITY_LOSS, .title = "training loss"},
     [SG_COLUMN_LEARNING_RATE] = {"learning_rate", "", "gamma_t of this step", .of_step = true, .symbol = "γ"},
     [SG_COLUMN_LAMBDA] = {"lambda", "", "threshold of this step; null where nothing is to be sent, or without one",
                           .of_step = true, .title = "threshold", .symbol = "λ"},
@@ -42,7 +59,7 @@ const struct sg_metric sg_common_metrics[SG_COLUMNS] = {
     [SG_COLUMN_COMPRESSION_BIAS] = {"compression_bias", "",
                                     "(1/n) sum_i <C(p_i) - p_i, p_i> / |p_i|^2, mean over the recorded steps so far: 0 "
                                     "in the mean if C is unbiased",
-                                    .of_step = true, .symbol = "⟨C(p) − p, p⟩ / ‖p‖²"},
+                                    .of_step = true, .symbol = "⟨C(p) − p, p⟩ / ‖p‖²", .quantity = SG_QUANTITY_SIGNED},
     [SG_COLUMN_COMPRESSION_BIAS_SIGMA] = {"compression_bias_sigma", "",
                                           "the standard error of compression_bias, from how its steps vary",
                                           .of_step = true},
@@ -64,7 +81,8 @@ const struct sg_metric sg_common_metrics[SG_COLUMNS] = {
     [SG_COLUMN_ERROR_COMMON] = {"error_common", "",
                                 "(n error_mean_norm - error_norm) / (n - 1) after this step: |E e_i|^2 if residuals "
                                 "are independent; null for one worker",
-                                .of_step = true, .title = "what residuals have in common"},
+                                .of_step = true, .title = "what residuals have in common",
+                                .quantity = SG_QUANTITY_SIGNED},
     [SG_COLUMN_ERROR_BY_LAYER] =
         {"error_by_layer", "",
          "the mean over parameters of E_l of their layer, with E_l the sum of |e_l|^2 / the sum "
@@ -79,7 +97,7 @@ const struct sg_metric sg_common_metrics[SG_COLUMNS] = {
     [SG_COLUMN_ERROR_LAG] = {"error_lag", "",
                              "<ē, g> / |g|^2 at this step, in steps: ē is the mean residual before it on the scale of "
                              "gradients, g = (1/n) sum_i g_i; null without a residual",
-                             .of_step = true, .symbol = "⟨ē, ḡ⟩ / ‖ḡ‖²"},
+                             .of_step = true, .symbol = "⟨ē, ḡ⟩ / ‖ḡ‖²", .quantity = SG_QUANTITY_SIGNED},
     [SG_COLUMN_ERROR_CURVATURE] = {"error_curvature", "",
                                    "|(1/n) sum_i (g_i(x) - g_i(x - ē))|^2 on this step's batches, ē on the scale of x; "
                                    "one more gradient at recorded steps; null without a residual",
@@ -94,7 +112,7 @@ const struct sg_metric sg_common_metrics[SG_COLUMNS] = {
     [SG_COLUMN_DRIFT_LAG] = {"drift_lag", "",
                              "<D, s'> / |s'|^2 at this step, D before it, in steps: error_lag in the space of x, for "
                              "every optimizer",
-                             .of_step = true, .symbol = "⟨D, s′⟩ / ‖s′‖²"},
+                             .of_step = true, .symbol = "⟨D, s′⟩ / ‖s′‖²", .quantity = SG_QUANTITY_SIGNED},
 };
 
 const struct sg_metric *sg_task_metric(const struct sg_task_kind *kind, const char *name) {

@@ -66,10 +66,11 @@ static const struct sg_key logreg_key[] = {
 };
 
 static const struct sg_metric logreg_metric[] = {
-    {"loss", "", "f(x) = mean_i log(1 + exp(-y_i a_i.x)) + (l2/2)|x|^2 over all rows", .symbol = "f(x)"},
-    {"suboptimality", "", "f(x) - f(x*)", .symbol = "f(x) − f*"},
+    {"loss", "", "f(x) = mean_i log(1 + exp(-y_i a_i.x)) + (l2/2)|x|^2 over all rows", .symbol = "f(x)",
+     .quantity = SG_QUANTITY_LOSS},
+    {"suboptimality", "", "f(x) - f(x*)", .symbol = "f(x) − f*", .quantity = SG_QUANTITY_SUBOPTIMALITY},
     {"relative_suboptimality", "", "(f(x) - f(x*)) / (f(x0) - f(x*))", .axis = "suboptimality",
-     .symbol = "(f(x) − f*) / (f(x⁰) − f*)"},
+     .symbol = "(f(x) − f*) / (f(x⁰) − f*)", .quantity = SG_QUANTITY_SUBOPTIMALITY},
     {"distance_squared", "", "|x - x*|^2", .title = "squared distance", .axis = "distance", .symbol = "‖x − x*‖²"},
     {"full_gradient_norm", "", "|grad f(x)|^2 over all rows; costs a pass over the data where it is recorded",
      .title = "squared norm of the full gradient", .axis = "full gradient", .symbol = "‖∇f(x)‖²"},
@@ -106,12 +107,14 @@ static const struct sg_key cnn_key[] = {
 
 static const struct sg_metric cnn_metric[] = {
     {"test_loss", "",
-     .help = "mean cross-entropy over the test set, each worker its part with its own batch-norm statistics"},
-    {"test_accuracy", "", "share of the test images whose largest logit is their class's, the same way",
-     .higher = true},
+     .help = "mean cross-entropy over the test set, each worker its part with its own batch-norm statistics",
+     .quantity = SG_QUANTITY_LOSS},
+    {"test_accuracy", "", "share of the test images whose largest logit is their class's, the same way", .higher = true,
+     .quantity = SG_QUANTITY_SHARE},
     {"test_loss_averaged", "",
-     .help = "test_loss of the mean of the models at the evaluations so far, statistics averaged too"},
-    {"test_accuracy_averaged", "", "test_accuracy of that mean", .higher = true},
+     .help = "test_loss of the mean of the models at the evaluations so far, statistics averaged too",
+     .quantity = SG_QUANTITY_LOSS},
+    {"test_accuracy_averaged", "", "test_accuracy of that mean", .higher = true, .quantity = SG_QUANTITY_SHARE},
 };
 
 static const struct sg_constant_kind lm_constant[] = {
@@ -162,10 +165,13 @@ static const struct sg_key lm_key[] = {
 
 static const struct sg_metric lm_metric[] = {
     {"test_perplexity", "",
-     .help = "mean of exp(mean cross-entropy of a batch) over all workers' batches of bptt steps, as the paper's code"},
+     .help = "mean of exp(mean cross-entropy of a batch) over all workers' batches of bptt steps, as the paper's code",
+     .quantity = SG_QUANTITY_PERPLEXITY},
     {"test_loss", "",
-     .help = "mean cross-entropy of a token of the test text, each worker its columns, state carried along them"},
-    {"test_perplexity_corpus", "", .help = "exp(test_loss), the perplexity of the text as one"},
+     .help = "mean cross-entropy of a token of the test text, each worker its columns, state carried along them",
+     .quantity = SG_QUANTITY_LOSS},
+    {"test_perplexity_corpus", "", .help = "exp(test_loss), the perplexity of the text as one",
+     .quantity = SG_QUANTITY_PERPLEXITY},
 };
 
 static const struct sg_key gpt_key[] = {
@@ -187,8 +193,10 @@ static const struct sg_key gpt_key[] = {
 
 static const struct sg_metric gpt_metric[] = {
     {"test_loss", "",
-     .help = "mean cross-entropy of a token of the test text in nats, in windows of the context's length"},
-    {"test_perplexity_corpus", "", .help = "exp(test_loss), the perplexity of the text as one"},
+     .help = "mean cross-entropy of a token of the test text in nats, in windows of the context's length",
+     .quantity = SG_QUANTITY_LOSS},
+    {"test_perplexity_corpus", "", .help = "exp(test_loss), the perplexity of the text as one",
+     .quantity = SG_QUANTITY_PERPLEXITY},
 };
 
 static const struct sg_constant_kind ncf_constant[] = {
@@ -224,10 +232,10 @@ static const struct sg_key ncf_key[] = {
 static const struct sg_metric ncf_metric[] = {
     {"hit_rate", "",
      "Hit-Rate@10: share of the users whose test item is among the 10 best of it and the test negatives",
-     .higher = true},
+     .higher = true, .quantity = SG_QUANTITY_SHARE},
     {"ndcg", "",
      "NDCG@10: mean over the users of 1 / log2(rank + 1) where the test item's rank is 10 or better, else 0",
-     .higher = true},
+     .higher = true, .quantity = SG_QUANTITY_SHARE},
 };
 
 static const struct sg_constant_kind recorded_constant[] = {
