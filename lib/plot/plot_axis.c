@@ -143,7 +143,11 @@ static void set_view(struct sg_axis *axis, struct range r, double margin, bool m
         axis->max = max;
     if (!(axis->max > axis->min)) /* a chosen limit lies beyond all data */
         axis->max = axis->log ? axis->min * 10 : axis->min + 1;
-    SG_ASSERT(axis->min < axis->max && (!axis->log || axis->min > 0));
+    if (axis->log && decades_between(axis->min, axis->max) < 1e-9) { /* chosen limits may have one logarithm */
+        axis->min *= pow(10, -0.25);
+        axis->max *= pow(10, 0.25);
+    }
+    SG_ASSERT(axis->min < axis->max && (!axis->log || (axis->min > 0 && log10(axis->min) < log10(axis->max))));
 }
 
 /* Of a ranking the axis of values, which runs to the right and need not begin at 0, and a row for each. */

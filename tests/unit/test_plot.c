@@ -82,6 +82,10 @@ static void test_views(void) {
     struct sg_ticks ticks;
     sg_plot_ticks(&ticks, &p.y, &room);
     ok(ticks.labels >= 3 && ticks.labels <= 7, "%zu labels over 600 decades", ticks.labels);
+    p.y = (struct sg_axis){.log = true, .min = 1e10, .max = 10000000000.000002};
+    sg_plot_fit(&p);
+    sg_plot_ticks(&ticks, &p.y, &room);
+    ok(p.y.min < 1e10 && p.y.max > 1e10 && ticks.n > 0, "chosen limits of one logarithm are widened");
 }
 
 /* The labels of an axis of `inches`, as "0 2 4" or "10^-2 10^0", with the exponent that they count in. */
