@@ -168,6 +168,8 @@ sg_status sg_frame_read(struct sg_frame *out, const cJSON *results, const char *
             status = sg_fail(err, SG_ERR_FORMAT, "%s: a result without \"label\"", name);
         else if (!is_map(series) || !is_map(final))
             status = sg_fail(err, SG_ERR_FORMAT, "%s: \"series\" and \"final\" of a result must be objects", name);
+        else if (sg_frame_label(&frame, label->label) != label)
+            status = sg_fail(err, SG_ERR_FORMAT, "%s: two results have the label '%.80s'", name, label->label);
         SG_DO(status, read_columns(label, series, final, name, err));
         if (status != SG_OK)
             break;

@@ -242,6 +242,7 @@ static bool fill_final(struct sg_frame_column *column, const struct sg_frame_lab
 bool sg_frame_fill(struct sg_frame_label *label, size_t most, bool (*quartiles)(const void *arg, const char *column),
                    const void *arg) {
     struct points p = {0};
+    SG_ASSERT(label->n_columns == 0);
     bool fine = name_columns(label) && points_merge(&p, label) && points_thin(&p, label, most);
     for (size_t c = 0; fine && c < label->n_columns; c++) {
         struct sg_frame_column *column = &label->column[c];

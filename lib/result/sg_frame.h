@@ -108,8 +108,8 @@ cJSON *sg_frame_spread_json(const double statistic[SG_STATISTICS], const double 
 cJSON *sg_frame_values_json(const double *value, size_t n);
 
 /* Reads "results" back, also those whose columns are plain arrays and whose finals are plain numbers. Names are
- * borrowed from them. Deviations of a single seed are left out. SG_ERR_FORMAT: a result without a label, series or
- * finals that are no objects, or statistics of different lengths. `name` begins messages. */
+ * borrowed from them. Deviations of a single seed are left out. SG_ERR_FORMAT: a result without a label, two of one
+ * label, series or finals that are no objects, or statistics of different lengths. `name` begins messages. */
 SG_CHECKED sg_status sg_frame_read(struct sg_frame *out, const cJSON *results, const char *name, struct sg_error *err);
 /* Reads what sg_frame_spread_json wrote, or a plain number; NULL gives NaNs. */
 void sg_frame_read_spread(double out[SG_STATISTICS], const cJSON *spread, size_t n_seeds);

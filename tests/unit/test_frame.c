@@ -179,6 +179,7 @@ static void test_forms(void) {
     read_text("[{\"label\":\"a\",\"series\":[1]}]", SG_ERR_FORMAT, "series that are a list");
     read_text("[{\"label\":\"a\",\"seeds\":[\"1\",\"2\"],\"series\":{\"x\":{\"mean\":[1,2],\"std\":[1]}}}]",
               SG_ERR_FORMAT, "lengths");
+    read_text("[{\"label\":\"a\"},{\"label\":\"a\"}]", SG_ERR_FORMAT, "a label twice");
     read_text("[]", SG_OK, "no results");
 }
 
