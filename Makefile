@@ -413,7 +413,7 @@ torch_figures := $(foreach r,$(shell grep -l $(torch_tasks:%=-e 'kind: %,') $(re
 packages_build := gcc libc6-dev libyaml-dev libcjson-dev
 packages_torch := libtorch-dev libopenblas0-pthread g++
 packages_fetch := curl ca-certificates bzip2 unzip
-packages_test  := $(packages_build) librsvg2-bin gnuplot-nox clang libclang-rt-dev libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config procps iproute2 jq libxml2-utils python3 python3-numpy python3-venv strace chromium slurmctld slurmd slurm-client munge $(packages_fetch) $(packages_torch)
+packages_test  := $(packages_build) librsvg2-bin clang libclang-rt-dev libomp-dev libopenmpi-dev openmpi-bin bats perl git xz-utils bzip2 gzip pkg-config procps iproute2 jq libxml2-utils python3 python3-numpy python3-venv strace chromium slurmctld slurmd slurm-client munge $(packages_fetch) $(packages_torch)
 need         = sh .ci/need $(DEPS)
 .PHONY: $(figures)
 carried     := $(if $(filter command,$(firstword $(origin BIN))),$(BIN))

@@ -239,8 +239,7 @@ char *sg_plot_caption(const struct sg_figure *figure, size_t i);
 typedef sg_status sg_plot_figure_writer(FILE *out, const struct sg_figure *figure, const char *format,
                                         struct sg_error *err);
 typedef sg_status sg_plot_summary_writer(FILE *out, const struct sg_summary *summary, struct sg_error *err);
-sg_plot_figure_writer sg_export_columns, sg_export_svg, sg_export_gnuplot, sg_export_image, sg_export_pgfplots,
-    sg_export_vegalite;
+sg_plot_figure_writer sg_export_columns, sg_export_svg, sg_export_image, sg_export_pgfplots;
 sg_plot_summary_writer sg_export_markdown, sg_export_latex, sg_export_table;
 sg_status sg_export_effects(FILE *out, const struct sg_page_result *result, size_t n,
                             const struct sg_plot_select *select, struct sg_plot_notes *notes, struct sg_error *err);

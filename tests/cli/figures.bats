@@ -64,9 +64,9 @@ draw_all() { # OPTION...: every published figure into $OUT
 }
 
 @test "a method has one hue in all panels, also where a panel shows parameters and another the method" {
-    sparseplot-export -q mini-fig2a.json --format=vegalite >"$OUT/fig.json"
+    sparseplot-export -q mini-fig2a.json --format=svg >"$OUT/fig.svg"
     # The colours of all names that start with Top-k: blue is the largest part of all of them.
-    run -0 jq -r '[.concat[].layer[].encoding.color.scale | [.domain, .range] | transpose[] | select(.[0] | startswith("Top-k"))[1]] | unique[]' "$OUT/fig.json"
+    run -0 bash -c "sed -n 's/.*data-legend=\"Top-k.* stroke=\"\(#[0-9A-F]*\)\".*/\1/p' '$OUT/fig.svg' | sort -u"
     [ "${#lines[@]}" = 4 ]
     for color in "${lines[@]}"; do
         ((16#${color:5:2} > 16#${color:3:2} && 16#${color:5:2} > 16#${color:1:2}))
@@ -75,26 +75,26 @@ draw_all() { # OPTION...: every published figure into $OUT
 
 @test "a logarithmic axis shows median and quartiles where the result has them, and says so" {
     jq '.results[].series.suboptimality |= (. + {median: .mean | map(. * 2), q1: .mean, q3: .mean | map(. * 4)})' "$FIXTURES/fig1.json" >"$OUT/q.json"
-    sparseplot-export "$OUT/q.json" --format=gnuplot >"$OUT/q"
-    grep -qx "0 16.3 8.15 32.6" "$OUT/q"
+    sparseplot-export "$OUT/q.json" --format=pgfplots >"$OUT/q"
+    grep -qx "(0,16.3)" "$OUT/q" && grep -qx "(0,8.15)" "$OUT/q" && grep -qx "(0,32.6)" "$OUT/q"
     grep -q "mean over 2 seeds; bands: ±1 standard deviation; median and quartiles in (a) and (b)" "$OUT/q"
     # Data stay as recorded, and the plot can ask for something else.
     cmp <(sparseplot-export "$OUT/q.json" --format=csv) <(sparseplot-export "$FIXTURES/fig1.json" --format=csv)
-    jq '.plots[].band = "std"' "$OUT/q.json" | sparseplot-export --format=gnuplot >"$OUT/std"
-    cmp "$OUT/std" <(sparseplot-export "$FIXTURES/fig1.json" --format=gnuplot)
-    jq '.plots[].band = "none"' "$OUT/q.json" | sparseplot-export --format=gnuplot >"$OUT/none"
-    run -1 grep -E "filledcurves|deviation|quartiles" "$OUT/none"
-    jq '.plots[2].band = "quartiles"' "$FIXTURES/fig1.json" | sparseplot-export --format=gnuplot >"$OUT/without"
-    cmp "$OUT/without" <(sparseplot-export "$FIXTURES/fig1.json" --format=gnuplot)
+    jq '.plots[].band = "std"' "$OUT/q.json" | sparseplot-export --format=pgfplots >"$OUT/std"
+    cmp "$OUT/std" <(sparseplot-export "$FIXTURES/fig1.json" --format=pgfplots)
+    jq '.plots[].band = "none"' "$OUT/q.json" | sparseplot-export --format=pgfplots >"$OUT/none"
+    run -1 grep -E "fill opacity|deviation|quartiles" "$OUT/none"
+    jq '.plots[2].band = "quartiles"' "$FIXTURES/fig1.json" | sparseplot-export --format=pgfplots >"$OUT/without"
+    cmp "$OUT/without" <(sparseplot-export "$FIXTURES/fig1.json" --format=pgfplots)
 }
 
 @test "smooth: the mean of the records around each, geometric on a logarithmic axis, and the figure says so" {
     jq '.plots[0].smooth = 3 | .plots[2].smooth = 3' "$FIXTURES/fig1.json" >"$OUT/s.json"
-    sparseplot-export "$OUT/s.json" --format=gnuplot >"$OUT/s"
+    sparseplot-export "$OUT/s.json" --format=pgfplots >"$OUT/s"
     grep -q "; mean of 3 records around each in (a) and (c)" "$OUT/s"
     # The first of SGD's: the geometric mean of 8.3 and the second; elsewhere those of the document.
     first=$(jq '.results[1].series.suboptimality.mean as $m | $m[0] * $m[1] | sqrt' "$FIXTURES/fig1.json")
-    sed -n '/^$p1c2/,/^EOD/p' "$OUT/s" | awk -v right="$first" 'NR == 2 { found = $2 - right < 1e-9 && right - $2 < 1e-9 } END { exit !found }'
+    sed -n '/^.addplot.line 2/,/^}/p' "$OUT/s" | awk -F '[,()]' -v right="$first" 'NR == 2 { found = $3 - right < 1e-9 && right - $3 < 1e-9 } END { exit !found }'
     cmp <(sparseplot-export "$OUT/s.json" --format=csv) <(sparseplot-export "$FIXTURES/fig1.json" --format=csv)
 }
 
@@ -104,17 +104,18 @@ draw_all() { # OPTION...: every published figure into $OUT
         | .results[].constants = {"skew": 0} | .results[2].constants.skew = 0.5 | .results[3].constants.skew = 0.5
         | .plots = [{"x": "skew", "y": "suboptimality", "kind": "points", "log": "none",
             "points": [.results[] | {"label": .label, "x": {"mean": .constants.skew}, "y": {"mean": 1, "std": 0.1}}]}]' "$FIXTURES/fig1.json" >"$OUT/v.json"
-    sparseplot-export -q "$OUT/v.json" --format=vegalite >"$OUT/v"
-    jq -e '[.concat[0].data.values[] | [.label, .mark]] == [["SGD", true], ["SGD", true], ["Top-k", true], ["Top-k", true]]' "$OUT/v"
+    sparseplot-export -q "$OUT/v.json" --format=svg >"$OUT/v"
+    [ "$(sed -n 's/.*data-point="\([^"]*\)".*/\1/p' "$OUT/v" | paste -sd';')" = "SGD, one;SGD, two;Top-k, one;Top-k, two" ]
     # The baselines of a panel over what is recorded are level lines, from end to end.
-    sparseplot-export -q "$FIXTURES/points.json" --format=vegalite |
-        jq -e '.concat[] | [.data.values[] | select(.label == "SGD")] | length == 2 and .[0].y == .[1].y and (any(.mark) | not)'
+    sparseplot-export -q "$FIXTURES/points.json" --format=svg >"$OUT/level"
+    run -1 grep 'data-point="SGD"' "$OUT/level"
+    grep 'data-method="SGD"' "$OUT/level" | grep -q 'data-y="94.15" .*data-level=""'
 }
 
 @test "a curve of one record is a marker" {
     jq '.results[0].series |= map_values(if type == "array" then .[:1] else map_values(.[:1]) end)' "$FIXTURES/fig1.json" >"$OUT/one.json"
-    sparseplot-export -q "$OUT/one.json" --panel=1 --format=gnuplot | grep -q "with linespoints lt 1"
-    run -1 bash -c "sparseplot-export -q '$FIXTURES/fig1.json' --panel=1 --format=gnuplot | grep 'with linespoints'"
+    sparseplot-export -q "$OUT/one.json" --panel=1 --format=svg | grep 'data-method="SGD"' -A 1 | grep -q data-point
+    run -1 bash -c "sparseplot-export -q '$FIXTURES/fig1.json' --panel=1 --format=svg | grep data-point"
 }
 
 @test "a ranking: what is within its range, the best first, the seeds, and a line at the baseline" {
@@ -128,26 +129,25 @@ draw_all() { # OPTION...: every published figure into $OUT
     run -0 bash -c "$(declare -f labels); sparseplot-export -q '$OUT/r.json' --format=csv | labels"
     [ "$output" = "SGD,Hard-threshold density=0.0075,Hard-threshold density=0.0025,Top-k density=0.0075,Top-k density=0.0025" ]
     ranked loss '[0.002, 0.01]' | sparseplot-export -q --format=csv | labels | grep -q "^SGD,Top-k density=0.0025,"
-    sparseplot-export -q "$OUT/r.json" --format=gnuplot >"$OUT/r"
-    grep -q "^94.2 4 94.05 94.35" "$OUT/r" # the best of four rows, and its bar
-    grep -q "ytics noenhanced ('Hard-threshold k/d=0.0075 (1)' 4, " "$OUT/r"
-    sparseplot-export -q "$OUT/r.json" --format=svg | grep -q 'data-point="Hard-threshold density=0.0075" data-x="94.2" data-y="4"'
-    grep -q "rings: the seeds; dashed: no compression" "$OUT/r"
+    sparseplot-export -q "$OUT/r.json" --format=svg >"$OUT/r"
+    # The best of four rows, and its bar.
+    grep -q 'data-point="Hard-threshold density=0.0075" data-x="94.2" data-y="4" data-low="94.05' "$OUT/r"
+    grep -q ">Hard-threshold k/d=0.0075 (1)<" "$OUT/r"
+    sparseplot-export -q "$OUT/r.json" --format=pgfplots >"$OUT/r.tex"
+    grep -q "rings: the seeds; dashed: no compression" "$OUT/r.tex"
     # A method with one row goes by its name. What is shown of the methods is said.
     ranked test_accuracy '[0.0074, 0.0076]' | jq '.results |= map(select(.label != "Top-k density=0.0075"))' >"$OUT/one.json"
-    sparseplot-export -q "$OUT/one.json" --format=gnuplot >"$OUT/one"
-    grep -q "ytics noenhanced ('Hard-threshold (1)' " "$OUT/one"
+    sparseplot-export -q "$OUT/one.json" --format=svg >"$OUT/one"
+    grep -q ">Hard-threshold (1)<" "$OUT/one"
     grep -q "2 of 3 methods" "$OUT/one"
-    run -1 grep -q "methods; mean" "$OUT/r"
+    run -1 grep -q "methods; mean" "$OUT/r.tex"
     jq '.plots[0].x_range = [5, 6] | .results |= map(select(.baseline | not))' "$OUT/r.json" >"$OUT/none.json"
     says 1 "nothing to rank" -- sparseplot-export -q "$OUT/none.json" --format=svg
     # What lies beyond the view says where.
     jq '.plots[0].y_range = [93, 95]' "$OUT/r.json" | sparseplot-export -q --format=svg >"$OUT/r.svg"
     grep -q "← 92.4" "$OUT/r.svg"
     figures overlaps "$OUT/r.svg"
-    sparseplot-export -q "$OUT/r.json" --format=pgfplots | grep -qF "yticklabels={{Hard-threshold k/d=0.0075 (1)},{Hard"
-    sparseplot-export -q "$OUT/r.json" --format=vegalite |
-        jq -e '[.concat[0].data.values[] | select(.row)] | .[0].row == "Hard-threshold k/d=0.0075 (1)" and length == 4'
+    grep -qF "yticklabels={{Hard-threshold k/d=0.0075 (1)},{Hard" "$OUT/r.tex"
     cmp <(sparseplot-export -q "$OUT/r.json" --x=step --format=csv 2>&1) <(jq '.plots[0].kind = "points"' "$OUT/r.json" | sparseplot-export -q --x=step --format=csv 2>&1)
 }
 
@@ -163,14 +163,14 @@ draw_all() { # OPTION...: every published figure into $OUT
     sparseplot-export -q "$OUT/t.json" --format=markdown | grep -qF '| 95 % | relative suboptimality, median of the last 20 %, median over seeds ('
     jq '.plots[0].y_at = {final: true}' "$OUT/t.json" | sparseplot-export -q --format=markdown |
         grep -qF '| 95 % | relative suboptimality, median over seeds ('
-    sparseplot-export -q "$OUT/t.json" --format=gnuplot | grep -o "'[^']* ([0-9–]*)'" |
-        sed -E "s/'(.*) \\(([0-9]+)\\)'/\1 \2 \2/; s/'(.*) \\((.*)–(.*)\\)'/\1 \2 \3/" | sort >"$OUT/rows"
+    sparseplot-export -q "$OUT/t.json" --format=svg | grep -o ">[^<>]* ([0-9–]*)<" |
+        sed -E "s/>(.*) \\(([0-9]+)\\)</\1 \2 \2/; s/>(.*) \\((.*)–(.*)\\)</\1 \2 \3/" | sort >"$OUT/rows"
     diff <(grep -v "^SGD " "$OUT/profile" | sed -E 's/ [0-9]+( [0-9]+ [0-9]+)$/\1/') "$OUT/rows" # the baseline is a line
     # Two seeds are too few, and the tasks of a profile are none.
     jq '(.plots[].points[].y.values, .results[].final[].values) |= .[:2]' "$OUT/t.json" >"$OUT/two.json"
     for result in "$OUT/two.json" profile.json; do
         run -1 bash -c "sparseplot-export -q '$result' --format=markdown | grep 'Places by'"
-        run -1 bash -c "sparseplot-export -q '$result' --format=gnuplot | grep 'in brackets'"
+        run -1 bash -c "sparseplot-export -q '$result' --format=pgfplots | grep 'in brackets'"
     done
 }
 
@@ -186,6 +186,6 @@ draw_all() { # OPTION...: every published figure into $OUT
 @test "a figure of quality says that no run is without compression, a panel without title what it shows" {
     sparseplot-export -q night-table1.json --format=csv | grep -q "no run without compression"
     run -1 bash -c "sparseplot-export -q night-fig3.json --format=csv | grep 'no run without'"
-    jq 'del(.plots[].title)' night-fig3.json | sparseplot-export -q --format=gnuplot >"$OUT/untitled"
-    grep -q "'(a) test accuracy over epoch' noenhanced" "$OUT/untitled"
+    jq 'del(.plots[].title)' night-fig3.json | sparseplot-export -q --format=pgfplots >"$OUT/untitled"
+    grep -q "title={(a) test accuracy over epoch}" "$OUT/untitled"
 }

@@ -80,7 +80,7 @@ words() {
     [[ $stderr == *"training on the file 'valid' of data set 'wikitext-2', evaluating on 'test'; results say so"* ]] || { echo "$stderr"; false; }
     head -n 1 run | grep -q '"source":"file".*"train_file":"valid","test_file":"test"'
     sparsebench -q lm.yaml --set task.train-file=valid --set task.test-file=test --set epochs=1 --set 'title=Words' --folder cells -o all.json
-    sparseplot-export all.json --format gnuplot | grep -q "Words — trained on the set's file 'valid'"
+    sparseplot-export all.json --format csv | grep -q "Words — trained on the set's file 'valid'"
     run -1 --separate-stderr sparsetrain lm.yaml --method SGD # half a set is no reason for a stand-in
     [[ $stderr == *"no file train.txt"*"datasets/fetch wikitext-2"* ]] || { echo "$stderr"; false; }
 }

@@ -208,9 +208,9 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     jq -e '.network.modelled and .network.link.name == "1gbe" and .network.workers == 16' <<<"$output"
     [ "$(jq -r .units.time <<<"$output")" = "s, modelled: 16 workers, 1gbe, auto, overlap fused in 25 MiB, coding of v100" ]
     jq -e '.results[] | .final | .time.mean > .exposed_time.mean and .compute_time.mean > 0' <<<"$output"
-    "$BIN/sparseplot-export" --x time --format gnuplot <<<"$output" >plot.gp
-    grep -q "set xlabel 'time (s, modelled: .* coding of v100)'" plot.gp
-    grep -q "set multiplot .*modelled" plot.gp
+    "$BIN/sparseplot-export" --x time --format pgfplots <<<"$output" >plot.tex
+    grep -q "xlabel={time (s, modelled: .* coding of v100)}" plot.tex
+    grep -q "^% .*modelled" plot.tex
     "$BIN/sparseplot-export" --format table <<<"$output" | grep "^method .* time .* exposed time"
     run -2 --separate-stderr "$BIN/sparsebench" r.yaml --folder real --network link=2gbe
     [[ $stderr == *"link must be one of 1gbe, "*", got '2gbe'"* ]]

@@ -70,12 +70,12 @@ Top-k k=4 workers=4 learning-rate=0.5/(L+l2)" ]
     run -0 --separate-stderr sparseplot-export a.json --panel=1 --format=csv # every point by its own label, curve by curve
     [ "$(sed '/^#/d' <<<"$output" | sed -n '2,3p' | cut -d, -f 2,3)" = "SGD workers=2 learning-rate=0.1/(L+l2),2
 SGD workers=4 learning-rate=0.1/(L+l2),4" ]
-    run -0 --separate-stderr sparseplot-export a.json --panel=1 --format=vegalite
-    [[ $output == *'"SGD learning-rate=0.1/(L+l2)"'* && $output == *'"Top-k k=4 learning-rate=0.5/(L+l2)"'* ]]
-    run -0 --separate-stderr sparseplot-export a.json --panel=2 --format=vegalite
-    [[ $output == *'"SGD workers=2"'* && $output == *'"Top-k k=4 workers=4"'* ]]
-    run -0 --separate-stderr sparseplot-export a.json --panel=1 --x=workers --y=bits --format=vegalite
-    [[ $output == *'"Top-k k=1 learning-rate=0.1/(L+l2)"'* ]]
+    run -0 --separate-stderr sparseplot-export a.json --panel=1 --format=svg
+    [[ $output == *'data-method="SGD learning-rate=0.1/(L+l2)"'* && $output == *'data-method="Top-k k=4 learning-rate=0.5/(L+l2)"'* ]]
+    run -0 --separate-stderr sparseplot-export a.json --panel=2 --format=svg
+    [[ $output == *'data-method="SGD workers=2"'* && $output == *'data-method="Top-k k=4 workers=4"'* ]]
+    run -0 --separate-stderr sparseplot-export a.json --panel=1 --x=workers --y=bits --format=svg
+    [[ $output == *'data-method="Top-k k=1 learning-rate=0.1/(L+l2)"'* ]]
     run -0 --separate-stderr sparseplot-export a.json --panel=3 --format=csv
     [[ $output == *"SGD workers=2 learning-rate=0.1/(L+l2)"* && $output != *"k=1"* ]]
 }
@@ -87,7 +87,7 @@ SGD workers=4 learning-rate=0.1/(L+l2),4" ]
     [ "$(grep -c '^# only in a: .* workers=2 ' <<<"$output")" = 6 ]
     [ "$(grep -c '^# only in b: .* workers=8 ' <<<"$output")" = 6 ]
     [[ $output == *"12 of 12 final values are the same."* ]]
-    [[ $(sparseplot-export a.json b.json --panel=1 --format=vegalite) == *'"Top-k k=1 learning-rate=0.1/(L+l2) (b)"'* ]]
+    [[ $(sparseplot-export a.json b.json --panel=1 --format=svg) == *'data-method="Top-k k=1 learning-rate=0.1/(L+l2) (b)"'* ]]
 }
 
 @test "a modelled network has the workers of each run, or its own" {

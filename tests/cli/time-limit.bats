@@ -183,11 +183,11 @@ PY
     cp "$SMOKE" r.yaml
     sparsebench "${LONG[@]}" -q --folder cells --method SGD --method Hard-threshold --seed 1 -o done.json
     run -124 sparsebench "${LONG[@]}" -q --folder cells --method SGD --method Hard-threshold --time-limit 0 -o cut.json
-    for format in gnuplot pgfplots vegalite csv markdown latex table html; do
+    for format in svg pgfplots csv markdown latex table html; do
         sparseplot-export -q cut.json --format $format >out.$format 2>/dev/null
         tr -s '\n# ' ' ' <out.$format | grep -q "not finished: SGD" || { echo "$format says nothing"; false; }
     done
-    sparseplot-export -q done.json --format gnuplot | { ! grep -q "not finished"; }
+    sparseplot-export -q done.json --format svg | { ! grep -q "not finished"; }
     run -124 sparsebench "${LONG[@]}" -q --folder cells --time-limit 0 -o all.json
     sparseplot-export -q all.json --format markdown | grep -q "not finished: SGD, seed 2 not begun, Top-k k=1, seed 1 not begun, "
     run -124 sparsebench "${LONG[@]}" -q --set 'seeds=[1,2,3]' --folder cells --time-limit 0 -o more.json

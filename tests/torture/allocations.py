@@ -32,7 +32,7 @@ def prepare(t):
         "sparsetrain, budget": [train[0], "-q", logreg, "--set", "steps=40", "--method", "Budget", "--threads", "1"],
         "sparsebench --dry-run": [t.program("sparsebench"), SMOKE, "--dry-run", "--json", "--folder", "none"],
     }
-    for form in ("csv", "gnuplot", "latex", "pgfplots", "pgfplots-axis", "vegalite", "markdown", "table", "html"):
+    for form in ("csv", "latex", "pgfplots", "pgfplots-axis", "markdown", "table", "html"):
         t.programs[f"sparseplot-export {form}"] = [t.program("sparseplot-export"), t.result, f"--format={form}"]
     t.whole, t.total = {}, {}
     for name, argv in t.programs.items():

@@ -62,7 +62,7 @@ def command(t, name):
     return [
         t.program("sparseplot-export"),
         getattr(t, "result", "smoke.json"),
-        "--format=gnuplot",
+        "--format=pgfplots",
         "-o",
         "out",
         "--force",

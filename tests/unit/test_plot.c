@@ -209,7 +209,7 @@ static void test_formats(void) {
            "format %s", e->name);
     ok(!sg_exporter_find("excel") && !sg_exporter_find(""), "unknown formats");
     ok(sg_exporter_by_path("a.b/fig.svg") == sg_exporter_find("svg"), "by extension");
-    ok(sg_exporter_by_path("fig.gp") == sg_exporter_by_path("fig.gnuplot"), "several extensions of one format");
+    ok(sg_exporter_by_path("page.htm") == sg_exporter_by_path("page.html"), "several extensions of one format");
     ok(!sg_exporter_by_path("a.svg/fig") && !sg_exporter_by_path("fig.sv") && !sg_exporter_by_path("fig."),
        "no or an unknown extension");
 }
