@@ -495,6 +495,7 @@ mini-why-adam-resnet8: ## the same with ResNet-8 trained by Adam, half an hour
 mini-why-workers: ## beyond the paper: does a lead need many workers, ResNet-8, an hour
 mini-why-weighed: ## beyond the paper: residuals weighed by curvature, and a threshold that follows the learning rate, ResNet-8, half an hour
 mini-why-weighed-lstm: ## the same for an LSTM on WikiText-2, five minutes
+mini-why-rate-lstm: ## the same threshold without a floor, two methods, three minutes
 mini-why-cosine: ## the same threshold under a cosine schedule, ResNet-8, fifteen minutes
 mini-why-weighed-neumf: ## a threshold that leaves no layer out, NeuMF on MovieLens-100K, five minutes
 mini-why-weighed-cifar100: ## the same where its exponent was not chosen, CIFAR-100, ten minutes
