@@ -33,6 +33,8 @@ static const struct sg_option options[] = {
     {SG_OPTION_FLAG, "compare", 0, &opt.compare,
      .help = "say what differs between two results, value by value and paired by seed, beyond what the seeds' noise "
              "explains; nothing is run"},
+    {SG_OPTION_FLAG, "rejudge", 0, &opt.rejudge,
+     .help = "judge the claims of a result again, by the numbers of its seeds; nothing is run"},
     {SG_OPTION_STRING, "bundle", 0, &opt.bundle, .value = "FILE.tar",
      .help = "pack a result with its recipe, the series of all its cells, and checksums into one file, for --audit"},
     {SG_OPTION_FLAG, "audit", 0, &opt.audit,
@@ -62,7 +64,8 @@ static const struct sg_option options[] = {
      .help = "replace FILE if it exists; a partial result of the same command is replaced anyway"},
     {SG_OPTION_FLAG, "judge", 0, &opt.judge,
      .help = "judge the claims and compare with the baseline; --no-judge for runs that are too short for it"},
-    {SG_OPTION_FLAG, "strict", 0, &opt.strict, .help = "exit 3 if a claim fails, or something differs beyond noise"},
+    {SG_OPTION_FLAG, "strict", 0, &opt.strict,
+     .help = "exit 3 if a claim fails, also if only at these seeds, or something differs beyond noise"},
     {SG_OPTION_CHOICE, "color", 0, &opt.color, .choices = "auto|always|never", .help = "colour verdicts"},
     {SG_OPTION_FLAG, "corrupt", 0, &opt.corrupt, .help = "spoil the kernels' output", .hidden = true},
 };
@@ -71,6 +74,7 @@ const struct sg_program program = {
     .name = "sparsebench",
     .usage = "[options] RECIPE\n"
              "       sparsebench --compare [options] RESULT RESULT\n"
+             "       sparsebench --rejudge [options] RESULT\n"
              "       sparsebench --bundle FILE.tar [options] RESULT\n"
              "       sparsebench --audit [options] BUNDLE|RESULT...\n"
              "       sparsebench --verify-compressors [options] [COMPRESSOR...]\n"

@@ -174,7 +174,7 @@ bool report_claims(const cJSON *result, bool beside_table) {
     const cJSON *claim;
     cJSON_ArrayForEach(claim, sg_json_get(result, "claims")) {
         const char *verdict = sg_json_string(claim, "verdict", ""), *reason = sg_json_string(claim, "reason", NULL);
-        fails = fails || strcmp(verdict, "fails") == 0;
+        fails = fails || strncmp(verdict, "fails", strlen("fails")) == 0;
         if (!beside_table && strcmp(verdict, SG_NOT_JUDGED) != 0)
             sg_log_note("claim %s%s%s: %s%s%s%s", color ? sg_verdict_color(verdict) : "", verdict,
                         color ? "\033[0m" : "", sg_json_string(claim, "text", ""), reason ? " (" : "",

@@ -10,6 +10,7 @@
 #include "sg_grid_network.h"
 #include "sg_clock.h"
 #include "sg_compare.h"
+#include "sg_plot.h"
 #include "sg_result.h"
 #include "sg_task.h"
 #include "sg_terminal.h"
@@ -236,6 +237,26 @@ static int compare(const char *const *path, size_t n) {
                         status, &err);
 }
 
+static int rejudge(const char *const *path, size_t n) {
+    struct sg_error err;
+    struct sg_file_writer file = {0};
+    cJSON *result = NULL;
+    bool fails = false;
+    if (n != 1) {
+        sg_log_error("--rejudge: give one result of sparsebench");
+        return SG_EXIT_USAGE;
+    }
+    sg_status status = sg_plot_read(&result, path[0], &err);
+    if (status == SG_OK && opt.output)
+        status = sg_file_begin(&file, opt.output, opt.force, &err);
+    if (status == SG_OK) {
+        sg_grid_rejudge(result);
+        fails = report_claims(result, table_wanted());
+        status = deliver(sg_json_copy(result), &file, NULL, &err);
+    }
+    return end_document(result, false, opt.strict && fails ? SG_EXIT_GATE : SG_EXIT_OK, &file, status, &err);
+}
+
 static void say_compressor(const char *name, size_t done, size_t total) {
     if (total > 1)
         sg_log_detail("%zu of %zu: %s", done + 1, total, name);
@@ -291,7 +312,7 @@ static bool set_network(const char *text) {
 
 /* False after a message: the options that were given do not go together. */
 static bool check_options(void) {
-    static const char *const actions[] = {"compare",        "bundle",      "audit", "verify-compressors",
+    static const char *const actions[] = {"compare",        "rejudge",     "bundle", "audit", "verify-compressors",
                                           "measure-coding", "measure-link"};
     static const struct option_of uses[] = {
         {"share", "audit"},
@@ -305,10 +326,10 @@ static bool check_options(void) {
         {"html", "run|measure-coding"},
         {"points", "run"},
         {"sort", "run"},
-        {"strict", "run|compare"},
-        {"output", "run|compare|audit|verify-compressors|measure-coding"},
-        {"table", "run|compare|audit|verify-compressors|measure-coding"},
-        {"json", "run|compare|audit|verify-compressors|measure-coding|measure-link"},
+        {"strict", "run|compare|rejudge"},
+        {"output", "run|compare|rejudge|audit|verify-compressors|measure-coding"},
+        {"table", "run|compare|rejudge|audit|verify-compressors|measure-coding"},
+        {"json", "run|compare|rejudge|audit|verify-compressors|measure-coding|measure-link"},
     };
     const char *action;
     return choose_action(&action, actions, sizeof actions / sizeof *actions, uses, sizeof uses / sizeof *uses);
@@ -336,6 +357,8 @@ int main(int argc, char **argv) {
     }
     if (opt.compare)
         return sg_app_finish(compare(operand, n_operands));
+    if (opt.rejudge)
+        return sg_app_finish(rejudge(operand, n_operands));
     if (opt.bundle)
         return sg_app_finish(make_bundle(operand, n_operands));
     if (opt.audit) {

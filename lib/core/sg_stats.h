@@ -51,7 +51,8 @@ SG_UNSTABLE double sg_stats_mad(double *x, size_t n);
  * mean of n normal numbers is within as many standard errors of the true mean with probability 0.95. NaN for 0. */
 SG_UNSTABLE double sg_stats_student(size_t freedom);
 
-/* Half of that interval of the mean of x [n], which lies in its middle. NaN for fewer than 2 numbers. */
+/* Half of that interval of the mean of x [n], which lies in its middle. Equal numbers, also infinite ones, have no
+ * noise: it is 0. NaN for fewer than 2 numbers, and if only some are infinite. */
 SG_UNSTABLE double sg_stats_half_interval(const double *x, size_t n);
 
 /* A number and the interval of its bootstrap draws. */

@@ -82,7 +82,10 @@ double sg_stats_student(size_t freedom) {
 }
 
 double sg_stats_half_interval(const double *x, size_t n) {
-    return n < 2 ? NAN : sg_stats_student(n - 1) * sg_stats_stddev(x, n) / sqrt((double)n);
+    bool same = n > 1;
+    for (size_t i = 1; i < n; i++)
+        same = same && x[i] == x[0];
+    return n < 2 ? NAN : same ? 0 : sg_stats_student(n - 1) * sg_stats_stddev(x, n) / sqrt((double)n);
 }
 
 void sg_stats_interval(struct sg_interval *out, double *draw, size_t n) {

@@ -1,4 +1,4 @@
-/* grid_claims.c: judges the claims of a recipe at every seed. */
+/* grid_claims.c: evaluates the claims of a recipe at every seed, and has them judged. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -6,11 +6,6 @@
 
 #include "grid_private.h"
 #include "sg_text.h"
-
-struct tally {
-    size_t seeds, holds, unknown;
-    char reason[SG_WHY_CHARS + 128]; /* why the first unknown is unknown */
-};
 
 static double evaluate(const struct sg_claim_term *t, const struct grid_frame *g, uint64_t seed,
                        char why[SG_WHY_CHARS + 128]) {
@@ -27,19 +22,12 @@ static double evaluate(const struct sg_claim_term *t, const struct grid_frame *g
     return NAN;
 }
 
-/* Judges one seed of a claim and adds it to `seeds`. Two infinities, two values never reached, are not comparable. */
-static void weigh(cJSON *seeds, struct tally *tally, const struct sg_recipe_claim *c, const struct grid_frame *g,
-                  uint64_t seed) {
+/* Adds the numbers of one seed of a claim to `seeds`. */
+static void push_seed(cJSON *seeds, const struct sg_recipe_claim *c, const struct grid_frame *g, uint64_t seed) {
     char note[SG_WHY_CHARS + 128] = "";
-    double value = evaluate(&c->value, g, seed, note);
-    double other = c->constant_bound ? NAN : evaluate(&c->other, g, seed, note);
-    double bound = sg_recipe_claim_bound(c, other);
-    bool unknown = isnan(value) || isnan(bound) || (isinf(value) && isinf(bound));
-    tally->seeds++;
-    tally->unknown += unknown;
-    tally->holds += !unknown && (c->at_least ? value >= bound : value <= bound);
-    if (unknown && !*tally->reason)
-        snprintf(tally->reason, sizeof tally->reason, "%s", note);
+    const double value = evaluate(&c->value, g, seed, note);
+    const double other = c->constant_bound ? NAN : evaluate(&c->other, g, seed, note);
+    const double bound = sg_recipe_claim_bound(c, other);
     sg_json_push(seeds, SG_OBJECT(SG_U64("seed", seed), SG_NUMBER("value", value), SG_NUMBER("other", other),
                                   SG_NUMBER("bound", bound), SG_NUMBER("ratio", value / bound),
                                   SG_TEXT("note", *note ? note : NULL)));
@@ -59,37 +47,27 @@ static bool tell_open(char *out, size_t size, const struct grid_frame *g, const 
     return false;
 }
 
-static const char *verdict(struct tally *t) {
-    if (t->unknown > 0)
-        return "undecided";
-    if (t->holds == t->seeds)
-        return "holds";
-    if (t->holds > 0)
-        snprintf(t->reason, sizeof t->reason, "true at %zu of %zu seeds", t->holds, t->seeds);
-    else
-        snprintf(t->reason, sizeof t->reason, t->seeds == 1 ? "false at the only seed" : "true at none of %zu seeds",
-                 t->seeds);
-    return t->holds > 0 ? "undecided" : "fails";
-}
-
 static cJSON *claim_json(const struct sg_node *node, const struct grid_frame *g) {
     struct sg_recipe_claim c = sg_recipe_claim(node);
-    struct tally tally = {0};
+    char reason[SG_WHY_CHARS + 128] = "";
+    bool judged = true;
     cJSON *seeds = cJSON_CreateArray();
-    const char *of[] = {c.value.of, c.constant_bound ? c.value.of : c.other.of}, *word = NULL;
+    const char *of[] = {c.value.of, c.constant_bound ? c.value.of : c.other.of};
     const struct sg_frame_label *label[] = {sg_frame_label(&g->frame, of[0]), sg_frame_label(&g->frame, of[1])};
-    for (size_t i = 0; i < 2 && !word; i++)
+    for (size_t i = 0; i < 2 && judged; i++)
         if (!label[i]) {
-            snprintf(tally.reason, sizeof tally.reason, "%.64s was not asked for", of[i]);
-            word = SG_NOT_JUDGED;
+            snprintf(reason, sizeof reason, "%.64s was not asked for", of[i]);
+            judged = false;
         }
-    for (size_t i = 0; i < 2 && !word; i++)
-        if (tell_open(tally.reason, sizeof tally.reason, g, label[i]))
-            word = SG_NOT_JUDGED;
-    for (size_t i = 0; !word && i < label[0]->n_seeds; i++)
-        weigh(seeds, &tally, &c, g, g->cells[grid_study(g, label[0], i)->cell].seed);
-    word = word ? word : verdict(&tally);
-    return SG_SET(sg_recipe_claim_json(&c, word, *tally.reason ? tally.reason : NULL), SG_VALUE("seeds", seeds));
+    for (size_t i = 0; i < 2 && judged; i++)
+        judged = !tell_open(reason, sizeof reason, g, label[i]);
+    for (size_t i = 0; judged && i < label[0]->n_seeds; i++)
+        push_seed(seeds, &c, g, g->cells[grid_study(g, label[0], i)->cell].seed);
+    cJSON *claim = SG_SET(sg_recipe_claim_json(&c, SG_NOT_JUDGED, judged ? NULL : reason), SG_VALUE("margin", NULL),
+                          SG_VALUE("seeds", seeds));
+    if (claim && judged)
+        grid_judge_claim(claim);
+    return claim;
 }
 
 cJSON *grid_claims_json(const struct grid_frame *g) {

@@ -61,6 +61,7 @@ void sg_grid_unjudge(cJSON *document, const char *why) {
     cJSON_ArrayForEach(claim, cJSON_GetObjectItemCaseSensitive(document, "claims")) {
         replace(claim, "verdict", SG_NOT_JUDGED);
         replace(claim, "reason", why);
+        cJSON_ReplaceItemInObjectCaseSensitive(claim, "margin", cJSON_CreateNull());
     }
     if (summary) { /* of training */
         replace(summary, "text", NULL);

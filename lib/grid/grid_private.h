@@ -76,6 +76,8 @@ double grid_times_less(const struct grid_traffic *traffic, const struct sg_frame
 /* "results", with series of at most `most` points (0 = all). It fills the frame's columns. */
 cJSON *grid_results_json(struct grid_frame *g, const struct grid_traffic *traffic, size_t most);
 cJSON *grid_claims_json(const struct grid_frame *g);
+/* Sets the verdict, the reason and the margin of a claim by its seeds. */
+void grid_judge_claim(cJSON *claim);
 cJSON *grid_plots_json(const struct grid_frame *g);
 
 /* "summary": {"text","reason","baseline","metric","at","better","within","value","start","std",

@@ -205,12 +205,16 @@ double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, 
  * draws quartiles over the seeds have them.
  *
  * "claims": [{"text","descriptive","note","verdict","metric","at","of","sense",
- *             "bound":{"metric","at","of","times","plus"},"reason",
+ *             "bound":{"metric","at","of","times","plus"},"reason","margin":{"scale","mean","half_width"},
  *             "seeds":[{"seed","value","other","bound","ratio","note"}]}].
  * The bound of a seed is times x other + plus; a bound that is a number is `plus`, and the others are null.
- * The verdict is "holds" if the claim is true at every seed, "fails" if at none, and else "undecided", also if a value
- * is missing. It is SG_NOT_JUDGED if one of the claim's methods is not among the cells, or has a cell that is not
- * finished yet. `reason` explains a verdict other than "holds"; `note` describes an anomaly of a seed.
+ * The margin is how far the values lie beyond the bound, on the scale of the metric (sg_quantity_distance) and positive
+ * where the claim is true: its mean over the seeds, and half of Student's 95 % interval of that mean. The verdict is
+ * "holds" if the claim is true at every seed and the interval lies on its side of 0, "fails" if it is false at every
+ * seed and the interval lies on the other, "holds at these seeds" or "fails at these seeds" if the interval has 0 in
+ * it or there is one seed, and else "undecided", also if a value is missing. It is SG_NOT_JUDGED, without a margin, if
+ * one of the claim's methods is not among the cells, or has a cell that is not finished yet. `reason` explains a
+ * verdict other than "holds"; `note` describes an anomaly of a seed.
  *
  * "plots": [{"x","y","log","title","kind","x_range","y_range","methods","x_at","y_at","points"}], with names in
  * snake_case. `points` is null for curves; else it is [{"label","x":{"mean","std","n","values"},"y":{…}}]. */
@@ -228,9 +232,13 @@ void sg_grid_command_json(cJSON *run, const struct sg_grid_command *command);
 /* True if the result at `path` may be replaced without --force: it has no finished cell, or it is partial (interrupted,
  * failed) and the same command wrote it, that is, with the same recipe and the same words. */
 bool sg_grid_is_partial(const char *path, const struct sg_recipe *recipe, const struct sg_grid_command *command);
-/* Removes every verdict and the finding from a whole result in which they would be meaningless; `why` is the reason
+/* Removes every verdict, its margin and the finding from a whole result in which they would be meaningless; `why` is the reason
  * that the result then gives. */
 void sg_grid_unjudge(cJSON *document, const char *why);
+
+/* Judges the claims of a result again, by the numbers of their seeds that it has. Claims that are not judged, and those
+ * about times of kernels, stay as they are. */
+void sg_grid_rejudge(cJSON *document);
 
 /* What a run would do, of schema sparsebench-plan/1, with each cell's key and resolved recipe. NULL = no memory. */
 cJSON *sg_grid_plan(cJSON *take_program, const struct sg_recipe *recipe, const struct sg_cell *cells,

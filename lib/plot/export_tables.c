@@ -107,30 +107,39 @@ const char *sg_verdict_color(const char *verdict) {
     return strcmp(verdict, "holds") == 0 ? "\033[32m" : strcmp(verdict, "fails") == 0 ? "\033[31m" : "\033[33m";
 }
 
+/* The width of the column of verdicts. */
+static size_t verdict_width(const struct sg_summary *s) {
+    size_t width = strlen("undecided");
+    for (size_t i = 0; i < s->n_claims; i++)
+        if (is_shown(s, &s->claim[i]) && sg_text_width(s->claim[i].verdict) > width)
+            width = sg_text_width(s->claim[i].verdict);
+    return width + 2;
+}
+
 void sg_plot_put_claims(FILE *out, const struct sg_summary *s) {
-    enum { VERDICT = 11 };
-    static const char inset[VERDICT + 1] = "           ";
     const char *heading = "\nclaims (ratio = value / bound)\n";
+    const size_t column = verdict_width(s);
+    char *inset = sg_format("%*s", (int)column, "");
     for (size_t i = 0; i < s->n_claims; i++) {
         const struct sg_claim *claim = &s->claim[i];
         char numbers[SG_NUMBERS_CHARS], seed[SG_NUMBERS_CHARS];
         if (!is_shown(s, claim))
             continue;
-        const size_t width = sg_text_width(claim->verdict);
         char *verdict = sg_format("%s%s%s%*s", s->color ? sg_verdict_color(claim->verdict) : "", claim->verdict,
-                                  s->color ? "\033[0m" : "", width < VERDICT ? (int)(VERDICT - width) : 1, "");
+                                  s->color ? "\033[0m" : "", (int)(column - sg_text_width(claim->verdict)), "");
         sg_plot_claim_numbers(numbers, claim);
         char *text = sg_format(numbers[0] ? "%s (%s)" : "%s", claim->text, numbers);
         fputs(heading, out);
-        sg_put_wrapped(out, sg_plot_made(text), s->columns, sg_plot_made(verdict), inset);
+        sg_put_wrapped(out, sg_plot_made(text), s->columns, sg_plot_made(verdict), sg_plot_made(inset));
         for (size_t k = 0; k < (s->seeds ? claim->n_seeds : 0); k++) {
             sg_plot_claim_seed(seed, claim, &claim->seed[k]);
-            sg_put_wrapped(out, seed, s->columns, inset, inset);
+            sg_put_wrapped(out, seed, s->columns, sg_plot_made(inset), sg_plot_made(inset));
         }
         free(verdict);
         free(text);
         heading = "";
     }
+    free(inset);
 }
 
 /* Writes the formulas below the table, because in the headings they would be as wide as the table itself. */

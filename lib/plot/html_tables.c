@@ -48,7 +48,9 @@ sg_status html_put_finals(struct html_section *s, const struct sg_summary *summa
 static const struct verdict {
     const char *word, *kind, *sign, *plural;
 } verdicts[] = {{"holds", "holds", "✓", "hold"},
+                {"holds at these seeds", "undecided", "✓", "hold at these seeds"},
                 {"fails", "fails", "✗", "fail"},
+                {"fails at these seeds", "undecided", "✗", "fail at these seeds"},
                 {"undecided", "undecided", "?", "undecided"},
                 {"not judged", "unjudged", "–", "not judged"}};
 enum { VERDICTS = sizeof verdicts / sizeof *verdicts };

@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* The verdict on a claim about something that was not run. The others are "holds", "fails" and "undecided". */
+/* The verdict on a claim about something that was not run. sg_grid.h has the others. */
 #define SG_NOT_JUDGED "not judged"
 
 /* One side of a claim, which is a number wherever the claim is looked at. Its members point into the recipe. */

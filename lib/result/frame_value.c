@@ -60,7 +60,7 @@ static double at_when(const struct sg_run *run, const double *x, const char *whe
     size_t n = run->n_points, first = first_point(condition, n, below, false), i = known_from(x, n, first);
     if (first < n)
         return i < n ? x[i] : NAN;
-    snprintf(why, SG_WHY_CHARS, "%s is never at or below %g", name, below);
+    snprintf(why, SG_WHY_CHARS, "%s " SG_NEVER " %g", name, below);
     return INFINITY;
 }
 

@@ -20,8 +20,10 @@ double sg_last_number(const double *x, size_t n);
 double sg_run_last(const struct sg_run *run, const char *column);
 
 /* The series or constant `metric` of a run, reduced as `at` says; at NULL = the last number. NaN: there is no such
- * number. +inf: `at` has a `when` that never comes true. In both cases `why` gives the reason; else it is "". */
+ * number. +inf: `at` has a `when` that never comes true, and `why` has SG_NEVER in it. In both cases `why` gives the
+ * reason; else it is "". */
 enum { SG_WHY_CHARS = 200 };
+#define SG_NEVER "is never at or below"
 double sg_run_value(const struct sg_run *run, const char *metric, const struct sg_node *at, char why[SG_WHY_CHARS]);
 
 /* True if a value is worse than a baseline's by at most share |baseline|. */

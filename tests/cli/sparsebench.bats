@@ -23,8 +23,8 @@ methods:
   - {name: SGD, compressor: none, baseline: true}
   - {name: Top-k, compressor: topk, k: [1, 2]}
 claims:
-  - {text: "ends below 20", metric: suboptimality, of: SGD, at-most: 20}
-  - {text: "ends below 3", metric: suboptimality, of: SGD, at-most: 3}
+  - {text: "ends below 100", metric: suboptimality, of: SGD, at-most: 100}
+  - {text: "ends below 0.5", metric: suboptimality, of: SGD, at-most: 0.5}
 plots:
   - {x: epoch, y: suboptimality}
 YAML
@@ -80,7 +80,7 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
 @test "off a terminal: a plain line per finished cell and claims on stderr" {
     run -0 --separate-stderr bench
     [ "$(grep -c ': done after .* (. of 9)$' <<<"$stderr")" = 9 ]
-    grep -q '^sparsebench: claim fails: ends below 3 (true at none of 3 seeds)$' <<<"$stderr"
+    grep -q '^sparsebench: claim fails: ends below 0.5 (true at none of 3 seeds)$' <<<"$stderr"
     [[ $stderr != *$'\033'* ]]
 }
 
@@ -274,7 +274,7 @@ END
     [[ $output != *claims* && $output == *"Top-k k=1"* ]]
     run -0 --separate-stderr bench -q --method "Top-k k=1" --strict
     run -0 --separate-stderr bench --method SGD --table
-    [[ $output == *"holds      ends below 20"* && $output == *"fails      ends below 3"* ]]
+    [[ $output == *"holds      ends below 100"* && $output == *"fails      ends below 0.5"* ]]
 }
 
 @test "--no-judge: no verdict, no finding, whatever --strict says" {
@@ -301,8 +301,8 @@ END
 @test "the table: a line for a claim, with -v one for each of its seeds, and the finding last" {
     run -0 --separate-stderr bench -q --table
     [ "$(grep -c "ends below" <<<"$output")" = 2 ]
-    grep -qx 'holds      ends below 20 (ratio 0.20 … 0.60, 3 seeds)' <<<"$output"
-    grep -qx 'fails      ends below 3 (ratio 1.33 … 4.00, 3 seeds; true at none of 3 seeds)' <<<"$output"
+    grep -qx 'holds      ends below 100 (ratio 0.04 … 0.12, 3 seeds)' <<<"$output"
+    grep -qx 'fails      ends below 0.5 (ratio 8.00 … 24.00, 3 seeds; true at none of 3 seeds)' <<<"$output"
     [[ $output != *"seed 1:"* && $output != *"± 0"* ]]
     [ "${lines[-1]}" = "Top-k k=1 reaches SGD's suboptimality; Top-k k=2 reaches it" ]
     [ -z "$stderr" ]
@@ -323,11 +323,11 @@ END
 
 @test "verdicts in the table are coloured on a terminal, unless NO_COLOR or --color says otherwise" {
     bench -q >/dev/null
-    local red=$'\e[31mfails\e[0m      ends below 3'
+    local red=$'\e[31mfails\e[0m      ends below 0.5'
     run -0 bash -c "env -u NO_COLOR TERM=xterm script -qec 'sparsebench ${ARGS[*]} -q' /dev/null </dev/null"
     [[ $output == *"$red"* ]]
     run -0 bash -c "NO_COLOR=1 TERM=xterm script -qec 'sparsebench ${ARGS[*]} -q' /dev/null </dev/null"
-    [[ $output == *"fails      ends below 3"* && $output != *$'\e[3'* ]]
+    [[ $output == *"fails      ends below 0.5"* && $output != *$'\e[3'* ]]
     run -0 bash -c "env -u NO_COLOR TERM=xterm script -qec 'sparsebench ${ARGS[*]} -q --color=never' /dev/null </dev/null"
     [[ $output != *$'\e[3'* ]]
     run -0 bench -q --table --color=always
@@ -347,9 +347,24 @@ END
     run -1 grep -E "no column|columns:" err
 }
 
+@test "one seed never holds nor fails, and --rejudge gives an older result these words" {
+    bench -q -o one.json --seed 1
+    run -3 --separate-stderr bench -q --seed 1 --strict --table
+    grep -qx 'holds at these seeds  ends below 100 (ratio 0.04, 1 seed; one seed)' <<<"$output"
+    grep -qx 'fails at these seeds  ends below 0.5 (ratio 8.00, 1 seed; false at the only seed)' <<<"$output"
+    jq '.claims[0] |= (del(.margin) | .verdict = "holds" | .reason = null) | .claims[1].verdict = "fails"' one.json >old.json
+    run -0 --separate-stderr sparsebench --rejudge old.json -o new.json
+    [[ $stderr == *"claim holds at these seeds: ends below 100 (one seed)"* ]]
+    cmp one.json new.json
+    run -0 bench -q -o three.json
+    run -0 sparsebench -q --rejudge three.json -o again.json
+    cmp three.json again.json
+    run -3 sparsebench -q --rejudge three.json --strict
+}
+
 @test "--strict: exit 3 when a claim fails, 0 when it does not" {
     run -3 bench -q --strict
-    sed -i '/below 3/d' r.yaml
+    sed -i '/below 0.5/d' r.yaml
     run -0 bench -q --strict
 }
 
@@ -530,10 +545,10 @@ END
         run -2 bench -q $other -o out.json
         cmp out.json before.json
     done
-    sed -i 's/below 3/below 4/' r.yaml
+    sed -i 's/below 0.5/below 4/' r.yaml
     run -2 bench -q --method SGD --set workers=2 -o out.json
     [[ $output == *"out.json exists"* ]]
-    sed -i 's/below 4/below 3/' r.yaml
+    sed -i 's/below 4/below 0.5/' r.yaml
     run -0 bench -q --method SGD --set workers=2 -o out.json
     [ "$(jq -r .status out.json)" = ok ]
     run -2 bench -q --method SGD --set workers=2 -o out.json # a whole one stays
@@ -605,7 +620,7 @@ END
     [[ $output =~ \[#+\.+\]\ +[257][05]\ %\ \ SGD,\ seed\ [123] ]]
     [[ $output == *$'\033[J'* ]]
     tail=${output##*$'\033[J'}
-    [[ $tail == *"SGD"* && $tail == *"ends below 3"* && $tail != *"{"* ]]
+    [[ $tail == *"SGD"* && $tail == *"ends below 0.5"* && $tail != *"{"* ]]
     run -0 script -qec "sparsebench r.yaml --program '$FAKE' --folder cells --json -q" /dev/null
     [[ $output == "{"* ]]
 }
