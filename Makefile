@@ -189,7 +189,7 @@ identity_recorded := $(filter lib/data/gradient% lib/data/sg_gradients.h lib/dat
 identity_torch   := $(filter lib/tensor/% lib/task/task_net.% lib/task/task_layers.%,$(identity_all))
 # Apart: what is decided here shows in a cell's key or header (the recipe, the columns), or is how files are read and written.
 identity_apart   := $(filter lib/recipe/recipe% lib/recipe/sg_plugins.h lib/result/% \
-                    lib/base/cache.c lib/base/cache_folder.c lib/base/clock.c lib/base/file.c lib/base/file_hold.c lib/base/markup.c lib/base/node_read.c lib/base/plugin.c lib/base/sg_cache.h lib/base/sg_clock.h lib/base/sg_file.h lib/base/sg_markup.h lib/base/sg_plugin.h lib/base/sg_table.h lib/base/sg_tar.h lib/base/sg_version.h lib/base/table% lib/base/tar.c lib/base/version.c lib/core/row.c lib/core/sg_row.h \
+                    lib/base/cache.c lib/base/cache_folder.c lib/base/clock.c lib/base/file.c lib/base/file_hold.c lib/base/markup.c lib/base/node_read.c lib/base/plugin.c lib/base/sg_cache.h lib/base/sg_clock.h lib/base/sg_file.h lib/base/sg_markup.h lib/base/sg_plugin.h lib/base/sg_table.h lib/base/sg_version.h lib/base/table% lib/base/version.c lib/core/row.c lib/core/sg_row.h \
                     lib/method/flat.c lib/method/method_text.c lib/method/method_bytes.c lib/method/sg_flat.h lib/method/sparsegrad.h lib/method/sg_compressor_plugin.h lib/method/plugin_template.c \
                     lib/data/checksum.% lib/task/sg_task_plugin.h lib/task/task_table.c lib/task/tasks_torch.c,$(identity_all))
 identity_parts   := logreg cnn lm gpt text ncf recorded torch apart

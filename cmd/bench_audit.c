@@ -1,5 +1,5 @@
-/* bench_audit.c: sparsebench --bundle, which packs a result with its evidence, and --audit, which runs a part of it
- * again. */
+/* bench_audit.c: sparsebench --bundle, which puts a result and its evidence into a folder, and --audit, which runs a
+ * part of it again. */
 #include "bench.h"
 
 #include <inttypes.h>
@@ -16,57 +16,49 @@
 #include "sg_text.h"
 
 /* Reads the evidence, and draws as --share, --seed and --method say. */
-static sg_status open_audit(struct sg_audit *out, const char *path, struct sg_error *err) {
+static sg_status open_audit(struct sg_audit *out, const char *path, struct sg_bundle *take_bundle,
+                            struct sg_error *err) {
     struct sg_audit_draw draw = {.share = opt.share, .methods = &opt.methods};
     int64_t seed = 0;
     if (opt.seeds.count > 1 || (opt.seeds.count == 1 && !sg_parse_integer(&seed, opt.seeds.item[0], 0, INT64_MAX)))
         return sg_fail(err, SG_ERR_ARGUMENT, "--seed: with --audit it is that of the draw, one number");
     draw.seed = (uint64_t)seed;
-    return sg_audit_open(out, path, &draw, err);
+    return sg_audit_open(out, path, take_bundle, &draw, err);
 }
 
 /* ---- bundles ---- */
 
-/* Reads a bundle that was just written back, as --audit would. */
-static sg_status check_bundle(const char *path, struct sg_error *err) {
+/* Checks a bundle as --audit would, and writes it. */
+static sg_status write_bundle(struct sg_bundle *take_bundle, struct sg_error *err) {
     struct sg_audit audit;
-    sg_status status = open_audit(&audit, path, err);
+    sg_status status = open_audit(&audit, opt.bundle, take_bundle, err);
     if (status != SG_OK)
         return status;
-    if (cJSON_GetArraySize(audit.follows) > 0) {
-        const cJSON *first = audit.follows->child;
+    const cJSON *first = audit.follows->child;
+    if (first)
         status = sg_fail(err, SG_ERR_MISMATCH,
                          "the result does not follow from its cells, first %s of '%s': give the command that made it "
                          "again",
                          sg_json_string(first, "column", "?"), sg_json_string(first, "label", "?"));
-    } else {
+    SG_DO(status, sg_bundle_write(&audit.bundle, opt.bundle, opt.force, err));
+    if (status == SG_OK)
         sg_log_note("%s: %zu cells; SHA-256 of its list of checksums %s", opt.bundle, audit.claimed,
                     audit.bundle.sha256);
-    }
     sg_audit_close(&audit);
     return status;
 }
 
 int make_bundle(const char *const *path, size_t n) {
-    struct sg_file_writer file = {0};
+    struct sg_bundle bundle;
     struct sg_error err;
-    char *text = NULL;
-    size_t length = 0;
     if (n != 1) {
         sg_log_error("--bundle: give one result of sparsebench");
         return SG_EXIT_USAGE;
     }
-    sg_status status = sg_bundle_make(&text, &length, path[0], cell_opt.folder, &err);
-    SG_DO(status, sg_file_begin(&file, opt.bundle, opt.force, &err));
-    if (status == SG_OK && (fwrite(text, 1, length, file.stream) != length || fflush(file.stream) != 0))
-        status = sg_fail_errno(&err, SG_ERR_IO, "cannot write %s", opt.bundle);
-    if (status == SG_OK && file.temporary) /* else it is a pipe */
-        status = check_bundle(file.temporary, &err);
-    SG_DO(status, sg_file_commit(&file, &err));
+    sg_status status = sg_bundle_make(&bundle, path[0], cell_opt.folder, &err);
+    SG_DO(status, write_bundle(&bundle, &err));
     if (status != SG_OK)
         sg_log_error("%s", err.msg);
-    sg_file_abandon(&file);
-    free(text);
     return status == SG_OK ? SG_EXIT_OK : sg_exit_code(status);
 }
 
@@ -191,7 +183,7 @@ int audit_results(const char *const *path, size_t n, int argc, char **argv) {
     int code = SG_EXIT_OK;
     for (size_t i = 0; i < n && status == SG_OK; i++) {
         task[i].path = path[i];
-        if (open_audit(&task[i].audit, path[i], &err) == SG_OK)
+        if (open_audit(&task[i].audit, path[i], NULL, &err) == SG_OK)
             continue;
         sg_log_error("%s", err.msg);
         damaged = damaged || err.status == SG_ERR_FORMAT;

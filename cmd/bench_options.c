@@ -35,8 +35,8 @@ static const struct sg_option options[] = {
              "explains; nothing is run"},
     {SG_OPTION_FLAG, "rejudge", 0, &opt.rejudge,
      .help = "judge the claims of a result again, by the numbers of its seeds; nothing is run"},
-    {SG_OPTION_STRING, "bundle", 0, &opt.bundle, .value = "FILE.tar",
-     .help = "pack a result with its recipe, the series of all its cells, and checksums into one file, for --audit"},
+    {SG_OPTION_STRING, "bundle", 0, &opt.bundle, .value = "DIR",
+     .help = "put a result, its recipe, the series of all its cells, and checksums into a folder, for --audit"},
     {SG_OPTION_FLAG, "audit", 0, &opt.audit,
      .help = "run a random share of the cells of bundles or results again, and say of each whether its numbers are the "
              "same bits, within what another processor changes in libtorch, or differ, and where first"},
@@ -75,12 +75,12 @@ const struct sg_program program = {
     .usage = "[options] RECIPE\n"
              "       sparsebench --compare [options] RESULT RESULT\n"
              "       sparsebench --rejudge [options] RESULT\n"
-             "       sparsebench --bundle FILE.tar [options] RESULT\n"
+             "       sparsebench --bundle DIR [options] RESULT\n"
              "       sparsebench --audit [options] BUNDLE|RESULT...\n"
              "       sparsebench --verify-compressors [options] [COMPRESSOR...]\n"
              "       sparsebench --measure-coding [options] -o FILE.json\n"
              "       mpirun -n 2 --host a,b sparsebench --measure-link [--json]",
-    .operand = "yaml|json|tar",
+    .operand = "yaml|json",
     .summary = "Run a recipe's methods at its seeds and judge its claims, or time the kernels of the compressors.",
     .details =
         "RECIPE may be - for stdin. Each cell (one method, one seed) is a sparsetrain process. A finished cell is "
@@ -99,8 +99,8 @@ const struct sg_program program = {
         "  sparsebench recipes/fig1.yaml --network workers=64,link=10gbe-tcp \\\n"
         "      | sparseplot-export --x time -o time.svg\n"
         "  sparsebench --compare before.json after.json\n"
-        "  sparsebench --bundle fig1.tar fig1.json\n"
-        "  sparsebench --audit fig1.tar --share 0.1 --seed 7\n"
+        "  sparsebench --bundle fig1-bundle fig1.json\n"
+        "  sparsebench --audit fig1-bundle --share 0.1 --seed 7\n"
         "  sparsebench --measure-coding --set threads=[2] -o coding.json\n"
         "  sparsebench --verify-compressors --plugin mine.so mine\n"
         "  sparsebench recipes/fig1.yaml --launcher \"mpirun -n 4\" -o fig1.json\n"

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "audit_evidence.h"
 #include "sg_file.h"
@@ -18,7 +19,7 @@ enum { MOST_BYTES = 1 << 30 };
 
 /* The recipe of a bundle is in it. That of a result is the file that it names, as the file is now. */
 static sg_status read_recipe(struct sg_audit *a, struct sg_error *err) {
-    const struct sg_tar_member *m = a->bundle.n > 0 ? sg_bundle_member(&a->bundle, "recipe.yaml") : NULL;
+    const struct sg_bundle_file *m = a->bundle.n > 0 ? sg_bundle_file(&a->bundle, "recipe.yaml") : NULL;
     const char *name = sg_json_string(a->result, "recipe.path", "recipe.yaml"), *set[64];
     const cJSON *words = sg_json_get(a->result, "recipe.set"), *word;
     size_t n = 0;
@@ -176,7 +177,7 @@ sg_status audit_read_cell(struct sg_run *out, const struct sg_audit *a, const st
     cJSON_ArrayForEach(entry, sg_json_get(a->bundle.about, "cells")) {
         if (strcmp(sg_json_string(entry, "label", ""), cell->group) != 0 || !audit_is_cell(entry, cell))
             continue;
-        const struct sg_tar_member *m = sg_bundle_member(&a->bundle, sg_json_string(entry, "file", ""));
+        const struct sg_bundle_file *m = sg_bundle_file(&a->bundle, sg_json_string(entry, "file", ""));
         if (!m)
             break;
         sg_status status = sg_run_parse(out, m->data, m->length, m->name, err);
@@ -334,28 +335,26 @@ static sg_status follow(struct sg_audit *a, struct sg_error *err) {
 /* ---- all of it ---- */
 
 static sg_status open_evidence(struct sg_audit *a, struct sg_error *err) {
-    char *text;
+    char *text = NULL;
     size_t length;
-    sg_status status = sg_file_read(&text, &length, a->path, MOST_BYTES, err);
-    if (status != SG_OK)
-        return status;
-    const char *data = text;
-    const bool json = length > 0 && text[strspn(text, " \t\r\n")] == '{';
-    if (!json) {
-        status = sg_bundle_open(&a->bundle, text, length, a->path, err);
-        const struct sg_tar_member *m = status == SG_OK ? sg_bundle_member(&a->bundle, "result.json") : NULL;
-        data = m ? m->data : NULL;
-        length = m ? m->length : 0;
-    }
-    SG_DO(status, sg_bundle_result(&a->result, data, length, a->path, err));
-    if (json)
-        free(text);
+    sg_status status = SG_OK;
+    struct stat info;
+    if (a->bundle.n == 0 && stat(a->path, &info) == 0 && S_ISDIR(info.st_mode))
+        status = sg_bundle_read(&a->bundle, a->path, err);
+    const struct sg_bundle_file *m = sg_bundle_file(&a->bundle, "result.json");
+    if (m)
+        return sg_bundle_result(&a->result, m->data, m->length, a->path, err);
+    SG_DO(status, sg_file_read(&text, &length, a->path, MOST_BYTES, err));
+    SG_DO(status, sg_bundle_result(&a->result, text, length, a->path, err));
+    free(text);
     return status;
 }
 
-sg_status sg_audit_open(struct sg_audit *out, const char *path, const struct sg_audit_draw *draw,
-                        struct sg_error *err) {
+sg_status sg_audit_open(struct sg_audit *out, const char *path, struct sg_bundle *take_bundle,
+                        const struct sg_audit_draw *draw, struct sg_error *err) {
     struct sg_audit a = {.path = strdup(path)};
+    if (take_bundle)
+        a.bundle = *take_bundle;
     sg_status status = a.path ? open_evidence(&a, err) : sg_fail_memory(err, path);
     SG_DO(status, read_recipe(&a, err));
     for (size_t m = 0; draw->methods && m < draw->methods->count; m++)

@@ -1,10 +1,13 @@
-/* grid_bundle.c: makes bundles of results and checks those that are given. */
+/* grid_bundle.c: makes bundles of results, writes and reads them, and checks those that are given. */
 #include "sg_bundle.h"
 
-#include <inttypes.h>
+#include <dirent.h>
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "grid_private.h"
 #include "sg_audit.h"
@@ -22,47 +25,58 @@ sg_status sg_bundle_result(cJSON **out, const char *text, size_t length, const c
     return status;
 }
 
+/* ---- the files ---- */
+
+/* True if a bundle may have a file of this name: one of those above, or the series of a cell. */
+static bool is_known(const char *name) {
+    static const char *const known[] = {"SHA256SUMS", "SHA256SUMS.sha256", "bundle.json", "recipe.yaml", "result.json"};
+    const char *cell = strncmp(name, "cells/", 6) == 0 ? name + 6 : NULL, *dot = strrchr(name, '.');
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(name, known[i]) == 0)
+            return true;
+    return cell && *cell != '.' && !strchr(cell, '/') && dot && strcmp(dot, ".ndjson") == 0;
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(((const struct sg_bundle_file *)a)->name, ((const struct sg_bundle_file *)b)->name);
+}
+
+const struct sg_bundle_file *sg_bundle_file(const struct sg_bundle *bundle, const char *name) {
+    for (size_t i = 0; i < bundle->n; i++)
+        if (strcmp(bundle->file[i].name, name) == 0)
+            return &bundle->file[i];
+    return NULL;
+}
+
+/* Adds a file, which takes over name and data, unless there is one of that name: equal runs under two labels are one
+ * cell. */
+static sg_status add(struct sg_bundle *b, char *take_name, char *take_data, size_t length, struct sg_error *err) {
+    struct sg_bundle_file *longer = realloc(b->file, (b->n + 1) * sizeof *longer);
+    b->file = longer ? longer : b->file;
+    if (longer && take_name && take_data && !sg_bundle_file(b, take_name)) {
+        b->file[b->n++] = (struct sg_bundle_file){take_name, take_data, length};
+        return SG_OK;
+    }
+    const bool lost = !longer || !take_name || !take_data;
+    free(take_name);
+    free(take_data);
+    return lost ? sg_fail_memory(err, "the bundle") : SG_OK;
+}
+
+static sg_status add_file(struct sg_bundle *b, const char *name, const char *path, struct sg_error *err) {
+    char *text;
+    size_t length;
+    sg_status status = sg_file_read_regular(&text, &length, path, MOST_BYTES, err);
+    return status == SG_OK ? add(b, strdup(name), text, length, err) : status;
+}
+
 /* ---- making ---- */
 
-/* A bundle in the making: members with the bytes that they own. */
+/* A bundle in the making. */
 struct packing {
-    struct sg_tar_member *member; /* [n]; each data is freed at the end */
-    size_t n;
+    struct sg_bundle bundle;
     cJSON *result, *cells;
 };
-
-/* Adds a member, which takes over the data, unless there is one of that name: equal runs under two labels are one cell.
- * `name` is cut at its front where it is too long; *place <- where the member is. */
-static sg_status pack(struct packing *p, size_t *place, const char *folder, const char *name, char *take_data,
-                      size_t length, struct sg_error *err) {
-    struct sg_tar_member *longer = realloc(p->member, (p->n + 1) * sizeof *longer);
-    const size_t room = SG_TAR_NAME - strlen(folder), chars = strlen(name);
-    size_t i = 0;
-    p->member = longer ? longer : p->member;
-    if (!longer || !take_data) {
-        free(take_data);
-        return sg_fail_memory(err, name);
-    }
-    struct sg_tar_member *m = &p->member[p->n];
-    snprintf(m->name, sizeof m->name, "%s%s", folder, name + (chars > room ? chars - room : 0));
-    m->data = take_data;
-    m->length = length;
-    while (strcmp(p->member[i].name, m->name) != 0)
-        i++;
-    if (i < p->n)
-        free(take_data);
-    else
-        p->n++;
-    *place = i;
-    return SG_OK;
-}
-
-static sg_status pack_file(struct packing *p, const char *name, const char *path, struct sg_error *err) {
-    char *text;
-    size_t length, place;
-    sg_status status = sg_file_read(&text, &length, path, MOST_BYTES, err);
-    return status == SG_OK ? pack(p, &place, "", name, text, length, err) : status;
-}
 
 /* Packs the recipe: the file that the result names, or if that has changed or was standard input the copy that
  * sparsebench left in the folder of the cells. */
@@ -74,13 +88,13 @@ static sg_status pack_recipe(struct packing *p, const char *folder, struct sg_er
     struct sg_error unused;
     for (size_t i = 0; copy && i < 2; i++) {
         char *text;
-        size_t length, place;
+        size_t length;
         if (sg_file_read_regular(&text, &length, from[i], MOST_BYTES, &unused) != SG_OK)
             continue;
         sg_sha256_of(text, length, hex);
         if (strcmp(hex, sha256) == 0) {
             free(copy);
-            return pack(p, &place, "", "recipe.yaml", text, length, err);
+            return add(&p->bundle, strdup("recipe.yaml"), text, length, err);
         }
         free(text);
     }
@@ -104,36 +118,28 @@ static sg_status pack_cell(struct packing *p, const cJSON *cell, const char *lab
                            struct sg_error *err) {
     const char *file = sg_json_string(cell, "file", ""), *slash = strrchr(file, '/');
     const char *name = slash ? slash + 1 : file, *seed = sg_json_string(cell, "seed", "");
-    char *path = folder ? sg_format("%s/%s", folder, name) : strdup(file), *text = NULL;
-    size_t length = 0, place = 0;
+    char *path = folder ? sg_format("%s/%s", folder, name) : strdup(file), *member = sg_format("cells/%s", name),
+         *text = NULL;
+    size_t length = 0;
     struct sg_run run = {0};
-    if (!path)
-        return sg_fail_memory(err, "a path");
-    sg_status status = sg_file_read_regular(&text, &length, path, MOST_BYTES, err);
+    sg_status status = path && member ? SG_OK : sg_fail_memory(err, "a path");
+    SG_DO(status, sg_file_read_regular(&text, &length, path, MOST_BYTES, err));
     if (status != SG_OK)
         status = sg_prefix(err, "'%s', seed %s (--folder DIR says where the cells are): ", label, seed);
     SG_DO(status, sg_run_parse(&run, text, length, path, err));
     if (status == SG_OK && run.damaged)
         status = sg_fail(err, SG_ERR_FORMAT, "%s is damaged: its bytes do not have the checksum in it", path);
-    if (status == SG_OK && !is_cell(&run, name, cell))
+    if (status == SG_OK && (!is_cell(&run, name, cell) || !is_known(member)))
         status =
             sg_fail(err, SG_ERR_FORMAT, "%s is not the run of '%s', seed %s, that the result has", path, label, seed);
     if (status == SG_OK) {
-        const cJSON *segment = cJSON_GetArrayItem(sg_json_get(run.run, "segments"), 0);
-        status = pack(p, &place, "cells/", name, text, length, err);
-        text = NULL;
-        if (status == SG_OK)
-            sg_json_push(p->cells, SG_OBJECT(SG_TEXT("label", label), SG_TEXT("seed", seed),
-                                             SG_NUMBER("trial", sg_json_number(cell, "trial", NAN)),
-                                             SG_TEXT("status", sg_json_string(cell, "status", "")),
-                                             SG_TEXT("cell_key", sg_json_string(run.header, "cell_key", "")),
-                                             SG_TEXT("identity", sg_json_string(run.header, "program.identity", NULL)),
-                                             SG_TEXT("kernels", sg_json_string(run.run, "kernels", NULL)),
-                                             SG_TEXT("processor", sg_json_string(segment, "processor", NULL)),
-                                             SG_TEXT("file", p->member[place].name)));
+        sg_json_push(p->cells, grid_bundle_cell(&run, cell, label, member));
+        status = add(&p->bundle, member, text, length, err);
+        member = text = NULL;
     }
     sg_run_free(&run);
     free(text);
+    free(member);
     free(path);
     return status;
 }
@@ -152,135 +158,234 @@ static sg_status pack_cells(struct packing *p, const char *folder, struct sg_err
     return status;
 }
 
-/* bundle.json, which takes over the list of cells. */
+cJSON *grid_bundle_cell(const struct sg_run *run, const cJSON *entry, const char *label, const char *file) {
+    const cJSON *segment = cJSON_GetArrayItem(sg_json_get(run->run, "segments"), 0);
+    return SG_OBJECT(SG_TEXT("label", label), SG_TEXT("seed", sg_json_string(entry, "seed", "")),
+                     SG_NUMBER("trial", sg_json_number(entry, "trial", NAN)),
+                     SG_TEXT("status", sg_json_string(entry, "status", "")),
+                     SG_TEXT("cell_key", sg_json_string(run->header, "cell_key", "")),
+                     SG_TEXT("identity", sg_json_string(run->header, "program.identity", NULL)),
+                     SG_TEXT("kernels", sg_json_string(run->run, "kernels", NULL)),
+                     SG_TEXT("processor", sg_json_string(segment, "processor", NULL)), SG_TEXT("file", file));
+}
+
+cJSON *grid_bundle_about(const cJSON *r, cJSON *take_cells) {
+    return SG_OBJECT(SG_TEXT("schema", SG_SCHEMA_BUNDLE), SG_TEXT("name", sg_json_string(r, "recipe.name", NULL)),
+                     SG_VALUE("recipe", SG_OBJECT(SG_TEXT("path", sg_json_string(r, "recipe.path", NULL)),
+                                                  SG_TEXT("sha256", sg_json_string(r, "recipe.sha256", NULL)),
+                                                  SG_VALUE("set", sg_json_copy(sg_json_get(r, "recipe.set"))))),
+                     SG_VALUE("dataset", sg_json_copy(sg_json_get(r, "dataset"))),
+                     SG_VALUE("program", sg_json_copy(sg_json_get(r, "program"))),
+                     SG_VALUE("identities", sg_json_copy(sg_json_get(r, "identities"))),
+                     SG_VALUE("libraries", sg_json_copy(sg_json_get(r, "libraries"))),
+                     SG_VALUE("tolerance", sg_audit_tolerance_json(sg_json_string(r, "recipe.resolved.task.kind", ""))),
+                     SG_VALUE("cells", take_cells));
+}
+
+/* Parses bundle.json. */
+static sg_status read_about(struct sg_bundle *b, const char *path, struct sg_error *err) {
+    const struct sg_bundle_file *about = sg_bundle_file(b, "bundle.json");
+    sg_status status = sg_json_parse(&b->about, about->data, about->length, path, err);
+    SG_DO(status, sg_schema_check(sg_json_string(b->about, "schema", NULL), SG_SCHEMA_BUNDLE, path, err));
+    return status;
+}
+
+/* Packs bundle.json, which takes over the list of cells. */
 static sg_status pack_about(struct packing *p, struct sg_error *err) {
-    const cJSON *r = p->result;
-    cJSON *about =
-        SG_OBJECT(SG_TEXT("schema", SG_SCHEMA_BUNDLE), SG_TEXT("name", sg_json_string(r, "recipe.name", NULL)),
-                  SG_VALUE("recipe", SG_OBJECT(SG_TEXT("path", sg_json_string(r, "recipe.path", NULL)),
-                                               SG_TEXT("sha256", sg_json_string(r, "recipe.sha256", NULL)),
-                                               SG_VALUE("set", sg_json_copy(sg_json_get(r, "recipe.set"))))),
-                  SG_VALUE("dataset", sg_json_copy(sg_json_get(r, "dataset"))),
-                  SG_VALUE("program", sg_json_copy(sg_json_get(r, "program"))),
-                  SG_VALUE("identities", sg_json_copy(sg_json_get(r, "identities"))),
-                  SG_VALUE("libraries", sg_json_copy(sg_json_get(r, "libraries"))),
-                  SG_VALUE("tolerance", sg_audit_tolerance_json(sg_json_string(r, "recipe.resolved.task.kind", ""))),
-                  SG_VALUE("cells", p->cells));
-    size_t place;
+    cJSON *about = grid_bundle_about(p->result, p->cells);
     p->cells = NULL;
     char *text = sg_json_text(about, true);
     cJSON_Delete(about);
-    return pack(p, &place, "", "bundle.json", text, text ? strlen(text) : 0, err);
+    sg_status status = add(&p->bundle, strdup("bundle.json"), text, text ? strlen(text) : 0, err);
+    return status == SG_OK ? read_about(&p->bundle, "bundle.json", err) : status;
 }
 
-/* Packs the checksums of all members so far, in the order of their names, and that of the list. */
-static sg_status pack_sums(struct packing *p, struct sg_error *err) {
+/* The list of checksums that belongs to these files; NULL = no memory. */
+static char *sums_text(const struct sg_bundle *b) {
     char *text = NULL, hex[65];
-    size_t size, place;
+    size_t size;
     FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return sg_fail_memory(err, sums_name);
-    for (size_t i = 0; i < p->n; i++) {
-        sg_sha256_of(p->member[i].data, p->member[i].length, hex);
-        fprintf(out, "%s  %s\n", hex, p->member[i].name);
+    for (size_t i = 0; out && i < b->n; i++) {
+        const struct sg_bundle_file *f = &b->file[i];
+        if (strcmp(f->name, sums_name) == 0 || strcmp(f->name, sum_name) == 0)
+            continue;
+        sg_sha256_of(f->data, f->length, hex);
+        fprintf(out, "%s  %s\n", hex, f->name);
     }
-    text = sg_stream_text(out, &text);
-    const size_t length = text ? strlen(text) : 0;
-    sg_sha256_of(text, length, hex);
-    sg_status status = pack(p, &place, "", sums_name, text, length, err);
+    return sg_stream_text(out, &text);
+}
+
+/* Packs the checksums of all files so far, in the order of their names, and that of the list. */
+static sg_status pack_sums(struct sg_bundle *b, struct sg_error *err) {
+    qsort(b->file, b->n, sizeof *b->file, by_name);
+    char *text = sums_text(b);
+    if (text)
+        sg_sha256_of(text, strlen(text), b->sha256);
+    sg_status status = add(b, strdup(sums_name), text, text ? strlen(text) : 0, err);
     if (status != SG_OK)
         return status;
-    text = sg_format("%s  %s\n", hex, sums_name);
-    return pack(p, &place, "", sum_name, text, text ? strlen(text) : 0, err);
+    text = sg_format("%s  %s\n", b->sha256, sums_name);
+    return add(b, strdup(sum_name), text, text ? strlen(text) : 0, err);
 }
 
-static int by_name(const void *a, const void *b) {
-    return strcmp(((const struct sg_tar_member *)a)->name, ((const struct sg_tar_member *)b)->name);
-}
-
-sg_status sg_bundle_make(char **text, size_t *length, const char *path, const char *folder, struct sg_error *err) {
+sg_status sg_bundle_make(struct sg_bundle *out, const char *path, const char *folder, struct sg_error *err) {
     struct packing p = {.cells = cJSON_CreateArray()};
-    FILE *out = NULL;
-    sg_status status = pack_file(&p, "result.json", path, err);
-    SG_DO(status, sg_bundle_result(&p.result, p.member[0].data, p.member[0].length, path, err));
+    sg_status status = add_file(&p.bundle, "result.json", path, err);
+    SG_DO(status, sg_bundle_result(&p.result, p.bundle.file[0].data, p.bundle.file[0].length, path, err));
     SG_DO(status, pack_recipe(&p, folder ? folder : sg_json_string(p.result, "run.folder", "."), err));
     SG_DO(status, pack_cells(&p, folder, err));
     SG_DO(status, pack_about(&p, err));
-    if (status == SG_OK) {
-        qsort(p.member, p.n, sizeof *p.member, by_name);
-        status = pack_sums(&p, err);
-    }
-    if (status == SG_OK) {
-        *text = NULL;
-        out = open_memstream(text, length);
-        status = out ? sg_tar_write(out, p.member, p.n, err) : sg_fail_memory(err, "the bundle");
-        if (out && (fclose(out) != 0 || !*text) && status == SG_OK)
-            status = sg_fail_memory(err, "the bundle");
-        if (status != SG_OK && out)
-            free(*text);
-    }
-    for (size_t i = 0; i < p.n; i++)
-        free((char *)p.member[i].data);
-    free(p.member);
+    SG_DO(status, pack_sums(&p.bundle, err));
     cJSON_Delete(p.result);
     cJSON_Delete(p.cells);
+    if (status == SG_OK)
+        *out = p.bundle;
+    else
+        sg_bundle_close(&p.bundle);
+    return status;
+}
+
+/* ---- the folder ---- */
+
+/* Removes the files of a bundle, and the folder if it has no others. The checksum of the list goes first, so that what
+ * is left after a kill is no bundle. */
+static void remove_bundle(const char *folder) {
+    char *path = sg_format("%s/%s", folder, sum_name), *cells = sg_format("%s/cells", folder);
+    const char *const in[] = {cells, folder};
+    if (path)
+        (void)!unlink(path);
+    free(path);
+    for (size_t k = 0; k < 2 && cells; k++) {
+        DIR *dir = opendir(in[k]);
+        for (struct dirent *entry; dir && (entry = readdir(dir));) {
+            char *name = sg_format("%s%s", k == 0 ? "cells/" : "", entry->d_name);
+            path = sg_format("%s/%s", in[k], entry->d_name);
+            if (name && path && is_known(name))
+                (void)!unlink(path);
+            free(name);
+            free(path);
+        }
+        if (dir)
+            closedir(dir);
+        (void)!rmdir(in[k]);
+    }
+    free(cells);
+}
+
+static sg_status write_file(const struct sg_bundle_file *f, const char *folder, struct sg_error *err) {
+    char *path = sg_format("%s/%s", folder, f->name);
+    sg_status status = path ? sg_file_replace(path, f->data, f->length, err) : sg_fail_memory(err, f->name);
+    free(path);
+    return status;
+}
+
+sg_status sg_bundle_write(const struct sg_bundle *b, const char *folder, bool replace, struct sg_error *err) {
+    char *cells = sg_format("%s/cells", folder);
+    if (replace)
+        remove_bundle(folder);
+    sg_status status = cells ? SG_OK : sg_fail_memory(err, folder);
+    (void)!rmdir(folder); /* an empty one */
+    if (status == SG_OK && mkdir(folder, 0777) != 0)
+        status = errno != EEXIST ? sg_fail_errno(err, SG_ERR_IO, "cannot make the folder %s", folder)
+                                 : sg_fail(err, SG_ERR_ARGUMENT, "%s is there already%s", folder,
+                                           replace ? ", with files that are no part of a bundle: name another folder"
+                                                   : ": --force replaces a bundle");
+    else if (status == SG_OK) {
+        status = sg_folder_make(cells, err);
+        for (size_t i = 0; i < b->n; i++)
+            if (strcmp(b->file[i].name, sum_name) != 0)
+                SG_DO(status, write_file(&b->file[i], folder, err));
+        SG_DO(status, write_file(sg_bundle_file(b, sum_name), folder, err)); /* makes the folder a bundle */
+        if (status != SG_OK)
+            remove_bundle(folder);
+    }
+    free(cells);
+    return status;
+}
+
+/* Reads the files of the folder, or of its folder of cells. */
+static sg_status read_folder(struct sg_bundle *b, const char *path, bool cells, struct sg_error *err) {
+    char *folder = sg_format("%s%s", path, cells ? "/cells" : "");
+    struct stat link;
+    sg_status status = folder ? SG_OK : sg_fail_memory(err, path);
+    DIR *dir = folder ? opendir(folder) : NULL;
+    if (status == SG_OK && !dir)
+        status = sg_fail_errno(err, SG_ERR_FORMAT, "%s is no bundle: cannot read %s", path, folder);
+    for (struct dirent *entry; status == SG_OK && (entry = readdir(dir));) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        char *name = sg_format("%s%s", cells ? "cells/" : "", entry->d_name), *file = sg_format("%s/%s", path, name);
+        const bool there = name && file && lstat(file, &link) == 0;
+        if (there && !cells && strcmp(name, "cells") == 0 && S_ISDIR(link.st_mode))
+            status = read_folder(b, path, true, err);
+        else if (there && is_known(name) && S_ISREG(link.st_mode))
+            status = add_file(b, name, file, err);
+        else if (name && file)
+            status = sg_fail(err, SG_ERR_FORMAT, "%s is no bundle: %s is no file of one", path, name);
+        else
+            status = sg_fail_memory(err, path);
+        free(name);
+        free(file);
+    }
+    if (dir)
+        closedir(dir);
+    free(folder);
     return status;
 }
 
 /* ---- checking ---- */
 
-const struct sg_tar_member *sg_bundle_member(const struct sg_bundle *bundle, const char *name) {
-    for (size_t i = 0; i < bundle->n; i++)
-        if (strcmp(bundle->member[i].name, name) == 0)
-            return &bundle->member[i];
-    return NULL;
+/* True if the file is this text. */
+static bool is_text(const struct sg_bundle_file *f, const char *text, size_t length) {
+    return f->length == length && memcmp(f->data, text, length) == 0;
 }
 
-/* True if the member is this text. */
-static bool is_text(const struct sg_tar_member *m, const char *text) {
-    return m && text && m->length == strlen(text) && memcmp(m->data, text, m->length) == 0;
-}
-
-/* Compares the list of checksums with the one that the members give. */
-static sg_status check_sums(struct sg_bundle *b, const char *path, struct sg_error *err) {
-    const struct sg_tar_member *list = sg_bundle_member(b, sums_name), *sum = sg_bundle_member(b, sum_name);
-    char hex[65];
-    if (!list || !sum)
-        return sg_fail(err, SG_ERR_FORMAT, "%s has no list of checksums: it is no bundle", path);
-    sg_sha256_of(list->data, list->length, b->sha256);
-    char *text = sg_format("%s  %s\n", b->sha256, sums_name);
-    const bool whole = is_text(sum, text);
-    free(text);
-    if (!whole)
-        return sg_fail(err, SG_ERR_FORMAT, "%s is damaged: its list of checksums does not have the checksum in %s",
-                       path, sum_name);
-    const char *line = list->data, *end = list->data + list->length;
+/* Names the first file of which the list has another checksum, or none. */
+static sg_status fail_sums(const struct sg_bundle *b, const char *list, const char *path, struct sg_error *err) {
     for (size_t i = 0; i < b->n; i++) {
-        const struct sg_tar_member *m = &b->member[i];
-        if (m == list || m == sum)
+        char hex[65], *line;
+        const struct sg_bundle_file *f = &b->file[i];
+        if (strcmp(f->name, sums_name) == 0 || strcmp(f->name, sum_name) == 0)
             continue;
-        sg_sha256_of(m->data, m->length, hex);
-        const size_t chars = strlen(hex) + 2 + strlen(m->name) + 1;
-        if ((size_t)(end - line) < chars || memcmp(line, hex, 64) != 0 || memcmp(line + 64, "  ", 2) != 0 ||
-            memcmp(line + 66, m->name, strlen(m->name)) != 0 || line[chars - 1] != '\n')
-            return sg_fail(err, SG_ERR_FORMAT, "%s is damaged: %s does not have its checksum", path, m->name);
-        line += chars;
+        sg_sha256_of(f->data, f->length, hex);
+        line = sg_format("%s  %s\n", hex, f->name);
+        const bool listed = line && strstr(list, line);
+        free(line);
+        if (!listed)
+            return sg_fail(err, SG_ERR_FORMAT, "%s is damaged: %s does not have its checksum", path, f->name);
     }
-    return line == end ? SG_OK : sg_fail(err, SG_ERR_FORMAT, "%s is damaged: a file of its list is missing", path);
+    return sg_fail(err, SG_ERR_FORMAT, "%s is damaged: a file of its list is missing", path);
 }
 
-sg_status sg_bundle_open(struct sg_bundle *out, char *take_text, size_t length, const char *path,
-                         struct sg_error *err) {
-    struct sg_bundle b = {.text = take_text};
-    sg_status status = sg_tar_parse(&b.member, &b.n, take_text, length, path, err);
+/* Compares the list of checksums with the one that the files give. */
+static sg_status check_sums(struct sg_bundle *b, const char *path, struct sg_error *err) {
+    static const char *const needed[] = {sums_name, sum_name, "bundle.json", "recipe.yaml", "result.json"};
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (!sg_bundle_file(b, needed[i]))
+            return sg_fail(err, SG_ERR_FORMAT, "%s is no bundle: it has no %s", path, needed[i]);
+    const struct sg_bundle_file *list = sg_bundle_file(b, sums_name);
+    sg_sha256_of(list->data, list->length, b->sha256);
+    char *sum = sg_format("%s  %s\n", b->sha256, sums_name), *text = sums_text(b);
+    sg_status status = SG_OK;
+    if (!sum || !text)
+        status = sg_fail_memory(err, path);
+    else if (!is_text(sg_bundle_file(b, sum_name), sum, strlen(sum)))
+        status = sg_fail(err, SG_ERR_FORMAT,
+                         "%s is damaged: its list of checksums does not have the checksum in %s", path, sum_name);
+    else if (!is_text(list, text, strlen(text)))
+        status = fail_sums(b, list->data, path, err);
+    free(sum);
+    free(text);
+    return status;
+}
+
+sg_status sg_bundle_read(struct sg_bundle *out, const char *path, struct sg_error *err) {
+    struct sg_bundle b = {.n = 0};
+    sg_status status = read_folder(&b, path, false, err);
+    if (status == SG_OK)
+        qsort(b.file, b.n, sizeof *b.file, by_name);
     SG_DO(status, check_sums(&b, path, err));
-    static const char *const needed[] = {"bundle.json", "recipe.yaml", "result.json"};
-    for (size_t i = 0; i < 3 && status == SG_OK; i++)
-        if (!sg_bundle_member(&b, needed[i]))
-            status = sg_fail(err, SG_ERR_FORMAT, "%s has no %s: it is no bundle", path, needed[i]);
-    const struct sg_tar_member *about = sg_bundle_member(&b, needed[0]);
-    SG_DO(status, sg_json_parse(&b.about, about->data, about->length, path, err));
-    SG_DO(status, sg_schema_check(sg_json_string(b.about, "schema", NULL), SG_SCHEMA_BUNDLE, path, err));
+    SG_DO(status, read_about(&b, path, err));
     if (status == SG_OK)
         *out = b;
     else
@@ -288,9 +393,12 @@ sg_status sg_bundle_open(struct sg_bundle *out, char *take_text, size_t length, 
     return status;
 }
 
-void sg_bundle_close(struct sg_bundle *bundle) {
-    free(bundle->text);
-    free(bundle->member);
-    cJSON_Delete(bundle->about);
-    *bundle = (struct sg_bundle){0};
+void sg_bundle_close(struct sg_bundle *b) {
+    for (size_t i = 0; i < b->n; i++) {
+        free(b->file[i].name);
+        free(b->file[i].data);
+    }
+    free(b->file);
+    cJSON_Delete(b->about);
+    *b = (struct sg_bundle){0};
 }

@@ -84,6 +84,10 @@ cJSON *grid_plots_json(const struct grid_frame *g);
  *   "methods":null|[{"label","value","std","ratio","reaches","times_less"}]}; reason says why there is no text. */
 cJSON *grid_summary_json(const struct grid_frame *g, const struct grid_traffic *traffic);
 
+/* bundle.json of a result, which takes over "cells", and one of these: the series of an entry of a label's "cells". */
+cJSON *grid_bundle_about(const cJSON *result, cJSON *take_cells);
+cJSON *grid_bundle_cell(const struct sg_run *run, const cJSON *entry, const char *label, const char *file);
+
 /* Which of the cells is the one from which `cell` copies k (`k-from`); count = it is not among them. */
 size_t grid_source(const struct sg_cell *cells, size_t count, size_t cell);
 

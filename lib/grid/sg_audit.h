@@ -52,10 +52,11 @@ struct sg_audit_draw {
     const struct sg_option_list *methods; /* only these (sg_grid_choose); NULL or empty = all */
 };
 
-/* Reads a bundle or a result, checks it, and draws. SG_ERR_FORMAT: a bundle is damaged, or the file is neither.
+/* Reads a bundle, which is a folder, or a result, checks it, and draws. With take_bundle, which is taken over also on
+ * failure, nothing is read, and `path` is its name in messages. SG_ERR_FORMAT: a bundle is damaged, or it is neither.
  * SG_ERR_MISSING: the recipe of a result is not there. SG_ERR_ARGUMENT: the recipe has mistakes, or no such method. */
-SG_CHECKED sg_status sg_audit_open(struct sg_audit *out, const char *path, const struct sg_audit_draw *draw,
-                                   struct sg_error *err);
+SG_CHECKED sg_status sg_audit_open(struct sg_audit *out, const char *path, struct sg_bundle *take_bundle,
+                                   const struct sg_audit_draw *draw, struct sg_error *err);
 void sg_audit_close(struct sg_audit *audit); /* zeroes it */
 
 /* The verdicts, after cells [drawn] were run into outcomes [drawn]:

@@ -8,13 +8,14 @@ setup_file() {
     mkdir recipes
     cp "$ROOT/recipes/smoke.yaml" recipes
     sparsebench -q recipes/smoke.yaml --set record.layers=true --folder cells -o smoke.json
-    sparsebench -q --bundle smoke.tar smoke.json
+    sparsebench -q --bundle smoke smoke.json
 }
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || exit 1
     export SPARSE_DATA=$CACHE
-    ln -s "$BATS_FILE_TMPDIR"/smoke.{json,tar} "$BATS_FILE_TMPDIR/cells" .
+    ln -s "$BATS_FILE_TMPDIR"/{smoke.json,cells} .
+    cp -r "$BATS_FILE_TMPDIR/smoke" .
     mkdir -p recipes
     cp "$ROOT/recipes/smoke.yaml" recipes
 }
@@ -23,102 +24,121 @@ audit() {
     sparsebench -q --audit --folder again "$@"
 }
 
-# Changes the text of members in place, OLD NEW of one length for each, and then every checksum that has to fit it.
-forge() { # BUNDLE OUT MEMBER OLD NEW [MEMBER OLD NEW]...
+# Changes the text of files of a bundle, each OLD to NEW, and then every checksum that has to fit it.
+forge() { # BUNDLE OUT FILE OLD NEW [FILE OLD NEW]...
     python3 - "$@" <<'PY'
-import hashlib, re, sys, tarfile
-source, out, edits = sys.argv[1], sys.argv[2], sys.argv[3:]
-data = bytearray(open(source, "rb").read())
-at = {m.name: (m.offset_data, m.offset_data + m.size) for m in tarfile.open(source)}
-def put(name, text):
-    start, stop = at[name]
-    assert len(text) == stop - start
-    data[start:stop] = text
+import hashlib, pathlib, re, shutil, sys
+source, out, edits = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3:]
+shutil.copytree(source, out)
+files = {str(f.relative_to(out)): f for f in out.rglob("*") if f.is_file() and "SHA256SUMS" not in f.name}
 for pattern, old, new in zip(edits[0::3], edits[1::3], edits[2::3]):
-    name = next(n for n in at if re.search(pattern, n))
-    text = bytes(data[slice(*at[name])])
-    assert text.count(old.encode()) >= 1 and len(old) == len(new), (name, old)
+    file = next(f for name, f in files.items() if re.search(pattern, name))
+    text = file.read_bytes()
+    assert text.count(old.encode()) >= 1, (file, old)
     text = text.replace(old.encode(), new.encode(), 1)
-    if name.endswith(".ndjson"):
+    if file.suffix == ".ndjson":
         sealed = re.search(rb',"sha256":"([0-9a-f]{64})"}\n\{"record":"end"', text)
         body = text[:sealed.start()] + text[sealed.end(1) + 1:]
         text = text[:sealed.start(1)] + hashlib.sha256(body).hexdigest().encode() + text[sealed.end(1):]
-    put(name, text)
-names = [n for n in sorted(at) if not n.startswith("SHA256SUMS")]
-sums = "".join(f"{hashlib.sha256(data[slice(*at[n])]).hexdigest()}  {n}\n" for n in names).encode()
-put("SHA256SUMS", sums)
-put("SHA256SUMS.sha256", f"{hashlib.sha256(sums).hexdigest()}  SHA256SUMS\n".encode())
-open(out, "wb").write(data)
+    file.write_bytes(text)
+sums = "".join(f"{hashlib.sha256(files[n].read_bytes()).hexdigest()}  {n}\n" for n in sorted(files)).encode()
+(out / "SHA256SUMS").write_bytes(sums)
+(out / "SHA256SUMS.sha256").write_text(f"{hashlib.sha256(sums).hexdigest()}  SHA256SUMS\n")
 PY
 }
 
-@test "a bundle is the same bytes again, and tar and sha256sum read it" {
-    sparsebench -q --bundle again.tar --folder cells smoke.json
-    cmp smoke.tar again.tar
-    mkdir x
-    tar xf again.tar -C x
-    (cd x && sha256sum --quiet --strict -c SHA256SUMS.sha256 SHA256SUMS)
-    cmp x/recipe.yaml "$ROOT/recipes/smoke.yaml"
-    cmp x/result.json smoke.json
-    [ "$(find x/cells -type f | wc -l)" = 8 ]
-    run -2 sparsebench -q --bundle again.tar smoke.json # not without --force
-    run -1 sparsebench -q --bundle other.tar --folder x smoke.json # x has no cells
-    [ ! -e other.tar ]
+@test "a bundle is the same bytes again, and sha256sum reads it" {
+    sparsebench -q --bundle again --folder cells smoke.json
+    diff -r smoke again
+    (cd again && sha256sum --quiet --strict -c SHA256SUMS.sha256 SHA256SUMS)
+    cmp again/recipe.yaml "$ROOT/recipes/smoke.yaml"
+    cmp again/result.json smoke.json
+    [ "$(find again/cells -type f | wc -l)" = 8 ]
+    run -2 sparsebench -q --bundle again smoke.json # not without --force
+    rm again/bundle.json # half of it, as after a kill
+    run -3 audit again
+    sparsebench -q --bundle again --force smoke.json
+    diff -r smoke again
+    echo >again/mine
+    run -2 sparsebench -q --bundle again --force smoke.json # would remove a file that is no bundle's
+    [ -e again/mine ]
+    run -1 sparsebench -q --bundle other --folder recipes smoke.json # has no cells
+    [ ! -e other ]
 }
 
 @test "the draw is decided by share and seed; what was run is not run again" {
-    audit smoke.tar --share 0.3 --seed 5 >one.json
+    audit smoke --share 0.3 --seed 5 >one.json
     [ "$(jq -r '.status, (.audits[0] | .cells, .drawn, .same_bits, .earlier, (.follows | length))' one.json | xargs)" = "ok 8 3 3 0 0" ]
-    audit smoke.tar --share 0.3 --seed 5 >two.json
+    audit smoke --share 0.3 --seed 5 >two.json
     cmp <(jq -c '.audits[0].results' one.json) <(jq -c '.audits[0].results' two.json)
     [ "$(jq .audits[0].earlier two.json)" = 3 ]
-    for seed in 1 2 3 4; do audit smoke.tar --share 0 --seed $seed | jq -c '[.audits[0].results[] | .label, .seed]'; done >draws
+    for seed in 1 2 3 4; do audit smoke --share 0 --seed $seed | jq -c '[.audits[0].results[] | .label, .seed]'; done >draws
     [ "$(sort -u draws | wc -l)" -gt 1 ]
     [ "$(jq length draws | sort -u)" = 2 ] # one cell, at least and at most
-    run -0 audit smoke.tar smoke.json --share 1 --table
-    [[ $output == *"smoke.tar "*"smoke.json "*"all "* ]]
-    run -2 audit smoke.tar --folder cells --set workers=2
-    run -2 audit smoke.tar --folder "$BATS_FILE_TMPDIR/cells" # those of the result itself
+    run -0 audit smoke smoke.json --share 1 --table
+    [[ $output == *"smoke "*"smoke.json "*"all "* ]]
+    run -2 audit smoke --folder cells --set workers=2
+    run -2 audit smoke --folder "$BATS_FILE_TMPDIR/cells" # those of the result itself
 }
 
-@test "a bit that is flipped anywhere in a bundle is seen" {
+@test "a bit that is flipped anywhere in a bundle is seen, and so is a file more or less, or a link" {
     run -0 python3 - <<'PY'
-import random, subprocess
-data = open("smoke.tar", "rb").read()
+import pathlib, random, shutil, subprocess
 random.seed(9)
-places = list(range(0, 512, 37)) + [len(data) - 1, len(data) - 600] + [random.randrange(len(data)) for _ in range(60)]
+files = [f.relative_to("smoke") for f in sorted(pathlib.Path("smoke").rglob("*")) if f.is_file()]
+assert len(files) == 13, files
 unseen = []
-for place in places:
-    flipped = bytearray(data)
-    flipped[place] ^= 1 << random.randrange(8)
-    assert flipped != data
-    open("flipped.tar", "wb").write(flipped)
-    end = subprocess.run(["sparsebench", "-q", "--audit", "flipped.tar", "--folder", "none"], capture_output=True, text=True)
-    if end.returncode != 3 or "flipped.tar" not in end.stderr:
-        unseen.append((place, end.returncode, end.stderr))
+
+def change(name, how):
+    bundle = pathlib.Path("changed")
+    shutil.rmtree(bundle, ignore_errors=True)
+    shutil.copytree("smoke", bundle)
+    how(bundle / name)
+    assert subprocess.run(["diff", "-rq", "--no-dereference", "smoke", bundle], capture_output=True).returncode == 1
+    end = subprocess.run(["sparsebench", "-q", "--audit", "changed"], capture_output=True, text=True)
+    if end.returncode != 3 or "changed" not in end.stderr:
+        unseen.append((name, how, end.returncode, end.stderr))
+
+def flip(file):
+    data = bytearray(file.read_bytes())
+    data[random.randrange(len(data))] ^= 1 << random.randrange(8)
+    file.write_bytes(data)
+
+def link(file):
+    file.rename("aside")
+    file.symlink_to(pathlib.Path("aside").absolute())
+
+for file in files:
+    for _ in range(4):
+        change(file, flip)
+    change(file, lambda f: f.unlink())
+    change(file, link)
+for other in "evil.sh", "cells/x.sh", "cells/.x.ndjson", "cells/x.ndjson":
+    change(other, lambda f: f.write_text("{}\n"))
+change("cells/folder", lambda f: f.mkdir())
 assert not unseen, unseen
 PY
-    [ ! -e none ] # nothing was run
+    [ ! -e results ] # nothing was run
 }
 
 @test "numbers that were changed with all checksums: the result does not follow, or a new run differs, and it says where" {
     cell=SGD-seed1 step='"step":310,"epoch":5.166666666666667,"suboptimality":0.'
     value=$(sed -n "s/.*$step\([0-9]*\),.*/\1/p" cells/$cell-*)
     other=$((${value:0:1} % 9 + 1))${value:1}
-    forge smoke.tar series.tar $cell "$step$value" "$step$other"
-    run -3 --separate-stderr audit series.tar --method SGD --share 1
+    forge smoke series $cell "$step$value" "$step$other"
+    run -3 --separate-stderr audit series --method SGD --share 1
     [ "$(jq -r '.status, .audits[0].follows[0].label, .audits[0].follows[0].step' <<<"$output" | xargs)" = "differs SGD 310" ]
     [ "$(jq -r '.audits[0].results[0] | .verdict, .column, .step' <<<"$output" | xargs)" = "differs suboptimality 310" ]
     # A verdict, and a value of a claim.
-    forge smoke.tar claim.tar result.json '"verdict":	"holds"' '"verdict":	"fails"'
-    run -3 --separate-stderr audit claim.tar
+    forge smoke claim result.json '"verdict":	"holds"' '"verdict":	"fails"'
+    run -3 --separate-stderr audit claim
     [ "$(jq -c '[.audits[0].follows[].column]' <<<"$output")" = '["verdict"]' ]
     # Of a layer, which no result shows: only the new run tells.
     layer=$(sed -n 's/.*"step":310,.*"layers":{"entries":\[1\],"error_norm":\[\([0-9.e-]*\)\].*/\1/p' cells/Top-k_k=1-seed2-*)
     [ -n "$layer" ]
-    forge smoke.tar layer.tar Top-k_k=1-seed2 "\"layers\":{\"entries\":[1],\"error_norm\":[$layer]" \
+    forge smoke layer Top-k_k=1-seed2 "\"layers\":{\"entries\":[1],\"error_norm\":[$layer]" \
         "\"layers\":{\"entries\":[1],\"error_norm\":[${layer//[1-8]/9}]"
-    run -3 --separate-stderr audit layer.tar --method 'Top-k k=1' --share 1 --table
+    run -3 --separate-stderr audit layer --method 'Top-k k=1' --share 1 --table
     [[ $(xargs <<<"$output") == *"Top-k k=1, seed 2: differs, first at step 310, layer 1, error_norm: "* ]]
     ! grep -q "does not follow" <<<"$output"
 }
@@ -149,10 +169,10 @@ PY
     sed -e '/^claims/,$d' -e 's/^seeds.*/&\ntune: {trials: 3, by: suboptimality}/' \
         -e 's/learning-rate: [^}]*/&, scale: log 0.1..1/' recipes/smoke.yaml >recipes/tuned.yaml
     sparsebench -q recipes/tuned.yaml --folder trials -o tuned.json
-    sparsebench -q --bundle tuned.tar tuned.json
-    audit tuned.json tuned.tar --method 'Top-k k=1' --share 1 >out.json
+    sparsebench -q --bundle tuned tuned.json
+    audit tuned.json tuned --method 'Top-k k=1' --share 1 >out.json
     [ "$(jq -c '[.audits[] | .cells, .drawn, .same_bits, (.follows | length)]' out.json)" = '[24,6,6,0,24,6,6,0]' ]
-    audit tuned.tar --method 'Top-k k=1 trial=2' --share 1 >out.json
+    audit tuned --method 'Top-k k=1 trial=2' --share 1 >out.json
     [ "$(jq -c '[.audits[0].results[] | .label, .seed]' out.json)" = '["Top-k k=1 trial=2","1","Top-k k=1 trial=2","2"]' ]
     jq '(.results[1].cells[] | select(.trial == 2 and .seed == "1").value) *= 2' tuned.json >value.json
     run -3 --separate-stderr audit value.json --method 'Top-k k=1' --share 1
@@ -160,7 +180,7 @@ PY
         '["Top-k k=1 trial=2","1","suboptimality"]' ]
     jq '(.results[1].tuned.winner.trial) += 1' tuned.json >winner.json
     run -3 audit winner.json --method 'Top-k k=1' --share 1
-    run -1 sparsebench -q --bundle winner.tar winner.json
+    run -1 sparsebench -q --bundle winner winner.json
     [[ $output == *"first tuned of 'Top-k k=1'"* ]]
 }
 
@@ -177,27 +197,27 @@ PY
     [[ $(jq -r '.audits[0].problem' <<<"$output") == *"no cell was drawn"* ]]
     rm recipes/smoke.yaml
     run -1 audit smoke.json
-    run -0 audit smoke.tar # has its own
+    run -0 audit smoke # has its own
 }
 
 @test "--time-limit takes the results that took least, and names those that it leaves out" {
     jq '(.results[].cells[].elapsed_s) = 1000' smoke.json >long.json
-    audit long.json smoke.tar --share 0.5 --time-limit 100 >out.json
+    audit long.json smoke --share 0.5 --time-limit 100 >out.json
     [ "$(jq -r '.audits[1].same_bits' out.json)" = 4 ]
     [[ $(jq -r '.audits[0].problem' out.json) == "left out: "*"67 minutes"* ]]
 }
 
 @test "options that an audit or a bundle would ignore are refused by name" {
     for option in --part=1/2 --network=workers=2 --set=workers=2 --points=3 --html=page.html --sort --strict --dry-run; do
-        says 2 "${option%%=*}" "--audit" -- sparsebench --audit "$option" smoke.tar
+        says 2 "${option%%=*}" "--audit" -- sparsebench --audit "$option" smoke
     done
     for option in --share=0.5 --method=SGD --seed=1 --json --output=x.json; do
-        says 2 "${option%%=*}" -- sparsebench --bundle x.tar "$option" smoke.json
+        says 2 "${option%%=*}" -- sparsebench --bundle x "$option" smoke.json
     done
     says 2 "--share" -- sparsebench recipes/smoke.yaml --share 0.5
-    says 2 "--bundle and --audit" -- sparsebench --audit --bundle x.tar smoke.tar
+    says 2 "--bundle and --audit" -- sparsebench --audit --bundle x smoke
     [[ $(ls) != *x.* && ! -e page.html ]]
-    run -0 audit smoke.tar --no-strict --share 0.1
+    run -0 audit smoke --no-strict --share 0.1
 }
 
 @test "an audit that is stopped goes on with the same command" {

@@ -1,4 +1,4 @@
-/* Bundles and audits: archives of which no bit can change unseen, and numbers compared with what they were. */
+/* Audits: numbers compared with what they were. */
 #include "tap.h"
 
 #include <math.h>
@@ -7,63 +7,7 @@
 
 #include "audit_compare.h"
 #include "sg_audit.h"
-#include "sg_tar.h"
 #include "sg_text.h"
-
-/* ---- archives ---- */
-
-static char *archive(size_t *length) {
-    struct sg_tar_member m[] = {{"b/second", "0123456789", 10}, {"first", "", 0}, {"c", "x", 1}};
-    struct sg_error err;
-    char *text = NULL;
-    FILE *out = open_memstream(&text, length);
-    ok(out && sg_tar_write(out, m, 3, &err) == SG_OK, "an archive is written");
-    fclose(out);
-    return text;
-}
-
-/* True if text is an archive of the same members. */
-static bool is_same(const char *text, size_t length, const struct sg_tar_member *want, size_t n) {
-    struct sg_tar_member *m;
-    struct sg_error err;
-    size_t count;
-    if (sg_tar_parse(&m, &count, text, length, "test.tar", &err) != SG_OK)
-        return false;
-    bool same = count == n;
-    for (size_t i = 0; same && i < n; i++)
-        same = strcmp(m[i].name, want[i].name) == 0 && m[i].length == want[i].length &&
-               memcmp(m[i].data, want[i].data, m[i].length) == 0;
-    free(m);
-    return same;
-}
-
-static void test_archives(void) {
-    struct sg_tar_member *m, twice[] = {{"a", "", 0}, {"a", "x", 1}};
-    struct sg_error err;
-    size_t length, n, unseen = 0;
-    char *text = archive(&length), *copy = malloc(length);
-    ok(length == 3 * 512 + 2 * 512 + 1024, "3 headers, 2 blocks of content, 2 of zeros");
-    ok(sg_tar_parse(&m, &n, text, length, "test.tar", &err) == SG_OK && n == 3, "and read");
-    ok(strcmp(m[0].name, "b/second") == 0 && strcmp(m[1].name, "c") == 0 && strcmp(m[2].name, "first") == 0,
-       "members are in the order of their names");
-    ok(m[0].length == 10 && memcmp(m[0].data, "0123456789", 10) == 0 && m[2].length == 0, "with their contents");
-    memcpy(copy, text, length);
-    for (size_t bit = 0; bit < 8 * length; bit++) {
-        copy[bit / 8] = (char)(copy[bit / 8] ^ (1 << bit % 8));
-        unseen += is_same(copy, length, m, n);
-        copy[bit / 8] = text[bit / 8];
-    }
-    ok(unseen == 0, "each of %zu bits shows: %zu unseen", 8 * length, unseen);
-    for (size_t cut = 0; cut < length; cut++)
-        unseen += is_same(text, cut, m, n);
-    ok(unseen == 0, "and so does each cut");
-    FILE *none = fopen("/dev/null", "w");
-    ok(none && sg_tar_write(none, twice, 2, &err) == SG_ERR_ARGUMENT, "two members of one name are refused");
-    fclose(none);
-    free(m);
-    free(copy);
-    free(text);
-}
 
 /* ---- runs ---- */
 
@@ -169,7 +113,6 @@ static void test_labels(void) {
 }
 
 int main(void) {
-    test_archives();
     test_runs();
     test_labels();
     return tap_done();
