@@ -67,7 +67,7 @@ static sg_status open_recording(struct compressors *c, struct layers *layers, si
     const char *path = sg_node_string(c->keys, "recording", NULL);
     if (!path)
         return sg_fail(err, SG_ERR_ARGUMENT, "compressors.sizes: recording needs compressors.recording");
-    sg_status status = sg_gradients_open(&c->recording, path, NULL, NULL, err);
+    sg_status status = sg_gradients_open(&c->recording, &(struct sg_gradients_request){.files = path}, err);
     if (status != SG_OK)
         return status;
     const struct sg_gradients_facts *facts = sg_gradients_look(c->recording);

@@ -11,6 +11,7 @@
 #include "sg_debug.h"
 #include "sg_file.h"
 #include "sg_recording.h"
+#include "sg_text.h"
 #include "sg_words.h"
 
 enum format { FORMAT_NPY, FORMAT_SAFETENSORS, FORMAT_RECORDING };
@@ -18,8 +19,9 @@ enum format { FORMAT_NPY, FORMAT_SAFETENSORS, FORMAT_RECORDING };
 struct sg_gradients {
     struct sg_gradients_facts facts;
     enum format format;
-    char *files;
-    bool by_step, by_worker;   /* the name has {step}, {worker} */
+    struct sg_gradients_request request; /* its `files` is `own`, and it has no layers */
+    char *own;
+    struct gradient_files files;
     int fd;                    /* of a single file; -1 = there are many, or a recording */
     struct gradient_head head; /* of the first file */
     struct sg_recording recording;
@@ -32,12 +34,12 @@ struct sg_gradients {
 static sg_status check_shape(const struct sg_gradients *g, const char *path, struct sg_error *err) {
     static const char *const wanted[2][2] = {{"(steps, workers, d) or (steps, d)", "(steps, d)"},
                                              {"(workers, d) or (d)", "(d)"}};
-    const unsigned least = g->by_step ? 1 : 2, most = g->by_worker ? least : least + 1;
+    const unsigned least = g->files.by_step ? 1 : 2, most = g->files.by_worker ? least : least + 1;
     if (g->head.rank < least || g->head.rank > most)
         return sg_fail(err, SG_ERR_FORMAT,
                        "%s: its array must be %s: steps, workers and elements, less what the name says by {step} and "
                        "{worker}, and without workers where there is one",
-                       path, wanted[g->by_step][g->by_worker]);
+                       path, wanted[g->files.by_step][g->files.by_worker]);
     return SG_OK;
 }
 
@@ -76,8 +78,9 @@ static sg_status take_facts(struct sg_gradients *g, struct sg_error *err) {
         mixed |= h->tensor[l].number != h->tensor[0].number;
     }
     g->facts.d = layers.offset[h->count];
-    g->facts.steps = npy && !g->by_step ? h->shape[0] : 1;
-    g->facts.workers = npy && !g->by_worker && h->rank == (g->by_step ? 2 : 3) ? (size_t)h->shape[h->rank - 2] : 1;
+    g->facts.steps = npy && !g->files.by_step ? h->shape[0] : 1;
+    g->facts.workers =
+        npy && !g->files.by_worker && h->rank == (g->files.by_step ? 2 : 3) ? (size_t)h->shape[h->rank - 2] : 1;
     snprintf(g->about, sizeof g->about, "%s %s", npy ? "npy" : "safetensors",
              mixed ? "of several types" : gradient_number_name[h->tensor[0].number]);
     return SG_OK;
@@ -85,12 +88,12 @@ static sg_status take_facts(struct sg_gradients *g, struct sg_error *err) {
 
 static sg_status open_recording(struct sg_gradients *g, struct sg_error *err) {
     const struct sg_recording *r = &g->recording;
-    if (g->by_step || g->by_worker)
+    if (g->files.by_step || g->files.by_worker)
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "%s: a recording of sparsetrain is one file; {step} and {worker} stand in "
                        "names that end in .npy or .safetensors",
-                       g->files);
-    sg_status status = sg_recording_open(&g->recording, g->files, err);
+                       g->request.files);
+    sg_status status = sg_recording_open(&g->recording, g->request.files, err);
     if (status != SG_OK)
         return status == SG_ERR_FORMAT ? sg_prefix(err, "neither .npy nor .safetensors: ") : status;
     g->facts = (struct sg_gradients_facts){.steps = r->steps,
@@ -110,7 +113,7 @@ static sg_status read_layers(struct sg_gradients *g, const char *shapes, const c
     struct gradient_layers layers = {0};
     sg_status status = SG_OK;
     if (g->format != FORMAT_NPY)
-        status = sg_fail(err, SG_ERR_ARGUMENT, "%s has layers of its own (leave the key out)", g->files);
+        status = sg_fail(err, SG_ERR_ARGUMENT, "%s has layers of its own (leave the key out)", g->request.files);
     SG_DO(status, gradient_layers_read(&layers, shapes, file, err));
     if (status == SG_OK) {
         take_layers(g, &layers);
@@ -134,7 +137,7 @@ static sg_status look(struct sg_gradients *g, const char *path, struct sg_error 
     if (status == SG_OK && g->format == FORMAT_NPY)
         status = check_shape(g, path, err);
     SG_DO(status, take_facts(g, err));
-    if (status == SG_OK && !g->by_step && !g->by_worker) {
+    if (status == SG_OK && !g->files.by_step && !g->files.by_worker) {
         g->fd = fd;
         posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     } else if (fd >= 0) {
@@ -143,39 +146,51 @@ static sg_status look(struct sg_gradients *g, const char *path, struct sg_error 
     return status;
 }
 
-static sg_status open_files(struct sg_gradients *g, const char *first, struct sg_error *err) {
-    uint64_t workers = 0;
-    sg_status status = look(g, first, err);
+static sg_status open_files(struct sg_gradients *g, struct sg_error *err) {
+    char *first;
+    sg_status status = gradient_file(&first, &g->request, 0, 0, err);
+    if (status != SG_OK)
+        return status;
+    status = look(g, first, err);
+    free(first);
     g->facts.format = g->about;
-    if (status == SG_OK && g->by_step)
-        status = gradient_files_count(&g->facts.steps, g->files, true, err);
-    if (status == SG_OK && g->by_worker) {
-        status = gradient_files_count(&workers, g->files, false, err);
-        g->facts.workers = (size_t)workers;
-    }
+    g->facts.integers = g->head.integers;
+    g->facts.others = g->files.others;
+    if (g->files.by_step)
+        g->facts.steps = g->files.steps;
+    if (g->files.by_worker)
+        g->facts.workers = (size_t)g->files.workers;
     g->facts.steps_per_epoch = g->facts.steps;
     return status;
 }
 
-sg_status sg_gradients_open(sg_gradients **out, const char *files, const char *layers, const char *layers_file,
-                            struct sg_error *err) {
-    char *first = NULL;
+struct sg_gradients_request sg_gradients_requested(const struct sg_node *task) {
+    return (struct sg_gradients_request){.files = sg_node_string(task, "files", ""),
+                                         .layers = sg_node_string(task, "layers", NULL),
+                                         .layers_file = sg_node_string(task, "layers-file", NULL),
+                                         .first = (uint64_t)sg_node_number(task, "steps-at.first", 0),
+                                         .every = (uint64_t)sg_node_number(task, "steps-at.every", 0)};
+}
+
+sg_status sg_gradients_open(sg_gradients **out, const struct sg_gradients_request *request, struct sg_error *err) {
+    const char *files = request->files;
     struct sg_gradients *g = calloc(1, sizeof *g);
-    if (!g || !(g->files = strdup(files))) {
+    if (!g || !(g->own = strdup(files))) {
         free(g);
         return sg_fail_memory(err, files);
     }
+    g->request = (struct sg_gradients_request){.files = g->own, .first = request->first, .every = request->every};
     g->fd = -1;
     g->format = sg_ends_in(files, ".npy")           ? FORMAT_NPY
                 : sg_ends_in(files, ".safetensors") ? FORMAT_SAFETENSORS
                                                     : FORMAT_RECORDING;
-    sg_status status = gradient_file(&first, files, 0, 0, &g->by_step, &g->by_worker, err);
-    if (status == SG_OK) {
-        status = g->format == FORMAT_RECORDING ? open_recording(g, err) : open_files(g, first, err);
-        free(first);
-    }
-    if (layers || layers_file)
-        SG_DO(status, read_layers(g, layers, layers_file, err));
+    sg_status status = gradient_files_find(&g->files, &g->request, err);
+    if (status == SG_OK && (request->first > 0 || request->every > 0) && !g->files.by_step)
+        status =
+            sg_fail(err, SG_ERR_ARGUMENT, "%s: steps-at counts the numbers of {step}, which is not in the name", files);
+    SG_DO(status, g->format == FORMAT_RECORDING ? open_recording(g, err) : open_files(g, err));
+    if (request->layers || request->layers_file)
+        SG_DO(status, read_layers(g, request->layers, request->layers_file, err));
     if (status == SG_OK)
         *out = g;
     else
@@ -195,30 +210,54 @@ void sg_gradients_close(sg_gradients *g) {
     gradient_head_free(&g->head);
     sg_recording_free(&g->recording);
     gradient_layers_free(&g->layers);
-    free(g->files);
+    free(g->own);
     free(g);
 }
 
 /* ---- reading ---- */
 
-static bool same_head(const struct gradient_head *a, const struct gradient_head *b) {
-    bool same = a->rank == b->rank && memcmp(a->shape, b->shape, sizeof a->shape) == 0 && a->count == b->count;
-    for (size_t i = 0; same && i < a->count; i++) {
-        const struct gradient_tensor *s = &a->tensor[i], *t = &b->tensor[i];
-        same = s->number == t->number && s->elements == t->elements && s->rows == t->rows &&
-               strcmp(s->name ? s->name : "", t->name ? t->name : "") == 0;
+/* Puts the tensors of another file, found by their names, into the order of the first file's; checks that all are
+ * there and are alike. */
+static sg_status match_head(struct gradient_head *own, const struct sg_gradients *g, const char *path,
+                            struct sg_error *err) {
+    const struct gradient_head *first = &g->head;
+    char name[SG_EXCERPT];
+    if (own->rank != first->rank || memcmp(own->shape, first->shape, sizeof own->shape) != 0)
+        return sg_fail(err, SG_ERR_FORMAT, "%s: the shape of its array is not that of the first file", path);
+    for (size_t i = 0; i < first->count; i++) {
+        const struct gradient_tensor *wanted = &first->tensor[i];
+        const char *title = wanted->name ? wanted->name : "";
+        size_t at = i;
+        while (at < own->count && wanted->name && strcmp(own->tensor[at].name, wanted->name) != 0)
+            at++;
+        if (at >= own->count)
+            return sg_fail(err, SG_ERR_FORMAT, "%s: it has no tensor '%s', which the first file has", path,
+                           sg_excerpt(name, title));
+        const struct gradient_tensor found = own->tensor[at];
+        own->tensor[at] = own->tensor[i];
+        own->tensor[i] = found;
+        if (found.number != wanted->number || found.elements != wanted->elements || found.rows != wanted->rows)
+            return sg_fail(err, SG_ERR_FORMAT, "%s: %s%s%s has not the %s of the first file", path,
+                           *title ? "tensor '" : "its array", sg_excerpt(name, title), *title ? "'" : "",
+                           found.number != wanted->number ? "type" : "shape");
     }
-    return same;
+    return own->count == first->count
+               ? SG_OK
+               : sg_fail(err, SG_ERR_FORMAT, "%s: it has tensor '%s', which the first file has not", path,
+                         sg_excerpt(name, own->tensor[first->count].name));
 }
 
-/* Tensors of one type that follow each other are read at once. */
-static sg_status read_tensors(const sg_gradients *g, int fd, const char *path, off_t begin, float *out,
+/* Tensors of one type that follow each other are read at once. `gradient`: which one of the file. */
+static sg_status read_tensors(const struct gradient_head *head, int fd, const char *path, uint64_t gradient, float *out,
                               struct sg_error *err) {
-    const struct gradient_tensor *tensor = g->head.tensor;
+    const struct gradient_tensor *tensor = head->tensor;
+    const off_t begin = head->begin + (off_t)(gradient * tensor[head->count - 1].to);
     sg_status status = SG_OK;
-    for (size_t i = 0, next; i < g->head.count && status == SG_OK; i = next) {
-        size_t count = 0;
-        for (next = i; next < g->head.count && tensor[next].number == tensor[i].number; next++)
+    for (size_t i = 0, next; i < head->count && status == SG_OK; i = next) {
+        size_t count = tensor[i].elements;
+        for (next = i + 1;
+             next < head->count && tensor[next].number == tensor[i].number && tensor[next].from == tensor[next - 1].to;
+             next++)
             count += tensor[next].elements;
         status = gradient_read(fd, path, tensor[i].number, begin + (off_t)tensor[i].from, count, out, err);
         out += count;
@@ -228,20 +267,16 @@ static sg_status read_tensors(const sg_gradients *g, int fd, const char *path, o
 
 static sg_status read_file(const sg_gradients *g, int fd, const char *path, uint64_t step, size_t worker, float *out,
                            struct sg_error *err) {
-    struct gradient_head own = {0};
     const uint64_t gradient =
-        (g->by_step ? 0 : step) * (g->by_worker ? 1 : g->facts.workers) + (g->by_worker ? 0 : worker);
-    off_t begin = g->head.begin;
-    sg_status status = SG_OK;
-    if (g->fd < 0) { /* one of many: its header may be of another length */
-        status = read_head(&own, g, fd, path, err);
-        begin = own.begin;
-        if (status == SG_OK && !same_head(&own, &g->head))
-            status = sg_fail(err, SG_ERR_FORMAT, "%s: names, types or shapes are not those of the first file", path);
-        gradient_head_free(&own);
-    }
-    begin += (off_t)(gradient * g->head.tensor[g->head.count - 1].to);
-    return status == SG_OK ? read_tensors(g, fd, path, begin, out, err) : status;
+        (g->files.by_step ? 0 : step) * (g->files.by_worker ? 1 : g->facts.workers) + (g->files.by_worker ? 0 : worker);
+    if (g->fd >= 0)
+        return read_tensors(&g->head, fd, path, gradient, out, err);
+    struct gradient_head own = {0}; /* of one of many files */
+    sg_status status = read_head(&own, g, fd, path, err);
+    SG_DO(status, match_head(&own, g, path, err));
+    SG_DO(status, read_tensors(&own, fd, path, gradient, out, err));
+    gradient_head_free(&own);
+    return status;
 }
 
 sg_status sg_gradients_read(const sg_gradients *g, uint64_t step, size_t worker, float *out, struct sg_error *err) {
@@ -251,8 +286,8 @@ sg_status sg_gradients_read(const sg_gradients *g, uint64_t step, size_t worker,
     if (g->format == FORMAT_RECORDING)
         return sg_recording_read(&g->recording, step, worker, out, err);
     if (g->fd >= 0)
-        return read_file(g, g->fd, g->files, step, worker, out, err);
-    sg_status status = gradient_file(&path, g->files, step, worker, NULL, NULL, err);
+        return read_file(g, g->fd, g->request.files, step, worker, out, err);
+    sg_status status = gradient_file(&path, &g->request, step, worker, err);
     if (status != SG_OK)
         return status;
     status = sg_file_open(&fd, path, err);

@@ -7,14 +7,21 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "sg_status.h"
+#include "sg_gradients.h"
 
-/* *out <- the name of the file of this step and worker, which the caller frees. *by_step and *by_worker <- does `files`
- * have {step} and {worker}? Both may be NULL. */
-SG_CHECKED sg_status gradient_file(char **out, const char *files, uint64_t step, size_t worker, bool *by_step,
-                                   bool *by_worker, struct sg_error *err);
-/* How many files follow each other from number 0 on: by step, else by worker. */
-SG_CHECKED sg_status gradient_files_count(uint64_t *count, const char *files, bool by_step, struct sg_error *err);
+/* The files of a request: which numbers their names have, and how many steps and workers there are. */
+struct gradient_files {
+    const struct sg_gradients_request *request;
+    bool by_step, by_worker; /* `files` has {step}, {worker} */
+    uint64_t steps, workers; /* 1 of what the name does not have */
+    size_t others;           /* as in struct sg_gradients_facts */
+};
+/* Reads the folders. SG_ERR_MISSING: there are no such files. SG_ERR_FORMAT: some are missing between others. */
+SG_CHECKED sg_status gradient_files_find(struct gradient_files *out, const struct sg_gradients_request *request,
+                                         struct sg_error *err);
+/* *out <- the name of the file of this step, counted from 0, and worker, which the caller frees. */
+SG_CHECKED sg_status gradient_file(char **out, const struct sg_gradients_request *request, uint64_t step,
+                                   uint64_t worker, struct sg_error *err);
 
 /* The layers of a gradient; all arrays are malloc'ed. */
 struct gradient_layers {
@@ -45,6 +52,7 @@ enum { NPY_RANK = 3 };
 struct gradient_head {
     off_t begin;   /* where the first number is */
     unsigned rank; /* of the array of a .npy file, 1 .. NPY_RANK; else 0 */
+    bool integers; /* as in struct sg_gradients_facts */
     uint64_t shape[NPY_RANK];
     /* The tensors of one gradient, which lie behind one another without gaps. A .npy file has one, without a name, and
      * gradients of that length to its end. */

@@ -58,6 +58,7 @@ static void take_shape(struct text *t, struct gradient_head *h, unsigned *rank) 
         if (*rank < NPY_RANK)
             h->shape[*rank] = strtoull(t->at, NULL, 10);
         t->at += digits;
+        t->at += *t->at == 'L'; /* a long number of Python 2 */
         if (!take(t, ",")) {
             must(t, ")");
             ++*rank;
@@ -130,6 +131,11 @@ static sg_status parse(struct gradient_head *h, const char *text, const char *pa
         return sg_fail(err, SG_ERR_UNSUPPORTED,
                        "%s: its array is in Fortran order: save numpy.ascontiguousarray(array) instead", path);
     h->rank = rank;
+    h->integers = strcmp(descr, "<u2") == 0;
+    if (strcmp(descr, "<i2") == 0)
+        return sg_fail(err, SG_ERR_UNSUPPORTED,
+                       "%s: its numbers are integers of 16 bits ('<i2'); if they are bfloat16, save array.view('<u2')",
+                       path);
     return take_type(&h->tensor->number, descr, path, err);
 }
 

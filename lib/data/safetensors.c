@@ -33,9 +33,10 @@ static sg_status take_type(struct gradient_tensor *s, const cJSON *entry, const 
             s->number = (enum gradient_number)i;
             return SG_OK;
         }
-    return sg_fail(err, SG_ERR_UNSUPPORTED,
-                   "%s: tensor '%s' is of type '%.16s'; F32, F16 and BF16 are read: convert it, as with .float()", path,
-                   sg_excerpt(name, entry->string), dtype);
+    const bool counts = dtype[0] == 'I' || dtype[0] == 'U' || strcmp(dtype, "BOOL") == 0;
+    return sg_fail(err, SG_ERR_UNSUPPORTED, "%s: tensor '%s' is of type '%.16s'; F32, F16 and BF16 are read: %s", path,
+                   sg_excerpt(name, entry->string), dtype,
+                   counts ? "integers are no gradient, leave it out" : "convert it, as with .float()");
 }
 
 static sg_status fail_entry(const cJSON *entry, const char *path, struct sg_error *err) {

@@ -1,5 +1,7 @@
 /* recorded_task.c: the task `recorded`: gradients of another training, read from files step by step. Nothing is
  * trained: the parameters move as the optimizer says and no gradient depends on them, so there is no loss either. */
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sg_gradients.h"
@@ -17,8 +19,8 @@ struct sg_task {
 
 sg_status task_identify_recorded(struct sg_provenance *from, const struct sg_node *task, const char *data_dir,
                                  struct sg_error *err) {
-    sg_status status = sg_gradients_identify(from, sg_node_string(task, "files", ""),
-                                             sg_node_string(task, "layers-file", NULL), data_dir, err);
+    const struct sg_gradients_request request = sg_gradients_requested(task);
+    sg_status status = sg_gradients_identify(from, &request, data_dir, err);
     return status == SG_OK ? SG_OK : sg_prefix(err, "task.files: ");
 }
 
@@ -33,9 +35,8 @@ static bool is_about_layers(const struct sg_error *err) {
 
 static sg_status open_files(struct sg_task *t, struct sg_error *err) {
     const struct sg_node *task = t->base.task;
-    sg_status status =
-        sg_gradients_open(&t->gradients, sg_node_string(task, "files", ""), sg_node_string(task, "layers", NULL),
-                          sg_node_string(task, "layers-file", NULL), err);
+    const struct sg_gradients_request request = sg_gradients_requested(task);
+    sg_status status = sg_gradients_open(&t->gradients, &request, err);
     if (status != SG_OK)
         return sg_prefix(err, "%s", is_about_layers(err) ? "task." : "task.files: ");
     const struct sg_gradients_facts *f = sg_gradients_look(t->gradients);
@@ -49,8 +50,33 @@ static sg_status open_files(struct sg_task *t, struct sg_error *err) {
     return task_identify_recorded(&t->from, task, t->base.data_dir, err);
 }
 
+/* Says what the files hold, and how large the first gradient is where it may be no gradient at all. */
+static sg_status announce(const struct sg_task *t, struct sg_error *err) {
+    const struct sg_gradients_facts *f = sg_gradients_look(t->gradients);
+    char text[256], others[64] = "", size[64] = "";
+    if (f->others > 0)
+        snprintf(others, sizeof others, ", %zu files of other steps left out", f->others);
+    if (f->integers) {
+        float *g = malloc(f->d * sizeof *g);
+        double square = 0;
+        sg_status status = g ? sg_gradients_read(t->gradients, 0, 0, g, err) : sg_fail_memory(err, "a gradient");
+        for (size_t j = 0; j < f->d && status == SG_OK; j++)
+            square += (double)g[j] * (double)g[j];
+        free(g);
+        if (status != SG_OK)
+            return status;
+        snprintf(size, sizeof size, ", integers read as bfloat16: the first has |g| = %.3g", sqrt(square));
+    }
+    snprintf(text, sizeof text, "task.files: %llu step%s of %zu worker%s, d = %zu%s%s", (unsigned long long)f->steps,
+             f->steps == 1 ? "" : "s", f->workers, f->workers == 1 ? "" : "s", f->d, others, size);
+    t->base.notice(text);
+    return SG_OK;
+}
+
 static sg_status recorded_open(struct sg_task *t, struct sg_error *err) {
     sg_status status = open_files(t, err);
+    if (status == SG_OK && t->base.notice)
+        status = announce(t, err);
     if (status != SG_OK)
         return status;
     const struct sg_gradients_facts *f = sg_gradients_look(t->gradients);

@@ -250,6 +250,11 @@ static const struct sg_key recorded_key[] = {
          "path of gradients that a training wrote: a .npy file (steps, workers, d), a .safetensors file for each "
          "step and worker, or a file by `sparsetrain --record-gradients`; {step} and {worker} in the name stand for "
          "numbers from 0 on, and the arrays then lack that dimension; recipes/OWN-GRADIENTS.md has examples"},
+    {"steps-at.first", SG_KEY_INTEGER, .max = 1e15, .when_given = true, .data = true,
+     .help = "the number of the first step in the names of files; absent: 0"},
+    {"steps-at.every", SG_KEY_INTEGER, .min = 1, .max = 1e15, .when_given = true, .data = true,
+     .help = "how far the numbers of steps in the names are apart, as 10 of gradients that were written at every tenth "
+             "step; files of other steps are left out; absent: 1"},
     {"layers", SG_KEY_STRING, .max = 65536,
      .help = "of .npy files, the shapes of the layers one after the other, as 64x3x3x3,64,10x64, up to 64 KiB; absent: "
              "one layer"},

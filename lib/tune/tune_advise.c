@@ -118,16 +118,16 @@ static sg_status add_squares(struct advise *a, struct sg_error *err) {
 
 static sg_status find_gradients(struct advise *a, struct sg_error *err) {
     const struct sg_node *root = &a->t->recipe->root;
-    const char *layers = sg_node_string(root, "task.layers", NULL);
-    const char *layers_file = sg_node_string(root, "task.layers-file", NULL);
+    struct sg_gradients_request request = sg_gradients_requested(sg_node_get(root, "task"));
     sg_status status = SG_OK;
     if (a->recorded_here) {
         status = record_first(a, err);
     } else {
-        a->files = strdup(sg_node_string(root, "task.files", ""));
+        a->files = strdup(request.files);
         status = a->files ? SG_OK : sg_fail_memory(err, "the recording");
     }
-    if (status == SG_OK && (status = sg_gradients_open(&a->gradients, a->files, layers, layers_file, err)) != SG_OK)
+    request.files = a->files;
+    if (status == SG_OK && (status = sg_gradients_open(&a->gradients, &request, err)) != SG_OK)
         return sg_prefix(err, "task.files: ");
     if (status != SG_OK)
         return status;

@@ -42,8 +42,8 @@ static sg_status open_gradients(struct comparison *c, const struct sg_tune *t, s
                        "%s: --oracle=feedback compares methods on given gradients: give a recipe of task recorded, of "
                        "files that sparsetrain --record-gradients or another program wrote",
                        t->recipe->path);
-    const sg_status status = sg_gradients_open(&c->gradients, c->files, sg_node_string(root, "task.layers", NULL),
-                                               sg_node_string(root, "task.layers-file", NULL), err);
+    const struct sg_gradients_request request = sg_gradients_requested(sg_node_get(root, "task"));
+    const sg_status status = sg_gradients_open(&c->gradients, &request, err);
     if (status != SG_OK)
         return sg_prefix(err, "task.files: ");
     const struct sg_gradients_facts *f = sg_gradients_look(c->gradients);

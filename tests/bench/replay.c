@@ -81,7 +81,7 @@ static double time_reading(double best, const char *path, char *buffer, size_t b
 static double time_replay(double best, const char *files, float *g, size_t steps) {
     struct sg_error err;
     sg_gradients *gradients;
-    if (sg_gradients_open(&gradients, files, NULL, NULL, &err) != SG_OK)
+    if (sg_gradients_open(&gradients, &(struct sg_gradients_request){.files = files}, &err) != SG_OK)
         fail(err.msg);
     for (size_t t = 0; t < steps; t++) {
         const double start_s = sg_clock_s();

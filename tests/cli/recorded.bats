@@ -230,14 +230,70 @@ PY
     refused 1 "Fortran order" --set task.files=fortran.npy
     refused 1 "its array must be (steps, workers, d) or (steps, d)" --set task.files=flat.npy
     refused 1 "cut.npy: 192127 bytes, and its header makes 192128: it was cut or is damaged" --set task.files=cut.npy
-    refused 1 "u6.npy: names, types or shapes are not those of the first file" --set 'task.files="u{step}.npy"'
-    refused 1 "tensor 'a' is of type 'I64'" --set task.files=i.safetensors --set workers=1
+    refused 1 "u6.npy: the shape of its array is not that of the first file" --set 'task.files="u{step}.npy"'
+    refused 1 "tensor 'a' is of type 'I64'; F32, F16 and BF16 are read: integers are no gradient, leave it out" --set task.files=i.safetensors --set workers=1
     refused 1 "its header makes 4000: it was cut or is damaged" --set task.files=c.safetensors --set workers=1
     refused 2 "has layers of its own" --set task.files=s0-0.safetensors --set workers=1 --set 'task.layers="1000"'
     refused 1 "is not a recording of a run" --set task.files=replay.yaml
     refused 1 "worker 0, step 1" --set task.files=inf.npy
     refused 1 "worker 2, step 3" --set task.files=nan.npy
     tail -n 1 refused.ndjson | jq -e '.status == "diverged"'
+}
+
+@test "a gap in the numbers of files is refused with the first name that is missing; a stride is a key" {
+    need_numpy
+    write '[np.save("ten%d.npy" % (10 * t), g[t, 0]) for t in range(12)]' '[np.save("hole%d.npy" % t, g[t, 0]) for t in range(12) if t != 3]' \
+        '[np.save("one%d.npy" % (t + 1), g[t, 0]) for t in range(12)]' '[np.save("pad%03d.npy" % t, g[t, 0]) for t in range(12)]' \
+        '[np.save("w%d-%d.npy" % (t, w), g[t, w]) for t in range(12) for w in (0, 1, 3)]' 'np.save("g.npy", g[:, 0])' \
+        '[np.save("last%d-%d.npy" % (t, w), g[t, w]) for t in range(12) for w in range(2) if t + w < 12]' \
+        '[(os.makedirs("rank%d" % w, exist_ok=True), np.save("rank%d/%d%d.npy" % (w, w, t), g[t, w])) for t in range(12) for w in range(2)]' \
+        '[np.save("two-%d-%d.npy" % (t, w), g[t, w]) for t in range(12) for w in range(2)]'
+    recipe "files: g.npy" 1
+    gap() { # MESSAGE FILES ARGUMENTS...
+        run -1 --separate-stderr sparsetrain -q replay.yaml --method SGD --set task.files="'$2'" "${@:3}"
+        [[ $stderr == "sparsetrain: task.files: $1" ]] || { echo "$2: $stderr"; false; }
+    }
+    gap "hole3.npy is missing, and 8 files with larger numbers are there (numbers count from 0 without gaps)" 'hole{step}.npy'
+    gap "ten1.npy is missing, and 11 files with larger numbers are there (their steps are task.steps-at: {first: 0, every: 10})" 'ten{step}.npy'
+    gap "one0.npy is missing, and 12 files with larger numbers are there (their steps are task.steps-at: {first: 1, every: 1})" 'one{step}.npy'
+    gap "w0-2.npy is missing, and 34 files with larger numbers are there (numbers count from 0 without gaps)" 'w{step}-{worker}.npy'
+    gap "last11-1.npy is missing, which the other steps have" 'last{step}-{worker}.npy'
+    gap "cannot read pad0.npy: no such file, but some with zeros in front of the number ({step:6} stands for six digits)" 'pad{step}.npy'
+    gap "cannot read none0.npy: no such file" 'none{step}.npy'
+    run -2 --separate-stderr sparsetrain -q replay.yaml --method SGD --set task.steps-at.every=2
+    [[ $stderr == *"steps-at counts the numbers of {step}"* ]]
+    # With the key the same numbers as of one array; what is read, and what is left out, is said.
+    steps_of replay.yaml --method "Top-k density=0.01" >whole
+    steps_of replay.yaml --method "Top-k density=0.01" --set 'task.files="ten{step}.npy"' --set 'task.steps-at={every: 10}' | cmp - whole
+    steps_of replay.yaml --method "Top-k density=0.01" --set 'task.files="one{step}.npy"' --set 'task.steps-at={first: 1}' | cmp - whole
+    steps_of replay.yaml --method "Top-k density=0.01" --set workers=2 --set 'task.files="two-{step}-{worker}.npy"' >two
+    steps_of replay.yaml --method "Top-k density=0.01" --set workers=2 --set 'task.files="rank{worker}/{worker}{step}.npy"' | cmp - two
+    run -0 --separate-stderr sparsetrain replay.yaml --method SGD --set 'task.files="one{step}.npy"' --set 'task.steps-at={first: 3, every: 4}' -f -o series.ndjson
+    [[ ${stderr_lines[0]} == "sparsetrain: task.files: 3 steps of 1 worker, d = 1000, 9 files of other steps left out" ]]
+    head -n 1 series.ndjson | jq -e '.dataset.steps == 3'
+    write 'np.save("h.npy", (g.view("<u4") & 0x3fff).astype("<u2"))' 'np.save("i.npy", g.astype("<i2"))'
+    run -0 --separate-stderr sparsetrain replay.yaml --method SGD --set task.files=h.npy --set steps=1 --set epochs=null -f -o series.ndjson
+    [[ ${stderr_lines[0]} == "sparsetrain: task.files: 12 steps of 4 workers, d = 1000, integers read as bfloat16: the first has |g| = "* ]]
+    gap "i.npy: its numbers are integers of 16 bits ('<i2'); if they are bfloat16, save array.view('<u2')" i.npy
+}
+
+@test "tensors are found by their names in any order; a head of Python 2 is read" {
+    need_numpy
+    write '[safetensors("a%d.safetensors" % t, "F32", x=g[t, 0, :400], y=g[t, 0, 400:]) for t in range(12)]' \
+        '[safetensors("b%d.safetensors" % t, "F32", **dict([("x", g[t, 0, :400]), ("y", g[t, 0, 400:])][:: 1 - t % 2 * 2])) for t in range(12)]' \
+        '[safetensors("c%d.safetensors" % t, "F32", x=g[t, 0, :400], **{"yz"[t // 6]: g[t, 0, 400:]}) for t in range(12)]' \
+        '[safetensors("d%d.safetensors" % t, "F32", x=g[t, 0, :400], **dict([("y", g[t, 0, 400:])][: t < 6])) for t in range(12)]' \
+        'text = "{\x27descr\x27: \x27<f4\x27, \x27fortran_order\x27: False, \x27shape\x27: (12L, 1000L), }".ljust(117) + "\n"' \
+        'open("long.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + text.encode() + g[:, 0].tobytes())' 'np.save("g.npy", g[:, 0])'
+    recipe 'files: "a{step}.safetensors"' 1
+    steps_of replay.yaml --method "Top-k density=0.01" >named
+    steps_of replay.yaml --method "Top-k density=0.01" --set 'task.files="b{step}.safetensors"' | cmp - named
+    run -1 --separate-stderr sparsetrain -q replay.yaml --method SGD --set 'task.files="c{step}.safetensors"' -f -o series.ndjson
+    [[ $stderr == *"c6.safetensors: it has no tensor 'y', which the first file has"* ]]
+    run -1 --separate-stderr sparsetrain -q replay.yaml --method SGD --set 'task.files="d{step}.safetensors"' -f -o series.ndjson
+    [[ $stderr == *"d6.safetensors: it has no tensor 'y', which the first file has"* ]]
+    steps_of replay.yaml --method "Top-k density=0.01" --set task.files=g.npy >array
+    steps_of replay.yaml --method "Top-k density=0.01" --set task.files=long.npy | cmp - array
 }
 
 @test "sparsetune, sparsebench, the network model and the oracle work on recorded gradients" {
