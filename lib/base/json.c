@@ -9,6 +9,7 @@
 
 #include "sg_debug.h"
 #include "sg_file.h"
+#include "sg_text.h"
 
 enum { MAX_RESULT_BYTES = 256 << 20, MAX_DEPTH = 64 };
 
@@ -176,29 +177,6 @@ char *sg_json_text(const cJSON *value, bool pretty) {
     return line;
 }
 
-/* cJSON recurses once per level: bound the depth before it sees hostile input. */
-static bool too_deep(const char *text, size_t length) {
-    int depth = 0;
-    bool quoted = false;
-    for (size_t i = 0; i < length; i++) {
-        char c = text[i];
-        if (quoted) {
-            if (c == '\\')
-                i++;
-            else if (c == '"')
-                quoted = false;
-        } else if (c == '"') {
-            quoted = true;
-        } else if (c == '[' || c == '{') {
-            if (++depth > MAX_DEPTH)
-                return true;
-        } else if (c == ']' || c == '}') {
-            depth--;
-        }
-    }
-    return false;
-}
-
 static sg_status fail_at(struct sg_error *err, const char *name, const char *text, const char *at, const char *what) {
     int line = 1, column = 1;
     for (const char *c = text; c < at; c++) {
@@ -208,12 +186,118 @@ static sg_status fail_at(struct sg_error *err, const char *name, const char *tex
     return sg_fail(err, SG_ERR_FORMAT, "%s:%d:%d: %s", name, line, column, what);
 }
 
+/* Looks through text that may be hostile before cJSON sees it. cJSON recurses once per level, and its strings end at
+ * the first NUL, so that two names could become one. */
+static sg_status check_text(const char *text, size_t length, const char *name, struct sg_error *err) {
+    int depth = 0;
+    bool quoted = false;
+    for (size_t i = 0; i < length; i++) {
+        char c = text[i];
+        if (c == '\0' || (quoted && c == '\\' && length - i >= 6 && memcmp(text + i, "\\u0000", 6) == 0))
+            return fail_at(err, name, text, text + i, "a NUL character: it is not supported in text");
+        if (quoted) {
+            if (c == '\\')
+                i++;
+            else if (c == '"')
+                quoted = false;
+        } else if (c == '"') {
+            quoted = true;
+        } else if (c == '[' || c == '{') {
+            if (++depth > MAX_DEPTH)
+                return sg_fail(err, SG_ERR_FORMAT, "%s: nested deeper than %d levels", name, MAX_DEPTH);
+        } else if (c == ']' || c == '}') {
+            depth--;
+        }
+    }
+    return SG_OK;
+}
+
+/* The members of one object after another, to be sorted. */
+struct members {
+    const cJSON **of;
+    size_t room;
+};
+
+static int by_key(const void *a, const void *b) {
+    return strcmp((*(const cJSON *const *)a)->string, (*(const cJSON *const *)b)->string);
+}
+
+/* *twice <- a member whose key another member of its object has, too; unchanged = there is none. */
+static sg_status find_twice(const cJSON **twice, const cJSON *value, struct members *m, struct sg_error *err) {
+    const cJSON *item;
+    size_t n = 0;
+    for (item = cJSON_IsObject(value) ? value->child : NULL; item; item = item->next) {
+        if (n == m->room) {
+            const cJSON **grown = realloc(m->of, (m->room = 2 * m->room + 64) * sizeof *grown);
+            if (!grown)
+                return sg_fail_memory(err, "the keys of an object");
+            m->of = grown;
+        }
+        m->of[n++] = item;
+    }
+    if (n > 1)
+        qsort(m->of, n, sizeof *m->of, by_key);
+    for (size_t i = 1; i < n && !*twice; i++)
+        if (by_key(&m->of[i - 1], &m->of[i]) == 0)
+            *twice = m->of[i];
+    sg_status status = SG_OK;
+    for (item = value->child; item && status == SG_OK && !*twice; item = item->next)
+        status = find_twice(twice, item, m, err);
+    return status;
+}
+
+/* Counts keys in the order of the text, up to and with that of `wanted`. Returns whether it was there. */
+static bool count_keys(const cJSON *value, const cJSON *wanted, size_t *count) {
+    const cJSON *item;
+    cJSON_ArrayForEach(item, value) {
+        *count += cJSON_IsObject(value) != 0;
+        if (item == wanted || count_keys(item, wanted, count))
+            return true;
+    }
+    return false;
+}
+
+/* The key number `count`, counted from 1, in text that is valid: a string before a colon. */
+static const char *find_key(const char *text, size_t length, size_t count) {
+    const char *begin = text;
+    bool quoted = false;
+    for (const char *c = text; c < text + length && count > 0; c++) {
+        if (quoted && *c == '\\') {
+            c++;
+        } else if (*c == '"') {
+            begin = quoted ? begin : c;
+            quoted = !quoted;
+        } else if (!quoted && *c == ':') {
+            count--;
+        }
+    }
+    return begin;
+}
+
+/* Refuses an object with a key twice, because programs differ in which of both they take. */
+static sg_status check_keys(const cJSON *value, const char *text, size_t length, const char *name,
+                            struct sg_error *err) {
+    struct members members = {0};
+    const cJSON *twice = NULL;
+    sg_status status = find_twice(&twice, value, &members, err);
+    free(members.of);
+    if (status == SG_OK && twice) {
+        char what[96], key[SG_EXCERPT];
+        size_t count = 0;
+        count_keys(value, twice, &count);
+        snprintf(what, sizeof what, "the key '%s' comes twice in its object", sg_excerpt(key, twice->string));
+        return fail_at(err, name, text, find_key(text, length, count), what);
+    }
+    return status;
+}
+
 sg_status sg_json_parse(cJSON **out, const char *text, size_t length, const char *name, struct sg_error *err) {
     SG_ASSERT(text != NULL && name != NULL);
     if (length > MAX_RESULT_BYTES)
         return sg_fail(err, SG_ERR_FORMAT, "%s: larger than %d MiB", name, MAX_RESULT_BYTES >> 20);
-    if (too_deep(text, length))
-        return sg_fail(err, SG_ERR_FORMAT, "%s: nested deeper than %d levels", name, MAX_DEPTH);
+    sg_status status = check_text(text, length, name, err);
+    if (status != SG_OK)
+        return status;
     const char *end = text;
     cJSON *value = cJSON_ParseWithLengthOpts(text, length, &end, false);
     if (!value)
@@ -224,8 +308,12 @@ sg_status sg_json_parse(cJSON **out, const char *text, size_t length, const char
             cJSON_Delete(value);
             return fail_at(err, name, text, c, "something follows the JSON value");
         }
-    *out = value;
-    return SG_OK;
+    status = check_keys(value, text, length, name, err);
+    if (status == SG_OK)
+        *out = value;
+    else
+        cJSON_Delete(value);
+    return status;
 }
 
 sg_status sg_json_read(cJSON **out, const char *path, struct sg_error *err) {

@@ -77,7 +77,8 @@ bool sg_json_bool(const cJSON *object, const char *path, bool fallback);
 char *sg_json_text(const cJSON *value, bool pretty);
 
 /* Parses `text` [length], at most 256 MiB and of limited depth; the caller deletes *out. `name` begins messages, which
- * give line:column. SG_ERR_FORMAT if anything but white space follows the value. */
+ * give line:column. SG_ERR_FORMAT if anything but white space follows the value, if an object has a key twice, and if
+ * a NUL is in the text, also as \u0000. */
 SG_CHECKED sg_status sg_json_parse(cJSON **out, const char *text, size_t length, const char *name,
                                    struct sg_error *err);
 

@@ -61,7 +61,10 @@ static void test_parse(void) {
                {"{\"a\":1,\n \"b\":}", "t:2:"},
                {"[1,2", "t:1:"},
                {"{} x", "t:1:4: something"},
-               {"{\"a\":1}{}", "t:1:8:"}};
+               {"{\"a\":1}{}", "t:1:8:"},
+               {"{\"a\":1,\n \"b\":{\"x:y\\\"\":[{\"c\":2}],\"c\":3},\"a\":2}", "t:2:32: the key 'a' comes twice"},
+               {"[{\"c\":1},{\"c\":{\"d\":1,\"e\":{},\n\"\\u0064\":1}}]", "t:2:1: the key 'd' comes twice"},
+               {"{\"a\\u0000b\":1,\"a\\u0000c\":2}", "t:1:4: a NUL character"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct sg_error err = {0};
         cJSON *json = NULL;
@@ -75,6 +78,13 @@ static void test_parse(void) {
     ok(sg_json_parse(&json, deep, sizeof deep, "t", &err) == SG_ERR_FORMAT && strstr(err.msg, "nested"),
        "1000 levels are refused");
     ok(sg_json_parse(&json, "{\"A\":1,\"a\":{\"b\":\"c\"}}", 21, "t", &err) == SG_OK, "two members differ by case");
+    ok(sg_json_parse(&json, "[\"a\0b\"]", 7, "t", &err) == SG_ERR_FORMAT && strstr(err.msg, "t:1:4: a NUL"),
+       "a NUL byte is refused");
+    cJSON *other = NULL;
+    static const char fine[] = "[\"\\\\u0000\", {\"c\":1}, {\"c\":1}]";
+    ok(sg_json_parse(&other, fine, strlen(fine), "t", &err) == SG_OK,
+       "an escaped backslash and equal keys of two objects are fine");
+    cJSON_Delete(other);
     ok(strcmp(sg_json_string(json, "a.b", ""), "c") == 0 && sg_json_number(json, "A", 0) == 1, "look-ups see the case");
     cJSON_Delete(json);
 }
