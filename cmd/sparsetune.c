@@ -14,7 +14,7 @@
 static struct {
     struct sg_tune tune; /* what actions are told by options */
     const char *output, *emitted;
-    bool match_density, reach_baseline, theory, when, advise, explain, profile, force, json, table;
+    bool match_density, reach_baseline, theory, when, advise, profile, force, json, table;
 } opt = {.tune = {.tolerance = NAN, .target = NAN, .points = 8, .repeats = 16}};
 
 /* Each has an option of its name. */
@@ -31,7 +31,6 @@ static const struct action {
     {"theory", sg_tune_theory},
     {"when", sg_tune_when},
     {"advise", sg_tune_advise},
-    {"explain", sg_tune_explain, true},
     {"profile", sg_tune_profile, true},
 };
 
@@ -69,9 +68,6 @@ static const struct sg_option options[] = {
      .help =
          "which compressor to use: on recorded gradients (task recorded), or on the first tenth of a run, what each "
          "sends and loses, and how long its steps take on a modelled network, the fastest within the tolerance first"},
-    {SG_OPTION_FLAG, "explain", 0, &opt.explain,
-     .help = "of results of sparsebench, in place of a recipe: which error orders their methods by quality, as rank "
-             "correlations with intervals, and the pairs of methods that each error gets wrong"},
     {SG_OPTION_FLAG, "profile", 0, &opt.profile,
      .help =
          "of results of sparsebench, each of which is a task: what methods of the same name pay for the quality of no "
@@ -91,7 +87,7 @@ static const struct sg_option options[] = {
     {SG_OPTION_STRING, "metric", 0, &opt.tune.metric, .value = "SERIES",
      .help =
          "what --reach-baseline and --when look at, the median of its last fifth; default: the recipe's first of its "
-         "task. --explain and --profile: what measures quality; default: what the result's finding is about"},
+         "task. --profile: what measures quality; default: what the result's finding is about"},
     {SG_OPTION_NUMBER, "target", 0, &opt.tune.target, .value = "X", .min = -1e300, .max = 1e300,
      .help = "--when: the value of the metric to reach; default: what no compression has at its worst seed, within the "
              "tolerance"},
@@ -133,10 +129,10 @@ static const struct sg_option options[] = {
 
 static const struct sg_program program = {
     .name = "sparsetune",
-    .usage = "ACTION [options] RECIPE, or --explain|--profile RESULT...",
+    .usage = "ACTION [options] RECIPE, or --profile RESULT...",
     .operand = "yaml|json",
-    .summary = "Choose the thresholds of a recipe, with evidence, or say when compression is worth it, which error "
-               "counts, or how methods rank over tasks.",
+    .summary = "Choose the thresholds of a recipe, with evidence, or say when compression is worth it, or how methods "
+               "rank over tasks.",
     .details =
         "RECIPE may be - for stdin. The recipe comes out on stdout, written anew with lambda filled in, and is "
         "read by sparsebench; the evidence, every trial with its numbers, is JSON in a file beside. "
@@ -157,7 +153,6 @@ static const struct sg_program program = {
         "  sparsetune recipes/smoke.yaml --when --set network.compute=1e-4 \\\n"
         "      --set task.start.offset-from-optimum=10 --table\n"
         "  sparsetune recipes/smoke.yaml --advise --emit-recipe best.yaml --table\n"
-        "  sparsetune --explain results/mini-why-*.json --table\n"
         "  sparsetune --profile results/mini-fig2b.json results/mini-fig2c.json --json |\n"
         "      sparseplot-export --format svg > profile.svg\n\n"
         "Exit: 0 done, 1 a run failed or diverged (--match-bytes: of a method; the others are in the recipe), 2 usage "

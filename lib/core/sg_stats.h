@@ -69,11 +69,6 @@ SG_UNSTABLE void sg_stats_interval(struct sg_interval *out, double *draw, size_t
  * No x is NaN. */
 SG_UNSTABLE double sg_stats_rank(const double *x, size_t n, size_t i);
 
-/* Spearman's rank correlation of x [n] and y [n]: Pearson's of their ranks, in which equal numbers have the mean of
- * their ranks (Spearman 1904; Kendall, Rank Correlation Methods, chapter 3). Infinities have ranks, too. NaN for n = 0
- * and if all x or all y are equal. Time O(n^2). */
-SG_UNSTABLE double sg_stats_spearman(const double *x, const double *y, size_t n);
-
 #ifdef __cplusplus
 }
 #endif

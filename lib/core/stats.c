@@ -105,17 +105,3 @@ double sg_stats_rank(const double *x, size_t n, size_t i) {
     }
     return (double)below + (double)(equal + 1) / 2;
 }
-
-double sg_stats_spearman(const double *x, const double *y, size_t n) {
-    const double middle = (double)(n + 1) / 2;
-    double xy = 0, xx = 0, yy = 0; /* exact: ranks are multiples of 1/2 */
-    if (any_nan(x, n) || any_nan(y, n))
-        return NAN;
-    for (size_t i = 0; i < n; i++) {
-        const double a = sg_stats_rank(x, n, i) - middle, b = sg_stats_rank(y, n, i) - middle;
-        xy += a * b;
-        xx += a * a;
-        yy += b * b;
-    }
-    return xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : NAN;
-}

@@ -139,7 +139,8 @@ def plot_of(document, metric, column=None):
 def values_of(row, plot, axis, column):
     """The numbers of a row's seeds: those of a plot's points, or without a plot the last ones of a column."""
     if plot:
-        return next((numbers(get(p, axis).get("values")) for p in plot["points"] or [] if p["label"] == row["label"]), [])
+        of = (p for p in plot["points"] or [] if p["label"] == row["label"])
+        return next((numbers(get(p, axis).get("values")) for p in of), [])
     return numbers((row["final"].get(column) or {}).get("values")) if column else []
 
 
@@ -309,7 +310,8 @@ def by_chance(means, bad, errors):
         for c in errors:
             alone[c] += drawn[c] >= own[c]
             largest[c] += most >= own[c]
-    return {c: ((alone[c] + 1) / (SHUFFLES + 1), (largest[c] + 1) / (SHUFFLES + 1)) for c in errors}  # their own order is one
+    # Their own order is one of the random ones.
+    return {c: ((alone[c] + 1) / (SHUFFLES + 1), (largest[c] + 1) / (SHUFFLES + 1)) for c in errors}
 
 
 def verdict(n, found):

@@ -108,7 +108,7 @@ holds() { # FILTER of the evidence; m(NAME) is what was found of a method
     run -2 sparsetune --profile one.json --cost bytes-sent
     run -2 sparsetune --profile one.json --metric train-loss
     run -2 sparsetune --profile one.json --target 3
-    run -2 sparsetune --explain one.json --cost bits
+    run -2 sparsetune --when "$ROOT/recipes/smoke.yaml" "$ROOT/recipes/smoke.yaml"
     run -2 sparsetune --profile one.json "$ROOT/results/dryden.json" --cost epoch
     run -2 sparsetune --profile
 }
