@@ -9,6 +9,7 @@
 /* The bytes of each worker at each step, and the number of layers of which any worker sent entries. */
 struct history {
     size_t steps, senders, layers;
+    double entry;            /* bytes of an entry, times how many the model that is meant has for each of the run's */
     double dense;            /* bytes of a vector without compression */
     size_t *record;          /* [steps], the record of each */
     double *bytes;           /* [steps][senders] */
@@ -38,7 +39,7 @@ static void append(struct history *h, const cJSON *layers, size_t i) {
     for (size_t w = 0; w < h->senders; w++, of = of->next) {
         const cJSON *item = of->child;
         for (size_t l = 0; l < h->layers && item; l++, item = item->next) {
-            bytes[w] += 8 * item->valuedouble;
+            bytes[w] += h->entry * item->valuedouble;
             h->now[l] = h->now[l] || item->valuedouble > 0;
         }
     }
@@ -55,15 +56,17 @@ static void close_history(struct history *h) {
     free(h->before);
 }
 
-static bool open_history(struct history *h, const struct sg_net *net, const struct sg_run *run) {
+static bool open_history(struct history *h, const struct sg_grid_network *network, const struct sg_run *run) {
     const cJSON *names = sg_json_get(run->header, "layers"), *layers = run->layers ? run->layers->child : NULL;
     const size_t room = run->n_points + 1;
+    const double d = sg_json_number(run->header, "constants.d", 0), scale = grid_scale(network, d);
     size_t workers = 0;
     for (const cJSON *at = layers; at && workers == 0; at = at->next)
         workers = (size_t)cJSON_GetArraySize(sg_json_get(at, "workers"));
-    *h = (struct history){.senders = workers < net->workers ? workers : net->workers,
+    *h = (struct history){.senders = workers < network->net.workers ? workers : network->net.workers,
                           .layers = (size_t)cJSON_GetArraySize(names),
-                          .dense = 4 * sg_json_number(run->header, "constants.d", 0)};
+                          .entry = 8 * scale,
+                          .dense = 4 * scale * d};
     h->record = calloc(room, sizeof *h->record);
     h->bytes = calloc(room * (h->senders + 1), sizeof *h->bytes);
     h->messages = calloc(room, sizeof *h->messages);
@@ -113,15 +116,16 @@ static sg_status add_column(struct sg_run *run, const struct history *h, const c
     return sg_run_add_series(run, name, "modelled", column, err);
 }
 
-sg_status grid_add_bursts(const struct sg_net *net, struct sg_run *run, struct sg_error *err) {
+sg_status grid_add_bursts(const struct sg_grid_network *network, struct sg_run *run, struct sg_error *err) {
     struct history h;
-    const bool whole = open_history(&h, net, run);
+    const struct sg_net net = grid_net(network);
+    const bool whole = open_history(&h, network, run);
     double *memory = whole ? calloc(4 * h.steps + 1, sizeof *memory) : NULL;
     sg_status status = memory ? SG_OK : sg_fail_memory(err, "what bursts cost");
     for (size_t i = 0; status == SG_OK && i < SG_BURSTS; i++) {
         const struct sg_burst_cost *cost = &sg_burst_table[i];
         struct costs c = {memory, memory + h.steps, memory + 2 * h.steps, memory + 3 * h.steps};
-        find_costs(&c, cost, net, &h);
+        find_costs(&c, cost, &net, &h);
         sg_burst_gaps(c.gap, c.of_means, c.of_mean, h.steps, cost->hidden);
         status = add_column(run, &h, cost->series, c.gap, err);
         if (status != SG_OK)

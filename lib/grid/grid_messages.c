@@ -208,6 +208,7 @@ struct model {
     double *forward_s, *backward_s, *encode_s, *dense, *bytes, *work;
     size_t *bucket;
     double bucket_bytes;
+    double scale;               /* how many times as long as the run's the messages are, layer by layer */
     double element_s, number_s; /* of coding: each number of the model, and of a worker's message */
 };
 
@@ -240,7 +241,8 @@ static bool open_model(struct model *m, const struct sg_grid_network *n, const s
                         .net = grid_net(n),
                         .collective = x.collective,
                         .overlap = n->overlap,
-                        .bucket_bytes = n->bucket_bytes};
+                        .bucket_bytes = n->bucket_bytes,
+                        .scale = grid_scale(n, of->d)};
     m->net.between.alpha_s *= x.exchanges; /* each starts anew, and carries its part of the bytes */
     m->net.within.alpha_s *= x.exchanges;
     m->memory = calloc((4 + senders) * count + sg_net_work(count, senders), sizeof *m->memory);
@@ -257,7 +259,7 @@ static bool open_model(struct model *m, const struct sg_grid_network *n, const s
         const double share = of->d > 0 ? of->elements[l] / of->d : 1;
         m->forward_s[l] = n->compute_s * share / 3;
         m->backward_s[l] = n->compute_s * share * 2 / 3;
-        m->dense[l] = 4 * of->elements[l];
+        m->dense[l] = 4 * m->scale * of->elements[l];
     }
     m->step = (struct sg_net_step){.layers = count,
                                    .forward_s = m->forward_s,
@@ -282,7 +284,7 @@ static void put_coding(struct model *m, const double *share, double mean, double
     const struct sg_grid_messages *of = m->of;
     for (size_t l = 0; l < m->step.layers; l++) {
         const double numbers = of->entry > 0 ? mean * share[l] / of->entry : coded * of->elements[l];
-        m->encode_s[l] = m->element_s * coded * of->elements[l] + m->number_s * numbers;
+        m->encode_s[l] = m->scale * (m->element_s * coded * of->elements[l] + m->number_s * numbers);
     }
 }
 
@@ -291,11 +293,10 @@ static void put_messages(struct model *m, const double *share, double mean, doub
     const size_t senders = m->step.senders;
     const double first = senders > 1 ? fmin(longer, (double)senders) : 1;
     const double others = senders > 1 ? ((double)senders - first) / (double)(senders - 1) : 0;
-    m->step.bytes = m->bytes;
     for (size_t l = 0; l < m->step.layers; l++) {
         double *bytes = m->bytes + l * senders;
-        const double of_others = mean * share[l] * others;
-        bytes[0] = mean * share[l] * first;
+        const double of_layer = m->scale * mean * share[l], of_others = of_layer * others;
+        bytes[0] = of_layer * first;
         for (size_t w = 1; w < senders; w++)
             bytes[w] = of_others;
     }
@@ -305,9 +306,9 @@ static void put_messages(struct model *m, const double *share, double mean, doub
 static void put_recorded(struct model *m, size_t i) {
     const size_t senders = m->step.senders, workers = m->of->workers;
     const double *sent = m->of->sent + i * m->step.layers * workers;
-    m->step.bytes = senders == workers ? sent : m->bytes;
-    for (size_t l = 0; senders < workers && l < m->step.layers; l++)
-        memcpy(m->bytes + l * senders, sent + l * workers, senders * sizeof *sent);
+    for (size_t l = 0; l < m->step.layers; l++)
+        for (size_t w = 0; w < senders; w++)
+            m->bytes[l * senders + w] = m->scale * sent[l * workers + w];
 }
 
 /* Buckets of a size, or the best ones for the run's mean messages, in the shares of its last record. */
@@ -323,7 +324,7 @@ static void plan_buckets(struct model *m) {
 }
 
 /* Adds so many steps of record i, whose messages have this mean. */
-static void add_steps(struct sg_sum total[SG_NET_SERIES], struct model *m, size_t i, double steps, double mean) {
+static void add_steps(struct sg_sum total[SG_NET_TOTALS], struct model *m, size_t i, double steps, double mean) {
     const struct sg_grid_messages *of = m->of;
     const double *share = of->share + i * of->layers;
     struct sg_step_time time;
@@ -338,12 +339,13 @@ static void add_steps(struct sg_sum total[SG_NET_SERIES], struct model *m, size_
     sg_sum_add(&total[SG_NET_TIME], steps * time.step_s);
     sg_sum_add(&total[SG_NET_EXPOSED_TIME], steps * time.exposed_s);
     sg_sum_add(&total[SG_NET_COMPUTE_TIME], steps * (time.compute_s + time.coding_s));
+    sg_sum_add(&total[SG_NET_CODING_TIME], steps * time.coding_s);
 }
 
-sg_status sg_grid_messages_time(double *const column[SG_NET_SERIES], const struct sg_grid_messages *of,
+sg_status sg_grid_messages_time(double *const column[SG_NET_TOTALS], const struct sg_grid_messages *of,
                                 const struct sg_grid_network *network, size_t n, struct sg_error *err) {
     struct model m;
-    struct sg_sum total[SG_NET_SERIES] = {{0, 0}};
+    struct sg_sum total[SG_NET_TOTALS] = {{0, 0}};
     SG_ASSERT(n <= of->records);
     if (!open_model(&m, network, of)) {
         close_model(&m);
@@ -359,7 +361,7 @@ sg_status sg_grid_messages_time(double *const column[SG_NET_SERIES], const struc
     for (size_t i = 0; i < n; i++) {
         add_steps(total, &m, i, of->sending[i], of->mean[i]);
         add_steps(total, &m, i, of->steps[i] - of->sending[i], 0);
-        for (size_t c = 0; c < SG_NET_SERIES; c++)
+        for (size_t c = 0; c < SG_NET_TOTALS; c++)
             if (column[c])
                 column[c][i] = sg_sum_total(&total[c]);
     }

@@ -24,6 +24,7 @@ static void read_network(struct sg_grid_network *out, const struct sg_node *sect
                                .within = *sg_link_find(sg_node_string(section, "link-within", NULL)),
                                .ports = (size_t)sg_node_number(section, "ports", 1),
                                .servers = (size_t)sg_node_number(section, "servers", 0)};
+    out->elements = sg_node_number(section, "elements", 0);
     out->share = sg_node_number(section, "share", 1);
     out->sum = sg_collective_find(sg_node_string(section, "collective", NULL));
     out->gather = is_own(gather) ? NULL : sg_collective_find(gather);
@@ -104,7 +105,7 @@ sg_status sg_grid_network_change(struct sg_grid_network *out, const struct sg_gr
 
 char *sg_grid_network_text(const struct sg_grid_network *n) {
     const char *file = strrchr(n->processor, '/');
-    char bucket[40] = "", shared[40] = "", coding[48];
+    char bucket[40] = "", shared[40] = "", coding[48], model[48] = "";
     if (n->share > 1)
         snprintf(shared, sizeof shared, " shared by %g", n->share);
     if (n->overlap->kind == SG_OVERLAP_FUSED && n->bucket_bytes > 0)
@@ -113,8 +114,11 @@ char *sg_grid_network_text(const struct sg_grid_network *n) {
         snprintf(coding, sizeof coding, "of %.40s", file ? file + 1 : n->processor);
     else
         snprintf(coding, sizeof coding, "%.4g ns", n->coding_s * 1e9);
-    return sg_format("%s%s, %s%s%s, overlap %s%s, coding %s", n->net.between.name, shared, n->sum->name,
-                     n->gather ? " and " : "", n->gather ? n->gather->name : "", n->overlap->name, bucket, coding);
+    if (n->elements > 0)
+        snprintf(model, sizeof model, ", a model of %.0f numbers", n->elements);
+    return sg_format("%s%s, %s%s%s, overlap %s%s, coding %s%s", n->net.between.name, shared, n->sum->name,
+                     n->gather ? " and " : "", n->gather ? n->gather->name : "", n->overlap->name, bucket, coding,
+                     model);
 }
 
 /* "64 workers, 10gbe-tcp with 8 Gbit/s and 20 us, …" */
@@ -204,8 +208,9 @@ cJSON *sg_grid_network_json(const struct sg_grid_network *n, const struct sg_rec
                             SG_NUMBER("bits_per_s", 8 / between->byte_s), SG_TEXT("source", between->source),
                             SG_BOOL("interpolated", between->interpolated));
     return SG_OBJECT(SG_TEXT("model", model), SG_BOOL("modelled", true), SG_NUMBER("workers", n->net.workers),
-                     SG_NUMBER("nodes", n->net.nodes), SG_NUMBER("share", n->share), SG_VALUE("link", link),
-                     SG_TEXT("collective", n->sum->name), SG_TEXT("gather", n->gather ? n->gather->name : NULL),
+                     SG_NUMBER("nodes", n->net.nodes), SG_NUMBER("elements", n->elements > 0 ? n->elements : NAN),
+                     SG_NUMBER("share", n->share), SG_VALUE("link", link), SG_TEXT("collective", n->sum->name),
+                     SG_TEXT("gather", n->gather ? n->gather->name : NULL),
                      SG_VALUE("exchanges", exchanges_json(n, recipe)), SG_TEXT("overlap", n->overlap->name),
                      SG_NUMBER("bucket_bytes", n->bucket_bytes > 0 ? n->bucket_bytes : NAN),
                      SG_NUMBER("compute_s", n->compute_s), SG_NUMBER("coding_ns", n->coding_s * 1e9),
@@ -230,7 +235,7 @@ cJSON *grid_network_json(const struct sg_grid_network *n, const struct sg_recipe
 static sg_status add_times(const struct sg_grid_network *n, const struct sg_cell *cell, struct sg_run *run,
                            const char *unit, struct sg_error *err) {
     struct sg_grid_messages *messages = NULL;
-    double *column[SG_NET_SERIES];
+    double *column[SG_NET_TOTALS] = {NULL};
     sg_status status = sg_grid_messages_open(&messages, cell, run, err);
     for (size_t c = 0; c < SG_NET_SERIES; c++) {
         column[c] = calloc(run->n_points + 1, sizeof **column);
@@ -262,9 +267,8 @@ sg_status sg_grid_network(struct sg_cell_outcome *outcomes, const struct sg_cell
             continue;
         read_network(&n, sg_node_get(&recipe->root, "network"), sg_node_number(&cells[i].resolved, "workers", 1));
         status = add_times(&n, &cells[i], &outcomes[i].run, unit, err);
-        const struct sg_net net = grid_net(&n);
         if (status == SG_OK && n.bursts)
-            status = grid_add_bursts(&net, &outcomes[i].run, err);
+            status = grid_add_bursts(&n, &outcomes[i].run, err);
     }
     free(model);
     free(unit);

@@ -105,8 +105,13 @@ char **grid_command_line(const char *const *word, size_t n, const struct sg_grid
 /* The network of a step: its link between nodes is divided among the processes that share it. */
 struct sg_net grid_net(const struct sg_grid_network *n);
 
+/* How many times as many numbers as the run's, d, the model has that is meant. */
+static inline double grid_scale(const struct sg_grid_network *n, double d) {
+    return n->elements > 0 && d > 0 ? n->elements / d : 1;
+}
+
 /* Adds the series of sg_burst_table on this network to a finished cell. They are null where the entries of each worker
  * are not recorded. */
-SG_CHECKED sg_status grid_add_bursts(const struct sg_net *net, struct sg_run *run, struct sg_error *err);
+SG_CHECKED sg_status grid_add_bursts(const struct sg_grid_network *network, struct sg_run *run, struct sg_error *err);
 
 #endif

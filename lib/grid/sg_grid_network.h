@@ -23,6 +23,7 @@ struct sg_grid_network {
     const struct sg_collective *sum;    /* of messages that are summed during the exchange */
     const struct sg_collective *gather; /* of all other messages; NULL = as sg_grid_exchange_of has it */
     const struct sg_overlap *overlap;
+    double elements;                          /* of the model that is meant; 0 = each run's own */
     double share;                             /* processes that share a link between nodes */
     double compute_s;                         /* forward and backward pass of a step */
     double bucket_bytes;                      /* of `fused`, without compression; 0 = those of sg_net_plan */
@@ -68,9 +69,9 @@ struct sg_grid_exchange sg_grid_exchange_of(const struct sg_grid_network *networ
 SG_CHECKED sg_status sg_grid_network_change(struct sg_grid_network *out, const struct sg_grid_network *of,
                                             double bits_per_s, size_t workers, struct sg_error *err);
 
-/* A result's "network": {"model","modelled":true,"workers","nodes","share","link":{"name","alpha_s","bits_per_s",
+/* A result's "network": {"model","modelled":true,"workers","nodes","elements","share","link":{"name","alpha_s","bits_per_s",
  * "source","interpolated"},"collective","gather","exchanges":{NAME:COLLECTIVE},"overlap","bucket_bytes","compute_s",
- * "coding_ns","processor","coding","error"}; gather null: that of each method; exchanges: the collective of each of the
+ * "coding_ns","processor","coding","error"}; elements null: each run's own; gather null: that of each method; exchanges: the collective of each of the
  * recipe's methods; bucket_bytes null: no buckets of a size; coding_ns null: by the processor; coding: the source;
  * error: sg_grid_error_text. `model` names the network in titles. NULL = no memory. */
 cJSON *sg_grid_network_json(const struct sg_grid_network *n, const struct sg_recipe *recipe, const char *model);
@@ -85,9 +86,9 @@ SG_CHECKED sg_status sg_grid_messages_open(struct sg_grid_messages **out, const 
 void sg_grid_messages_free(struct sg_grid_messages *messages);
 
 /* Writes the seconds from the first step to each of the first n records, n at most the number of records: column c [n]
- * gets the series c of sg_net_series, unless it is NULL. The memory needed does not depend on n. SG_ERR_ARGUMENT: the
+ * gets the total c, unless it is NULL. The memory needed does not depend on n. SG_ERR_ARGUMENT: the
  * network's table of coding has no times of the compressor. */
-SG_CHECKED sg_status sg_grid_messages_time(double *const column[SG_NET_SERIES], const struct sg_grid_messages *messages,
+SG_CHECKED sg_status sg_grid_messages_time(double *const column[SG_NET_TOTALS], const struct sg_grid_messages *messages,
                                            const struct sg_grid_network *network, size_t n, struct sg_error *err);
 
 #endif

@@ -231,6 +231,8 @@ size_t sg_net_fill(size_t *bucket, size_t layers, const double *dense, double mo
 
 /* The series that results have of a network beside what runs recorded. All are sums from the first step on. */
 enum { SG_NET_TIME, SG_NET_EXPOSED_TIME, SG_NET_COMPUTE_TIME, SG_NET_SERIES };
+/* What is added up over the steps: these, and of the compute time the part that is encoding and decoding. */
+enum { SG_NET_CODING_TIME = SG_NET_SERIES, SG_NET_TOTALS };
 struct sg_net_series {
     const char *name; /* of a column of results: "exposed_time" */
     const char *help;

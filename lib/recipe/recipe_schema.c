@@ -161,6 +161,10 @@ static const struct sg_schema_row static_row[] = {
                 "from what finished runs sent; no run depends on it"),
     INTEGER("network.workers", 1, 65536,
             .help = "P of the network; absent: the recipe's. The messages of the recipe's workers are repeated"),
+    INTEGER("network.elements", 1, 1e15,
+            .help =
+                "numbers of the model that is meant, where a run or a recording has fewer: every layer's messages, and "
+                "what compressing them takes, count in proportion. Absent: the run's own"),
     {"network.link", SG_VALUE_LINK, .preset = "10gbe-tcp", .help = "link between nodes"},
     {"network.collective", SG_VALUE_SUM, .preset = "auto",
      .help = "how messages travel that are added up on their way: those of `none`, fp16 and bf16, of randomk with "

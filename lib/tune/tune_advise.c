@@ -208,7 +208,8 @@ static sg_status measure_candidates(struct advise *a, struct sg_error *err) {
     for (size_t i = 0; status == SG_OK && i < a->n; i++) {
         struct advise_candidate *c = &a->candidate[i];
         if (a->t->progress)
-            a->t->progress("timing compression", (double)i, (double)a->n);
+            a->t->progress(advise_times_coding(a) ? "errors and times of compression" : "errors of compression",
+                           (double)i, (double)a->n);
         if (!c->why[0])
             status = advise_replay(a, c, err);
         if (status == SG_OK && !c->why[0])
@@ -222,6 +223,8 @@ static void close_advise(struct advise *a) {
     tune_trials_close(&a->trials);
     free(a->files);
     cJSON_Delete(a->left_out);
+    for (size_t i = 0; a->candidate && i < a->n; i++)
+        free(a->candidate[i].hook);
     free(a->candidate);
     free(a->list);
 }

@@ -39,12 +39,13 @@ enum advise_error {
 struct advise_candidate {
     const struct sg_cell *cell;
     const struct sg_cell_outcome *outcome;
+    char *hook;              /* advise_hook_text of the method */
     char why[ADVISE_REASON]; /* why it is left out, the numbers below are then NaN; "" = it is measured */
     bool baseline;           /* the one without compression that others are compared with */
-    double bytes;            /* that a worker sends at a step, mean over workers and steps */
+    double bytes;            /* that a worker sends at a step of the model meant, mean over workers and steps */
     double error[ADVISE_ERRORS];
     double error_over_least; /* sum of |p - C(p)|^2 over its minimum for that many bits; NaN = that is 0 */
-    double encode_s, add_s;  /* of a worker's message, measured here; of adding one message to the sum */
+    double encode_s, add_s;  /* of a worker's recorded message, where timed: to make it, to add it to the sum */
     double coding_s;         /* encoding and decoding of a step on the network */
     double step_s;           /* modelled duration of a step */
     double exposed_s;        /* of step_s, the time spent waiting for exchanges */
@@ -86,6 +87,9 @@ struct advise {
 /* A candidate's method, named by its label, without absent keys and keys that a replay refuses, as the text {name: …,
  * compressor: …}; NULL = no memory. */
 char *advise_candidate_text(const struct advise *a, const struct advise_candidate *c);
+/* A method as the text of sg_flat.h, which the hook for PyTorch takes; NULL = the hook refuses it, or there is no
+ * memory. The text cannot say that the whole model is one layer. */
+char *advise_hook_text(const struct sg_method_config *config);
 /* Puts the methods of the replays into the changes: those of the recipe, or the built-in ones. It runs trials to find
  * the hard thresholds of the built-in ones. The list always contains a method without compression. */
 SG_CHECKED sg_status advise_methods(struct advise *a, struct sg_error *err);
@@ -95,13 +99,15 @@ const char *advise_baseline(const struct advise *a);
 bool advise_push_baseline(struct sg_node *out, const struct advise *a);
 
 /* Replays the gradients twice in this process, to read the vectors that the method compresses. Fills in the errors,
- * error_over_least, encode_s and add_s. */
+ * error_over_least, hook, and where coding is timed encode_s and add_s. */
 SG_CHECKED sg_status advise_replay(struct advise *a, struct advise_candidate *c, struct sg_error *err);
 
 /* Fills in bytes and cautions from the runs, computes the times on the network, and ranks the list. */
 SG_CHECKED sg_status advise_measure(struct advise *a, struct advise_candidate *c, struct sg_error *err);
 SG_CHECKED sg_status advise_rank(struct advise *a, struct sg_error *err);
 
+/* The numbers of the model that is meant: network.elements, else those of a recorded gradient. */
+double advise_elements(const struct advise *a);
 /* The name of an error as an option; NULL for ADVISE_ERRORS. */
 const char *advise_error_word(enum advise_error which);
 bool advise_times_coding(const struct advise *a); /* the times of coding are those of the replays on this machine */

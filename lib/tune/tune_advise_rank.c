@@ -98,11 +98,15 @@ bool advise_times_coding(const struct advise *a) {
     return isnan(a->network.coding_s) && !a->network.processor_given;
 }
 
+double advise_elements(const struct advise *a) {
+    return a->network.elements > 0 ? a->network.elements : (double)a->d;
+}
+
 static sg_status find_times(struct advise *a, struct advise_candidate *c, struct sg_error *err) {
     const struct sg_run *run = &c->outcome->run;
     struct sg_grid_network network = a->network;
     struct sg_grid_messages *messages = NULL;
-    double total[SG_NET_SERIES];
+    double total[SG_NET_TOTALS];
     const double steps = sg_run_last(run, "step");
     const struct sg_grid_exchange x = sg_grid_exchange_of(&network, c->cell->method, c->cell->exchange);
     const double encoded = sg_collective_encoded(x.collective, &network.net);
@@ -114,7 +118,7 @@ static sg_status find_times(struct advise *a, struct advise_candidate *c, struct
     SG_DO(status, tune_network_seconds(total, messages, &network, run->n_points, err));
     if (status == SG_OK) {
         c->step_s = total[SG_NET_TIME] / steps;
-        c->coding_s = fmax(0, total[SG_NET_COMPUTE_TIME] / steps - network.compute_s);
+        c->coding_s = total[SG_NET_CODING_TIME] / steps;
         c->exposed_s = total[SG_NET_EXPOSED_TIME] / steps;
         c->caution[ADVISE_SLOW] = c->coding_s > c->exposed_s;
     }
@@ -124,7 +128,7 @@ static sg_status find_times(struct advise *a, struct advise_candidate *c, struct
 
 sg_status advise_measure(struct advise *a, struct advise_candidate *c, struct sg_error *err) {
     const struct sg_run *run = &c->outcome->run;
-    c->bytes = sg_run_last(run, "bytes_sent") / sg_run_last(run, "step");
+    c->bytes = sg_run_last(run, "bytes_sent") / sg_run_last(run, "step") * (advise_elements(a) / (double)a->d);
     count_starved(c);
     look_at_volume(c);
     look_at_kind(c);

@@ -97,7 +97,7 @@ static sg_status run_step(struct replay *r, size_t step, double gamma, struct sg
                            .optimizes = true,
                            .arrived = see_inputs,
                            .of = r,
-                           .clock_s = sg_clock_s};
+                           .clock_s = advise_times_coding(r->a) ? sg_clock_s : NULL};
     sg_status status = read_step(r, step, err);
     SG_DO(status, sg_method_play(&play, step, gamma, err));
     r->encode_s[r->timed] += play.encode_s;
@@ -129,7 +129,7 @@ static sg_status pass(struct replay *r, double gamma, sg_magnitudes *m,
         status = run_step(r, t, gamma, err);
         r->timed += status == SG_OK;
         if (status == SG_OK && grid->stop && grid->stop())
-            status = sg_fail(err, SG_ERR_INTERRUPTED, "stopped while timing compression");
+            status = sg_fail(err, SG_ERR_INTERRUPTED, "stopped while replaying the gradients");
     }
     sg_method_close(r->method);
     r->method = NULL;
@@ -149,8 +149,10 @@ static sg_status two_passes(struct replay *r, struct advise_candidate *c, double
     if (status == SG_OK) {
         const double least = sg_magnitudes_rank(m, 0).lost;
         c->error_over_least = least > 0 ? r->lost_square / least : NAN;
-        c->encode_s = sg_stats_median(r->encode_s, r->timed);
-        c->add_s = sg_stats_median(r->add_s, r->timed);
+        if (advise_times_coding(r->a)) {
+            c->encode_s = sg_stats_median(r->encode_s, r->timed);
+            c->add_s = sg_stats_median(r->add_s, r->timed);
+        }
         const double unit = r->config.feedback.rule->in_updates ? gamma : 1;
         c->error[ADVISE_RELATIVE] = r->lost_square / r->own_square / (unit * unit);
         if (r->config.feedback.rule == &sg_feedback_gradient) /* then the run has the error of all steps */
@@ -185,6 +187,7 @@ sg_status advise_replay(struct advise *a, struct advise_candidate *c, struct sg_
     const double gamma = sg_json_number(c->outcome->run.header, "constants.gamma", 1);
     struct replay r = {.a = a, .steps = (size_t)fmin((double)a->steps, fmax(LEAST_STEPS, MOST_NUMBERS / numbers))};
     sg_status status = configure(&r, c, err);
+    c->hook = status == SG_OK ? advise_hook_text(&r.config) : NULL;
     r.message = calloc(a->workers, sizeof *r.message);
     r.g = calloc((a->workers + 2) * a->d, sizeof *r.g);
     r.sum = r.g + a->workers * a->d;

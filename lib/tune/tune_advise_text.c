@@ -10,19 +10,23 @@
 enum { ROWS = 8 };
 
 static double dense_bytes(const struct advise *a) {
-    return 4 * (double)a->d;
+    return 4 * advise_elements(a);
 }
 
 /* ---- sentences ---- */
 
+/* best: in how many of the published comparisons, results/advise-check.json, the method with the smallest such error was
+ * the one that trained best. tests/cli/advise.bats compares these counts with that file. */
 static const struct {
     const char *word, *text;
+    int best;
 } errors[ADVISE_ERRORS] = {
-    [ADVISE_RELATIVE] = {"relative", "error"},
-    [ADVISE_MEAN] = {"mean", "error in the mean over workers"},
-    [ADVISE_LAG] = {"lag", "error along the next step's gradient"},
-    [ADVISE_DRIFT] = {"drift", "distance from where the same gradients would have moved the parameters"},
+    [ADVISE_RELATIVE] = {"relative", "error", 13},
+    [ADVISE_MEAN] = {"mean", "error in the mean over workers", 13},
+    [ADVISE_LAG] = {"lag", "error along the next step's gradient", 13},
+    [ADVISE_DRIFT] = {"drift", "distance from where the same gradients would have moved the parameters", 14},
 };
+enum { COMPARED = 27, BEST_HARD_THRESHOLD = 10 };
 
 const char *advise_error_word(enum advise_error which) {
     return which < ADVISE_ERRORS ? errors[which].word : NULL;
@@ -59,7 +63,12 @@ static char *caution_text(char out[ADVISE_REASON], const struct advise_candidate
 }
 
 static void put_place(FILE *out, const struct advise *a) {
-    fprintf(out, "with %zu workers at %.3g Gbit/s", a->network.net.workers, 8e-9 / a->network.net.between.byte_s);
+    const struct sg_link *link = &a->network.net.between;
+    if (link->byte_s == sg_link_find(link->name)->byte_s)
+        fprintf(out, "with %zu workers on %s (%.3g Gbit/s usable)", a->network.net.workers, link->name,
+                8e-9 / link->byte_s);
+    else
+        fprintf(out, "with %zu workers at %.3g Gbit/s", a->network.net.workers, 8e-9 / link->byte_s);
 }
 
 /* The method with the smallest error of those beyond the tolerance. */
@@ -99,13 +108,14 @@ static void put_large_error(FILE *out, const struct advise_candidate *c) {
 static char *answer_text(const struct advise *a) {
     const struct advise_candidate *best = a->listed > 0 ? &a->candidate[a->list[0]] : NULL, *near = nearest(a);
     const struct advise_candidate *fast = fastest(a, true);
-    char *text = NULL;
+    char *text = NULL, model[TUNE_MODEL_CHARS];
     size_t size;
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return NULL;
+    fprintf(out, "For %s, ", tune_model_text(model, &a->network, (double)a->d));
     if (advise_pays(a)) {
-        fprintf(out, "Use %s: its steps are %.4g times faster than without compression ", best->cell->label,
+        fprintf(out, "use %s: its steps are %.4g times faster than without compression ", best->cell->label,
                 best->speedup);
         put_place(out, a);
         fprintf(out, ", it sends %.3g %% of the bytes, and its error is %.2g of |g|^2",
@@ -113,7 +123,7 @@ static char *answer_text(const struct advise *a) {
         if (isfinite(best->error_over_least))
             fprintf(out, ", %.2g times the least for its bits", best->error_over_least);
     } else if (best) {
-        fputs("Compression does not pay here: ", out);
+        fputs("compression does not pay here: ", out);
         put_place(out, a);
         if (fast->speedup > 1)
             fprintf(out, " no method within the tolerance is more than %g %% faster than no compression",
@@ -124,11 +134,11 @@ static char *answer_text(const struct advise *a) {
     } else if (near) {
         fprintf(
             out,
-            "Compression does not pay here: no method has an error within the tolerance, %.3g of |g|^2; the nearest is "
+            "compression does not pay here: no method has an error within the tolerance, %.3g of |g|^2; the nearest is "
             "%s with %.3g",
             a->tolerance, near->cell->label, near->error[ADVISE_RELATIVE]);
     } else {
-        fputs("Compression does not pay here: there is no method that could be tried", out);
+        fputs("compression does not pay here: there is no method that could be tried", out);
     }
     fputs(".", out);
     if (advise_pays(a) && best->error[ADVISE_RELATIVE] > 1)
@@ -189,12 +199,16 @@ static cJSON *assumptions_json(const struct advise *a) {
         a->tolerance);
     tune_sentence(out, "Of methods with equally fast steps the one with the smallest %s goes first.",
                   errors[a->by].text);
+    tune_sentence(out,
+                  "Of %d published comparisons of equal bytes the method with the smallest such error trained best in "
+                  "%d, and hard-threshold in %d (results/ADVICE.md, advise-check.json): train before you rely on it.",
+                  COMPARED, errors[a->by].best, BEST_HARD_THRESHOLD);
     add_outside(out, a);
     tune_sentence(out, "The least is what the largest entries of p would leave that cost as many bits, 64 each.");
     char *model = sg_grid_network_text(n);
     tune_sentence(out, "Times of steps are modelled: %zu workers, %s.", n->net.workers, model ? model : "");
     free(model);
-    tune_say_network(out, n, a->assumed, "so steps are compression and communication alone");
+    tune_say_network(out, n, (double)a->d, a->assumed, "so steps are compression and communication alone");
     tune_sentence_taken(out, coding_text(a));
     cJSON_ArrayForEach(one, a->left_out)
         tune_sentence(out, "%s is left out: %s.", sg_json_string(one, "method", ""), sg_json_string(one, "reason", ""));
@@ -222,14 +236,14 @@ static cJSON *candidate_json(const struct advise *a, const struct advise_candida
     char *text = advise_candidate_text(a, c);
     cJSON *out = SG_OBJECT(
         SG_TEXT("label", c->cell->label), SG_TEXT("method", c->cell->name), SG_TEXT("recipe", text),
-        SG_BOOL("baseline", c->baseline), SG_TEXT("left_out", c->why[0] ? c->why : NULL), SG_BOOL("within", c->within),
-        SG_NUMBER("rank", c->rank > 0 ? (double)c->rank : NAN), SG_NUMBER("bytes", c->bytes),
-        SG_NUMBER("share", c->bytes / (4 * (double)a->d)), SG_NUMBER("error", c->error[ADVISE_RELATIVE]),
-        SG_NUMBER("error_mean", c->error[ADVISE_MEAN]), SG_NUMBER("error_lag", c->error[ADVISE_LAG]),
-        SG_NUMBER("error_drift", c->error[ADVISE_DRIFT]), SG_NUMBER("error_over_least", c->error_over_least),
-        SG_NUMBER("encode_s", c->encode_s), SG_NUMBER("add_s", c->add_s), SG_NUMBER("coding_s", c->coding_s),
-        SG_NUMBER("exposed_s", c->exposed_s), SG_NUMBER("step_s", c->step_s), SG_NUMBER("speedup", c->speedup),
-        SG_VALUE("cautions", cautions_json(c)));
+        SG_TEXT("hook", c->hook), SG_BOOL("baseline", c->baseline), SG_TEXT("left_out", c->why[0] ? c->why : NULL),
+        SG_BOOL("within", c->within), SG_NUMBER("rank", c->rank > 0 ? (double)c->rank : NAN),
+        SG_NUMBER("bytes", c->bytes), SG_NUMBER("share", c->bytes / dense_bytes(a)),
+        SG_NUMBER("error", c->error[ADVISE_RELATIVE]), SG_NUMBER("error_mean", c->error[ADVISE_MEAN]),
+        SG_NUMBER("error_lag", c->error[ADVISE_LAG]), SG_NUMBER("error_drift", c->error[ADVISE_DRIFT]),
+        SG_NUMBER("error_over_least", c->error_over_least), SG_NUMBER("encode_s", c->encode_s),
+        SG_NUMBER("add_s", c->add_s), SG_NUMBER("coding_s", c->coding_s), SG_NUMBER("exposed_s", c->exposed_s),
+        SG_NUMBER("step_s", c->step_s), SG_NUMBER("speedup", c->speedup), SG_VALUE("cautions", cautions_json(c)));
     free(text);
     return out;
 }
@@ -320,12 +334,25 @@ static void put_legend(FILE *out, const struct advise_candidate *const *row, siz
         }
 }
 
+/* Writes the lines of PyTorch that train with the first method of the list. */
+static void put_hook(FILE *out, const struct advise *a) {
+    const struct advise_candidate *best = advise_pays(a) ? &a->candidate[a->list[0]] : NULL;
+    if (!best || !best->hook)
+        return;
+    fprintf(out, "\nfrom sparsegrad_ddp import State, hook\nmodel.register_comm_hook(State(net, \"%s\"), hook)%s\n",
+            best->hook,
+            strcmp(sg_node_string(&best->cell->resolved, "scope", "layer"), "model") == 0
+                ? "  # chooses within each layer"
+                : "");
+}
+
 static bool put_table(FILE *out, const struct sg_tune *t, const void *of) {
     const struct advise *a = of;
     const struct advise_candidate *row[ROWS + 1];
     const size_t n = find_rows(row, a);
     sg_table *table = sg_table_open(columns, sizeof columns / sizeof *columns);
     sg_put_wrapped(out, sg_json_string(t->evidence, "tune.answer", ""), t->columns, "", "");
+    put_hook(out, a);
     fputc('\n', out);
     tune_put_assumptions(out, t);
     for (size_t i = 0; i < n; i++)

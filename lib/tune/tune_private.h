@@ -213,11 +213,16 @@ SG_CHECKED sg_status tune_show(struct sg_tune *t, cJSON *take_evidence, tune_put
 SG_CHECKED sg_status tune_network_read(struct sg_grid_network *out, bool *assumed, const struct sg_tune *t,
                                        struct sg_error *err);
 /* total <- every series of the network's model at the last of a run's first `records` records, one or more. */
-SG_CHECKED sg_status tune_network_seconds(double total[SG_NET_SERIES], const struct sg_grid_messages *messages,
+SG_CHECKED sg_status tune_network_seconds(double total[SG_NET_TOTALS], const struct sg_grid_messages *messages,
                                           const struct sg_grid_network *network, size_t records, struct sg_error *err);
-/* Appends sentences about the network: that its link is assumed, if so; the compute time, or that none is given, which
- * ends in `without_compute`. */
-void tune_say_network(cJSON *list, const struct sg_grid_network *n, bool assumed, const char *without_compute);
+/* The size of the model that is meant, where runs or a recording have d numbers: "a model of 279,232 numbers (1.1 MB a
+ * step)". Returns out. */
+enum { TUNE_MODEL_CHARS = 128 };
+const char *tune_model_text(char out[TUNE_MODEL_CHARS], const struct sg_grid_network *n, double d);
+/* Appends sentences about the network and a model of d numbers: that the link is assumed, if so; the compute time, or
+ * that none is given, which ends in `without_compute`; and that a step could hide far more than what is exchanged. */
+void tune_say_network(cJSON *list, const struct sg_grid_network *n, double d, bool assumed,
+                      const char *without_compute);
 
 /* Evidence without cells: schema sparsetune/1 with the recipe, and `tune` of this action, which is taken over.
  * NULL = no memory. */

@@ -107,6 +107,7 @@ static sg_status read_run(struct when_run *r, struct when_method *m, const struc
 
 static sg_status read_runs(struct when *w, const struct tune_trials *b, struct sg_error *err) {
     sg_status status = choose_target(w, b, err);
+    w->d = sg_json_number(b->outcomes[0].run.header, "constants.d", NAN);
     for (size_t m = 0; m < w->n_methods; m++)
         for (size_t s = 0; status == SG_OK && !w->method[m].why[0] && s < w->seeds; s++) {
             const size_t i = m * w->seeds + s;

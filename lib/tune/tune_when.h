@@ -49,6 +49,7 @@ struct when {
     double target, tolerance;
     bool given;      /* the target is from --target */
     double attained; /* tune_tail_median of the baseline at its worst seed */
+    double d;        /* numbers of the model that the runs train */
     size_t n_bandwidths, n_clusters;
     double bandwidth[WHEN_BANDWIDTHS]; /* bits/s, ascending */
     size_t workers[WHEN_CLUSTERS];     /* ascending */

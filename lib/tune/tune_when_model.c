@@ -42,7 +42,7 @@ static sg_status measure(struct when_time *out, const struct when *w, size_t met
     sg_status status = SG_OK;
     *out = (struct when_time){.mean_s = m->why[0] ? NAN : 0, .speedup = NAN, .least = NAN, .most = NAN};
     for (size_t s = 0; status == SG_OK && !m->why[0] && s < w->seeds; s++) {
-        double total[SG_NET_SERIES];
+        double total[SG_NET_TOTALS];
         status = tune_network_seconds(total, m->run[s].messages, network, m->run[s].records, err);
         if (status == SG_OK) {
             w->seed_s[method * w->seeds + s] = total[SG_NET_TIME];

@@ -87,12 +87,15 @@ static char *cluster_text(const struct when *w, size_t cluster) {
     const struct when_time *time = when_times(w, cluster, b);
     const size_t best = when_fastest(w, time);
     const double free_one = when_free(w, time);
-    char *text = NULL, target[TEXT], times[32];
+    char *text = NULL, target[TEXT], times[32], model[TUNE_MODEL_CHARS];
     size_t size;
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return NULL;
-    fprintf(out, "With %zu workers at %.3g Gbit/s, ", w->workers[cluster], w->bandwidth[b] / GBIT);
+    if (cluster == 0)
+        fprintf(out, "For %s: ", tune_model_text(model, &w->network, w->d));
+    fprintf(out, cluster == 0 ? "with %zu workers at %.3g Gbit/s, " : "With %zu workers at %.3g Gbit/s, ",
+            w->workers[cluster], w->bandwidth[b] / GBIT);
     if (best == w->baseline)
         fprintf(out, "no method reaches the target, %s, sooner than no compression", when_target_text(w, target));
     else
@@ -131,7 +134,7 @@ cJSON *when_assumptions_json(const struct when *w) {
     else
         tune_sentence(out, "A message takes %.4g us beside its bytes at every bandwidth (network.latency).",
                       1e6 * n->net.between.alpha_s);
-    tune_say_network(out, n, w->assumed,
+    tune_say_network(out, n, w->d, w->assumed,
                      "so these are times of communication alone, and what free compression could give has no bound");
     tune_sentence_taken(out, sg_grid_coding_text(n));
     tune_sentence(
