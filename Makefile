@@ -619,8 +619,6 @@ bench-cnn bench-lm bench-gpt bench-ncf: bench-%: all $(B)/training_libtorch
 bench-network: all ## time the model of networks, a long run on 4096 workers; count set-ups in which compression pays
 	@sh tests/bench/network $(bin)
 	@sh tests/bench/sweep $(bin)
-bench-residuals: all ## what residuals in a file cost, beside residuals in memory
-	@sh tests/bench/residuals $(bin) 16 20
 bench-compressors: all ## time a worker's step of every compressor
 	@mkdir -p build/bench
 	$(bin)/sparsebench recipes/kernels.yaml --table --quiet --force -o build/bench/compressors.json --set 'operations=[]' --set 'threads=[2]' $(ARGS)
@@ -661,5 +659,5 @@ compdb: ## compile_commands.json for editors
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: units golden install wheel publish sums audit carry profiles report advise-check build-tests torture fuzz fuzz-merge bare rivals nightly optimized sanitized syntax syntax-only bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-buckets bench-hooks bench-residuals bench-network links link-tools reference deviations check-gpu kernel-resources
+.PHONY: units golden install wheel publish sums audit carry profiles report advise-check build-tests torture fuzz fuzz-merge bare rivals nightly optimized sanitized syntax syntax-only bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-buckets bench-hooks bench-network links link-tools reference deviations check-gpu kernel-resources
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

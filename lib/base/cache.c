@@ -11,7 +11,6 @@
 
 #include "sg_debug.h"
 #include "sg_file.h"
-#include "sg_file_memory.h"
 #include "sg_text.h"
 
 struct header {

@@ -82,6 +82,12 @@ SG_CHECKED sg_status sg_file_temporary(FILE **out, char **name, const char *path
 /* Make way, begin, write `data` [length] and commit in one call; replaces an existing file. */
 SG_CHECKED sg_status sg_file_replace(const char *path, const void *data, size_t length, struct sg_error *err);
 
+/* A regular file as it is now, to be read until it is unmapped; NULL if it is empty. Nobody may shorten it meanwhile;
+ * it may be replaced by another of its name. The kernel keeps as much of it in memory as it has room for. Errors as of
+ * sg_file_open. */
+SG_CHECKED sg_status sg_file_map(void **out, size_t *length, const char *path, struct sg_error *err);
+void sg_file_unmap(void *data, size_t length);
+
 /* Makes the folder and its parents, as mkdir -p. */
 SG_CHECKED sg_status sg_folder_make(const char *path, struct sg_error *err);
 

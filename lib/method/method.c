@@ -100,10 +100,9 @@ size_t method_data_bytes(const sg_method *m) {
                                          : 0;
 }
 
-/* A vector of one worker. */
-static float *worker_vector(const sg_method *m, const struct sg_method_config *config) {
-    return m->borrows ? config->vector(config->vector_of, m->d)
-                      : m->shared.kernels->allocate(&m->shared.exec, m->d * sizeof(float));
+/* A vector of one worker, or of all together. */
+static float *take_vector(const sg_method *m) {
+    return m->shared.kernels->allocate(&m->shared.exec, m->d * sizeof(float));
 }
 
 static bool allocate_room(const sg_method *m, struct message_room *room, const struct sg_method_config *config) {
@@ -112,7 +111,7 @@ static bool allocate_room(const sg_method *m, struct message_room *room, const s
     const bool indexed = m->compressor->select == NULL || !(m->compressor->traits & SG_TRAIT_DENSE);
     const size_t data = method_data_bytes(m), bytes = data > 0 ? data + sizeof(float) * config->ranges : 0;
     room->index = indexed ? k->allocate(exec, m->d * sizeof *room->index) : NULL;
-    room->value = m->whole ? worker_vector(m, config) : k->allocate(exec, m->d * sizeof *room->value);
+    room->value = k->allocate(exec, m->d * sizeof *room->value);
     room->data = bytes > 0 ? k->allocate(exec, bytes) : NULL;
     return (room->index != NULL || !indexed) && room->value != NULL && (room->data != NULL || bytes == 0);
 }
@@ -140,9 +139,8 @@ bool method_keeps_lead_sum(const sg_method *m, size_t worker) {
            m->controller->ask(m->controller_param, m->state, NULL) & SG_ASK_ADD;
 }
 
-/* Vectors for a feedback rule: of one worker, or without a config of all together. */
-static bool allocate_vectors(const sg_method *m, struct sg_feedback_state *out, size_t count,
-                             const struct sg_method_config *config) {
+/* Vectors for a feedback rule: of one worker, or of all together. */
+static bool allocate_vectors(const sg_method *m, struct sg_feedback_state *out, size_t count) {
     bool whole = true;
     *out = (struct sg_feedback_state){.d = m->d,
                                       .param = m->shared.feedback.param,
@@ -150,9 +148,7 @@ static bool allocate_vectors(const sg_method *m, struct sg_feedback_state *out, 
                                       .kernels = m->shared.kernels,
                                       .exec = &m->shared.exec};
     for (size_t i = 0; i < count; i++)
-        whole &= (out->vector[i] = config != NULL
-                                       ? worker_vector(m, config)
-                                       : m->shared.kernels->allocate(&m->shared.exec, m->d * sizeof(float))) != NULL;
+        whole &= (out->vector[i] = take_vector(m)) != NULL;
     return whole;
 }
 
@@ -161,13 +157,12 @@ static bool allocate_worker(sg_method *m, struct method_worker *w, const struct 
     w->count = calloc(m->shared.layout.n_layers, sizeof *w->count);
     w->state = calloc(m->worker_doubles + 1, sizeof *w->state);
     if (config->inputs)
-        w->input = w->input_room = m->borrows ? worker_vector(m, config) : malloc((m->d + 1) * sizeof *w->input);
+        w->input = w->input_room = malloc((m->d + 1) * sizeof *w->input);
     if (sg_method_rounds(m) > 1 && !has_residual)
-        w->p = worker_vector(m, config);
+        w->p = take_vector(m);
     return w->count != NULL && w->state != NULL && (w->input != NULL || !config->inputs) &&
            (w->p != NULL || sg_method_rounds(m) == 1 || has_residual) &&
-           allocate_vectors(m, &w->feedback, config->feedback.rule->worker_vectors + config->feedback.rule->worker_room,
-                            config);
+           allocate_vectors(m, &w->feedback, config->feedback.rule->worker_vectors + config->feedback.rule->worker_room);
 }
 
 bool sg_method_shares_rooms(const sg_method *m) {
@@ -177,11 +172,10 @@ bool sg_method_shares_rooms(const sg_method *m) {
 static sg_status allocate(sg_method *m, const struct sg_method_config *config, struct sg_error *err) {
     const size_t layers = m->shared.layout.n_layers;
     const struct sg_rounds *rounds = m->compressor->rounds;
-    m->borrows = config->vector != NULL;
-    m->whole =
+    const bool floats =
         m->compressor->select != NULL && m->compressor->traits & SG_TRAIT_DENSE && m->shared.code == &sg_code_fp32;
     /* Workers can share rooms if nothing of a message is needed once it was copied, and copies are shorter. */
-    m->may_share = !config->inputs && rounds == NULL && !m->whole;
+    m->may_share = !config->inputs && rounds == NULL && !floats;
     m->shares_rooms = !config->turns && config->rooms > 0 && config->rooms < m->count && m->may_share;
     m->rooms = config->turns ? 1 : m->shares_rooms ? config->rooms : m->count;
     m->worker = calloc(m->count, sizeof *m->worker);
@@ -214,7 +208,7 @@ static sg_status allocate(sg_method *m, const struct sg_method_config *config, s
         m->lost = malloc((m->d + 1) * sizeof *m->lost);
         whole = m->measured != NULL && m->lost != NULL;
     }
-    whole = whole && allocate_vectors(m, &m->common, config->feedback.rule->common_vectors, NULL);
+    whole = whole && allocate_vectors(m, &m->common, config->feedback.rule->common_vectors);
     if (config->feedback.rule->resets != NULL) {
         m->reset_knob = calloc(layers, sizeof *m->reset_knob);
         m->zeros = calloc(m->d + 1, sizeof *m->zeros);
@@ -302,12 +296,6 @@ static void release(const sg_method *m, void *memory) {
         m->shared.kernels->release(&m->shared.exec, memory);
 }
 
-/* A vector of one worker. */
-static void release_vector(const sg_method *m, float *vector) {
-    if (!m->borrows)
-        release(m, vector);
-}
-
 void sg_method_close(sg_method *m) {
     if (m == NULL)
         return;
@@ -315,17 +303,15 @@ void sg_method_close(sg_method *m) {
         struct method_worker *worker = &m->worker[w];
         free(worker->count);
         free(worker->state);
-        release_vector(m, worker->p);
-        if (!m->borrows)
-            free(worker->input_room);
+        release(m, worker->p);
+        free(worker->input_room);
         free(worker->seen.scratch);
         for (size_t i = 0; i < SG_FEEDBACK_VECTORS; i++)
-            release_vector(m, worker->feedback.vector[i]);
+            release(m, worker->feedback.vector[i]);
     }
     for (size_t i = 0; m->room != NULL && i < m->rooms; i++) {
         release(m, m->room[i].index);
-        if (!m->whole || !m->borrows)
-            release(m, m->room[i].value);
+        release(m, m->room[i].value);
         release(m, m->room[i].data);
     }
     for (size_t i = 0; i < SG_FEEDBACK_VECTORS; i++)

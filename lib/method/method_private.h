@@ -63,8 +63,6 @@ struct sg_method {
     struct method_range *range; /* [ranges]; none if messages must be made of all layers at once */
     size_t ranges;
     bool may_share, shares_rooms; /* workers could share rooms; they do, as sg_method_shares_rooms says */
-    bool whole;                   /* messages have all numbers as floats */
-    bool borrows;                 /* the config's `vector` allocates the vectors of workers */
 
     struct sg_facts facts; /* of the present step */
     struct sg_settings settings;

@@ -61,11 +61,6 @@ struct sg_method_config {
      * 0 = one for each worker. The first `count` / rooms workers share one, the next the next one: room r serves the
      * workers first + count r / rooms to first + count (r + 1) / rooms - 1. */
     size_t rooms;
-    /* Where the vectors of n floats lie that each worker has for itself, beside e: what a feedback rule keeps, copies
-     * of what is compressed, and messages of all numbers as floats. It returns zeros, or NULL if there is no room; they
-     * outlast the method, which does not release them. NULL = in the kernels' memory; not on a GPU. */
-    float *(*vector)(void *of, size_t n);
-    void *vector_of;
     /* Ranges of layers for sg_method_send_range: range [ranges + 1] has the first layer of each, ascending, and at its
      * end n_layers. They are copied. ranges 0 = none. */
     const size_t *range;
@@ -222,13 +217,12 @@ SG_UNSTABLE bool sg_method_shares_rooms(const sg_method *m);
 /* How much memory a method takes, in bytes: an estimate for a host, before a run. A selector by `k` or `density` sends
  * so many entries; where a threshold, a controller or another run decides, a tenth of the elements is assumed. */
 struct sg_method_memory {
-    double vectors; /* of a worker, beside its residual and its message, where the config's `vector` has them */
+    double vectors; /* of a worker, beside its residual and its message */
     double worker;  /* of all else that is kept of a worker */
     double message; /* of a worker's message */
     double room;    /* what the making of a message writes of its room */
     double common;  /* of all workers together */
     const struct sg_code *code; /* of messages that have all numbers; NULL = they have not, or each has its own */
-    bool whole;                 /* messages are vectors, which lie where the others of a worker do */
     bool may_share; /* if there are fewer rooms than workers, they share them, and else each worker has a room */
 };
 SG_UNSTABLE void sg_method_memory(const sg_method *m, struct sg_method_memory *out);

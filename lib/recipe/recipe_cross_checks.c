@@ -251,15 +251,6 @@ static void check_network(struct sg_check *c, const struct sg_node *root) {
                    "bursts are what each worker sends at each step (add record.every: 1, layers: true, workers: true)");
 }
 
-static void check_residuals(struct sg_check *c, const struct sg_node *root) {
-    const struct sg_node *at = sg_node_member(root, "residuals");
-    char word[SG_EXCERPT];
-    if (at != NULL && strcmp(at->string, "memory") != 0 && strcmp(at->string, "file") != 0 &&
-        strchr(at->string, '/') == NULL)
-        SG_PROBLEM(c, at, "residuals must be memory, file or a folder with a '/', got '%s'",
-                   sg_excerpt(word, at->string));
-}
-
 bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_node *root, struct sg_node *map) {
     if (strcmp(section, "") == 0 && strcmp(sg_node_string(map, "kind", ""), "training") == 0) {
         check_length(c, map);
@@ -267,7 +258,6 @@ bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_nod
         check_seeds(c, root);
         check_task(c, map);
         check_network(c, map);
-        check_residuals(c, map);
     } else if (strcmp(section, "optimizer") == 0) {
         check_schedule(c, map);
     } else if (strcmp(section, "methods[]") == 0) {

@@ -126,11 +126,6 @@ static const struct sg_schema_row static_row[] = {
     MAP("error-feedback.outer", .owner = "dynamic-averaging", .like = "optimizer", .when_given = true, .help = OUTER),
     NUMBER("error-feedback.decay", 0, 1, .preset = "1", .grid = true,
            .help = "factor on the old residual; 1 = the paper's"),
-    TEXT("residuals", 400, .training = true, .when_given = true,
-         .help =
-             "where the vectors of the workers lie, those of error feedback and whole messages: memory, which is the "
-             "default; file: a file without a name beside the result, for more workers than memory holds; or the "
-             "folder of such a file. Not on a GPU; results are the same"),
     CHOICE("scope", "layer|model", .training = true, .preset = "layer", .grid = true,
            .help = "compress each parameter tensor by itself, or all as one vector"),
     MAP("message", .training = true, .preset = "raw", .shorthand = "encoding",

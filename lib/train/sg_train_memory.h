@@ -15,18 +15,16 @@ enum { SG_MEMORY_ROWS = 24 };
 
 struct sg_train_memory {
     double present; /* bytes that the process has already: program, libraries, data, parameters */
-    /* What the run adds: `count` times `bytes` each. `worker`: it is one of each worker. `file`: it lies in the file
-     * of `residuals`, and is no memory. */
+    /* What the run adds: `count` times `bytes` each. `worker`: it is one of each worker. */
     struct sg_memory_row {
         const char *what;
         double bytes;
         size_t count;
-        bool worker, file;
+        bool worker;
     } row[SG_MEMORY_ROWS];
     size_t rows;
     size_t d, workers; /* parameters; workers of the rank that has most of them */
     double each;       /* bytes of one worker */
-    double file;       /* bytes in the file, of all workers */
     double added;      /* all that the run adds to a rank */
     size_t ranks;      /* ranks on this host, which share what it has left */
     double left;       /* bytes that the host has left, for all of them; INFINITY = it does not tell */

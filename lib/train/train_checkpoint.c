@@ -9,7 +9,6 @@
 
 #include "sg_dataset.h"
 #include "sg_file.h"
-#include "sg_file_memory.h"
 #include "sg_json.h"
 #include "sg_plugins.h"
 #include "sg_result.h"
@@ -307,7 +306,7 @@ static sg_status restore(struct train *t, const char *data, struct sg_error *err
 }
 
 sg_status train_load(struct train *t, bool *found, struct sg_error *err) {
-    void *data = NULL; /* mapped, because residuals that lie in a file need not fit into memory */
+    void *data = NULL; /* mapped, so that residuals need not fit into memory twice */
     size_t length = 0;
     *found = false;
     if (!t->options->checkpoint || !t->options->resume)

@@ -142,14 +142,6 @@ static sg_status choose_columns(struct train *t, struct sg_error *err) {
                    t->at->string);
 }
 
-static sg_status choose_residuals(struct train *t, struct sg_error *err) {
-    if (!train_vectors_in_file(t) || !train_wants_gpu(t))
-        return SG_OK;
-    t->at = sg_node_get(&t->options->recipe->root, "residuals");
-    return sg_fail(err, SG_ERR_UNSUPPORTED, "residuals: %s: those of a GPU lie in its memory: use --device cpu",
-                   t->at->string);
-}
-
 /* How messages travel. */
 static sg_status choose_message(struct train *t, struct sg_error *err) {
     const struct sg_node *cell = &t->options->cell->resolved;
@@ -208,7 +200,7 @@ void train_read_task_facts(struct train *t) {
 
 sg_status train_choose(struct train *t, struct sg_error *err) {
     sg_status (*const choose[])(struct train *, struct sg_error *) = {
-        choose_precision, choose_steps,   choose_columns,   choose_residuals,    choose_rate,
+        choose_precision, choose_steps,   choose_columns,   choose_rate,
         choose_method,    choose_message, choose_optimizer, train_buckets_choose};
     sg_status status = SG_OK;
     for (size_t i = 0; i < sizeof choose / sizeof *choose && status == SG_OK; i++)

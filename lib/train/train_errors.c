@@ -63,7 +63,7 @@ static bool allocate(struct train *t, struct errors *e) {
     for (size_t w = 0; whole && w < t->count; w++) {
         struct worker *worker = &t->worker[w];
         if (shifts)
-            worker->shifted = train_vector(t, t->d);
+            worker->shifted = calloc(t->d + 1, sizeof(float));
         whole = worker->shifted || !shifts;
     }
     return whole;
@@ -89,7 +89,7 @@ void train_errors_close(struct train *t) {
     t->kernels->release(&t->exec, e->sum);
     t->kernels->release(&t->exec, e->before);
     for (size_t w = 0; w < t->count; w++)
-        train_vector_free(t, t->worker[w].shifted);
+        free(t->worker[w].shifted);
     free(e->layer);
     free(e->sums);
     free(e->x);

@@ -18,17 +18,17 @@ static void add_row(struct sg_train_memory *m, struct sg_memory_row row) {
         return;
     SG_ASSERT(m->rows < SG_MEMORY_ROWS);
     m->row[m->rows++] = row;
-    *(row.file ? &m->file : &m->added) += bytes;
-    m->each += row.worker && !row.file ? row.bytes : 0;
+    m->added += bytes;
+    m->each += row.worker ? row.bytes : 0;
 }
 
 static void add(struct sg_train_memory *m, const char *what, double bytes, size_t count, bool worker) {
-    add_row(m, (struct sg_memory_row){what, bytes, count, worker, false});
+    add_row(m, (struct sg_memory_row){what, bytes, count, worker});
 }
 
-/* Vectors of each worker, which may lie in a file. */
+/* Vectors of each worker. */
 static void add_vector(struct sg_train_memory *m, const struct train *t, const char *what, double bytes) {
-    add_row(m, (struct sg_memory_row){what, bytes, t->count, true, train_vectors_in_file(t)});
+    add(m, what, bytes, t->count, true);
 }
 
 /* What the exchange of several ranks holds: the messages of this rank's workers as they travel, and those of all, or of
@@ -65,8 +65,7 @@ static void add_vectors(struct sg_train_memory *m, const struct train *t, const 
     add_vector(m, t, "vectors of feedback and compressor", method->vectors);
     add_vector(m, t, "optimizer of a worker", t->of_workers ? (double)t->of_workers->floats * sizeof(float) : 0);
     add(m, "state of the compressor", method->worker, t->count, true);
-    add_row(m, (struct sg_memory_row){"message", shares ? method->message : method->room, t->count, true,
-                                      method->whole && train_vectors_in_file(t)});
+    add_vector(m, t, "message", shares ? method->message : method->room);
     add(m, "room to make messages in", shares ? method->room : 0, train_parts(t), false);
     add_vector(m, t, "copies of the gradient", vector * (double)((t->options->record_gradients || copies) + curvature));
     add(m, "state of the task", t->info->worker_bytes, t->count, true);
@@ -124,15 +123,13 @@ sg_status train_memory(struct train *t, struct sg_error *err) {
 /* ---- words ---- */
 
 char *sg_train_memory_line(const struct sg_train_memory *m) {
-    char all[24], now[24], each[24], left[24], file[24], *out = NULL;
+    char all[24], now[24], each[24], left[24], *out = NULL;
     if (asprintf(&out,
                  "memory: about %s a rank, of which %s are here already; %zu workers of %s each (%.2f vectors of %zu "
-                 "numbers); this host has %s left%s%s",
+                 "numbers); this host has %s left",
                  sg_memory_text(all, m->present + m->added), sg_memory_text(now, m->present), m->workers,
                  sg_memory_text(each, m->each), m->d > 0 ? m->each / sizeof(float) / (double)m->d : 0, m->d,
-                 isinf(m->left) ? "an unknown amount" : sg_memory_text(left, m->left),
-                 m->file > 0 ? "; vectors in the file of residuals: " : "",
-                 m->file > 0 ? sg_memory_text(file, m->file) : "") < 0)
+                 isinf(m->left) ? "an unknown amount" : sg_memory_text(left, m->left)) < 0)
         return NULL;
     return out;
 }
@@ -144,9 +141,8 @@ char *sg_train_memory_rows(const struct sg_train_memory *m) {
     if (!out)
         return NULL;
     for (size_t i = 0; i < m->rows; i++)
-        fprintf(out, "%s  %-36s %6zu x %-10s = %s%s", i ? "\n" : "", m->row[i].what, m->row[i].count,
-                sg_memory_text(each, m->row[i].bytes), sg_memory_text(all, m->row[i].bytes * (double)m->row[i].count),
-                m->row[i].file ? " in the file" : "");
+        fprintf(out, "%s  %-36s %6zu x %-10s = %s", i ? "\n" : "", m->row[i].what, m->row[i].count,
+                sg_memory_text(each, m->row[i].bytes), sg_memory_text(all, m->row[i].bytes * (double)m->row[i].count));
     return fclose(out) == 0 ? text : NULL;
 }
 

@@ -104,10 +104,6 @@ sg_status train_open_method(sg_method **out, const struct train *t, size_t count
     config.exec = t->worker_exec;
     config.turns = t->device.gpu != NULL;
     config.rooms = t->n_gradients;
-    if (t->file) {
-        config.vector = train_vector;
-        config.vector_of = (void *)t;
-    }
     return sg_method_open(out, &config, err);
 }
 
@@ -125,14 +121,17 @@ enum { ROWS = 64 }; /* how many rows may wait if the task has no queue */
 
 /* n zeros of one worker, in the kernels' memory. */
 static float *worker_vector(struct train *t, size_t n) {
-    return t->device.gpu ? t->kernels->allocate(&t->exec, n * sizeof(float)) : train_vector(t, n);
+    return t->kernels->allocate(&t->exec, n * sizeof(float));
 }
 
-static void free_worker_vector(const struct train *t, float *vector) {
-    if (t->device.gpu)
-        t->kernels->release(&t->exec, vector);
-    else
-        train_vector_free(t, vector);
+bool train_keep_gradients(struct train *t) {
+    bool whole = true;
+    for (size_t w = 0; whole && w < t->count; w++) {
+        if (!t->worker[w].recorded)
+            t->worker[w].recorded = calloc(t->d + 1, sizeof(float));
+        whole = t->worker[w].recorded;
+    }
+    return whole;
 }
 
 static bool allocate_worker(struct train *t, struct worker *w, bool keeps) {
@@ -181,7 +180,7 @@ size_t train_parts(const struct train *t) {
 static sg_status allocate(struct train *t, struct sg_error *err) {
     t->n_gradients = train_parts(t);
     t->worker = calloc(t->count, sizeof *t->worker);
-    sg_status status = t->worker ? train_vectors_open(t, err) : sg_fail_memory(err, "the workers");
+    sg_status status = t->worker ? SG_OK : sg_fail_memory(err, "the workers");
     SG_DO(status, train_open_method(&t->method, t, t->count, err));
     if (status == SG_OK && !allocate_buffers(t))
         status = sg_fail(err, SG_ERR_MEMORY, "out of memory for %zu workers of %zu parameters: use more ranks",
@@ -191,7 +190,6 @@ static sg_status allocate(struct train *t, struct sg_error *err) {
     SG_DO(status, train_monitor_open(t, err));
     SG_DO(status, train_errors_open(t, err));
     SG_DO(status, train_drift_open(t, err));
-    status = train_vectors_status(t, status, err);
     return status == SG_OK ? cut_pieces(t, err) : status;
 }
 
@@ -256,9 +254,9 @@ void train_teardown(struct train *t) {
     train_drift_close(t);
     train_buckets_close(t);
     for (size_t w = 0; t->worker && w < t->count; w++) {
-        free_worker_vector(t, t->worker[w].residual);
-        free_worker_vector(t, t->worker[w].state);
-        train_vector_free(t, t->worker[w].recorded);
+        t->kernels->release(&t->exec, t->worker[w].residual);
+        t->kernels->release(&t->exec, t->worker[w].state);
+        free(t->worker[w].recorded);
     }
     for (size_t i = 0; t->gradient && i < t->n_gradients; i++)
         t->kernels->release(&t->exec, t->gradient[i]);
@@ -271,7 +269,6 @@ void train_teardown(struct train *t) {
     }
     sg_method_close(t->method);
     sg_method_close(t->probe);
-    train_vectors_close(t);
     sg_task_close(t->task);
     sg_cuda_device_close(t->device.gpu);
     cJSON_Delete(t->segments);

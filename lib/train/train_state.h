@@ -159,7 +159,6 @@ struct train {
     bool facts_only;               /* the task is opened for its facts alone */
     struct sg_train_memory memory; /* the estimate of this rank, on a CPU */
     struct worker *worker;         /* [count] */
-    struct sg_file_memory *file;   /* for their vectors; NULL = these lie in memory */
     /* [n_gradients] one for each part of the workers that runs on a thread of its own; one if all take turns. */
     float **gradient;
     size_t n_gradients;
@@ -250,17 +249,8 @@ SG_CHECKED bool train_spread(uint32_t *k, size_t steps, const struct sg_layout *
                              const struct train_axes *axes);
 size_t train_parts(const struct train *t); /* of this rank's workers; the parts run in parallel */
 sg_status train_open_method(sg_method **out, const struct train *t, size_t count, struct sg_error *err);
-/* train_vectors.c: the vectors of workers on the host, which lie in a file if the recipe's `residuals` says so; a GPU
- * refuses that. A vector has n zeros; NULL = no memory, or no room in the file. train_vectors_status returns the status
- * of an allocation of vectors, and says in err what the file is too small for. */
-bool train_vectors_in_file(const struct train *t);
-sg_status train_vectors_open(struct train *t, struct sg_error *err);
-void train_vectors_close(struct train *t);
-float *train_vector(void *train, size_t n);
 /* Makes room for a copy of each worker's gradient, `recorded`, where there is none. Returns false if memory ran out. */
 bool train_keep_gradients(struct train *t);
-void train_vector_free(const struct train *t, float *vector);
-sg_status train_vectors_status(const struct train *t, sg_status status, struct sg_error *err);
 /* Estimates the memory of this rank, and refuses a run that this host cannot hold; on a GPU they do nothing. The second
  * only sets t->memory, once the method's config is chosen (train_memory.c). */
 sg_status train_memory(struct train *t, struct sg_error *err);

@@ -66,8 +66,6 @@ recipe() { # SED...
     recipe '/^claims/,$d; s/series: .*/series: [suboptimality, compression-error-max]}/'
     sparsetrain --check r.yaml
     says 2 "is measured on a CPU only" -- sparsetrain --check r.yaml --device cuda
-    says 2 "those of a GPU lie in its memory" -- sparsetrain --check r.yaml --device cuda --set residuals=file \
-        --set record.series=[bits]
     need_torch
     sed -i 's/^task: .*/task: {kind: cnn, model: resnet8, dataset: cifar-10, stand-in: cifar-like, train-images: 64, test-images: 20, precision: tf32}/
         /^plots/,$d; s/suboptimality, compression-error-max/train-loss/; s/learning-rate: [^,}]*/learning-rate: 0.1/' r.yaml
