@@ -105,7 +105,7 @@ enum sg_column {
     SG_COLUMN_COMPRESSION_BIAS_SIGMA,
     SG_COLUMN_ELEMENT_ERROR_MAX,
     SG_COLUMN_BOUND_SHARE,
-    SG_COLUMN_GRADIENT_NORM, /* from here to DRIFT_LAG by train_errors.c */
+    SG_COLUMN_GRADIENT_NORM, /* from here by train_errors.c */
     SG_COLUMN_ERROR_RELATIVE,
     SG_COLUMN_ERROR_MEAN_NORM,
     SG_COLUMN_ERROR_COMMON,
@@ -113,9 +113,6 @@ enum sg_column {
     SG_COLUMN_ERROR_WEIGHED,
     SG_COLUMN_ERROR_LAG,
     SG_COLUMN_ERROR_CURVATURE,
-    SG_COLUMN_STEP_ERROR, /* from here by train_drift.c */
-    SG_COLUMN_DRIFT_NORM,
-    SG_COLUMN_DRIFT_LAG,
     SG_COLUMNS
 };
 extern const struct sg_metric sg_common_metrics[SG_COLUMNS];

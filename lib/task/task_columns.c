@@ -102,17 +102,6 @@ const struct sg_metric sg_common_metrics[SG_COLUMNS] = {
                                    "|(1/n) sum_i (g_i(x) - g_i(x - ē))|^2 on this step's batches, ē on the scale of x; "
                                    "one more gradient at recorded steps; null without a residual",
                                    .of_step = true, .symbol = "‖ḡ(x) − ḡ(x − ē)‖²"},
-    [SG_COLUMN_STEP_ERROR] = {"step_error", "",
-                              "the sum of |s - s'|^2 / the sum of |s'|^2 over all steps so far: s is the step that x "
-                              "takes, s' the one without compression, by an optimizer whose state is that of g",
-                              .of_step = true, .symbol = "Σ‖s − s′‖² / Σ‖s′‖²"},
-    [SG_COLUMN_DRIFT_NORM] = {"drift_norm", "",
-                              "|D|^2 after this step, with D the sum of s' - s (step_error) over all steps so far",
-                              .symbol = "‖D‖²"},
-    [SG_COLUMN_DRIFT_LAG] = {"drift_lag", "",
-                             "<D, s'> / |s'|^2 at this step, D before it, in steps: error_lag in the space of x, for "
-                             "every optimizer",
-                             .of_step = true, .symbol = "⟨D, s′⟩ / ‖s′‖²", .quantity = SG_QUANTITY_SIGNED},
 };
 
 const struct sg_metric *sg_task_metric(const struct sg_task_kind *kind, const char *name) {

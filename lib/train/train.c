@@ -19,7 +19,6 @@ static sg_status record_start(struct train *t, struct sg_error *err) {
     double value[SG_COLUMNS];
     clear_columns(value);
     value[SG_COLUMN_TOTAL_ERROR] = train_total_error(t);
-    value[SG_COLUMN_DRIFT_NORM] = t->drift ? 0 : NAN;
     return train_record(t, value, NULL, err);
 }
 
@@ -30,7 +29,6 @@ static sg_status record(struct train *t, const struct sg_outcome *outcome, sg_st
     clear_columns(value); /* columns that nothing below measures stay null */
     train_account(t, outcome, value);
     status = train_errors_record(t, outcome, value, err);
-    SG_DO(status, train_drift_record(t, value, err));
     if (status != SG_OK || !train_records(t, t->step))
         return status;
     if (t->info->evaluation == SG_EVALUATE_SHARED && train_evaluates(t, t->step))

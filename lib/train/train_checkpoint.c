@@ -73,8 +73,7 @@ static size_t task_common_bytes(const struct train *t) {
 
 static size_t parts_of(const struct train *t, struct part out[TRAIN_PARTS]) {
     size_t n = train_monitor_parts(t, out);
-    n += train_errors_parts(t, out + n);
-    return n + train_drift_parts(t, out + n);
+    return n + train_errors_parts(t, out + n);
 }
 
 static size_t common_bytes(const struct train *t) {

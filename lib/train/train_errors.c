@@ -70,7 +70,7 @@ static bool allocate(struct train *t, struct errors *e) {
 }
 
 sg_status train_errors_open(struct train *t, struct sg_error *err) {
-    if (!train_recorded(t, SG_COLUMN_GRADIENT_NORM, SG_COLUMN_DRIFT_LAG))
+    if (!train_recorded(t, SG_COLUMN_GRADIENT_NORM, SG_COLUMN_ERROR_CURVATURE))
         return SG_OK;
     const bool *wants = t->series.wants, residual = has_residual(t);
     struct errors *e = t->errors = calloc(1, sizeof *e);
@@ -133,10 +133,6 @@ static const float *residual_of(const struct worker *w) {
 
 static const float *gradient_of(const struct worker *w) {
     return w->recorded;
-}
-
-sg_status train_add_gradients(struct train *t, float *sum, struct sg_error *err) {
-    return add_workers(t, sum, gradient_of, NULL, err);
 }
 
 static const float *shifted_of(const struct worker *w) {
@@ -222,7 +218,7 @@ static sg_status measure_mean(struct train *t, double *norm, struct sg_error *er
 static sg_status measure_lag(struct train *t, double *lag, struct sg_error *err) {
     const struct errors *e = t->errors;
     double along = 0, square = 0;
-    const sg_status status = train_add_gradients(t, e->sum, err);
+    const sg_status status = add_workers(t, e->sum, gradient_of, NULL, err);
     if (status != SG_OK)
         return status;
     for (size_t j = 0; j < t->d; j++) {

@@ -60,16 +60,14 @@ static void add_vectors(struct sg_train_memory *m, const struct train *t, const 
     const bool curvature = keeps && wants[SG_COLUMN_ERROR_CURVATURE] && !sg_method_is_local(t->probe);
     const bool shares = method->may_share && train_parts(t) < t->count;
     const bool lag = keeps && ((wants[SG_COLUMN_ERROR_LAG] && !t->of_workers) || curvature);
-    const bool drifts = train_drifts(t, t->probe), copies = lag || drifts;
     add_vector(m, t, "residual", keeps ? vector : 0);
     add_vector(m, t, "vectors of feedback and compressor", method->vectors);
     add_vector(m, t, "optimizer of a worker", t->of_workers ? (double)t->of_workers->floats * sizeof(float) : 0);
     add(m, "state of the compressor", method->worker, t->count, true);
     add_vector(m, t, "message", shares ? method->message : method->room);
     add(m, "room to make messages in", shares ? method->room : 0, train_parts(t), false);
-    add_vector(m, t, "copies of the gradient", vector * (double)((t->options->record_gradients || copies) + curvature));
+    add_vector(m, t, "copies of the gradient", vector * (double)((t->options->record_gradients || lag) + curvature));
     add(m, "state of the task", t->info->worker_bytes, t->count, true);
-    add(m, "drift of x", drifts ? (double)train_drift_room(t) : 0, 1, false);
     add(m, "means of residuals", vector * (double)((lag || means) + lag), 1, false);
 }
 

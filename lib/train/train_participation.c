@@ -26,7 +26,7 @@ sg_status participation_choose(struct train *t, struct sg_error *err) {
                        "participation: a gradient of task '%s' goes on from that of the step before, so every worker "
                        "takes part in every step",
                        t->task_ops->name);
-    const struct recorded *of_gradients = train_recorded(t, SG_COLUMN_ERROR_LAG, SG_COLUMN_DRIFT_LAG);
+    const struct recorded *of_gradients = train_recorded(t, SG_COLUMN_ERROR_LAG, SG_COLUMN_ERROR_CURVATURE);
     if (of_gradients != NULL)
         return sg_fail(err, SG_ERR_ARGUMENT, "participation: '%s' goes by the gradients of all workers",
                        of_gradients->metric->name);

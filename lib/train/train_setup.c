@@ -189,7 +189,6 @@ static sg_status allocate(struct train *t, struct sg_error *err) {
     SG_DO(status, train_buckets_open(t, err));
     SG_DO(status, train_monitor_open(t, err));
     SG_DO(status, train_errors_open(t, err));
-    SG_DO(status, train_drift_open(t, err));
     return status == SG_OK ? cut_pieces(t, err) : status;
 }
 
@@ -251,7 +250,6 @@ void train_teardown(struct train *t) {
     recording_close(t);
     train_monitor_close(t);
     train_errors_close(t);
-    train_drift_close(t);
     train_buckets_close(t);
     for (size_t w = 0; t->worker && w < t->count; w++) {
         t->kernels->release(&t->exec, t->worker[w].residual);

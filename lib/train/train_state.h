@@ -183,7 +183,6 @@ struct train {
     struct series series;
     struct buckets *buckets;       /* of layers that are exchanged during the gradients; NULL = there are none */
     struct errors *errors;         /* of gradients and of the mean residual (train_errors.c); NULL = not recorded */
-    struct drift *drift;           /* of x (train_drift.c); NULL = not recorded */
     struct monitor *monitor;       /* of what compressors lose (train_monitor.c); NULL = it is not recorded */
     struct sg_recording recording; /* rank 0 */
     char inputs_sha256[65]; /* of the recording up to the checkpoint from which the run goes on; "" = there is none */
@@ -330,22 +329,6 @@ sg_status train_errors_record(struct train *t, const struct sg_outcome *outcome,
 void train_errors_weigh_layers(struct train *t, double value[SG_COLUMNS]);
 const double *train_errors_layers(const struct train *t);
 
-/* The sum over workers of the gradients that they copied. Collective. */
-sg_status train_add_gradients(struct train *t, float *sum, struct sg_error *err);
-
-/* How far x is from where the optimizer would have taken it without compression. Every step needs copies of the
- * gradients. train_drift_before is called before x moves. train_drift_record, which is collective, is called after
- * every step, behind train_account. */
-sg_status train_drift_open(struct train *t, struct sg_error *err);
-void train_drift_close(struct train *t);
-void train_drift_before(struct train *t);
-sg_status train_drift_record(struct train *t, double value[SG_COLUMNS], struct sg_error *err);
-bool train_drifts(const struct train *t, const sg_method *method); /* true: it is measured */
-size_t train_drift_room(const struct train *t);                    /* bytes that it takes, beside copied gradients */
-
-/* The end of this step from the sum over workers: x <- x - step. */
-struct sg_update train_update_of(const struct train *t, float *sum);
-
 /* The first recorded column of from .. to; NULL = there is none. */
 const struct recorded *train_recorded(const struct train *t, enum sg_column from, enum sg_column to);
 /* True if there is a record after `step` steps, or one with the task's columns. Every rank returns the same. */
@@ -397,10 +380,9 @@ struct part {
     void *memory;
     size_t bytes;
 };
-enum { TRAIN_PARTS = 6 }; /* of all three together, at most */
+enum { TRAIN_PARTS = 3 }; /* of both together, at most */
 size_t train_monitor_parts(const struct train *t, struct part *out);
 size_t train_errors_parts(const struct train *t, struct part *out);
-size_t train_drift_parts(const struct train *t, struct part *out);
 
 /* Checkpoints; collective. *found is false if there is none to resume from. train_checkpoint_bytes: the size of one; 0
  * = none is written. */

@@ -62,7 +62,7 @@ static sg_status worker_gradient(struct train *t, size_t w, float *g) {
     if (offset) /* the worker has parameters of its own */
         train_shift_x(t, t->shared_x, offset, 1);
     worker->error.status = t->task_ops->gradient(t->task, t->first + w, t->step, g, &worker->error);
-    if (t->options->record_gradients || t->drift || train_errors_need_gradients(t))
+    if (t->options->record_gradients || train_errors_need_gradients(t))
         memcpy(worker->recorded, g, t->d * sizeof *g);
     train_errors_gradient(t, w, g);
     if (t->of_workers && worker->error.status == SG_OK)
@@ -227,7 +227,8 @@ static sg_status later_messages(struct train *t, unsigned round, struct sg_error
     return workers_status(t, err);
 }
 
-struct sg_update train_update_of(const struct train *t, float *sum) {
+/* The end of this step from the sum over workers: x <- x - step. */
+static struct sg_update update_of(const struct train *t, float *sum) {
     const bool outer = t->of_x == &t->outer;
     const double rate = outer ? train_schedule_rate(&t->outer.schedule, epoch_of(t)) : t->gamma;
     return with_optimizer(t, t->of_x,
@@ -351,10 +352,9 @@ sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_out
         return status;
     SG_TRACE(2, "step %llu: %g entries, %g bits, %g bytes a worker", (unsigned long long)t->step,
              t->volume.elements_mean, t->volume.bits_mean, t->volume.bytes_sent);
-    train_drift_before(t);
     const double start_s = sg_clock_s();
     if (sg_method_sends(t->method)) {
-        const struct sg_update u = train_update_of(t, t->sum);
+        const struct sg_update u = update_of(t, t->sum);
         t->kernels->update(&t->exec, &u);
         t->updates++;
     }

@@ -139,7 +139,7 @@ same_after_kill() { # EVERY ARGUMENTS...
 
 # Recording gradients and the mean residual leaves a run as it is, for any number of threads and ranks.
 errors_leave_the_run() { # RECIPE
-    local series='[train-loss, error-norm, total-error, gradient-norm, error-relative, error-mean-norm, error-common, error-lag, error-curvature, error-by-layer, error-weighed, step-error, drift-norm, drift-lag]'
+    local series='[train-loss, error-norm, total-error, gradient-norm, error-relative, error-mean-norm, error-common, error-lag, error-curvature, error-by-layer, error-weighed]'
     sparsetrain -q "$1" --method Top-k -o plain
     same_for_threads_and_ranks measured "2 3" "$1" --method Top-k --set "record.series=$series" --set record.layers=true
     [ "$(jq -r '.parameters_sha256 // empty' plain)" = "$(jq -r '.parameters_sha256 // empty' measured)" ] || { echo "other parameters"; false; }

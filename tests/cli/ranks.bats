@@ -12,7 +12,7 @@ setup() {
 
 @test "R = 1, 2, 3, 4 give the same bytes: dense, Top-k, hard-threshold, 7 workers" {
     set=(--set workers=7 --set "record.series=[suboptimality, $(columns)]")
-    [[ "${set[*]}" == *", bits, "*", drift-lag]" && "${set[*]}" != *train-loss* ]]
+    [[ "${set[*]}" == *", bits, "*", error-lag]" && "${set[*]}" != *train-loss* ]]
     for method in SGD "Top-k k=4" Hard-threshold; do
         sparsetrain -q recipes/smoke.yaml "${set[@]}" --method "$method" -o "$OUT/one" --force
         for ranks in 1 2 3 4; do
@@ -149,7 +149,7 @@ same_over_ranks() { # METHOD...
 @test "client sampling: same bytes for R = 1, 2, 3, where ranks may have no worker that takes part, and after a kill" {
     local how args some
     some=$(columns)
-    some=${some/, error-lag/} some=${some/, error-curvature/} some=${some/, step-error, drift-norm, drift-lag/} # they need the gradients of all workers
+    some=${some/, error-lag/} some=${some/, error-curvature/} # they need the gradients of all workers
     for how in none qsgd "topk, k: 3" "topk, k: 3, message: rice" "randomk, k: 3, shared: 1" "randomk, k: 3, shared: 1, message: auto" \
         "topk, k: 3, error-feedback: {form: local-steps, steps: 3}" "topk, k: 3, error-feedback: ef21"; do
         args=(-q recipes/smoke.yaml --set workers=5 --set participation=0.4 --set epochs=6 --force --set
