@@ -43,11 +43,10 @@ static const double MUCH_MEMORY = 1e9; /* bytes from which on a run says what it
 static double expected_bytes;
 
 static void say_memory(enum sg_log_kind kind, const struct sg_train_memory *m) {
-    char *line = sg_train_memory_line(m), *rows = sg_train_memory_rows(m);
-    if (line && rows)
-        sg_log(kind, "%s\n%s", line, rows);
+    char *line = sg_train_memory_line(m);
+    if (line)
+        sg_log(kind, "%s", line);
     free(line);
-    free(rows);
 }
 
 static void on_memory(const struct sg_train_memory *m) {

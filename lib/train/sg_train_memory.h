@@ -11,18 +11,8 @@
 
 #include "sg_status.h"
 
-enum { SG_MEMORY_ROWS = 24 };
-
 struct sg_train_memory {
-    double present; /* bytes that the process has already: program, libraries, data, parameters */
-    /* What the run adds: `count` times `bytes` each. `worker`: it is one of each worker. */
-    struct sg_memory_row {
-        const char *what;
-        double bytes;
-        size_t count;
-        bool worker;
-    } row[SG_MEMORY_ROWS];
-    size_t rows;
+    double present;    /* bytes that the process has already: program, libraries, data, parameters */
     size_t d, workers; /* parameters; workers of the rank that has most of them */
     double each;       /* bytes of one worker */
     double added;      /* all that the run adds to a rank */
@@ -32,9 +22,6 @@ struct sg_train_memory {
 
 /* One line: what a rank takes, and what each worker takes in vectors of d floats. malloc'ed, NULL = no memory. */
 char *sg_train_memory_line(const struct sg_train_memory *m);
-/* A line for each row. malloc'ed, NULL = no memory. */
-char *sg_train_memory_rows(const struct sg_train_memory *m);
-
 /* SG_ERR_MEMORY, with what would fit in its place, if `copies` such runs at once need more than the host has left. */
 SG_CHECKED sg_status sg_train_memory_fits(const struct sg_train_memory *m, size_t copies, struct sg_error *err);
 

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "sg_debug.h"
 #include "sg_host_memory.h"
 #include "sg_train_memory.h"
 #include "train_state.h"
@@ -12,23 +11,14 @@ static const double LIBRARY_BYTES = 17e6;
 /* What a number of another run takes while rank 0 reads that: its text, and its place in a tree. Measured. */
 static const double READ_BYTES = 180;
 
-static void add_row(struct sg_train_memory *m, struct sg_memory_row row) {
-    const double bytes = row.bytes * (double)row.count;
-    if (!(row.bytes >= 1) || row.count == 0)
-        return;
-    SG_ASSERT(m->rows < SG_MEMORY_ROWS);
-    m->row[m->rows++] = row;
+static void add(struct sg_train_memory *m, double bytes) {
     m->added += bytes;
-    m->each += row.worker ? row.bytes : 0;
 }
 
-static void add(struct sg_train_memory *m, const char *what, double bytes, size_t count, bool worker) {
-    add_row(m, (struct sg_memory_row){what, bytes, count, worker});
-}
-
-/* Vectors of each worker. */
-static void add_vector(struct sg_train_memory *m, const struct train *t, const char *what, double bytes) {
-    add(m, what, bytes, t->count, true);
+/* Bytes of each worker. */
+static void add_each(struct sg_train_memory *m, double bytes) {
+    m->each += bytes;
+    m->added += bytes * (double)m->workers;
 }
 
 /* What the exchange of several ranks holds: the messages of this rank's workers as they travel, and those of all, or of
@@ -46,10 +36,9 @@ static void add_exchange(struct sg_train_memory *m, const struct train *t, const
     } else if (code && !sg_method_hears(t->probe) && sg_comm_cuts(t->comm, code, t->d, (size_t)sent)) {
         got = sent / ranks;
     }
-    add(m, "messages that travel", sent, t->count, false);
-    add(m, "messages of all workers", got, t->workers, false);
-    add(m, "messages in buckets", t->config.ranges > 0 && !sg_method_is_exact(t->probe) ? method->message : 0, t->count,
-        false);
+    add(m, sent * (double)t->count + got * (double)t->workers);
+    if (t->config.ranges > 0 && !sg_method_is_exact(t->probe)) /* buckets have messages of their own */
+        add(m, method->message * (double)t->count);
 }
 
 /* What all workers' vectors of this kind take. */
@@ -60,15 +49,14 @@ static void add_vectors(struct sg_train_memory *m, const struct train *t, const 
     const bool curvature = keeps && wants[SG_COLUMN_ERROR_CURVATURE] && !sg_method_is_local(t->probe);
     const bool shares = method->may_share && train_parts(t) < t->count;
     const bool lag = keeps && ((wants[SG_COLUMN_ERROR_LAG] && !t->of_workers) || curvature);
-    add_vector(m, t, "residual", keeps ? vector : 0);
-    add_vector(m, t, "vectors of feedback and compressor", method->vectors);
-    add_vector(m, t, "optimizer of a worker", t->of_workers ? (double)t->of_workers->floats * sizeof(float) : 0);
-    add(m, "state of the compressor", method->worker, t->count, true);
-    add_vector(m, t, "message", shares ? method->message : method->room);
-    add(m, "room to make messages in", shares ? method->room : 0, train_parts(t), false);
-    add_vector(m, t, "copies of the gradient", vector * (double)((t->options->record_gradients || lag) + curvature));
-    add(m, "state of the task", t->info->worker_bytes, t->count, true);
-    add(m, "means of residuals", vector * (double)((lag || means) + lag), 1, false);
+    const double copies = (t->options->record_gradients || lag) + curvature;
+    add_each(m, keeps ? vector : 0);
+    add_each(m, method->vectors + method->worker);
+    add_each(m, t->of_workers ? (double)t->of_workers->floats * sizeof(float) : 0);
+    add_each(m, shares ? method->message : method->room);
+    add_each(m, vector * copies + (double)t->info->worker_bytes);
+    add(m, shares ? method->room * (double)train_parts(t) : 0);
+    add(m, vector * (double)((lag || means) + lag));
 }
 
 sg_status train_memory_estimate(struct train *t, struct sg_error *err) {
@@ -77,6 +65,7 @@ sg_status train_memory_estimate(struct train *t, struct sg_error *err) {
     static const uint32_t never_read = 0; /* k of another run is read later */
     const size_t threads = train_parts(t);
     const double vector = (double)t->d * sizeof(float);
+    const double copied = (double)(t->plan.steps * t->config.layout.n_layers * t->workers); /* numbers of another run */
     *m = (struct sg_train_memory){.present = sg_memory_resident(), .d = t->d, .workers = t->count, .ranks = 1};
     if (isnan(m->present))
         m->present = 0;
@@ -87,24 +76,19 @@ sg_status train_memory_estimate(struct train *t, struct sg_error *err) {
         return status;
     sg_method_memory(t->probe, &method);
     add_vectors(m, t, &method);
-    add(m, "gradient", vector, threads, false);
-    add(m, "sum of the messages", vector, 1, false);
-    add(m, "optimizer", t->of_x ? (double)t->of_x->floats * sizeof(float) : 0, 1, false);
-    add(m, "shared vectors of the method", method.common, 1, false);
-    add(m, "k of the other run",
-        t->config.copies ? (double)t->plan.steps * (double)t->config.layout.n_layers * sizeof *t->copied : 0,
-        t->workers, false);
-    add(m, "parameters of one worker", sg_method_is_local(t->probe) ? (double)sg_task_x_bytes(t->task) : 0, 1, false);
-    add(m, "network at work", fmax(t->info->gradient_bytes, t->info->evaluation_bytes), threads, false);
-    add(m, "library at work", t->task_ops->net ? LIBRARY_BYTES : 0, 1, false);
+    add(m, vector * (double)(threads + 1)); /* gradients, and the sum of the messages */
+    add(m, t->of_x ? (double)t->of_x->floats * sizeof(float) : 0);
+    add(m, method.common);
+    add(m, t->config.copies ? copied * sizeof *t->copied : 0);
+    add(m, sg_method_is_local(t->probe) ? (double)sg_task_x_bytes(t->task) : 0);
+    add(m, fmax(t->info->gradient_bytes, t->info->evaluation_bytes) * (double)threads);
+    add(m, t->task_ops->net ? LIBRARY_BYTES : 0);
     if (t->comm) {
         m->ranks = (size_t)sg_comm_local_ranks(t->comm);
         add_exchange(m, t, &method);
     }
-    if (t->config.copies && t->lead) { /* reading ends before all else is allocated */
-        const double numbers = (double)(t->plan.steps * t->config.layout.n_layers * t->workers);
-        add(m, "to read the other run, beyond that", READ_BYTES * numbers - m->added, 1, false);
-    }
+    if (t->config.copies && t->lead) /* reading ends before all else is allocated */
+        m->added = fmax(m->added, READ_BYTES * copied);
     sg_method_close(t->probe);
     t->probe = NULL;
     m->left = sg_memory_available();
@@ -130,18 +114,6 @@ char *sg_train_memory_line(const struct sg_train_memory *m) {
                  isinf(m->left) ? "an unknown amount" : sg_memory_text(left, m->left)) < 0)
         return NULL;
     return out;
-}
-
-char *sg_train_memory_rows(const struct sg_train_memory *m) {
-    char *text = NULL, each[24], all[24];
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return NULL;
-    for (size_t i = 0; i < m->rows; i++)
-        fprintf(out, "%s  %-36s %6zu x %-10s = %s", i ? "\n" : "", m->row[i].what, m->row[i].count,
-                sg_memory_text(each, m->row[i].bytes), sg_memory_text(all, m->row[i].bytes * (double)m->row[i].count));
-    return fclose(out) == 0 ? text : NULL;
 }
 
 /* What would fit instead. */
