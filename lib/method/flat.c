@@ -1,9 +1,11 @@
 /* flat.c: selections of one vector, and its entries as bytes, in calls without structs; and the library's version. */
 #include "sg_flat.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "method_private.h"
 #include "sg_wire.h"
 #include "sparsegrad.h"
 
@@ -13,6 +15,24 @@
 
 const char *sg_library_version(void) {
     return DOTTED(SPARSEGRAD_MAJOR, SPARSEGRAD_MINOR, SPARSEGRAD_PATCH);
+}
+
+/* ---- processes that fork ---- */
+
+/* A child of fork() has none of the threads that OpenMP keeps for its next parallel region, and would wait for them for
+ * ever. */
+static bool forked;
+
+static void note_fork(void) {
+    forked = true;
+}
+
+__attribute__((constructor)) static void watch_forks(void) {
+    (void)pthread_atfork(NULL, NULL, note_fork); /* without memory for it, a child must not use threads */
+}
+
+int flat_threads(int threads) {
+    return forked ? 1 : threads;
 }
 
 /* ---- selections ---- */
@@ -42,7 +62,7 @@ static sg_status status_of(int kernel_status, struct sg_error *err) {
 sg_status sg_topk(const float *g, float *e, size_t n, size_t k, int threads, uint32_t *index, float *value,
                   struct sg_error *err) {
     const struct sg_kernels *kernels = sg_kernels_cpu(NULL);
-    const struct sg_exec exec = {threads, NULL};
+    const struct sg_exec exec = {flat_threads(threads), NULL};
     const size_t offset[] = {0, n};
     size_t count;
     if (check(n, threads, kernels, err) != SG_OK)
@@ -67,7 +87,7 @@ sg_status sg_topk(const float *g, float *e, size_t n, size_t k, int threads, uin
 sg_status sg_hard_threshold(const float *g, float *e, size_t n, float lambda, int threads, uint32_t *index,
                             float *value, size_t *count, struct sg_error *err) {
     const struct sg_kernels *kernels = sg_kernels_cpu(NULL);
-    const struct sg_exec exec = {threads, NULL};
+    const struct sg_exec exec = {flat_threads(threads), NULL};
     const size_t offset[] = {0, n};
     size_t found;
     if (check(n, threads, kernels, err) != SG_OK)

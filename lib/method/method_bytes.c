@@ -30,6 +30,7 @@ struct method_bytes {
     struct room numbers;   /* what is added up on its way */
     struct room dealt;     /* the pointers to, and the sizes of, the messages of all parts */
     struct sg_spent spent;
+    struct sg_sent own; /* of the workers of this process */
 };
 
 static bool reserve(struct room *room, size_t bytes) {
@@ -73,6 +74,12 @@ sg_status method_bytes_open(sg_method *m, struct sg_error *err) {
     return fine ? SG_OK : sg_fail_memory(err, "the messages of a method");
 }
 
+static void count_own(struct method_bytes *b, const struct sg_message *message, size_t bytes) {
+    b->own.entries += (double)message->count;
+    b->own.bits += message->bits;
+    b->own.bytes += (double)bytes;
+}
+
 /* Writes the message of own worker w as bytes. */
 static sg_status write_bytes(sg_method *m, size_t w, const struct sg_message *message, struct sg_error *err) {
     struct method_bytes *b = m->bytes;
@@ -84,6 +91,7 @@ static sg_status write_bytes(sg_method *m, size_t w, const struct sg_message *me
     if (!reserve(to, HEAD + plan.bytes))
         return sg_fail_memory(err, "a message's bytes");
     const double head[] = {message->bits, sg_method_note(m, m->first + w)};
+    count_own(b, message, HEAD + plan.bytes);
     memcpy(to->memory, head, HEAD);
     b->bytes[w] = to->memory;
     b->size[w] = HEAD + plan.bytes;
@@ -189,6 +197,7 @@ static sg_status lead_bytes(void *of, double *square, struct sg_error *err) {
     for (size_t w = 0; w < count; w++) {
         m->bytes->bytes[w] = (const uint8_t *)square;
         m->bytes->size[w] = bytes;
+        m->bytes->own.bytes += (double)bytes;
     }
     if (gather(s, &all, &size, err) != SG_OK)
         return err->status;
@@ -233,11 +242,13 @@ static sg_status add_on_the_way(const struct step *s, unsigned round, struct sg_
     float *numbers = whole ? s->sum[0] : b->numbers.memory;
     memset(numbers, 0, x->count * sizeof *numbers);
     add_numbers(numbers, x, &m->shared.exec);
+    count_own(b, x, x->bytes);
     for (size_t w = 1; w < m->count; w++) {
         const float *g = round == 0 ? s->g[w] : NULL;
         if (sg_method_send(m, m->first + w, round, g, residual(s, 0, w), NULL, x, err) != SG_OK)
             return err->status;
         add_numbers(numbers, x, &m->shared.exec);
+        count_own(b, x, 0);
     }
     if (s->by->reduce(s->by->of, numbers, x->count, x->code->name, err) != SG_OK)
         return err->status;
@@ -344,9 +355,18 @@ sg_status sg_method_step_with(sg_method *const *part, size_t parts, uint64_t ste
                            m->shared.workers);
         if (parts > 1 && (!sg_method_may_share(m) || m->count != part[0]->count))
             return sg_fail(err, SG_ERR_UNSUPPORTED, "messages of %s are not added in parts", m->compressor->name);
+        for (size_t w = 0; w < m->count; w++)
+            if (g[p * m->count + w] == NULL)
+                return sg_fail(err, SG_ERR_ARGUMENT, "worker %zu has no gradient", m->first + w);
         m->bytes->spent = (struct sg_spent){0};
+        m->bytes->own = (struct sg_sent){0};
+        part[p]->shared.exec.threads = flat_threads(m->shared.exec.threads);
     }
     return sg_method_drive(&drive, step, gamma, err);
+}
+
+void sg_method_sent(const sg_method *m, struct sg_sent *out) {
+    *out = m->bytes->own;
 }
 
 sg_status sg_method_step(sg_method *m, uint64_t step, double gamma, const float *const *g, float *const *e, float *sum,

@@ -132,6 +132,8 @@ sg_status method_hook_status(const sg_method *m, sg_status status, struct sg_err
 SG_CHECKED sg_status method_resolve(sg_method *m, const struct sg_method_config *config, struct sg_error *err);
 
 /* Buffers for messages as bytes, m->bytes (method_bytes.c). They are allocated by the first step that needs them. */
+/* How many threads a flat call may use that was asked to use so many: one in a child of fork(). */
+int flat_threads(int threads);
 SG_CHECKED sg_status method_bytes_open(sg_method *m, struct sg_error *err);
 void method_bytes_close(sg_method *m);
 

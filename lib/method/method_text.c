@@ -2,6 +2,7 @@
 #include <float.h>
 #include <locale.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "method_private.h"
@@ -46,29 +47,60 @@ static sg_status fail_name(const struct reader *r, const char *what, const char 
                    near != NULL ? near : "", near != NULL ? "'?)" : "");
 }
 
+/* A row of any table. */
+struct row {
+    const char *name, *summary;
+    const struct sg_parameter *params;
+    size_t n_params;
+};
+#define ROW_OF(kind, ops)                                                                                              \
+    if (strcmp(table, kind) == 0) {                                                                                    \
+        if ((ops) != NULL)                                                                                             \
+            *out = (struct row){(ops)->name, (ops)->summary, (ops)->params, (ops)->n_params};                          \
+        return (ops) != NULL;                                                                                          \
+    }
+
+static bool find_row(const char *table, size_t i, struct row *out) {
+    ROW_OF("compressor", sg_compressor_at(i))
+    ROW_OF("code", sg_code_at(i))
+    ROW_OF("controller", sg_controller_at(i))
+    ROW_OF("error-feedback", sg_feedback_at(i))
+    return false;
+}
+
 /* Fails for a word that is the name of none of a table's rows. */
-static sg_status fail_row(const struct reader *r, const char *what, const char *word, const char *(*name_of)(size_t)) {
-    const char *names[MOST_NAMES];
+static sg_status fail_row(const struct reader *r, const char *table, const char *word) {
+    const char *names[MOST_NAMES], *summary;
+    char what[40];
     size_t n = 0;
-    while (n < MOST_NAMES && (names[n] = name_of(n)) != NULL)
+    while (n < MOST_NAMES && (names[n] = sg_text_row(table, n, &summary)) != NULL)
         n++;
+    snprintf(what, sizeof what, "there is no %s", strcmp(table, "error-feedback") == 0 ? "error feedback" : table);
     return fail_name(r, what, word, names, n);
 }
 
-static const char *compressor_name(size_t i) {
-    return sg_compressor_at(i) != NULL ? sg_compressor_at(i)->name : NULL;
+/* ---- the tables, for callers ---- */
+
+const char *sg_text_row(const char *table, size_t row, const char **summary) {
+    struct row found;
+    *summary = NULL;
+    if (!find_row(table, row, &found))
+        return NULL;
+    *summary = found.summary;
+    return found.name;
 }
 
-static const char *code_name(size_t i) {
-    return sg_code_at(i) != NULL ? sg_code_at(i)->name : NULL;
-}
-
-static const char *controller_name(size_t i) {
-    return sg_controller_at(i) != NULL ? sg_controller_at(i)->name : NULL;
-}
-
-static const char *feedback_name(size_t i) {
-    return sg_feedback_at(i) != NULL ? sg_feedback_at(i)->name : NULL;
+const char *sg_text_parameter(const char *table, size_t row, size_t parameter, double number[3], const char **help) {
+    struct row found;
+    *help = NULL;
+    if (!find_row(table, row, &found) || parameter >= found.n_params)
+        return NULL;
+    const struct sg_parameter *p = &found.params[parameter];
+    number[0] = p->min;
+    number[1] = p->max;
+    number[2] = p->preset;
+    *help = p->help;
+    return p->name;
 }
 
 /* number <- the value of the word that was read last. */
@@ -109,7 +141,7 @@ static sg_status read_compressor(struct reader *r, struct sg_method_config *out,
         return sg_fail(r->err, SG_ERR_ARGUMENT, "it begins with the name of a compressor, such as topk");
     out->compressor = sg_compressor_find(r->word);
     if (out->compressor == NULL)
-        return fail_row(r, "there is no compressor", r->word, compressor_name);
+        return fail_row(r, "compressor", r->word);
     out->param = room;
     return read_parameters(r, out->compressor->name, out->compressor->params, out->compressor->n_params, room, mark);
 }
@@ -119,7 +151,7 @@ static sg_status read_code(struct reader *r, struct sg_method_config *out, doubl
         return sg_fail(r->err, SG_ERR_ARGUMENT, "behind '|' stands the name of a code, such as fp16");
     out->code = sg_code_find(r->word);
     if (out->code == NULL)
-        return fail_row(r, "there is no code", r->word, code_name);
+        return fail_row(r, "code", r->word);
     out->code_param = room;
     return read_parameters(r, out->code->name, out->code->params, out->code->n_params, room, mark);
 }
@@ -127,7 +159,7 @@ static sg_status read_code(struct reader *r, struct sg_method_config *out, doubl
 static sg_status read_controller(struct reader *r, struct sg_method_config *out, double *room, int *mark) {
     out->controller = sg_controller_find(r->value);
     if (out->controller == NULL)
-        return fail_row(r, "there is no controller", r->value, controller_name);
+        return fail_row(r, "controller", r->value);
     out->controller_param = room;
     return read_parameters(r, out->controller->name, out->controller->params, out->controller->n_params, room, mark);
 }
@@ -137,7 +169,7 @@ static sg_status read_feedback(struct reader *r, struct sg_feedback *out, int *m
     double number[SG_FEEDBACK_PARAMS + 1];
     out->rule = sg_feedback_find(r->value);
     if (out->rule == NULL)
-        return fail_row(r, "there is no error feedback", r->value, feedback_name);
+        return fail_row(r, "error-feedback", r->value);
     if (out->rule->n_params > 0)
         memcpy(params + 1, out->rule->params, out->rule->n_params * sizeof *params);
     if (read_parameters(r, out->rule->name, params, out->rule->n_params + 1, number, mark) != SG_OK)

@@ -7,6 +7,7 @@
  *   - err is never NULL. A failed call returns a status and writes a readable message into err.
  *   - They are synchronous, and results do not depend on the number of threads. For work on a CUDA stream see
  *   sg_cuda.h.
+ *   - After fork() the calls of the child work with one thread, because OpenMP's other threads are in the parent only.
  *   - Calls on distinct vectors or methods may come from distinct threads. */
 #ifndef SG_FLAT_H
 #define SG_FLAT_H
@@ -115,6 +116,16 @@ SG_API size_t sg_method_worker_bytes(const sg_method *m, size_t worker);
 SG_API void sg_method_worker_save(const sg_method *m, size_t worker, void *out);
 SG_API void sg_method_worker_load(sg_method *m, size_t worker, const void *in);
 
+/* ---- what a text may name ---- */
+
+/* The rows of a table: "compressor", "code", "error-feedback" or "controller". Row `row` has this name and this line of
+ * help; NULL = there is no such row, or no such table. */
+SG_API const char *sg_text_row(const char *table, size_t row, const char **summary);
+/* Parameter `parameter` of a row; NULL = it has no more. number <- the least, the greatest and the preset value; a
+ * preset of NaN means that a text must give it, or another one in its place. */
+SG_API const char *sg_text_parameter(const char *table, size_t row, size_t parameter, double number[3],
+                                     const char **help);
+
 /* ---- a step whose messages travel as bytes ---- */
 
 /* An exchange of the caller's own: gives every process the bytes of all workers.
@@ -134,6 +145,7 @@ typedef sg_status sg_gather(void *of, const uint8_t *const *own, const size_t *o
  *   sum [d]        <- what all workers sent, added
  *   gather, of     called once in each round of the method, and once before them if its controller uses worker 0's
  *                  gradient; NULL = all workers are in this process
+ * SG_ERR_ARGUMENT: a gradient is NULL.
  * It works for every compressor, code, controller and number of rounds, but not for feedback rules whose workers have
  * parameters of their own (sg_method_is_local), nor on a GPU: SG_ERR_UNSUPPORTED. SG_ERR_FORMAT or SG_ERR_MISMATCH
  * names the worker whose bytes are no message, or not one of this length and code. Messages are otherwise trusted, as
@@ -142,6 +154,14 @@ typedef sg_status sg_gather(void *of, const uint8_t *const *own, const size_t *o
 SG_API SG_CHECKED sg_status sg_method_step(sg_method *m, uint64_t step, double gamma, const float *const *g,
                                            float *const *e, float *sum, sg_gather *gather, void *of,
                                            struct sg_error *err);
+
+/* What the workers of this process sent in the last step, added up over them: entries; bits, as the method's publication
+ * counts them; and bytes, as the exchange was given them. Of messages that an exchange adds up, a process gives it one
+ * for all of its workers. */
+struct sg_sent {
+    double entries, bits, bytes;
+};
+SG_API void sg_method_sent(const sg_method *m, struct sg_sent *out);
 
 /* ---- steps of which not every message comes to every process ---- */
 

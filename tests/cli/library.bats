@@ -174,25 +174,10 @@ PY
     done
 }
 
-@test "Python: a wrong text, and a gradient that is not finite, are errors with the library's words" {
+@test "Python: what is wrong with a call is said before a pointer is taken, what was sent is counted, the tables are listed" {
     need_numpy
-    run -0 "$PYTHON" - <<'PY'
-import numpy as np, sparsegrad
-e = np.zeros(6, np.float32)
-index, value = sparsegrad.topk(np.array([1, -5, 2, 4, -3, 0], np.float32), e, 2)
-assert list(index) == [1, 3] and list(value) == [-5, 4] and list(e) == [1, 0, 2, 0, -3, 0]
-def refused(words, call):
-    try:
-        call()
-    except (RuntimeError, TypeError) as error:
-        assert words in str(error), error
-    else:
-        raise AssertionError("not refused")
-refused("did you mean 'density'?", lambda: sparsegrad.Method("topk densty=0.1", [6]))
-refused("NaN or Inf", lambda: sparsegrad.topk(np.full(6, np.nan, np.float32), e, 2))
-refused("not 6 contiguous numbers", lambda: sparsegrad.topk(np.zeros(6), e, 2))
-refused("cser", lambda: sparsegrad.Method("topk k=2; error-feedback=csr", [6]))
-PY
+    run -0 timeout 120 "$PYTHON" "$ROOT/tests/cli/library_calls.py"
+    [[ $output == *" calls refused, fork goes on" ]]
 }
 
 @test "a text is read alike where a decimal point is a comma" {

@@ -272,6 +272,47 @@ static void test_steps(const char *text) {
         sg_method_close(own[w]);
 }
 
+static void test_sent(void) {
+    static struct side s;
+    static float g[WORKERS][D];
+    const float *pointers[WORKERS] = {g[0], g[1], NULL};
+    float *e[WORKERS] = {s.e[0], s.e[1], s.e[2]};
+    struct sg_sent sent = {0};
+    sg_method *m = NULL;
+    bool fine = sg_method_open_text(&m, "topk k=30", &layout, WORKERS, 0, WORKERS, &err) == SG_OK;
+    for (size_t w = 0; w < WORKERS; w++)
+        gradient(g[w], w, 0);
+    ok(fine && sg_method_step(m, 0, 1, pointers, e, s.sum, NULL, NULL, &err) == SG_ERR_ARGUMENT,
+       "a step in which a worker has no gradient is refused");
+    pointers[2] = g[2];
+    for (uint64_t t = 0; t < 2 && fine; t++)
+        fine = sg_method_step(m, t, 1, pointers, e, s.sum, NULL, NULL, &err) == SG_OK;
+    sg_method_sent(m, &sent);
+    const double entries = WORKERS * LAYERS * 30; /* k entries of each layer */
+    ok(fine && sent.entries == entries && sent.bits == 64 * entries && sent.bytes > 4 * entries &&
+           sent.bytes < 8 * entries,
+       "what all workers sent in the last step: %g entries, %g bits, %g bytes", sent.entries, sent.bits, sent.bytes);
+    sg_method_close(m);
+}
+
+static void test_tables(void) {
+    const char *summary, *help, *name, *const table[] = {"compressor", "code", "error-feedback", "controller"};
+    const char *const has[] = {"topk", "levels", "ef21", "accordion"};
+    double number[3];
+    for (size_t t = 0; t < 4; t++) {
+        bool found = false, fine = true;
+        for (size_t row = 0; (name = sg_text_row(table[t], row, &summary)) != NULL; row++) {
+            found = found || strcmp(name, has[t]) == 0;
+            fine = fine && summary != NULL;
+            for (size_t p = 0; sg_text_parameter(table[t], row, p, number, &help) != NULL; p++)
+                fine = fine && help != NULL && number[0] <= number[1];
+        }
+        ok(found && fine, "the table of every %s", table[t]);
+    }
+    ok(sg_text_row("compresor", 0, &summary) == NULL && sg_text_parameter("code", 999, 0, number, &help) == NULL,
+       "there is no other table and no other row");
+}
+
 /* The text that gives a compressor the numbers of sg_compressor_example. */
 static void write_example(char *text, size_t room, const struct sg_compressor_ops *ops) {
     double param[16];
@@ -396,6 +437,8 @@ int main(void) {
     test_bytes();
     test_low_rank();
     test_texts();
+    test_sent();
+    test_tables();
     test_every_compressor();
     test_reduce();
     test_strangers();
