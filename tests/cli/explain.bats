@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # results/analysis/explain.py: errors that are made to order methods, or not to; results that are joined; refusals.
+# results/analysis/law.py: the law of a threshold, simulated.
 load common
 
 # Results of twelve methods at four seeds: total_error orders them, error_relative is the same doubled,
@@ -139,6 +140,11 @@ holds() { # FILTER of the evidence; e(COLUMN) is what was found of an error
     evidence all.json
     sparseplot-export "$BATS_TEST_TMPDIR/evidence.json" --format=svg >"$BATS_TEST_TMPDIR/scatter.svg"
     [ "$(grep -c 'over error lag' "$BATS_TEST_TMPDIR/scatter.svg")" -ge 1 ]
+}
+
+@test "a simulated walk sends the share that the law at finite density says" {
+    run -0 python3 -B "$ROOT/results/analysis/law.py" 0.0031 0.08
+    awk '!/^#/ { rows++; if ($3 / $1 < 0.95 || $3 / $1 > 1.05 || $4 < 1) wrong++ } END { exit rows != 2 || wrong }' <<<"$output"
 }
 
 @test "of published results it finds what the program in C found" {

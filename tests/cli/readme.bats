@@ -192,6 +192,23 @@ for line in sys.stdin: print(re.sub(r"[^\w\- ]", "", line.strip().lower()).repla
     done
 }
 
+@test "the numbers in the README's prose and table are those of the published results" {
+    run -0 python3 tests/cli/readme_numbers.py
+    echo "$output"
+    grep -q ", 0 wrong$" <<<"$output"
+    cp README.md "$BATS_TEST_TMPDIR"
+    sed -i 's/47\.0 % at 0\.19 %/47.1 % at 0.19 %, once 7 %/' README.md # a number that nothing has, and one without a row
+    run -1 python3 tests/cli/readme_numbers.py
+    cp "$BATS_TEST_TMPDIR/README.md" README.md
+    grep -q "no row for 47.1 in" <<<"$output"
+    grep -q "no row for 7 in" <<<"$output"
+    sed -i 's/{47\.0} %/{47.1} %/' tests/cli/readme-numbers.tsv
+    sed -i 's/47\.0 % at 0\.19 %/47.1 % at 0.19 %/' README.md
+    run -1 python3 tests/cli/readme_numbers.py
+    cp "$BATS_TEST_TMPDIR/README.md" README.md
+    grep -q "47.1 where mini-fig2a has 46.95" <<<"$output"
+}
+
 @test "the verdicts of the published results follow from the numbers beside them" {
     local bounds=0 n
     for result in results/*.json; do
