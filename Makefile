@@ -533,7 +533,7 @@ audit: all ## run a tenth of the published cells again and say which bits come b
 	@$(bin)/sparsebench --audit --share $(AUDIT_SHARE) --time-limit $$((60 * $(AUDIT_MINUTES))) --table --force -o build/audit/audit.json \
 	  $(if $(SEED),--seed $(SEED)) $(ARGS) $(or $(RESULTS),$(wildcard $(published:%=results/%.json)))
 advise-check: all ## train what --advise recommends from a tenth of a run
-	@python3 tests/bench/advise_check.py $(bin) results/local/advise-check results/advise-check.json
+	@python3 tests/bench/advise_check.py $(bin) results/local/advise-check results/advise-check.json $(ARGS)
 
 profile             := compressors night-fig2a mini-fig2b mini-fig2c
 profile_compressors := compressors mini-compressors

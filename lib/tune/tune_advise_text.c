@@ -21,12 +21,12 @@ static const struct {
     const char *word, *text;
     int best;
 } errors[ADVISE_ERRORS] = {
-    [ADVISE_RELATIVE] = {"relative", "error", 13},
-    [ADVISE_MEAN] = {"mean", "error in the mean over workers", 13},
-    [ADVISE_LAG] = {"lag", "error along the next step's gradient", 13},
+    [ADVISE_RELATIVE] = {"relative", "error", 12},
+    [ADVISE_MEAN] = {"mean", "error in the mean over workers", 12},
+    [ADVISE_LAG] = {"lag", "error along the next step's gradient", 12},
     [ADVISE_DRIFT] = {"drift", "distance from where the same gradients would have moved the parameters", 14},
 };
-enum { COMPARED = 27, BEST_HARD_THRESHOLD = 10 };
+enum { COMPARED = 27, BEST_HARD_THRESHOLD = 9 };
 
 const char *advise_error_word(enum advise_error which) {
     return which < ADVISE_ERRORS ? errors[which].word : NULL;

@@ -5,7 +5,8 @@ whose errors are within the tolerance: do they reach what no compression reaches
 which error picks the best of methods that send as much, and whether a pick is better than hard-threshold
 (advise_rules.py). Needs the data sets.
 
-usage: advise_check.py BIN FOLDER OUTPUT [TASK... | published]"""
+usage: advise_check.py BIN FOLDER OUTPUT [TASK... | published | again]
+again: judge what is stored by the results as they are now; nothing is replayed or trained."""
 import json
 import os
 import sys
@@ -105,6 +106,9 @@ def main():
     results = {r["task"]: r for r in stored.get("tasks", [])}
     settings = {r["setting"]: r for r in stored.get("settings", [])}
     source = Published(programs, folder)
+    if chosen == ["again"]:
+        chosen = list(settings)
+        source.judge = lambda name: source.again(settings[name])
     for name in [n for c in chosen for n in (SETTINGS if c == "published" else [c])]:
         if name in TASKS:
             results[name] = Check(name, programs, folder).run()

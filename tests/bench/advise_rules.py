@@ -100,6 +100,29 @@ def tail_median(series):
     return end[middle] if len(end) % 2 else (end[middle - 1] + end[middle]) / 2
 
 
+def reached(result, metric):
+    """{label: what each seed reached}, as the result's finding takes its metric from a run: of a plot of points or of the
+    claims, which see every record. A published series has a part of them, so nothing is taken from it."""
+    at = result["summary"]["at"]
+    assert result["summary"]["metric"] == metric, result["recipe"]["name"]
+    found = {}
+    for plot in result["plots"]:
+        if plot.get("points") and plot["y"] == metric and plot["y_at"] == at:
+            found.update((point["label"], point["y"]["values"]) for point in plot["points"])
+    for claim in result["claims"]:
+        bound = claim.get("bound") or {}
+        if claim.get("metric") == metric and claim.get("at") == at:
+            found.setdefault(claim["of"], [s["value"] for s in claim["seeds"]])
+            if bound.get("metric") == metric and bound["at"] == at:
+                found.setdefault(bound["of"], [(s["bound"] - bound["plus"]) / bound["times"] for s in claim["seeds"]])
+    return found
+
+
+def mean_and_deviation(values):
+    mean = sum(values) / len(values)
+    return mean, (sum((v - mean) ** 2 for v in values) / (len(values) - 1)) ** 0.5 if len(values) > 1 else 0
+
+
 def last(row, series):
     known = [v for v in row["series"].get(series, {"mean": []})["mean"] if v is not None]
     return known[-1] if known else None
@@ -184,19 +207,30 @@ class Published:
         short = {}
         if s["metric"] == "relative_suboptimality":
             short = self.short(s["result"], s["changes"], s["metric"], advice["gradients"]["steps"])
-        rows = []
+        rows, qualities = [], reached(result, s["metric"])
         for match, r in matched:
             share = (whole[r["label"]] or 0) / whole[s["hard"]]
             if not match or not LEAST <= share <= MOST or match[1] not in replayed:
                 continue
-            of = r["series"][s["metric"]]
-            rows.append({"label": match[1], "hard": r["label"] == s["hard"], "quality": tail_median(of["mean"]),
-                         "deviation": tail_median(of["std"]) or 0, "seeds": len(r["seeds"]),
-                         "volume": share,
+            quality, deviation = mean_and_deviation(qualities[r["label"]])
+            rows.append({"label": match[1], "hard": r["label"] == s["hard"], "quality": quality,
+                         "deviation": deviation, "seeds": len(r["seeds"]), "volume": share,
                          "errors": {**{rule: replayed[match[1]][member] for rule, member in REPLAYED.items()},
                                     **short.get(match[1], {})}})
         return {"setting": name, "result": s["result"], "metric": s["metric"], "steps": advice["gradients"]["steps"],
                 **judge(rows, s["metric"]), "rows": rows}
+
+    @staticmethod
+    def again(setting):
+        """The same of a stored setting, whose errors stay: the methods' qualities are read from the result once more."""
+        s = SETTINGS[setting["setting"]]
+        result = read(f"results/{s['result']}.json")
+        qualities = reached(result, s["metric"])
+        matched = {re.fullmatch(s["rows"], label): label for label in qualities}
+        label = {match[1]: label for match, label in matched.items() if match}
+        for row in setting["rows"]:
+            row["quality"], row["deviation"] = mean_and_deviation(qualities[label[row["label"]]])
+        return {**setting, **judge(setting["rows"], s["metric"]), "rows": setting["rows"]}
 
 
 def summary(settings):
