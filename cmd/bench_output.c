@@ -154,9 +154,6 @@ void report_cells(const struct sg_cell *cells, const struct sg_cell_outcome *out
             sg_log(cells[i].trial > 0 ? SG_LOG_DETAIL : SG_LOG_WARNING, "%s, seed %" PRIu64 " diverged: %s",
                    cells[i].label, cells[i].seed, message);
         report_devices(&cells[i], &outcomes[i].run);
-        const cJSON *warning;
-        cJSON_ArrayForEach(warning, sg_json_get(outcomes[i].run.end, "warnings")) sg_log_warning(
-            "%s, seed %" PRIu64 ": %s", cells[i].label, cells[i].seed, sg_json_string(warning, "text", "?"));
     }
     for (size_t i = 0; i < count; i++)
         if (strcmp(sg_json_string(outcomes[i].run.header, "dataset.source", ""), "generated") == 0) {

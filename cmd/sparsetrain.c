@@ -79,10 +79,6 @@ static void look_at_memory(const struct sg_recipe *recipe, const struct sg_cell 
         on_unknown_memory(NULL, err.msg);
 }
 
-static void on_warning(const char *message) {
-    sg_log_warning("%s", message);
-}
-
 /* ---- recipe and cell --------------------------------------------------------------------------------------------- */
 
 /* ", or values with --set for the lists workers, batch"; "" = the cell has no values of such lists. */
@@ -246,8 +242,7 @@ static sg_status run(const struct sg_recipe *recipe, const struct sg_cell *cell,
                                      .any_memory = !opt.memory_check,
                                      .progress = lead ? on_progress : NULL,
                                      .memory = lead ? on_memory : NULL,
-                                     .notice = lead ? on_notice : NULL,
-                                     .warning = lead ? on_warning : NULL};
+                                     .notice = lead ? on_notice : NULL};
     struct sg_train_report report;
     status = sg_train_run(&report, comm, &train, err);
     stopped_by = report.signal;

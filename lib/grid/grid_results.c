@@ -85,7 +85,6 @@ static cJSON *cell_json(const struct grid_frame *g, size_t i, bool won) {
     const struct sg_cell_outcome *o = &g->outcomes[i];
     const char *status = sg_grid_status(o), *message = strcmp(status, "ok") == 0 ? NULL : o->message;
     const struct grid_reach reach = grid_reach(cell, o);
-    const cJSON *warnings = sg_json_get(o->run.end, "warnings");
     cJSON *out =
         SG_OBJECT(SG_U64("seed", cell->seed), SG_TEXT("status", status),
                   SG_TEXT("message", message ? message : sg_json_string(o->run.end, "message", NULL)),
@@ -93,8 +92,6 @@ static cJSON *cell_json(const struct grid_frame *g, size_t i, bool won) {
                   SG_NUMBER("steps", o->run.header ? reach.step : NAN), SG_NUMBER("planned_steps", reach.steps),
                   SG_NUMBER("epochs", o->run.header ? reach.epoch : NAN), SG_NUMBER("planned_epochs", reach.epochs),
                   SG_VALUE("devices", sg_grid_devices(&o->run)), SG_BOOL("reused", o->state == SG_CELL_REUSED));
-    if (warnings)
-        sg_json_set(out, "warnings", cJSON_Duplicate(warnings, true));
     if (cell->trial > 0)
         SG_SET(out, SG_NUMBER("trial", (double)cell->trial), SG_VALUE("drawn", sg_node_json(&cell->drawn)),
                SG_NUMBER("value", grid_trial_value(g, i)), SG_BOOL("won", won));

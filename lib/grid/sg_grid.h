@@ -199,7 +199,7 @@ double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, 
  * "parameters" has this label's values of them. A method with a range has its trials in "cells", each with "trial",
  * "drawn":{"learning_rate":0.0123}, "value", that of tune.by, and "won": it is the result of its study, and the label's
  * run at this seed. "tuned" then stands behind "swept": {"by","at","trials","winner":{"seed","trial","drawn","value"}},
- * and "final" has what the results of the studies drew. A cell whose end record has "warnings" has them, too. Series
+ * and "final" has what the results of the studies drew. Series
  * are thinned to at most `most` points (0 = all). Cells that are not finished add what they recorded to the series; to
  * finals only where no cell of the label is finished. Finals and claims use every record. Columns of which the recipe
  * draws quartiles over the seeds have them.

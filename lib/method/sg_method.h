@@ -202,10 +202,6 @@ SG_UNSTABLE double sg_method_unit(const sg_method *m);
 /* enum sg_trait of the messages. If a code rounds a selector's values, SG_TRAIT_UNBIASED is cleared, because codes do
  * not declare it. */
 SG_UNSTABLE unsigned sg_method_traits(const sg_method *m);
-/* The upper bound that the compressor declares for |p - C(p)|^2 at this step, in a layer with |p|^2 = square. With
- * SG_TRAIT_RANDOM it bounds the mean over draws. NaN = it declares none, or the method does more than the compressor:
- * it rounds values, or removes entries to stay within a budget. */
-SG_UNSTABLE double sg_method_allowed(const sg_method *m, size_t layer, double square);
 /* true: the residuals are always zero, so the caller need not allocate them. */
 SG_UNSTABLE bool sg_method_is_exact(const sg_method *m);
 

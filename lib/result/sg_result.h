@@ -15,7 +15,6 @@
  *    "cuda","kernels","ranks","threads"}],"sha256":…}: a segment is what one process did of the run, the last one is
  *    this; the checksum is that of the file without this last member, and series of older programs have none
  *   {"record":"end","status":"ok"|"diverged"|"interrupted"|"failed","message":null,"steps":3000,"parameters_sha256":…}
- *    and, if a compressor left its class, "warnings":[{"kind","step","layer","value","sigma","text"}]
  * A file without an end record is truncated. All records but `run` are a function of recipe, method, seed, data and
  * program: they have the same bytes for every number of ranks and threads and after any interruption.
  *

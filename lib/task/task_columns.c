@@ -49,9 +49,6 @@ const struct sg_metric sg_common_metrics[SG_COLUMNS] = {
     [SG_COLUMN_LEARNING_RATE] = {"learning_rate", "", "gamma_t of this step", .of_step = true, .symbol = "γ"},
     [SG_COLUMN_LAMBDA] = {"lambda", "", "threshold of this step; null where nothing is to be sent, or without one",
                           .of_step = true, .title = "threshold", .symbol = "λ"},
-    [SG_COLUMN_COMPRESSION_ERROR_MAX] = {"compression_error_max", "",
-                                         "max_i |p_i - C(p_i)|^2 / |p_i|^2 at this step: 1 - delta of its worst worker",
-                                         .of_step = true, .title = "compression error of the worst worker"},
     [SG_COLUMN_AVERAGE_COMPRESSION_ERROR] = {"average_compression_error", "",
                                              "mean of compression_error over the recorded steps so far, whatever the "
                                              "feedback: nu^2 if C is unbiased, else 1 - delta",
@@ -63,14 +60,6 @@ const struct sg_metric sg_common_metrics[SG_COLUMNS] = {
     [SG_COLUMN_COMPRESSION_BIAS_SIGMA] = {"compression_bias_sigma", "",
                                           "the standard error of compression_bias, from how its steps vary",
                                           .of_step = true},
-    [SG_COLUMN_ELEMENT_ERROR_MAX] = {"element_error_max", "",
-                                     "max_ij |p_ij - C(p_i)_j| at this step, on the gradient's scale as lambda is",
-                                     .of_step = true, .title = "largest error of an element"},
-    [SG_COLUMN_BOUND_SHARE] =
-        {"bound_share", "",
-         "what was lost / what the compressor's class allows, of the worker and layer where it is "
-         "largest; null where no bound is declared",
-         .of_step = true, .title = "share of the declared bound"},
     [SG_COLUMN_GRADIENT_NORM] = {"gradient_norm", "", "(1/n) sum_i |g_i|^2 at this step, g_i as the task computes it",
                                  .of_step = true, .symbol = "‖g‖²"},
     [SG_COLUMN_ERROR_RELATIVE] = {"error_relative", "",

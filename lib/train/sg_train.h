@@ -77,7 +77,6 @@ struct sg_train_options {
     /* Called on rank 0 of a run on a CPU, before its first step, with the estimate of its memory; may be NULL. */
     void (*memory)(const struct sg_train_memory *memory);
     void (*notice)(const char *message);  /* called on rank 0 with a message for the user; may be NULL */
-    void (*warning)(const char *message); /* called on rank 0 if the run finds a problem; may be NULL */
 };
 
 struct sg_train_report {

@@ -205,7 +205,7 @@ sg_status train_ending(struct train *t, const struct sg_train_report *report, co
     char hash[65];
     struct sg_error unread; /* after a failure of the device there is no hash */
     const bool hashed = train_x_hash(t, hash, &unread) == SG_OK;
-    cJSON *facts = sg_task_describe(t->task), *warnings = train_monitor_warnings(t);
+    cJSON *facts = sg_task_describe(t->task);
     cJSON *recipe = SG_OBJECT(SG_TEXT("path", t->options->recipe->path), SG_TEXT("sha256", t->options->recipe->sha256),
                               SG_VALUE("set", sg_recipe_set_json(t->options->recipe)));
     cJSON *libraries =
@@ -223,8 +223,6 @@ sg_status train_ending(struct train *t, const struct sg_train_report *report, co
     cJSON *end =
         SG_OBJECT(SG_TEXT("record", "end"), SG_TEXT("status", report->status), SG_TEXT("message", message),
                   SG_NUMBER("steps", (double)report->steps), SG_TEXT("parameters_sha256", hashed ? hash : NULL));
-    if (warnings)
-        sg_json_set(end, "warnings", warnings);
     char *run_text = sg_json_text(run, false), *end_text = sg_json_text(end, false);
     char *text = run_text && end_text ? sg_run_seal(t->series.hash, run_text, end_text) : NULL;
     const sg_status status =

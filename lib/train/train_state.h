@@ -301,18 +301,15 @@ double train_total_error(const struct train *t);
 sg_status train_collect_layers(struct train *t, struct sg_error *err);
 cJSON *train_layers_json(const struct train *t);
 
-/* The measured error of compressors, and whether it violates their class; without a recorded column about it
- * (train_monitored) the functions do nothing. train_monitor_begin is called before each step, and train_monitor_measure
+/* The measured error of compressors; without a recorded column about it (train_monitored) the functions do nothing. train_monitor_begin is called before each step, and train_monitor_measure
  * within it, after the last exchange of messages and before residuals are completed. At recorded steps
- * train_monitor_record, which is collective, gets rank 0's columns from all workers and warns.
- * train_monitor_warnings is NULL if there was no warning. */
+ * train_monitor_record, which is collective, gets rank 0's columns from all workers. */
 bool train_monitored(const struct train *t);
 sg_status train_monitor_open(struct train *t, struct sg_error *err);
 void train_monitor_close(struct train *t);
 void train_monitor_begin(struct train *t);
 void train_monitor_measure(struct train *t);
 sg_status train_monitor_record(struct train *t, double value[SG_COLUMNS], struct sg_error *err);
-cJSON *train_monitor_warnings(const struct train *t);
 
 /* Gradients and the mean residual; without a recorded column of theirs the functions do nothing. train_errors_begin is
  * called before the gradients of a step, train_errors_gradient after each of them, and train_errors_record after every

@@ -63,12 +63,12 @@ recipe() { # SED...
 }
 
 @test "--check knows the device of the runs to come, and needs none" {
-    recipe '/^claims/,$d; s/series: .*/series: [suboptimality, compression-error-max]}/'
+    recipe '/^claims/,$d; s/series: .*/series: [suboptimality, compression-bias]}/'
     sparsetrain --check r.yaml
     says 2 "is measured on a CPU only" -- sparsetrain --check r.yaml --device cuda
     need_torch
     sed -i 's/^task: .*/task: {kind: cnn, model: resnet8, dataset: cifar-10, stand-in: cifar-like, train-images: 64, test-images: 20, precision: tf32}/
-        /^plots/,$d; s/suboptimality, compression-error-max/train-loss/; s/learning-rate: [^,}]*/learning-rate: 0.1/' r.yaml
+        /^plots/,$d; s/suboptimality, compression-bias/train-loss/; s/learning-rate: [^,}]*/learning-rate: 0.1/' r.yaml
     sparsetrain --check r.yaml --device cuda
     says 2 "r.yaml:4:" "task.precision: tf32 needs --device cuda" -- sparsetrain --check r.yaml
     says 2 "r.yaml:4:" "task.precision: tf32 needs --device cuda" -- sparsebench -q r.yaml --folder cells

@@ -189,14 +189,6 @@ ends_with() { # STATUS PID of a job; `run` would ask a subshell, whose child it 
     [ "$(jq -r '.results[0].final, .results[0].series.step | length' <<<"$output" | xargs)" = "0 0" ]
 }
 
-@test "what a run warned of is said, and stands in the result, also of a reused cell" {
-    for reused in false true; do
-        FAKE_WARN=SGD:2 run -0 --separate-stderr bench --method SGD
-        [ "$(jq -c '[.results[].cells[] | select(.warnings) | [.seed, .reused, .warnings[0].kind]]' <<<"$output")" = "[[\"2\",$reused,\"bias\"]]" ]
-        [[ $stderr == *"warning: SGD, seed 2: not what it says"* ]]
-    done
-}
-
 @test "--network adds modelled times to finished cells, and runs and changes none" {
     sed -i 's/series: .*/series: [suboptimality, bytes-sent]}/' r.yaml
     run -0 "$BIN/sparsebench" r.yaml --folder real --json --quiet

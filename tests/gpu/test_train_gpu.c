@@ -151,8 +151,8 @@ static void test_failures(void) {
        "%s", err.msg);
     FILE *series = tmpfile();
     watch();
-    ok(train("cuda", "Top-k", SET("record.series=[loss, bound-share]"), series, false) == SG_ERR_UNSUPPORTED &&
-           strstr(err.msg, "record.series: 'bound_share' is measured on a CPU only: use --device cpu"),
+    ok(train("cuda", "Top-k", SET("record.series=[loss, compression-bias]"), series, false) == SG_ERR_UNSUPPORTED &&
+           strstr(err.msg, "record.series: 'compression_bias' is measured on a CPU only: use --device cpu"),
        "%s", err.msg);
     fclose(series);
     const struct sg_task_base config = {.device = "cuda:0", .kernels = sg_kernels_cpu(NULL)};

@@ -74,7 +74,6 @@ static int stop_when_asked(void) {
     return spy.step == spy.stop_step ? 15 : 0;
 }
 
-static void (*on_warning)(const char *message); /* of the runs below; NULL = none */
 static const char *recipe_text = text;
 
 /* Leaves a pattern where the next calls have their variables. Runs of one process would else find there what the run
@@ -94,8 +93,7 @@ static sg_status train(struct sg_run *run, const char *method, const char *const
                                          .checkpoint = temporary_path("ckpt"),
                                          .record_inputs = record_inputs,
                                          .resume = resume,
-                                         .stop = stop_when_asked,
-                                         .warning = on_warning};
+                                         .stop = stop_when_asked};
     scribble();
     const sg_status status = train_once(recipe_text, method, set, how, &err);
     struct sg_error unread;

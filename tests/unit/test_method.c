@@ -151,12 +151,6 @@ static void test_long_doubling(void) {
            "a %s that doubled 100 times", i ? "density" : "k");
         sg_method_close(m);
     }
-    sg_method *m = opened("qsgd", (const double[]){3, 64, 0}, "doubling", (const double[]){NAN, 1});
-    if (m)
-        sg_method_begin(m, 100 * PER_EPOCH, 1, NULL);
-    ok(m && fabs(sg_method_allowed(m, 0, 1) / (64 / (32767.0 * 32767)) - 1) < 1e-6,
-       "levels that doubled 100 times: the class is that of the most levels");
-    sg_method_close(m);
 }
 
 /* Steps at which nothing is sent, as all those that `refresh` divides, leave no threshold old: every message is the
