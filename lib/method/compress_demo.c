@@ -13,7 +13,6 @@
  * same.
  *
  * Sums of a transform are in double, columns first and in ascending order, and are rounded once. */
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -76,7 +75,7 @@ static void analyse(float *coefficient, const struct sg_shared *s, const struct 
             in[i * c->width + j] = (double)from[i * c->columns + j];
     transform(out, in, c, t->there + table_at(c->height), t->there + table_at(c->width));
     for (size_t i = 0; i < c->height * c->width; i++)
-        coefficient[i] = (float)fmax(-(double)FLT_MAX, fmin((double)FLT_MAX, out[i]));
+        coefficient[i] = sg_integers_value(out[i]);
 }
 
 /* x [height width] <- the numbers of a chunk with these coefficients. */

@@ -19,7 +19,6 @@
  * rounds what is below 2^-L up. Memory: M of each layer. */
 #include "method_private.h"
 
-#include <float.h>
 #include <math.h>
 
 #include "sg_philox.h"
@@ -38,16 +37,13 @@ static double factor_of(const struct sg_shared *s, size_t layer) {
     return largest > 0 ? (exp2(s->param[BITS] - 1) - 1) / ((double)s->workers * largest) : 0;
 }
 
-/* Levels of the largest floats add up to more than floats hold, also where the numbers themselves cancel. */
-static float within_floats(double x) {
-    return (float)fmax(-(double)FLT_MAX, fmin(x, (double)FLT_MAX));
-}
-
+/* No element is larger than the largest of all, unless another worker's message was damaged. */
 static void round_layers(const struct sg_worker *w, float *q, const float *p) {
     const size_t *offset = w->shared->layout.offset;
+    const double most = exp2(w->shared->param[BITS] - 1) - 1;
     for (size_t l = 0; l < w->shared->layout.n_layers; l++)
         sg_integers_round(w, q + offset[l], p + offset[l], offset[l], offset[l + 1] - offset[l],
-                          factor_of(w->shared, l), INFINITY);
+                          factor_of(w->shared, l), most);
 }
 
 static void encode_largest(struct sg_worker *w, const float *p, struct sg_message *out) {
@@ -76,7 +72,7 @@ static void combine(const struct sg_shared *s, unsigned round, float *sum) {
             s->memory[l] = sg_integers_agreed(s, sum, layers, l);
         const double factor = factor_of(s, l);
         for (size_t i = offset[l]; round == 1 && i < offset[l + 1]; i++)
-            sum[i] = factor > 0 ? within_floats((double)sum[i] / factor) : 0;
+            sum[i] = factor > 0 ? sg_integers_value((double)sum[i] / factor) : 0;
     }
 }
 
@@ -89,7 +85,7 @@ static void keep(struct sg_worker *w, float *e, const float *sum) {
     for (size_t l = 0; l < s->layout.n_layers; l++) {
         const double factor = factor_of(s, l);
         for (size_t i = offset[l]; factor > 0 && i < offset[l + 1]; i++)
-            e[i] -= within_floats((double)q[i] / factor);
+            e[i] -= sg_integers_value((double)q[i] / factor);
     }
 }
 
@@ -172,7 +168,7 @@ static void round_to_powers(const struct sg_worker *w, float *q, const float *p)
             now = end - at < SG_PHILOX_PIECE ? end - at : SG_PHILOX_PIECE;
             const uint32_t *draw = sg_philox_draws(room, rng.key, rng.counter, at, now);
             for (size_t j = 0; j < now; j++) {
-                const double x = unit > 0 ? fabs((double)p[at + j]) / unit : 0;
+                const double x = unit > 0 ? fmin(fabs((double)p[at + j]) / unit, 0.5) : 0;
                 const double level = RAISED * round_to_power(x, least, draw_of(draw[j]));
                 q[at + j] = (float)(p[at + j] < 0 ? -level : level);
             }
@@ -229,7 +225,7 @@ static void combine_powers(const struct sg_shared *s, unsigned round, float *sum
             now = offset[l + 1] - at < SG_PHILOX_PIECE ? offset[l + 1] - at : SG_PHILOX_PIECE;
             add_piece(s, sum + at, at, now);
             for (size_t i = at; i < at + now; i++)
-                sum[i] = within_floats((double)sum[i] / RAISED * unit_of(s, l));
+                sum[i] = sg_integers_value((double)sum[i] / RAISED * unit_of(s, l));
         }
     }
 }
@@ -242,7 +238,7 @@ static void keep_powers(struct sg_worker *w, float *e, const float *sum) {
     round_to_powers(w, q, e);
     for (size_t l = 0; l < s->layout.n_layers; l++)
         for (size_t i = offset[l]; i < offset[l + 1]; i++)
-            e[i] -= within_floats((double)q[i] / RAISED * unit_of(s, l));
+            e[i] -= sg_integers_value((double)q[i] / RAISED * unit_of(s, l));
 }
 
 static sg_status open_powers(struct sg_worker *w, struct sg_error *err) {

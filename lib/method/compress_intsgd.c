@@ -44,7 +44,7 @@ static void combine(const struct sg_shared *s, unsigned round, float *sum) {
     const bool first = memory[NEXT] == 0;
     memory[NOW] = memory[NEXT];
     for (size_t i = 0; !first && i < d; i++)
-        sum[i] = (float)((double)sum[i] / (double)memory[NOW]);
+        sum[i] = sg_integers_value((double)sum[i] / (double)memory[NOW]);
     const double square = s->kernels->sum_squares(&s->exec, sum, d) / (workers * workers);
     memory[MOVING] = (float)(first ? square : beta * (double)memory[MOVING] + (1 - beta) * square);
     const double alpha = s->param[SCALE] * sqrt((double)d) / sqrt(2 * workers * ((double)memory[MOVING] + 1e-16));
@@ -59,7 +59,7 @@ static void keep(struct sg_worker *w, float *e, const float *sum) {
     if (alpha > 0)
         sg_integers_round(w, w->value, e, 0, d, alpha, sg_integers_most(s));
     for (size_t i = 0; i < d; i++)
-        e[i] = alpha > 0 ? e[i] - (float)((double)w->value[i] / alpha) : 0;
+        e[i] = alpha > 0 ? e[i] - sg_integers_value((double)w->value[i] / alpha) : 0;
 }
 
 static sg_status open_intsgd(struct sg_worker *w, struct sg_error *err) {

@@ -2,6 +2,7 @@
  * scale. */
 #include "method_private.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "sg_philox.h"
@@ -76,6 +77,10 @@ float sg_integers_agreed(const struct sg_shared *s, const float *sum, size_t agr
     for (size_t w = 1; w < s->workers; w++)
         largest = fmaxf(largest, sum[w * agreed + i]);
     return largest;
+}
+
+float sg_integers_value(double x) {
+    return (float)fmax(-(double)FLT_MAX, fmin(x, (double)FLT_MAX));
 }
 
 void sg_integers_round(const struct sg_worker *w, float *q, const float *p, size_t first, size_t n, double factor,

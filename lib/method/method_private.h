@@ -370,6 +370,9 @@ void sg_integers_agree(const struct sg_worker *w, size_t agreed, unsigned bits, 
 /* The maximum over workers of number i of their `agreed` numbers; sum is the sum of that round. */
 float sg_integers_agreed(const struct sg_shared *s, const float *sum, size_t agreed, size_t i);
 
+/* x as a float, the largest one if x is larger: levels of large floats add up to more than floats hold, also where the
+ * numbers themselves cancel. */
+float sg_integers_value(double x);
 /* q [n] <- factor p, rounded at random without bias, then clamped to |q| <= most. `first` is the index of p [0] among
  * all elements, which determines the draws. */
 void sg_integers_round(const struct sg_worker *w, float *q, const float *p, size_t first, size_t n, double factor,

@@ -173,20 +173,46 @@ static void test_intsgd(void) {
     sg_method_close(m);
 }
 
-/* Workers' largest floats, with both signs at every place. */
-static void test_largest(struct setting s) {
+/* Workers' large floats, with both signs at every place, over some steps. */
+static void test_largest(struct setting s, float magnitude, uint64_t steps) {
     static float big[WORKERS][D], kept[WORKERS][D], total[D];
     double bits;
     bool fine = true;
     sg_method *m = opened(&s, WORKERS);
     memset(kept, 0, sizeof kept);
     for (size_t i = 0; i < WORKERS * D; i++)
-        big[i / D][i % D] = i % 3 ? 0x1p127F : -0x1p127F;
-    fine = m != NULL && sg_verify_step(&m, 1, 0, 1, big[0], s.rule->keeps ? kept[0] : NULL, D, total, &bits);
-    for (size_t i = 0; i < WORKERS * D; i++)
-        fine = fine && isfinite(total[i % D]) && isfinite(kept[i / D][i % D]);
-    ok(fine, "%s of %g bits: the sum of +-2^127 is finite, and so are the residuals", s.name, s.param[0]);
+        big[i / D][i % D] = i % 3 ? magnitude : -magnitude;
+    for (uint64_t t = 0; t < steps; t++) {
+        fine = fine && m && sg_verify_step(&m, 1, t, 1, big[0], s.rule->keeps ? kept[0] : NULL, D, total, &bits);
+        for (size_t i = 0; i < WORKERS * D; i++)
+            fine = fine && isfinite(total[i % D]) && isfinite(kept[i / D][i % D]);
+    }
+    ok(fine, "%s of %g bits: sums of +-%g are finite, and so are the residuals", s.name, s.param[0], (double)magnitude);
     sg_method_close(m);
+}
+
+/* What a worker sends in the second round is valid, whatever another one sent as its largest numbers. */
+static void test_damaged(struct setting s) {
+    static float kept[WORKERS][D], agreed[D];
+    static const float wrong[] = {0, 1e-45F, 1e-30F, INFINITY, NAN};
+    bool fine = true;
+    draw(0);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        sg_method *m = opened(&s, 1);
+        struct sg_message message;
+        memset(kept, 0, sizeof kept);
+        for (size_t j = 0; j < D; j++)
+            agreed[j] = wrong[i];
+        if (m)
+            sg_method_begin(m, 0, 1, NULL);
+        fine = fine && m && sg_method_send(m, 0, 0, g[0], kept[0], NULL, &message, &err) == SG_OK;
+        if (fine)
+            sg_method_receive(m, 0, agreed);
+        fine = fine && sg_method_send(m, 0, 1, g[0], kept[0], NULL, &message, &err) == SG_OK &&
+               message.code->valid(&message);
+        sg_method_close(m);
+    }
+    ok(fine, "%s: a message is valid also where the agreed numbers are damaged", s.name);
 }
 
 static void refused(const char *why, struct setting s) {
@@ -215,8 +241,11 @@ int main(void) {
     test_unbiased(&(struct setting){"global-qsgd", {8}, &sg_feedback_none}, WORKERS * largest / 127);
     for (double bits = 3; bits <= 8; bits += 5)
         test_unbiased(&(struct setting){"global-qsgd-exp", {bits}, &sg_feedback_none}, 0);
-    test_largest((struct setting){"global-qsgd", {2}, &sg_feedback_gradient});
-    test_largest((struct setting){"global-qsgd-exp", {4}, &sg_feedback_gradient});
+    test_largest((struct setting){"global-qsgd", {2}, &sg_feedback_gradient}, 0x1p127F, 1);
+    test_largest((struct setting){"global-qsgd-exp", {4}, &sg_feedback_gradient}, 0x1p127F, 1);
+    test_largest(intsgd, 0x1p125F, 4);
+    test_damaged((struct setting){"global-qsgd", {8}, &sg_feedback_gradient});
+    test_damaged((struct setting){"global-qsgd-exp", {8}, &sg_feedback_gradient});
     refused("too few for the sum of 4 workers", (struct setting){"global-qsgd-exp", {2}, NULL});
     refused("too few for the sum", (struct setting){"switchml", {3, 256}, NULL});
     refused("at most 24, or 32", (struct setting){"switchml", {30, 256}, NULL});
