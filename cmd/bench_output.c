@@ -173,9 +173,9 @@ bool report_claims(const cJSON *result, bool beside_table) {
         const char *verdict = sg_json_string(claim, "verdict", ""), *reason = sg_json_string(claim, "reason", NULL);
         fails = fails || strncmp(verdict, "fails", strlen("fails")) == 0;
         if (!beside_table && strcmp(verdict, SG_NOT_JUDGED) != 0)
-            sg_log_note("claim %s%s%s: %s%s%s%s", color ? sg_verdict_color(verdict) : "", verdict,
-                        color ? "\033[0m" : "", sg_json_string(claim, "text", ""), reason ? " (" : "",
-                        reason ? reason : "", reason ? ")" : "");
+            sg_log_verdict(color ? sg_verdict_color(verdict) : "", verdict, "%s%s%s%s",
+                           sg_json_string(claim, "text", ""), reason ? " (" : "", reason ? reason : "",
+                           reason ? ")" : "");
     }
     const char *finding = sg_json_string(result, "summary.text", NULL);
     if (finding && !beside_table)

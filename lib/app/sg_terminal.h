@@ -31,13 +31,17 @@ void sg_app_set_rank(int rank, int size);
 void sg_app_set_verbosity(enum sg_verbosity v);
 enum sg_verbosity sg_app_verbosity(void);
 
-/* Print "program: message" on stderr: errors and warnings always, notes unless --quiet, details only with --verbose. */
+/* Print "program: message" on stderr: errors and warnings always, notes unless --quiet, details only with --verbose.
+ * Each line of the message is cleaned (sg_text_clean), since what it quotes may be a stranger's. */
 enum sg_log_kind { SG_LOG_ERROR, SG_LOG_WARNING, SG_LOG_NOTE, SG_LOG_DETAIL };
 void sg_log(enum sg_log_kind kind, const char *format, ...) SG_PRINTF(2, 3);
 #define sg_log_error(...)   sg_log(SG_LOG_ERROR, __VA_ARGS__)
 #define sg_log_warning(...) sg_log(SG_LOG_WARNING, __VA_ARGS__)
 #define sg_log_note(...)    sg_log(SG_LOG_NOTE, __VA_ARGS__)
 #define sg_log_detail(...)  sg_log(SG_LOG_DETAIL, __VA_ARGS__)
+
+/* Prints the note "claim VERDICT: message", in which the verdict has this colour; "" = none. */
+void sg_log_verdict(const char *color, const char *verdict, const char *format, ...) SG_PRINTF(3, 4);
 
 /* Prints the document on stdout, indented, and frees it. NULL means that memory ran out for the document, which the
  * error message calls `what`. Returns SG_OK or SG_ERR_MEMORY. */

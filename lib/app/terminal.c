@@ -19,6 +19,7 @@
 #include "sg_clock.h"
 #include "sg_debug.h"
 #include "sg_json.h"
+#include "sg_text.h"
 #include "sg_words.h"
 
 /* The state for messages. Only clock.c has other state of the process. */
@@ -96,8 +97,31 @@ static bool is_wanted(enum sg_log_kind kind) {
                                     : app.verbosity >= SG_VERBOSE;
 }
 
+/* Prints each line of the text as a message. `lead`, in front of the first line, is printed as it is; the text may be
+ * a stranger's, so that what could steer a terminal is shown. */
+static void put_message(enum sg_log_kind kind, const char *lead, char *text) {
+    char rank[32] = "";
+    if (app.size > 1)
+        snprintf(rank, sizeof rank, "[rank %d] ", app.rank);
+    fflush(stdout);
+    if (app.line_open)
+        fputs("\r\033[K", stderr);
+    app.line_open = false;
+    for (char *line = text; line;) {
+        char *next = strchr(line, '\n');
+        if (next)
+            *next++ = '\0';
+        char *clean = sg_text_clean(line);
+        fprintf(stderr, "%s: %s%s%s%s\n", app.program, rank, kind == SG_LOG_WARNING ? "warning: " : "", lead,
+                clean ? clean : "out of memory for a message");
+        free(clean);
+        line = next;
+        lead = "";
+    }
+}
+
 void sg_log(enum sg_log_kind kind, const char *format, ...) {
-    char text[4096], rank[32] = "";
+    char text[4096];
     va_list args;
     app.said_error = app.said_error || kind == SG_LOG_ERROR;
     if (!is_wanted(kind))
@@ -105,20 +129,20 @@ void sg_log(enum sg_log_kind kind, const char *format, ...) {
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (app.size > 1)
-        snprintf(rank, sizeof rank, "[rank %d] ", app.rank);
-    fflush(stdout);
-    if (app.line_open)
-        fputs("\r\033[K", stderr);
-    app.line_open = false;
-    /* A message with several lines is printed as several messages. */
-    for (char *line = text; line;) {
-        char *next = strchr(line, '\n');
-        if (next)
-            *next++ = '\0';
-        fprintf(stderr, "%s: %s%s%s\n", app.program, rank, kind == SG_LOG_WARNING ? "warning: " : "", line);
-        line = next;
-    }
+    put_message(kind, "", text);
+}
+
+void sg_log_verdict(const char *color, const char *verdict, const char *format, ...) {
+    char text[4096], *clean = sg_text_clean(verdict);
+    char *lead = clean ? sg_format("claim %s%s%s: ", color, clean, *color ? "\033[0m" : "") : NULL;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (lead && is_wanted(SG_LOG_NOTE))
+        put_message(SG_LOG_NOTE, lead, text);
+    free(clean);
+    free(lead);
 }
 
 sg_status sg_app_print_json(cJSON *take_json, const char *what, struct sg_error *err) {

@@ -66,8 +66,9 @@ SG_CHECKED sg_status sg_table_write_markdown(FILE *out, const sg_table *t, struc
 SG_CHECKED sg_status sg_table_write_latex(FILE *out, const sg_table *t, struct sg_error *err);
 SG_CHECKED sg_status sg_table_write_html(FILE *out, const sg_table *t, const char *caption, struct sg_error *err);
 
-/* Writes a text in lines of at most `width` characters, 0 = any, unless a word is longer. The first line begins with
- * `first`, the others with `next`; both may have escape sequences of colour. Each line ends in a newline. */
+/* Writes a text, cleaned (sg_text_clean), in lines of at most `width` characters, 0 = any, unless a word is longer. The
+ * first line begins with `first`, the others with `next`; both may have escape sequences of colour. Each line ends in a
+ * newline. */
 void sg_put_wrapped(FILE *out, const char *text, size_t width, const char *first, const char *next);
 
 #endif

@@ -29,8 +29,24 @@ char *sg_snake(char *out, size_t size, const char *name);
 /* True if a [length], which has no NUL in it, equals b, where '-' equals '_'. */
 bool sg_same_name(const char *a, size_t length, const char *b);
 
-/* `text` cut to what a message can carry, at a character boundary. */
+/* The character at text [length > 0] and its bytes; 0 = not UTF-8: cut off, overlong, a surrogate or beyond U+10FFFF. */
+size_t sg_character(uint32_t *out, const char *text, size_t length);
+/* The bytes of the byte-order mark that text [length] begins with; 0 = there is none. */
+size_t sg_text_mark(const char *text, size_t length);
+/* True for white space, as Python's split() has it. */
+bool sg_is_space(uint32_t character);
+
+/* What text of strangers becomes before it is shown. */
+/* The text on one line, in which nothing can steer a terminal or mislead a reader: control characters, marks that
+ * reorder a line and bytes that are not UTF-8 are shown as \x1b or \u202e. malloc'ed, NULL = no memory. */
+char *sg_text_clean(const char *text);
+/* The same, with characters that nobody sees or tells apart (blanks that are none, hyphens that are no '-') shown, too,
+ * cut to what a message can carry, at a character boundary. */
 enum { SG_EXCERPT = 48 };
 char *sg_excerpt(char out[SG_EXCERPT], const char *text);
+char *sg_excerpt_of(char out[SG_EXCERPT], const char *text, size_t length);
+/* out [size] <- the text as a reader sees it, without such characters, cut to fit. Returns the first of them, 0 = there
+ * is none. */
+uint32_t sg_text_plain(char *out, size_t size, const char *text);
 
 #endif

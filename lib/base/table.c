@@ -22,7 +22,7 @@ static void *grown(sg_table *t, void *array, size_t n, size_t size) {
 }
 
 static char *copy(sg_table *t, const char *text) {
-    char *out = strdup(text ? text : "");
+    char *out = sg_text_clean(text ? text : "");
     t->lost = t->lost || !out;
     return out;
 }
@@ -127,7 +127,9 @@ static size_t visible_width(const char *text) {
     return width;
 }
 
-void sg_put_wrapped(FILE *out, const char *text, size_t width, const char *first, const char *next) {
+void sg_put_wrapped(FILE *out, const char *given, size_t width, const char *first, const char *next) {
+    char *clean = sg_text_clean(given);
+    const char *text = clean ? clean : "out of memory for a text";
     for (const char *before = first; *text; before = next) {
         const size_t inset = visible_width(before), room = width > inset ? width - inset : 1;
         const size_t n = width > 0 ? sg_text_line(text, room) : strlen(text);
@@ -135,4 +137,5 @@ void sg_put_wrapped(FILE *out, const char *text, size_t width, const char *first
         text += n;
         text += *text == ' ';
     }
+    free(clean);
 }

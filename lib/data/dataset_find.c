@@ -6,17 +6,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <unistd.h>
 
 #include "sg_file.h"
 #include "sg_text.h"
 
+static const char *const packed[] = {".xz", ".bz2", ".gz"};
+
 /* *out <- the first that exists of folder/[set/]file[.xz|.bz2|.gz]; NULL = none. */
 static sg_status find_in(char **out, const char *folder, const char *set, const char *file, struct sg_error *err) {
-    static const char *const suffix[] = {"", ".xz", ".bz2", ".gz"};
     for (size_t i = 0; i < 8; i++) {
         char *path;
         bool below = i < 4;
-        if (asprintf(&path, "%s/%s%s%s%s", folder, below ? set : "", below ? "/" : "", file, suffix[i % 4]) < 0)
+        if (asprintf(&path, "%s/%s%s%s%s", folder, below ? set : "", below ? "/" : "", file,
+                     i % 4 ? packed[i % 4 - 1] : "") < 0)
             return sg_fail_memory(err, "the name of a data file");
         if (sg_file_is_regular(path)) {
             *out = path;
@@ -41,44 +45,110 @@ sg_status dataset_find_file(char **out, const struct sg_dataset_request *request
     return status;
 }
 
-/* The checksum that SHA256SUMS beside the file has for it; "" = none. */
-static void recorded_checksum(char sha256[65], const char *path, const char *file) {
-    struct sg_error unused;
-    char *sums, *text;
-    size_t length;
-    const char *slash = strrchr(path, '/');
-    sha256[0] = '\0';
-    if (asprintf(&sums, "%.*sSHA256SUMS", slash ? (int)(slash - path + 1) : 0, path) < 0)
-        return;
-    if (sg_file_read_regular(&text, &length, sums, 1 << 20, &unused) == SG_OK) {
-        for (char *rest = text, *line; (line = strsep(&rest, "\n")) != NULL;)
-            if (strlen(line) > 66 && strspn(line, "0123456789abcdef") == 64 && strcmp(line + 66, file) == 0)
-                snprintf(sha256, 65, "%.64s", line);
-        free(text);
+/* Undoes the escapes of a name in SHA256SUMS in its place. */
+static void unescape(char *name) {
+    char *to = name;
+    for (; *name; name++) {
+        const char *from = *name == '\\' && name[1] ? strchr("\\\\n\nr\r", name[1]) : NULL;
+        *to++ = from ? from[1] : *name;
+        name += from != NULL;
     }
-    free(sums);
+    *to = '\0';
+}
+
+/* The name in a line of SHA256SUMS and its sum, in any form that `sha256sum -c` reads; NULL = it is no such line. */
+static char *read_sum(char *line, const char **sum) {
+    static const char digits[] = "0123456789abcdefABCDEF";
+    line += strspn(line, " \t");
+    line[strcspn(line, "\r")] = '\0';
+    const bool escaped = *line == '\\';
+    char *name = line += escaped, *end;
+    if (strncmp(line, "SHA256 (", 8) == 0 || strncmp(line, "SHA256(", 7) == 0) {
+        name = strchr(line, '(') + 1;
+        if ((end = strrchr(name, ')')) == NULL)
+            return NULL;
+        *end++ = '\0';
+        *sum = end + strspn(end, " =");
+        if (strspn(*sum, digits) != 64 || (*sum)[64] != '\0')
+            return NULL;
+    } else {
+        *sum = line;
+        if (strspn(line, digits) != 64 || (line[64] != ' ' && line[64] != '\t'))
+            return NULL;
+        name = line + 65 + (line[65] == ' ' || line[65] == '*');
+    }
+    if (escaped)
+        unescape(name);
+    while (strncmp(name, "./", 2) == 0)
+        name += 2;
+    return name;
 }
 
 static sg_status fail_checksum(const struct dataset_part *part, const char *set, const char *source,
                                const char *expected, struct sg_error *err) {
     return sg_fail(err, SG_ERR_MISMATCH,
-                   "%s: the text's SHA-256 is %s, but %s says %s: the file is damaged or another version; remove it "
-                   "and run datasets/fetch %s",
-                   part->path, part->sha256, source, expected, set);
+                   "%s: the text's SHA-256 is %s, but %s says %.64s: the file is damaged or another version; remove it "
+                   "%s%s",
+                   part->path, part->sha256, source, expected,
+                   strchr(set, '/') ? "or that line" : "and run datasets/fetch ", strchr(set, '/') ? "" : set);
+}
+
+/* True if the word is in the line, and is not a part of another name. */
+static bool has_word(const char *line, const char *word) {
+    for (const char *at = line; (at = strstr(at, word)) != NULL; at++)
+        if ((at == line || strchr(" \t*/(", at[-1])) && strchr(" \t\r)", at[strlen(word)]))
+            return true;
+    return false;
+}
+
+/* Compares the part with the lines of SHA256SUMS that name it; `name` is its name without a packing suffix. */
+static sg_status compare_sums(const struct dataset *d, const struct dataset_part *part, char *text, const char *sums,
+                              const char *name, struct sg_error *err) {
+    bool named = false;
+    size_t number = 1;
+    for (char *line, *rest = text + sg_text_mark(text, strlen(text)); (line = strsep(&rest, "\n")) != NULL; number++) {
+        const char *sum;
+        const bool speaks = line[0] != '#' && has_word(line, name);
+        const char *of = read_sum(line, &sum);
+        if (of == NULL && speaks)
+            return sg_fail(err, SG_ERR_FORMAT, "%s:%zu: it names '%s', but is no line that sha256sum -c reads", sums,
+                           number, name);
+        if (of == NULL || strcmp(of, name) != 0)
+            continue;
+        if (strncasecmp(sum, part->sha256, 64) != 0)
+            return fail_checksum(part, d->request->name, "SHA256SUMS beside it", sum, err);
+        named = true;
+    }
+    char *notice = named ? NULL : sg_format("%s does not name '%s', which is not compared", sums, name);
+    if (notice && d->request->notice)
+        d->request->notice(notice);
+    free(notice);
+    return SG_OK;
 }
 
 sg_status dataset_verify(const struct dataset *d, struct dataset_part *part, struct sg_error *err) {
-    const char *pin = descriptor_pin(&d->descriptor, part->file), *set = d->request->name;
-    char recorded[65];
+    const char *pin = descriptor_pin(&d->descriptor, part->file), *slash = strrchr(part->path, '/');
+    const size_t folder = slash ? (size_t)(slash + 1 - part->path) : 0;
     part->verified = !pin ? SG_VERIFIED_NOT : strcmp(pin, part->sha256) == 0 ? SG_VERIFIED_SAME : SG_VERIFIED_DIFFERENT;
     if (part->verified == SG_VERIFIED_SAME)
         return SG_OK;
     if (pin && d->kind->strict)
-        return fail_checksum(part, set, "the data set's description", pin, err);
-    recorded_checksum(recorded, part->path, part->file);
-    if (recorded[0] && strcmp(recorded, part->sha256) != 0)
-        return fail_checksum(part, set, "SHA256SUMS beside it", recorded, err);
-    return SG_OK;
+        return fail_checksum(part, d->request->name, "the data set's description", pin, err);
+    char *sums = sg_format("%.*sSHA256SUMS", (int)folder, part->path), *name = strdup(part->path + folder),
+         *text = NULL;
+    size_t length;
+    sg_status status = sums && name ? SG_OK : sg_fail_memory(err, part->path);
+    if (status == SG_OK && access(sums, F_OK) == 0) {
+        for (size_t i = 0; i < sizeof packed / sizeof *packed; i++)
+            if (sg_ends_in(name, packed[i]))
+                name[strlen(name) - strlen(packed[i])] = '\0';
+        status = sg_file_read_regular(&text, &length, sums, 1 << 20, err);
+        SG_DO(status, compare_sums(d, part, text, sums, name, err));
+    }
+    free(text);
+    free(name);
+    free(sums);
+    return status;
 }
 
 sg_status dataset_fail_missing(const struct dataset *d, const char *file, struct sg_error *err) {

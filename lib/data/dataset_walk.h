@@ -112,9 +112,10 @@ size_t dataset_at_most(size_t count, size_t most);
 SG_CHECKED sg_status dataset_find_file(char **out, const struct sg_dataset_request *request, const char *file,
                                        struct sg_error *err);
 
-/* Compares the part's checksum with the description's. If that has none, compares it with the one that datasets/fetch
- * wrote to SHA256SUMS beside the file. SG_ERR_MISMATCH: it differs from the latter or, in a strict kind, from the
- * former. */
+/* Compares the part's checksum with the description's. If that has none, compares it with those that SHA256SUMS beside
+ * the file has for it, as datasets/fetch or sha256sum wrote it; a notice says that the file is not in it.
+ * SG_ERR_MISMATCH: it differs from the latter or, in a strict kind, from the former. SG_ERR_FORMAT: a line names the
+ * file, and is no line that sha256sum -c reads. */
 SG_CHECKED sg_status dataset_verify(const struct dataset *d, struct dataset_part *part, struct sg_error *err);
 
 /* SG_ERR_MISSING: names the file, the places, and every remedy. */

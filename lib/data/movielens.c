@@ -1,12 +1,12 @@
 /* movielens.c: parses the text of the MovieLens sets. */
 #include "movielens.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "dataset_walk.h"
 #include "sg_ratings.h"
+#include "sg_text.h"
 
 static const struct movielens_format formats[] = {
     {"ml-100k", "u.data", "\t", false, 943, 1682, 100000},
@@ -35,23 +35,6 @@ struct reader {
     size_t line;
     struct sg_error *err;
 };
-
-/* A part of a line as a message shows it. */
-struct shown {
-    char text[28];
-};
-
-static struct shown show(const char *at, const char *end) {
-    struct shown s = {""};
-    size_t n = 0;
-    for (; at < end && n < sizeof s.text - 4; at++)
-        s.text[n++] = *at;
-    for (size_t i = 0; i < n; i++)
-        if (!isprint((unsigned char)s.text[i]))
-            s.text[i] = '?';
-    memcpy(s.text + n, at < end ? "..." : "", at < end ? 4 : 1);
-    return s;
-}
 
 /* A whole number of at most 18 digits that fills at..end-1; -1: it is none. */
 static int64_t whole(const char *at, const char *end) {
@@ -83,8 +66,9 @@ static sg_status fail_field(const struct reader *r, enum column column, const ch
         [RATING] = "a number from 0.5 to 5",
         [TIME] = "a whole number of seconds",
     };
+    char shown[SG_EXCERPT];
     return sg_fail(r->err, SG_ERR_FORMAT, "%s:%zu: %s '%s' is not %s", r->name, r->line, column_name[column],
-                   show(at, end).text, wanted[column]);
+                   sg_excerpt_of(shown, at, (size_t)(end - at)), wanted[column]);
 }
 
 static sg_status read_field(const struct reader *r, struct sg_rating *out, enum column column, const char *at,
@@ -135,11 +119,14 @@ static sg_status read_line(const struct reader *r, struct sg_rating *out, const 
 
 static sg_status read_header(struct reader *r, const char *at, const char *end) {
     bool found[COLUMNS + 1] = {false};
+    const char *const first = at += sg_text_mark(at, (size_t)(end - at));
     for (size_t c = 0; c < MOST_COLUMNS; c++) {
         const char *stop = column_end(r, at, end);
+        const size_t quote = stop - at >= 2 && at[0] == '"' && stop[-1] == '"',
+                     length = (size_t)(stop - at) - 2 * quote;
         enum column column = 0;
-        while (column < COLUMNS && (strlen(column_name[column]) != (size_t)(stop - at) ||
-                                    memcmp(column_name[column], at, (size_t)(stop - at)) != 0))
+        while (column < COLUMNS &&
+               (strlen(column_name[column]) != length || memcmp(column_name[column], at + quote, length) != 0))
             column++;
         r->column[c] = column;
         if (column < COLUMNS && found[column])
@@ -151,10 +138,11 @@ static sg_status read_header(struct reader *r, const char *at, const char *end) 
             break;
         at = stop + r->separator_length;
     }
+    char shown[SG_EXCERPT];
     for (size_t i = 0; i < COLUMNS; i++)
         if (!found[i])
-            return sg_fail(r->err, SG_ERR_FORMAT, "%s:1: no column '%s' among those that the first line names", r->name,
-                           column_name[i]);
+            return sg_fail(r->err, SG_ERR_FORMAT, "%s:1: no column '%s' among those that the first line names: '%s'",
+                           r->name, column_name[i], sg_excerpt_of(shown, first, (size_t)(end - first)));
     return SG_OK;
 }
 

@@ -9,7 +9,7 @@
  * without reading the text. The matrix carries the text's SHA-256, which is what results name.
  *
  * The text's SHA-256 is compared with the one in the description. If the publisher gives none, it is compared with the
- * one that datasets/fetch wrote to SHA256SUMS beside the file when it first fetched it. */
+ * one in SHA256SUMS beside the file, which datasets/fetch wrote when it first fetched it, or anybody with sha256sum. */
 #ifndef SG_DATASET_H
 #define SG_DATASET_H
 

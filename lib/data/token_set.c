@@ -90,6 +90,7 @@ static void find_texts(struct text text[PARTS], const struct dataset *d) {
         return;
     const size_t all = text[TRAIN].length, tenth = all - all / 10;
     const char *end = memchr(text[TRAIN].at + tenth - 1, '\n', all - tenth + 1);
+    end = end ? end : memchr(text[TRAIN].at + tenth - 1, '\r', all - tenth + 1);
     const size_t cut = end ? (size_t)(end + 1 - text[TRAIN].at) : tenth;
     text[TEST] = (struct text){text[TRAIN].at + cut, text[TRAIN].path, all - cut};
     text[TRAIN].length = cut;

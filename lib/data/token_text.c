@@ -1,4 +1,4 @@
-/* token_text.c: splits text into words at white space. The C library's tables of Unicode turn letters to lower case,
+/* token_text.c: splits text into words at white space, as Python's split() does. The C library's tables of Unicode turn letters to lower case,
  * one to one. */
 #include "token_text.h"
 
@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <wctype.h>
+
+#include "sg_text.h"
 
 static const char end_word[] = "<eos>";
 
@@ -20,22 +22,6 @@ struct reader {
     struct sg_error *err;
 };
 
-/* The character at s [length > 0] and its bytes; 0 = not UTF-8: cut off, overlong, a surrogate or beyond U+10FFFF. */
-static size_t decode(uint32_t *out, const unsigned char *s, size_t length) {
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    const size_t bytes = s[0] < 0x80 ? 1 : s[0] >> 5 == 6 ? 2 : s[0] >> 4 == 14 ? 3 : s[0] >> 3 == 30 ? 4 : 0;
-    if (bytes == 0 || bytes > length)
-        return 0;
-    uint32_t c = bytes == 1 ? s[0] : s[0] & (0x7fu >> bytes);
-    for (size_t i = 1; i < bytes; i++) {
-        if (s[i] >> 6 != 2)
-            return 0;
-        c = c << 6 | (s[i] & 0x3fu);
-    }
-    *out = c;
-    return c < least[bytes] || c > 0x10ffff || c >> 11 == 0x1b ? 0 : bytes;
-}
-
 static size_t encode(char out[4], uint32_t c) {
     const size_t bytes = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
     for (size_t i = bytes - 1; i > 0; i--, c >>= 6)
@@ -44,8 +30,16 @@ static size_t encode(char out[4], uint32_t c) {
     return bytes;
 }
 
-static bool is_space(char c) {
-    return c == ' ' || (c >= '\t' && c <= '\r');
+/* The bytes of the white space that text [length > 0] begins with; 0 = none. */
+static size_t white_space(const char *text, size_t length) {
+    const unsigned char first = (unsigned char)text[0];
+    uint32_t c = first;
+    if (first < 0x80)
+        return sg_is_space(c);
+    if (first != 0xc2 && (first < 0xe1 || first > 0xe3)) /* no white space begins so */
+        return 0;
+    const size_t bytes = sg_character(&c, text, length);
+    return bytes > 0 && sg_is_space(c) ? bytes : 0;
 }
 
 static sg_status append(struct reader *r, const char *word, size_t length) {
@@ -78,7 +72,7 @@ static sg_status read_word(struct reader *r, const char *word, size_t length) {
                        r->line, length, SG_TOKEN_BYTES);
     for (size_t i = 0, bytes; i < length; i += bytes) {
         uint32_t c;
-        bytes = decode(&c, (const unsigned char *)word + i, length - i);
+        bytes = sg_character(&c, word + i, length - i);
         if (bytes == 0)
             return sg_fail(r->err, SG_ERR_FORMAT,
                            "%s:%zu: byte 0x%02x is not UTF-8; if the text is Latin-1: iconv -f latin1 -t utf-8",
@@ -90,26 +84,27 @@ static sg_status read_word(struct reader *r, const char *word, size_t length) {
     return append(r, lower, used);
 }
 
-/* Every line's words and its end; a last line without a line feed has an end too. */
+/* Every line's words and its end; a last line without a line feed has an end too. A line ends in a line feed, a
+ * carriage return, or both. */
 static sg_status read_lines(struct reader *r, const char *text, size_t length) {
     bool words = false;
-    size_t at = 0;
-    while (at < length) {
+    for (size_t at = sg_text_mark(text, length), space; at < length; at += space) {
         const size_t begin = at;
         sg_status status = SG_OK;
-        while (at < length && !is_space(text[at]))
+        for (space = 0; at < length && (space = white_space(text + at, length - at)) == 0;)
             at++;
         if (at > begin) {
             words = true;
             status = read_word(r, text + begin, at - begin);
         }
-        if (status == SG_OK && (at == length || text[at] == '\n')) {
+        if (status == SG_OK && at + 1 < length && text[at] == '\r' && text[at + 1] == '\n')
+            space = 2;
+        if (status == SG_OK && (at == length || text[at] == '\n' || text[at] == '\r')) {
             r->line++;
             status = append(r, end_word, sizeof end_word - 1);
         }
         if (status != SG_OK)
             return status;
-        at++;
     }
     return words ? SG_OK : sg_fail(r->err, SG_ERR_FORMAT, "%s: the text is empty: not one word", r->name);
 }

@@ -5,14 +5,16 @@
 
 #include "plot_private.h"
 
-/* RFC 4180 quoting; a field that starts with # would read as a comment. Tab-separated values need none: no text of a
+/* RFC 4180 quoting; a field that starts with # would read as a comment, and one that a spreadsheet would take for a
+ * formula gets an apostrophe, which spreadsheets do not show. Tab-separated values need no quoting: no text of a
  * document has control characters. */
 static void put_label(FILE *out, const char *text, bool csv) {
+    const char *mark = text[0] && strchr("=+-@", text[0]) ? "'" : "";
     if (!csv || (!strpbrk(text, ",\"") && text[0] != '#')) {
-        fputs(text, out);
+        fprintf(out, "%s%s", mark, text);
         return;
     }
-    fputc('"', out);
+    fprintf(out, "\"%s", mark);
     for (; *text; text++) {
         if (*text == '"')
             fputc('"', out);

@@ -100,7 +100,7 @@ static void put_changes(FILE *out, const cJSON *document, const char *before) {
 
 char *sg_plot_title(const cJSON *document, const char *override) {
     const char *title = sg_json_string(document, "recipe.title", sg_json_string(document, "title", ""));
-    char warning[128], *out = NULL, *own = override ? sg_plot_clean(override) : NULL;
+    char warning[128], *out = NULL, *own = override ? sg_text_clean(override) : NULL;
     if (override && !own)
         return NULL;
     title = own ? own : title;

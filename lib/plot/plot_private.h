@@ -12,10 +12,7 @@ enum { SG_PLOT_MAX_POINTS = 2000, SG_PLOT_MAX_PANELS = 26 };
 
 /* -- reading -------------------------------------------------------------------------------------------------- */
 
-/* `text` as UTF-8 on one line: line ends and tabs become blanks, other control characters, marks that reorder a line
- * and bytes that are not UTF-8 are shown as \x1b or \u202e. malloc'ed, NULL = no memory. */
-char *sg_plot_clean(const char *text);
-/* Applies sg_plot_clean to every string and name in a document and in the items after it in its list. */
+/* Applies sg_text_clean to every string and name in a document and in the items after it in its list. */
 SG_CHECKED sg_status sg_plot_clean_document(cJSON *document, const char *name, struct sg_error *err);
 
 void sg_plot_note(struct sg_plot_notes *notes, const char *format, ...) SG_PRINTF(2, 3);

@@ -46,6 +46,11 @@ bool train_spread(uint32_t *k, size_t steps, const struct sg_layout *layout, siz
     return true;
 }
 
+static bool is_count(const cJSON *entries) {
+    const double x = cJSON_IsNumber(entries) ? entries->valuedouble : -1;
+    return x >= 0 && x <= UINT32_MAX && floor(x) == x;
+}
+
 /* k [steps][layers][workers] <- the entries in the records of the run. */
 static sg_status read_entries(uint32_t *k, const struct train *t, const struct sg_run *run, struct sg_error *err) {
     const char *path = t->options->k_from;
@@ -62,8 +67,14 @@ static sg_status read_entries(uint32_t *k, const struct train *t, const struct s
         size_t i = 0;
         for (const cJSON *worker = s > 0 ? all->child : NULL; worker != NULL; worker = worker->next, i++) {
             const cJSON *entries = worker->child;
-            for (size_t l = 0; l < layers && entries != NULL; l++, entries = entries->next)
+            size_t l = 0;
+            for (; l < layers && is_count(entries); l++, entries = entries->next)
                 k[((s - 1) * layers + l) * t->workers + i] = (uint32_t)entries->valuedouble;
+            if (l < layers || entries != NULL)
+                return sg_fail(err, SG_ERR_FORMAT,
+                               "--k-from: record %zu of %s: what worker %zu sent must be %zu whole numbers, one "
+                               "for each layer, and number %zu is none",
+                               s, path, i, layers, l + 1);
         }
     }
     return SG_OK;

@@ -74,6 +74,33 @@ tiny() {
     run -0 --separate-stderr tiny
 }
 
+@test "SHA256SUMS: every form that sha256sum -c reads is compared, also beside a path; a line that cannot be read is named" {
+    mkdir -p own/tiny
+    printf '1 1:1 2:2\n-1 1:3 2:1\n' >own/tiny/rows
+    printf '1 1:1 2:2\n-1 1:3 2:1\n' >own/tiny/tiny
+    sed 's/stand-in: two-clouds, //; s/dataset: two-clouds/dataset: tiny/; s/^workers: 4/workers: 2/' "$SMOKE" >sums.yaml
+    local other right mark=$'\xef\xbb\xbf' line
+    other=$(printf other | sha256sum | cut -c1-64)
+    right=$(sha256sum <own/tiny/tiny | cut -c1-64)
+    for line in "$other  tiny" "$other *tiny" "$other  ./tiny" "$other  tiny"$'\r' "$mark$other  tiny" "\\$other  tiny" "  $other  tiny" \
+        "${other^^}  tiny" "SHA256 (tiny) = $other" "SHA256(tiny)= $other" "$right  tiny"$'\n'"$other  tiny" "$other tiny"; do
+        printf '%s\n' "$line" >own/tiny/SHA256SUMS
+        says 1 "own/tiny/tiny: the text's SHA-256 is $right, but SHA256SUMS beside it says " -- \
+            sparsetrain -q sums.yaml --method SGD --set task.dataset=own/tiny/tiny
+        [ "$line" != "$other  ./tiny" ] || says 1 "tiny: the text's SHA-256 is" -- sparsetrain -q sums.yaml --method SGD --data own
+    done
+    for line in "${other:0:32}  tiny" "$other$other  ./tiny" "$other=tiny tiny" "MD5 (tiny) = ${other:0:32}"; do
+        printf '# tiny\n%s\n' "$line" >own/tiny/SHA256SUMS
+        says 1 "own/tiny/SHA256SUMS:2: it names 'tiny', but is no line that sha256sum -c reads" -- \
+            sparsetrain -q sums.yaml --method SGD --set task.dataset=own/tiny/tiny
+    done
+    printf '%s\n' "$other  tiny-2" "$right  ./tiny" "$other  a tiny.b" >own/tiny/SHA256SUMS
+    run -0 --separate-stderr sparsetrain sums.yaml --method SGD --set task.dataset=own/tiny/tiny
+    [[ $stderr != *SHA256SUMS* ]]
+    run -0 --separate-stderr sparsetrain sums.yaml --method SGD --set task.dataset=own/tiny/rows
+    [[ $stderr == *"own/tiny/SHA256SUMS does not name 'rows', which is not compared"* ]]
+}
+
 @test "recipes on stdin: a misplaced key, two errors at once" {
     sed 's/^workers: 4/workers: 0\nmomentum: 0.9/' "$SMOKE" >r.yaml
     for program in "sparsetrain --method SGD" sparsebench; do

@@ -120,6 +120,7 @@ PY
 }
 
 @test "another run, no run, or a method that copies nothing: refused" {
+    find_python json || skip "no Python"
     method="Copied layers=true steps=true workers=true"
     sparsebench -q copied.yaml --folder cells --method Hard-threshold -o source.json
     for wrong in "--method Hard-threshold --k-from $(cell Hard-threshold 1)" "--seed 1" "--seed 2 --k-from $(cell Hard-threshold 1)" \
@@ -128,6 +129,19 @@ PY
         run sparsetrain -q copied.yaml "$@" $wrong -o never
         [ "$status" != 0 ]
         [ ! -e never ]
+    done
+    # What the other run sent must be counts, as many as there are layers; the file's checksum is right.
+    for wrong in '[[-1]' '[[0.5]' '[["x"]' '[[null]' '[[4294967296]' '[[]' '[[1,2]' '[[{}]'; do
+        "$PYTHON" - "$(cell Hard-threshold 1)" "$wrong" >wrong.ndjson <<'PY'
+import hashlib, re, sys
+text = re.sub(r',"sha256":"[0-9a-f]*"', "", open(sys.argv[1]).read())
+text, changed = re.subn(r'("workers":)\[\[\d+\]', lambda m: m[1] + sys.argv[2], text, count=1)
+assert changed == 1
+stop = text.index("\n", text.index('\n{"record":"run"') + 1)
+print(text[:stop - 1] + ',"sha256":"' + hashlib.sha256(text.encode()).hexdigest() + '"' + text[stop - 1:], end="")
+PY
+        says 1 "--k-from: record 1 of wrong.ndjson: what worker 0 sent must be 1 whole numbers, one for each layer" -- \
+            sparsetrain -q copied.yaml --method "$method" --seed 1 --k-from wrong.ndjson -o never
     done
     run -1 sparsebench -q copied.yaml --folder other --method Copied -o never.json
     [ -z "$(ls other/*.ndjson 2>/dev/null)" ]

@@ -104,6 +104,16 @@ PY
     run -0 env PATH="$OUT/bin" sparseplot-export fig1.json --format=pgfplots
 }
 
+@test "csv and tsv: a label that is a formula to a spreadsheet has an apostrophe in front" {
+    for label in "=cmd|1" "+1" "-1" "@A1" '=a,"b"'; do
+        jq --arg named "$label" '.results[0].label = $named' fig1.json >"$OUT/formula.json"
+        sparseplot-export "$OUT/formula.json" --y=suboptimality --format=tsv >"$OUT/formula.tsv"
+        grep -q "^a"$'\t'"'" "$OUT/formula.tsv" && ! grep -q "^a"$'\t'"[=+@-]" "$OUT/formula.tsv"
+        sparseplot-export "$OUT/formula.json" --y=suboptimality --format=csv | grep -v '^#' >"$OUT/formula.csv"
+        LABEL=$label python3 -c 'import csv, os, sys; assert "\x27" + os.environ["LABEL"] in {r[1] for r in csv.reader(sys.stdin)}' <"$OUT/formula.csv"
+    done
+}
+
 @test "default format: csv in a pipe, table on a terminal, by extension with -o" {
     sparseplot-export fig1.json | grep -q '^panel,label,x,y,y_std$'
     NO_COLOR=1 script -qec "$BIN/sparseplot-export fig1.json" /dev/null </dev/null | grep -q '^holds  *Hard-threshold converges'

@@ -147,3 +147,46 @@ setup() {
         [ $code = 0 ] || { [ $code = 1 ] && grep -q "stack is limited to 64 KB.*ulimit -s" "$OUT/err"; }
     done
 }
+
+@test "text of a stranger's file steers no terminal: each text and key of a result, a word of data, a name of a tensor" {
+    find_python json || skip "no Python"
+    cd "$OUT"
+    sparsebench -q "$ROOT/$SMOKE" --set seeds=1 --folder cells -o r.json
+    printf '\x1b]0;title\x07\x1b[31m 1:1\n' >evil.libsvm
+    run ! --separate-stderr sparsetrain -q "$ROOT/$SMOKE" --method SGD --set task.dataset=./evil.libsvm --set task.stand-in=null
+    [[ $stderr == *"malformed number '\x1b]0;title\x07\x1b[31m'"* ]]
+    "$PYTHON" - <<'PY'
+import copy, json, re, subprocess
+EVIL = "E\x1b[31m\x9b2J\u202e\u2028\x07\x7f\nV"
+BAD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029]")
+result = json.load(open("r.json"))
+def leaves(x, path=()):
+    if isinstance(x, (dict, list)):
+        for k, v in list(x.items() if isinstance(x, dict) else enumerate(x[:2])):
+            if isinstance(x, dict) and path[-1:] in (("series",), ("final",), ("units",)):
+                yield path + (("key", k),)
+            yield from leaves(v, path + (k,))
+    elif isinstance(x, str):
+        yield path
+def spoilt(path):
+    document = copy.deepcopy(result)
+    x = document
+    for p in path[:-1]:
+        x = x[p]
+    if isinstance(path[-1], tuple):
+        x[EVIL] = x.pop(path[-1][1])
+    else:
+        x[path[-1]] = EVIL
+    return document
+paths = [p for p in leaves(result) if p[0] not in ("host", "libraries", "program") and p[:2] != ("recipe", "resolved")]
+assert len(paths) > 40, len(paths)
+for path in paths:
+    json.dump(spoilt(path), open("e.json", "w"))
+    for command in (["sparseplot-export", "e.json", "--format=table", "-v"], ["sparsetune", "--profile", "e.json", "r.json", "--table"],
+                    ["sparsebench", "--compare", "e.json", "r.json", "--table", "-v"], ["sparsebench", "--audit", "e.json", "--table"]):
+        p = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL)
+        for said in (p.stdout, p.stderr):
+            assert said[:1] == b"{" or not BAD.search(said.decode()), (path, command, said)
+print(len(paths))
+PY
+}

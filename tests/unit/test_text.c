@@ -1,4 +1,4 @@
-/* Words: suggestions, numbers, spellings. */
+/* Words: suggestions, numbers, spellings; how text of strangers is shown. */
 #include "tap.h"
 
 #include <math.h>
@@ -74,10 +74,53 @@ static void test_columns(void) {
     free(text);
 }
 
+static bool shows(const char *text, const char *clean, const char *excerpt) {
+    char *all = sg_text_clean(text), cut[SG_EXCERPT];
+    const bool same = all && strcmp(all, clean) == 0 && strcmp(sg_excerpt(cut, text), excerpt) == 0;
+    if (!same)
+        printf("# %s, %s\n", all, cut);
+    free(all);
+    return same;
+}
+
+static void test_strangers(void) {
+    char plain[32];
+    ok(shows("a\nb\x1b[31m\x7f", "a b\\x1b[31m\\x7f", "a b\\x1b[31m\\x7f"), "control characters are shown");
+    ok(shows("\xc2\x9b"
+             "2J\xe2\x80\xae",
+             "\\x9b2J\\u202e", "\\x9b2J\\u202e"),
+       "C1 and marks of direction, too");
+    ok(shows("\xe2\x82", "\\xe2\\x82", "\\xe2\\x82"), "a character that is cut off");
+    ok(shows("sgd\xe2\x80\x8b \xc2\xa0", "sgd\xe2\x80\x8b \xc2\xa0", "sgd\\u200b \\u00a0"),
+       "what nobody sees is shown in excerpts only");
+    ok(shows("\xce\xbb \xe4\xb8\xad", "\xce\xbb \xe4\xb8\xad", "\xce\xbb \xe4\xb8\xad"), "letters stay");
+    char *digits = "0123456789012345678901234567890123456789\x1b\x1b\x1b";
+    ok(shows(digits, "0123456789012345678901234567890123456789\\x1b\\x1b\\x1b",
+             "0123456789012345678901234567890123456789\\x1b…"),
+       "an excerpt is cut between characters");
+    char out[SG_EXCERPT];
+    ok(strcmp(sg_excerpt_of(out, "abc", 2), "ab") == 0, "of a part of a text");
+    ok(sg_text_plain(plain, sizeof plain,
+                     "learning\xe2\x80\x91"
+                     "ra\xc2\xadte") == 0x2011 &&
+           strcmp(plain, "learning-rate") == 0,
+       "as a reader sees it: %s", plain);
+    ok(sg_text_plain(plain, sizeof plain, "learning-rate") == 0, "nothing odd");
+    ok(sg_text_plain(plain, 8, "learning-rate") == 0 && strcmp(plain, "lea") == 0, "cut to fit: %s", plain);
+    ok(sg_text_mark("\xef\xbb\xbfx", 4) == 3 && sg_text_mark("\xef\xbb", 2) == 0 && sg_text_mark("x", 1) == 0,
+       "a byte-order mark");
+    size_t spaces = 0;
+    for (uint32_t c = 0; c <= 0x10ffff; c++)
+        spaces += sg_is_space(c);
+    ok(spaces == 29 && sg_is_space(0x1c) && sg_is_space(0x85) && sg_is_space(0x3000) && !sg_is_space(0x200b),
+       "white space is Python's 29 characters: %zu", spaces);
+}
+
 int main(void) {
     test_columns();
     test_suggestions();
     test_numbers();
     test_spelling();
+    test_strangers();
     return tap_done();
 }
