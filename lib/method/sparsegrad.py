@@ -11,7 +11,8 @@ The texts are those of sg_flat.h, which says what every function here promises. 
 aligned, and nothing is copied: what another array or number is passed is refused with a TypeError or a ValueError
 before the library sees it. Other errors are a RuntimeError. Where the workers are processes, each has a Method with
 `first` and `count`, and functions that the caller gives exchange bytes or add numbers up (step, sparsegrad_ddp.py).
-The library lies beside this file, or in the build or installation that it is a part of; else the loader looks for it."""
+The library lies beside this file, or in the build or installation that it is a part of; else the loader looks for
+it."""
 import contextlib
 import ctypes as c
 import math
@@ -80,7 +81,8 @@ _residuals = _function("sg_method_has_residuals", c.c_bool, _any)
 _is_local = _function("sg_method_is_local", c.c_bool, _any)
 _is_by_layer = _function("sg_method_is_by_layer", c.c_bool, _any)
 _may_share = _function("sg_method_may_share", c.c_bool, _any)
-_part_bytes = [_function("sg_method_common_bytes", _size, _any), _function("sg_method_worker_bytes", _size, _any, _size)]
+_part_bytes = [_function("sg_method_common_bytes", _size, _any),
+               _function("sg_method_worker_bytes", _size, _any, _size)]
 _part_save = [_function("sg_method_common_save", None, _any, _any),
               _function("sg_method_worker_save", None, _any, _size, _any)]
 _part_load = [_function("sg_method_common_load", None, _any, _any),
@@ -245,7 +247,8 @@ class _Handle:
             raise RuntimeError("a step of this method is under way")
         try:
             if self.failure is not None and not loads:
-                raise RuntimeError(f"a step of this method failed ({self.failure}): load the state before it, or make another")
+                raise RuntimeError(f"a step of this method failed ({self.failure}): load the state before it, or make "
+                                   "another method")
             yield self.pointer
         finally:
             self.used.release()
@@ -299,28 +302,32 @@ class Method:
         """A residual as it is before the first step; None where error feedback keeps none."""
         return np.zeros(self.n, np.float32) if _residuals(self.handle.pointer) else None
 
-    def _parts(self) -> List[tuple]:
-        return [()] + [(w,) for w in range(self.first, self.first + self.count)]
+    def _parts(self, pointer: Any) -> List[tuple]:
+        """Of each part of its state the length, the functions that save and load it, and their arguments."""
+        of = [()] + [(w,) for w in range(self.first, self.first + self.count)]
+        return [(_part_bytes[len(w)](pointer, *w), _part_save[len(w)], _part_load[len(w)], (pointer, *w)) for w in of]
 
-    def state(self) -> List[bytes]:
-        """What it keeps between steps beside the residuals: what all workers share, then what each of the own ones has.
-        With the residuals and the number of the step this is what a checkpoint needs."""
+    def state(self, into: Optional[List[np.ndarray]] = None) -> List[np.ndarray]:
+        """What it keeps between steps beside the residuals: bytes that all workers share, then those of each own one.
+        With the residuals and the number of the step this is what a checkpoint needs. `into`, an earlier state of this
+        method, is written over."""
         with self.handle.use() as pointer:
-            parts = []
-            for which in self._parts():
-                part = c.create_string_buffer(max(_part_bytes[len(which)](pointer, *which), 1))
-                _part_save[len(which)](pointer, *which, part)
-                parts.append(part.raw[: _part_bytes[len(which)](pointer, *which)])
-            return parts
+            parts = self._parts(pointer)
+            into = [np.empty(length, np.uint8) for length, *_ in parts] if into is None else into
+            for (_, save, _, of), to in zip(parts, into):
+                save(*of, to.ctypes.data)
+            return into
 
-    def load(self, state: Sequence[bytes]) -> None:
-        """Goes back to where a method of the same text, sizes and workers was."""
+    def load(self, state: Sequence[np.ndarray]) -> None:
+        """Goes back to where a method of this text, with these sizes and workers, was, also after a failure."""
         with self.handle.use(loads=True) as pointer:
-            lengths = [_part_bytes[len(which)](pointer, *which) for which in self._parts()]
-            if not all(isinstance(part, bytes) for part in state) or list(map(len, state)) != lengths:
+            parts = self._parts(pointer)
+            if not (len(state) == len(parts) and all(
+                    isinstance(x, np.ndarray) and x.dtype == np.uint8 and x.flags.c_contiguous and x.size == length
+                    for x, (length, *_) in zip(state, parts))):
                 raise ValueError(f"this is no state of '{self.text}' with these sizes and workers")
-            for which, part in zip(self._parts(), state):
-                _part_load[len(which)](pointer, *which, part)
+            for x, (_, _, load, of) in zip(state, parts):
+                load(*of, x.ctypes.data)
             self.handle.failure = None
 
     def is_local(self) -> bool:

@@ -1,13 +1,13 @@
 """sparsegrad_ddp.py: a communication hook that compresses what PyTorch's DistributedDataParallel exchanges.
 
     model = torch.nn.parallel.DistributedDataParallel(net)
-    model.register_comm_hook(State(net, "topk density=0.01"), hook)
+    state = sparsegrad_ddp.register(model, "topk density=0.01")
 
-Every process is one worker with a residual of its own; the gradient of the whole model is one vector, whose layers are
-the parameters of the net in their order. From the last layer on, layers are put together into groups of 25 MiB of
-floats, the first of 1 MiB, however PyTorch cuts its own buckets. A thread compresses and exchanges a group once all of
-its gradients are there, while the backward pass goes on. Every process gets the same mean, bit for bit. A group travels
-in one of these ways:
+Every process is one worker with a residual of its own. The gradient of all parameters that the model exchanges is one
+vector, whose layers are these parameters in their order. From the last layer on, layers are put together into groups of
+25 MiB of floats, the first of 1 MiB, however PyTorch cuts its own buckets. A thread compresses and exchanges a group
+once all of its gradients are there, while the backward pass goes on. Every process gets the same mean, bit for bit. A
+group travels in one of these ways:
 
     all-reduce   numbers that networks add: none, fp16, bf16, random-k with shared positions, PowerSGD's factors.
                  Halves are added as halves, after division by the number of processes, as PyTorch's own hooks do
@@ -17,176 +17,474 @@ in one of these ways:
     all-gather   all other messages, which every process decodes and adds in the order of the ranks
 
 A controller sets knobs by the whole model: it needs one group of all layers, whose exchange begins when the last
-gradient is there. State(..., whole=True) asks for that group with any method, and for all-gather. Then messages, sums
-and residuals are bit for bit those that the trainer of sparsegrad makes of the same gradients. Without it, sums and
-residuals still are for methods of the third kind that draw nothing. Others differ in the order of addition, the
+gradient is there. register(..., whole=True) asks for that group with any method, and for all-gather. Then messages,
+sums and residuals are bit for bit those that the trainer of sparsegrad makes of the same gradients. Without it, sums
+and residuals still are for methods of the third kind that draw nothing. Others differ in the order of addition, the
 rounding of halves, or the random draws, for which each group has a seed of its own. In two rounds the second
 compression is another algorithm than the trainer's method, and a layer that lies in two slices counts as two.
 
-The optimizer is PyTorch's; to the method the learning rate is always 1. Gradients of a GPU go through host memory.
-Error feedback whose workers have parameters of their own (cser, local-steps, diloco, dynamic-averaging) is refused. A
-checkpoint of a run needs state.residual and state.step of every process. What a method keeps beside them (momentum,
-PowerSGD's last factors, the residuals of second compressions) begins anew after it."""
+What goes wrong in one process goes wrong in all of them. If a gradient is NaN or Inf anywhere, or becomes so on its
+way, the group's gradients are NaN in every process; a GradScaler then skips the step in all of them. After such a step
+the residuals, what the method keeps beside them and the number of the step are as they were before it. An error in one
+process is raised in all of them, with its rank, and leaves the same behind. If a model finds its unused parameters, the
+residual of a layer that no process used waits for the next step.
+
+The hook needs PyTorch from 2.1 on. The optimizer is PyTorch's; to the method the learning rate is always 1. Gradients
+of a GPU go through host memory, and float64 becomes float32. Error feedback whose workers have parameters of their own
+(cser, local-steps, diloco, dynamic-averaging) is refused."""
 import concurrent.futures
 import functools
+import json
 import re
 import threading
+import warnings
+import weakref
 
 import numpy as np
 import torch
 import torch.distributed as dist
 
-from sparsegrad import Method, decode, steps
+from sparsegrad import Error, Method, Sent, decode, is_finite, steps, version
 
 HEAD = 16  # bytes before a message (lib/FORMATS.md)
 LANES = 2  # threads, each with connections of its own: one group is compressed while another one travels
+FINE, NOT_FINITE, FAILED = range(3)  # what a process says of itself before each exchange
+NONFINITE = 3  # SG_ERR_NONFINITE
+SIZES = 2  # where the sizes begin in what a process says, behind its state and the group
+BITS = 62  # parameters in a number, for the exchange of which ones were used
+_threads = weakref.WeakKeyDictionary()  # of a lane: the states that share one must not use it at the same time
+
+
+class _Told(Exception):
+    """Every process knows that some process's gradient is not finite, or why one of them failed."""
+
+    def __init__(self, words):
+        super().__init__(words)
+        self.words = words  # None: not finite
+
+
+class _Unused(Exception):
+    """No process used a parameter of this group."""
+
+
+class _Broken(RuntimeError):
+    """The connections failed, so that no process can be told anything."""
+
+
+def _real(x):
+    """A tensor's numbers, of which a complex one has two an element."""
+    return torch.view_as_real(x.detach()) if x.is_complex() else x.detach()
+
+
+def _parameters(model):
+    """The parameters that a DistributedDataParallel exchanges, with their names, in their order."""
+    if not isinstance(model, torch.nn.parallel.DistributedDataParallel):
+        raise TypeError(f"register takes the DistributedDataParallel itself, which knows its parameters and processes, "
+                        f"and not a {type(model).__name__}")
+    if getattr(model, "mixed_precision", None) is not None:
+        raise ValueError("DistributedDataParallel(mixed_precision=...) has a hook of its own: use torch.autocast")
+    ignored, found = set(model.parameters_to_ignore), {}
+    for prefix, module in model.module.named_modules():
+        for name, p in module.named_parameters(prefix, recurse=False):
+            ddp_name = f"{prefix}.{name.rpartition('.')[2]}"
+            if not p.requires_grad or name in ignored or ddp_name in ignored or any(p is q for q in found.values()):
+                continue
+            if getattr(module, "sparse", False):
+                raise ValueError(f"parameter '{name}' has sparse gradients, which this hook cannot exchange: make its "
+                                 "embedding with sparse=False, or let DistributedDataParallel ignore it")
+            if p.dtype in (torch.float64, torch.complex128):
+                warnings.warn(f"the gradient of parameter '{name}' is exchanged as float32, and not as {p.dtype}")
+            found[name] = p
+    if not any(p.numel() for p in found.values()):
+        raise ValueError("the model exchanges no parameter: nothing in it is trainable")
+    return found
+
+
+def _lanes(model, group):
+    """Groups of the model's processes for host memory, with the time limit of the model's own group."""
+    if group is not None:
+        return [group]
+    of = getattr(model, "process_group", None) or dist.group.WORLD
+    ranks = dist.get_process_group_ranks(of)
+    options = getattr(of._get_backend(of._device_types[0]), "options", None)
+    limit = getattr(options, "_timeout", None)
+    some = {} if len(ranks) == dist.get_world_size() else {"ranks": ranks, "use_local_synchronization": True}
+    return [dist.new_group(backend="gloo", timeout=limit, **some) for _ in range(LANES)]
+
+
+def _release(lanes, hooks):
+    """What a state has of PyTorch, when it goes."""
+    for handle in hooks:
+        handle.remove()
+    for lane in lanes:
+        pool = _threads.pop(lane, None)
+        if pool is not None:
+            pool.shutdown(wait=False)  # no work holds the state any more
+        if dist.is_initialized() and lane in dist.distributed_c10d._world.pg_map:
+            dist.destroy_process_group(lane)
 
 
 class _Group:
     """Layers that are exchanged together: their places in the vector, and a method for each slice."""
 
-    def __init__(self, state, number, sizes, rows, begin):
+    def __init__(self, state, number, names, sizes, rows, begin):
         n, ways = sum(sizes), state.workers if state.slices else 1
         ways = ways if n >= 1024 * ways else 1
         cuts = [begin + n * i // ways for i in range(ways + 1)]
-        at = begin + np.concatenate(([0], np.cumsum(sizes)))
-        self.begin, self.awaited, self.missing, self.waiting = begin, len(sizes), len(sizes), []
-        self.slices, self.methods, self.again = list(map(slice, cuts, cuts[1:])), [], None
+        at = begin + np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+        self.names, self.missing, self.waiting, self.problem, self.left = names, set(names), [], None, False
+        self.places = dict(zip(names, map(slice, at, at[1:])))
+        self.used, self.number = set(names), number
+        self.whole = slice(begin, begin + n)
+        self.slices, self.methods, self.again, self.sent = list(map(slice, cuts, cuts[1:])), [], None, Sent()
         for i, part in enumerate(self.slices):
             inside = [(min(b, part.stop) - max(a, part.start), r) for a, b, r in zip(at, at[1:], rows)]
             inside = [(length, r if ways == 1 else 1) for length, r in inside if length > 0 or ways == 1]
             lengths, row = zip(*inside)
             seed = state.seed + 1000003 * (number + i)  # the first one is that of the text
-            text = f"{state.text}; seed={seed % 2**63}"
+            text = f"{state.unseeded}; seed={seed % 2**63}"
             self.methods.append(Method(text, lengths, state.workers, state.rank, 1, row))
             if ways > 1 and i == state.rank:
                 kept = "gradient" if self.methods[i].residual() is not None else "none"
-                text = f"{state.text.split(';')[0]}; error-feedback={kept}; seed={(seed + 500009) % 2**63}"
+                text = f"{state.unseeded.split(';')[0]}; error-feedback={kept}; seed={(seed + 500009) % 2**63}"
                 self.again = Method(text, lengths)
                 self.residual = self.again.residual()
+        self.all = self.methods + ([self.again] if self.again else [])
+        self.residuals = [r for r in (None if state.residual is None else state.residual[self.whole],
+                                      self.residual if self.again else None) if r is not None]
+        self.kept = [np.empty_like(r) for r in self.residuals], [m.state() for m in self.all]
+
+    def keep(self):
+        """Copies what a step changes."""
+        for to, r in zip(self.kept[0], self.residuals):
+            np.copyto(to, r)
+        for to, m in zip(self.kept[1], self.all):
+            m.state(to)
+
+    def restore(self):
+        for r, kept in zip(self.residuals, self.kept[0]):
+            np.copyto(r, kept)
+        for m, kept in zip(self.all, self.kept[1]):
+            m.load(kept)
+
+    def restore_layer(self, state, place):
+        """What waits in the residuals of one layer, as it was: the model drops the layer's part of the sum."""
+        starts = [] if state.residual is None else [self.whole.start]
+        starts += [] if self.again is None else [self.slices[state.rank].start]
+        for r, kept, start in zip(self.residuals, self.kept[0], starts):
+            part = slice(max(place.start - start, 0), max(place.stop - start, 0))
+            r[part] = kept[part]
 
 
 class State:
-    """The methods, this process's residual, and the gradient as its buckets come. `net` is the module that
-    DistributedDataParallel was given, `text` a method of sg_flat.h, `group` one for host memory (gloo), by which
-    all groups of layers then go one after another."""
+    """The methods, this process's residual, and the gradient as its buckets come. `model` is the
+    DistributedDataParallel, `text` a method of sg_flat.h, `group` one for host memory (gloo), by which all groups of
+    layers then go one after another. `sent` is what this process sent in the last step, `total` in all steps."""
 
-    def __init__(self, net, text, group=None, whole=False, group_bytes=25 << 20):
-        parameters = [p for p in net.parameters() if p.requires_grad]
-        sizes, rows = [p.numel() for p in parameters], [p.shape[0] if p.dim() > 1 else 1 for p in parameters]
-        lanes = [group] if group is not None else [dist.new_group(backend="gloo") for _ in range(LANES)]
-        self.workers, self.rank = dist.get_world_size(lanes[0]), dist.get_rank(lanes[0])
-        ends = list(map(int, np.cumsum(sizes)))
-        self.at = {p.data_ptr(): end - p.numel() for p, end in zip(parameters, ends)}
-        model = Method(text, sizes, self.workers, self.rank, 1, rows)
+    def __init__(self, model, text, group=None, whole=False, group_bytes=25 << 20):
+        self.lanes = _lanes(model, group)
+        self.workers, self.rank = dist.get_world_size(self.lanes[0]), dist.get_rank(self.lanes[0])
+        self.flags, self.lock, self.used, hooks = 0, threading.Lock(), set(), []
+        self._end = weakref.finalize(self, _release, self.lanes if group is None else [], hooks)
+        self._end.atexit = False
+        problem, same = None, {}
+        try:
+            self.open(model, text, whole, group_bytes, hooks)
+            cuts = [g.whole.start for g in self.groups]
+            same = {"version": version, "method": text, "lengths": self.sizes, "rows": self.rows, "groups": cuts,
+                    "search for unused parameters": self.tracks}
+        except Exception as error:
+            problem = error
+        self.agree(problem, same)
+        self.flags = max(len(g.names) for g in self.groups) // BITS + 1 if self.tracks else 0
+
+    def open(self, model, text, whole, group_bytes, hooks):
+        found = _parameters(model)
+        names, parameters = list(found), list(found.values())
+        self.name_of, self.parameters = {id(p): name for name, p in found.items()}, parameters
+        sizes = self.sizes = [p.numel() * (2 if p.is_complex() else 1) for p in parameters]
+        rows = self.rows = [p.shape[0] if p.dim() > 1 and p.numel() > 0 else 1 for p in parameters]
+        whole_model = Method(text, sizes, self.workers, self.rank, 1, rows)
+        if whole_model.is_local():
+            raise ValueError(f"'{text}' gives every worker parameters of its own, which a communication hook cannot")
         given = re.search(r";\s*seed\s*=\s*(\d+)", text)
-        self.seed, self.text = int(given[1]) if given else 0, text.replace(given[0], "") if given else text
+        self.text, self.seed = text, int(given[1]) if given else 0
+        self.unseeded = text.replace(given[0], "") if given else text
         self.whole = whole
-        self.slices = not whole and self.workers > 2 and model.may_share()
-        self.gradient, self.mean = np.zeros(model.n, np.float32), np.empty(model.n, np.float32)
-        self.residual, self.step, self.sent, self.groups = model.residual(), 0, 0, []
-        last = len(sizes)
+        self.slices = not whole and self.workers > 2 and whole_model.may_share()
+        self.gradient, self.mean = np.zeros(whole_model.n, np.float32), np.empty(whole_model.n, np.float32)
+        self.residual, self.step, self.done, self.bad = whole_model.residual(), 0, 0, False
+        self.groups, self.held = [], []
+        self.sent = self.total = Sent()
+        ends, last = list(map(int, np.cumsum(sizes))), len(sizes)
         for first in reversed(range(last)):
             full = 4 * sum(sizes[first:last]) >= (group_bytes if self.groups else min(group_bytes, 1 << 20))
-            if first == 0 or full and not whole and model.is_by_layer():
-                number, last, here = self.workers * len(self.groups), first, slice(first, last)
-                self.groups.append(_Group(self, number, sizes[here], rows[here], ends[first] - sizes[first]))
+            begins = first == 0 or full and any(sizes[:first]) and not whole and whole_model.is_by_layer()
+            if begins and any(sizes[first:last]):
+                number, here, last = self.workers * len(self.groups), slice(first, last), first
+                begin = ends[first] - sizes[first]
+                self.groups.append(_Group(self, number, names[here], sizes[here], rows[here], begin))
+        self.group_of = {name: g for g in self.groups for name in g.names}
         for i, g in enumerate(self.groups):
-            g.lane = lanes[i % len(lanes)]
-        self.threads = {id(lane): concurrent.futures.ThreadPoolExecutor(1) for lane in lanes}
-        self.lock = threading.Lock()
+            g.lane = self.lanes[i % len(self.lanes)]
+        self.tracks = bool(model.find_unused_parameters or model.static_graph)
+        if self.tracks:
+            for name, p in found.items():
+                note = functools.partial(lambda used, name, p: used.add(name), self.used, name)
+                hooks.append(p.register_post_accumulate_grad_hook(note))
 
-    def group_of(self, at):
-        return next(g for g in self.groups if g.begin <= at)
+    def close(self):
+        """Ends the threads and the connections of this state, which no step can use any more."""
+        self._end()
 
-    def gather(self, own, lane):
+    # ---- what processes say to each other
+
+    def agree(self, problem, same):
+        """Raises the same error in every process, if one of them failed or differs from rank 0."""
+        lane = self.lanes[0]
+        try:
+            self.meet(lane, -1, code=FINE if problem is None else FAILED, words=problem)
+            every = [json.loads(m) for m in self.gather([json.dumps(same).encode()], lane)]
+        except _Told as told:
+            raise RuntimeError(told.words) from problem
+        for key in same:
+            for rank, other in enumerate(every):
+                if other[key] != every[0][key]:
+                    a, b = (json.dumps(one[key]) for one in (other, every[0]))
+                    raise RuntimeError(f"rank {rank} has another {key} than rank 0: {a:.300} and {b:.300}")
+
+    def meet(self, lane, number, sizes=(), code=FINE, words=None, used=()):
+        """Every process's sizes and used parameters, or _Told if one of them has something to tell. All processes come
+        here before each exchange of group `number`, and one that failed comes in the place of its next one."""
+        own = torch.zeros(SIZES + self.workers + self.flags, dtype=torch.int64)
+        own[0], own[1] = code, number
+        own[SIZES : SIZES + len(sizes)] = torch.tensor(sizes, dtype=torch.int64)
+        for i in used:
+            own[SIZES + self.workers + i // BITS] |= 1 << i % BITS
+        every = [torch.empty_like(own) for _ in range(self.workers)]
+        try:
+            dist.all_gather(every, own, group=lane)
+            worst = max(int(one[0]) for one in every)
+            if worst == FAILED:
+                said = [None] * self.workers
+                dist.all_gather_object(said, None if words is None else str(words), group=lane)
+        except RuntimeError as error:
+            raise _Broken(f"the exchange of gradients failed: {error}") from error
+        if worst == FAILED:
+            raise _Told(next(f"rank {rank}: {one}" for rank, one in enumerate(said) if one is not None))
+        numbers = [int(one[1]) for one in every]
+        if len(set(numbers)) > 1:
+            raise _Told(f"the processes of these ranks exchange different groups of layers: {numbers}")
+        if worst == NOT_FINITE:
+            raise _Told(None)
+        return every
+
+    def begin(self, group, sizes):
+        """The sizes of all processes, before an exchange of a group."""
+        used = [i for i, name in enumerate(group.names) if name in group.used] if self.tracks else ()
+        every = self.meet(group.lane, group.number, sizes, used=used)
+        if self.tracks:
+            words = [functools.reduce(int.__or__, (int(one[SIZES + self.workers + w]) for one in every))
+                     for w in range(self.flags)]
+            group.idle = [name for i, name in enumerate(group.names) if not words[i // BITS] >> i % BITS & 1]
+            if len(group.idle) == len(group.names):
+                raise _Unused
+        return every
+
+    def gather(self, own, lane, group=None):
         """The bytes of every process, in the order of the ranks. Each of the others gets a message of its own, which
         needs no padding and uses both directions of a link at once; gloo's all_gather does neither."""
-        return self.deal(own * self.workers, lane)
+        return self.deal(own * self.workers, lane, group)
 
-    def deal(self, own, lane):
+    def deal(self, own, lane, group=None):
         """What every process has for this one. `own` has bytes for each of them."""
-        sizes = [torch.zeros(self.workers, dtype=torch.int64) for _ in own]
-        dist.all_gather(sizes, torch.tensor(list(map(len, own))), group=lane)
-        lengths = [int(n[self.rank]) for n in sizes]
+        given = list(map(len, own))
+        sizes = self.meet(lane, -1, given) if group is None else self.begin(group, given)
+        lengths = [int(n[SIZES + self.rank]) for n in sizes]
         every = torch.empty(sum(lengths), dtype=torch.uint8)
-        dist.all_to_all_single(every, torch.frombuffer(bytearray(b"".join(own)), dtype=torch.uint8), lengths,
-                               list(map(len, own)), group=lane)
+        try:
+            dist.all_to_all_single(every, torch.frombuffer(bytearray(b"".join(own)), dtype=torch.uint8), lengths, given,
+                                   group=lane)
+        except RuntimeError as error:
+            raise _Broken(f"the exchange of gradients failed: {error}") from error
         return [t.numpy().tobytes() for t in every.split(lengths)]
 
-    def reduce(self, numbers, code, lane):
+    def reduce(self, numbers, code, lane, group):
         """Adds the numbers of all processes up, in place."""
+        self.begin(group, ())
         sums = torch.from_numpy(numbers)
-        if code == "fp32":
-            dist.all_reduce(sums, group=lane)
-            return
-        halves = sums.div_(self.workers).to({"fp16": torch.float16, "bf16": torch.bfloat16}[code])
-        dist.all_reduce(halves, group=lane)
+        try:
+            if code == "fp32":
+                dist.all_reduce(sums, group=lane)
+                return
+            halves = sums.div_(self.workers).to({"fp16": torch.float16, "bf16": torch.bfloat16}[code])
+            dist.all_reduce(halves, group=lane)
+        except RuntimeError as error:
+            raise _Broken(f"the exchange of gradients failed: {error}") from error
         sums.copy_(halves).mul_(self.workers)
 
-    def exchange(self, group, step):
+    # ---- a group
+
+    def compress(self, group, step):
         """Compresses the group's gradient; self.mean <- the mean over all processes of what they sent."""
 
         def spread(sums):
             second, own = [], sums[self.rank] / np.float32(self.workers)
             group.again.step(step, [own], [group.residual], lambda message: second.extend(message) or message)
-            for total, message in zip(sums, self.gather(second, group.lane)):
+            for total, message in zip(sums, self.gather(second, group.lane, group)):
                 total[:] = 0
                 decode(total, message[HEAD:])
                 total *= np.float32(self.workers)
 
         gradients = [self.gradient[part] for part in group.slices]
         residuals = [self.residual[part] if self.residual is not None else None for part in group.slices]
-        gather, deal, reduce = (functools.partial(f, lane=group.lane) for f in (self.gather, self.deal, self.reduce))
+        gather, deal, reduce = (functools.partial(f, lane=group.lane, group=group)
+                                for f in (self.gather, self.deal, self.reduce))
         ways = (deal, 1.0, None, spread, self.rank) if group.again else (gather, 1.0, None if self.whole else reduce)
         for part, total in zip(group.slices, steps(group.methods, step, gradients, residuals, *ways)):
             np.divide(total, np.float32(self.workers), out=self.mean[part])
+
+    def exchange(self, group, step, problem=None):
+        """Exchanges a group. It returns False where a gradient was not finite; errors are the same in all processes."""
+        group.keep()
+        group.idle, group.sent = [], Sent()
+        try:
+            try:
+                if problem is not None:
+                    raise problem
+                if not is_finite(self.gradient[group.whole]):
+                    raise FloatingPointError
+                self.compress(group, step)
+                group.sent = functools.reduce(Sent.plus, (m.sent for m in group.all))
+            except (_Told, _Unused, _Broken):
+                raise
+            except Exception as error:
+                lost = isinstance(error, FloatingPointError) or getattr(error, "status", 0) == NONFINITE
+                self.meet(group.lane, group.number, code=NOT_FINITE if lost else FAILED, words=error)
+        except _Unused:
+            group.restore()
+            self.mean[group.whole] = 0
+        except _Told as told:
+            group.restore()
+            if told.words is not None:
+                raise RuntimeError(told.words) from None
+            self.mean[group.whole] = np.nan
+            return False
+        for name in group.idle:
+            group.restore_layer(self, group.places[name])
+        return True
+
+    def end(self, group, good):
+        """After each group. True after the last one of a step, which then counts, or is undone in all groups."""
+        self.done, self.bad = self.done + 1, self.bad or not good
+        if self.done < len(self.groups):
+            return False
+        if self.bad:
+            for g in self.groups:
+                g.restore()
+        else:
+            self.step += 1
+        self.sent = functools.reduce(Sent.plus, (g.sent for g in self.groups))
+        self.total = self.total.plus(self.sent)
+        self.done, self.bad = 0, False
+        return True
+
+    def run(self, group, waiting, problem):
+        """On a thread: exchanges a group, and completes the buckets that have all of theirs. One with an error waits
+        for the end of the step, so that all is as it was when the caller hears of it."""
+        good, failure = False, None
+        try:
+            good = self.exchange(group, self.step, problem)
+        except Exception as error:
+            failure = error
+        with self.lock:
+            for bucket in waiting:
+                bucket.missing -= 1
+                bucket.failure = bucket.failure or failure
+            self.held += [bucket for bucket in waiting if bucket.missing == 0]
+            ends = self.end(group, good)
+            ready = [bucket for bucket in self.held if ends or bucket.failure is None]
+            self.held = [bucket for bucket in self.held if bucket not in ready]
+        for bucket in ready:
+            bucket.complete(self)
+
+    def submit(self, group):
+        waiting, group.waiting, group.missing = group.waiting, [], set(group.names)
+        problem, group.problem, group.left = group.problem, None, True
+        if self.tracks:
+            group.used = self.used.intersection(group.names)
+        if group.lane not in _threads:
+            _threads[group.lane] = concurrent.futures.ThreadPoolExecutor(1)
+        _threads[group.lane].submit(self.run, group, waiting, problem)
+
+    def take(self, bucket, last):
+        """Takes the bucket's gradients, and sends on their way the groups that are complete."""
+        for g, name in zip(bucket.gradients, bucket.names):
+            group = self.group_of[name]
+            group.missing.discard(name)
+            try:
+                self.gradient[group.places[name]] = _real(g).float().cpu().numpy().ravel()
+            except Exception as error:  # the exchange tells all processes
+                group.problem = error
+            if bucket not in group.waiting:
+                group.waiting.append(bucket)
+        for group in self.groups:
+            if last and group.missing and not group.left:
+                names = ", ".join(sorted(group.missing))
+                group.problem = RuntimeError(f"step {self.step} ends without gradients of these parameters: {names}. "
+                                             "Register the hook after what makes parameters trainable or not")
+            if not group.missing or last and not group.left:
+                self.submit(group)
+        if last:
+            self.used.clear()
+            for group in self.groups:
+                group.left = False
 
 
 class _Bucket:
     """A bucket of PyTorch's, whose future is completed when all of its groups are exchanged."""
 
     def __init__(self, state, bucket):
-        self.parameters, self.gradients, self.buffer = bucket.parameters(), bucket.gradients(), bucket.buffer()
-        self.places = [slice(state.at[p.data_ptr()], state.at[p.data_ptr()] + p.numel()) for p in self.parameters]
-        self.groups = [state.group_of(place.start) for place in self.places]
-        self.missing = len(set(map(id, self.groups)))
+        self.buffer, self.gradients, self.names, self.failure = bucket.buffer(), [], [], None
         self.future = torch.futures.Future(devices=[self.buffer.device] if self.buffer.is_cuda else None)
+        parameters, gradients = bucket.parameters(), bucket.gradients()
+        for p, g in zip(parameters, gradients):
+            if id(p) in state.name_of:
+                self.names.append(state.name_of[id(p)])
+                self.gradients.append(g)
+        if len(self.names) < len(parameters):
+            self.failure = RuntimeError(f"{len(parameters) - len(self.names)} parameters have gradients, and had none "
+                                        "when the hook was registered: register it after all that changes them")
+        self.missing = len({id(state.group_of[name]) for name in self.names})
 
     def complete(self, state):
-        for g, place in zip(self.gradients, self.places):
-            g.copy_(torch.from_numpy(state.mean[place]).view_as(g))  # the gradients are parts of the buffer
-        self.future.set_result(self.buffer)
+        if self.failure is None:
+            for g, name in zip(self.gradients, self.names):
+                place = state.group_of[name].places[name]
+                to = _real(g)
+                to.copy_(torch.from_numpy(state.mean[place]).view_as(to))  # the gradients are parts of the buffer
+        self.future.set_result(None)
 
-
-def _run(state, group, step, waiting):
-    """On a thread of the state: exchanges a group, and completes the buckets that have all of theirs."""
-    try:
-        state.exchange(group, step)
-        for bucket in waiting:
-            with state.lock:
-                bucket.missing -= 1
-                complete = bucket.missing == 0
-            if complete:
-                bucket.complete(state)
-    except Exception as error:
-        for bucket in waiting:
-            if not bucket.future.done():
-                bucket.future.set_exception(error)
+    def result(self, _):
+        """On whichever thread completes the future: an error that is raised here reaches the caller in its words."""
+        if self.failure is not None:
+            raise self.failure
+        return self.buffer
 
 
 def hook(state, bucket):
-    """Takes the bucket's gradients, and sends on their way the groups that are complete."""
-    bucket = _Bucket(state, bucket)
-    for g, place, group in zip(bucket.gradients, bucket.places, bucket.groups):
-        state.gradient[place] = g.detach().float().cpu().numpy().ravel()
-        group.missing -= 1
-        if bucket not in group.waiting:
-            group.waiting.append(bucket)
-    for group in {id(g): g for g in bucket.groups}.values():
-        if group.missing == 0:
-            state.threads[id(group.lane)].submit(_run, state, group, state.step, group.waiting)
-            group.missing, group.waiting, state.sent = group.awaited, [], state.sent + 1
-    if state.sent == len(state.groups):
-        state.sent, state.step = 0, state.step + 1
-    return bucket.future
+    """For register_comm_hook, and for PyTorch's wrappers of hooks."""
+    ours = _Bucket(state, bucket)
+    result = ours.future.then(ours.result)
+    if ours.missing == 0:
+        ours.future.set_result(None)
+    state.take(ours, bucket.is_last())
+    return result
+
+
+def register(model, text, **options):
+    """Compresses what this DistributedDataParallel exchanges by the method `text`. Returns the State, whose options are
+    `group`, `whole` and `group_bytes`."""
+    state = State(model, text, **options)
+    model.register_comm_hook(state, hook)
+    return state

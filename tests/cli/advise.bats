@@ -269,7 +269,7 @@ PY
     done
     # The text is one that the library takes, and says what the recipe says.
     run -0 advise replay.yaml --table
-    [[ $output == *$'\n'"model.register_comm_hook(State(net, \"$(jq -r '.tune | .list[0] as $l | .candidates[] | select(.label == $l).hook' advice.json)\"), hook)"* ]]
+    [[ $output == *$'\n'"register(model, \"$(jq -r '.tune | .list[0] as $l | .candidates[] | select(.label == $l).hook' advice.json)\")"* ]]
     jq -e '[.tune.candidates[] | {(.label): .hook}] | add | .["Top-k natural density=0.1"] == "topk density=0.1 | natural" and .fp16 == "fp16"
         and .["EDEN bits=2"] == "eden bits=2; error-feedback=none" and .Plain == "none"' advice.json
     sed -i '/name: QSGD/c\  - {name: Decays, compressor: topk, k: 1, error-feedback: {form: gradient, decay: 0.5}}' r.yaml

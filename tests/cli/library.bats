@@ -217,3 +217,13 @@ near:8bit: 3 processes by deal and gather
 whole:qsgd; error-feedback=none: 3 processes by gather
 END
 }
+
+# bats test_tags=slow
+@test "PyTorch: what happens to others in training is right, or refused in the same words by all processes" {
+    local world
+    find_python torch numpy || skip "no Python has PyTorch: name one that has it, SPARSE_TORCH_PYTHON=/path/to/python"
+    for world in 2 3 4; do
+        run -0 timeout 900 "$PYTHON" "$ROOT/tests/cli/ddp_cases.py" $world 3>&-
+        [[ $output == *"ok "* ]]
+    done
+}

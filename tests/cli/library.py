@@ -5,7 +5,7 @@
                                              one process of a DistributedDataParallel; writes what it did to OUT
     library.py compare REFERENCE OUT...      what these processes did
 
-The ways: `whole`, with State(..., whole=True), gives the reference's messages, residuals and means; `layers` gives its
+The ways: `whole`, with register(..., whole=True), gives the reference's messages, residuals and means; `layers` gives its
 residuals and means; and `near` the gradients' mean within a tenth, where sums are rounded or compressed again.
 """
 import pickle
@@ -94,24 +94,25 @@ def train(rank, way, text):
     did = {"way": way, "text": text, "gradients": [], "messages": [], "means": [], "exchanges": 0, "ways": set()}
 
     class Watched(sparsegrad_ddp.State):
-        def gather(self, own, lane):
-            if len(own[0]) != 8 * len(SIZES):
+        def gather(self, own, lane, group=None):
+            if group is not None and len(own[0]) != 8 * len(SIZES):
                 did["messages"].append(own[0][HEAD:])
-            return super().gather(own, lane)
+            return super().gather(own, lane, group)
 
-        def reduce(self, numbers, code, lane):
+        def reduce(self, numbers, code, lane, group):
             did["ways"].add("reduce")
-            super().reduce(numbers, code, lane)
+            super().reduce(numbers, code, lane, group)
 
-        def deal(self, own, lane):
-            did["ways"].add("gather" if len(set(own)) == 1 else "deal")
-            return super().deal(own, lane)
+        def deal(self, own, lane, group=None):
+            if group is not None:
+                did["ways"].add("gather" if len(set(own)) == 1 else "deal")
+            return super().deal(own, lane, group)
 
-        def exchange(self, group, step):
+        def exchange(self, *about):
             did["exchanges"] += 1
-            super().exchange(group, step)
+            return super().exchange(*about)
 
-    state = Watched(net, text, whole=way == "whole")
+    state = Watched(model, text, whole=way == "whole")
     model.register_comm_hook(state, sparsegrad_ddp.hook)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     torch.manual_seed(1 + rank)

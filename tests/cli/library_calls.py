@@ -1,4 +1,4 @@
-"""library_calls.py: wrong calls of sparsegrad.py, each of which must raise; right ones, and what they count and list."""
+"""library_calls.py: wrong calls of sparsegrad.py, each of which must raise; right ones, what they count and list."""
 import copy
 import os
 import pickle

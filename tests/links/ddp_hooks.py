@@ -36,8 +36,7 @@ def power_sgd(_, model):
 
 def own(text, **options):
     def register(net, model):
-        state = sparsegrad_ddp.State(net, text, group_bytes=BUCKET << 20, **options)
-        model.register_comm_hook(state, sparsegrad_ddp.hook)
+        sparsegrad_ddp.register(model, text, group_bytes=BUCKET << 20, **options)
 
     return register
 
