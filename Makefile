@@ -520,16 +520,17 @@ night-table1: ## Table 1 of the night
 night-why: ## which error counts in a night, five hours on two cores, resumable
 .PHONY: fig2 mini-fig2 night table1 table1-cifar100
 
-published   := fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 linear-speedup mini-linear-speedup speedup-rate dryden federated when-to-communicate blockwise-momentum bit-budget adaptive-methods variance-reduction dynamic-quantization mini-fig2a mini-fig2b mini-fig2c mini-fig3 mini-table1 mini-table1-batch256 mini-table1-senet mini-table1-googlenet mini-table1-cifar100 mini-table1-cifar100-batch256 mini-feedback-approaches mini-entire-model mini-no-error-feedback mini-heterogeneity mini-powersgd qsgd-madelon signs-madelon learning-rates tournament mini-tournament mini-tournament-neumf compressors mini-compressors mini-published mini-absolute bursts mini-bursts mini-why-errors mini-why-threshold mini-why-curvature mini-why-early mini-why-freedom mini-why-workers mini-why-rates mini-why-adam mini-why-adam-resnet8 mini-why-weighed mini-why-weighed-lstm mini-why-weighed-neumf mini-why-weighed-cifar100 mini-why-weighed-gpt why-weighed-madelon mini-gpt mini-why-errors-lstm mini-why-errors-neumf why-rules why-early why-freedom why-errors-madelon night-fig2a night-fig3 night-table1
+published   := fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 linear-speedup mini-linear-speedup speedup-rate dryden federated when-to-communicate blockwise-momentum bit-budget adaptive-methods variance-reduction dynamic-quantization mini-fig2a mini-fig2b mini-fig2c mini-fig3 mini-table1 mini-table1-batch256 mini-table1-senet mini-table1-googlenet mini-table1-cifar100 mini-table1-cifar100-batch256 mini-feedback-approaches mini-entire-model mini-no-error-feedback mini-heterogeneity mini-powersgd qsgd-madelon signs-madelon learning-rates tournament mini-tournament mini-tournament-neumf compressors mini-compressors bursts mini-why-errors mini-why-threshold mini-why-curvature mini-why-freedom mini-why-weighed mini-why-weighed-lstm mini-why-weighed-neumf mini-why-weighed-cifar100 mini-why-weighed-gpt why-weighed-madelon mini-gpt mini-why-errors-lstm mini-why-errors-neumf why-rules why-freedom why-errors-madelon night-fig2a night-fig3 night-table1
 publish: $(published) ## run the published figures and renew results/
 	cp $(foreach f,$^,results/local/$(f).json results/local/$(f).svg) results
 	@$(MAKE) --no-print-directory sums
-sums: ## renew results/SHA256SUMS, the checksums of all published numbers
-	@cd results && LC_ALL=C sha256sum -- *.json > SHA256SUMS.new && mv SHA256SUMS.new SHA256SUMS
+sums: ## renew SHA256SUMS of results and results/archive, the checksums of all published numbers
+	@for d in results results/archive; do (cd $$d && LC_ALL=C sha256sum -- *.json > SHA256SUMS.new && mv SHA256SUMS.new SHA256SUMS); done
 AUDIT_MINUTES ?= 60
 AUDIT_SHARE   ?= 0.1
 audit: all ## run a tenth of the published cells again and say which bits come back, as many results as took an hour (AUDIT_MINUTES= AUDIT_SHARE= SEED=)
 	@mkdir -p build/audit
+	@echo "left out: $(words $(wildcard results/archive/*.json)) results of results/archive, whose programs are former ones" >&2
 	@$(bin)/sparsebench --audit --share $(AUDIT_SHARE) --time-limit $$((60 * $(AUDIT_MINUTES))) --table --force -o build/audit/audit.json \
 	  $(if $(SEED),--seed $(SEED)) $(ARGS) $(or $(RESULTS),$(wildcard $(published:%=results/%.json)))
 advise-check: all ## train what --advise recommends from a tenth of a run

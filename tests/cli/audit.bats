@@ -241,5 +241,6 @@ PY
     cd "$ROOT/results" || exit 1
     sha256sum --quiet --strict -c SHA256SUMS
     diff <(cut -c67- SHA256SUMS) <(LC_ALL=C ls -- *.json)
+    (cd archive && sha256sum --quiet --strict -c SHA256SUMS && diff <(cut -c67- SHA256SUMS) <(LC_ALL=C ls -- *.json))
     grep -qx "version: $(sparsetrain --version | sed -n '1s/^sparsetrain \([0-9.]*\).*/\1/p')" ../CITATION.cff
 }

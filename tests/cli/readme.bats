@@ -149,7 +149,7 @@ for line in sys.stdin: print(re.sub(r"[^\w\- ]", "", line.strip().lower()).repla
 @test "every place in a document that another one links is there" {
     local missing="" count=0 path
     local -A known
-    for document in README.md recipes/README.md recipes/clusters/README.md cmd/README.md kernels/*.md lib/*.md results/*.md tests/README.md; do
+    for document in README.md C*.md recipes/README.md recipes/clusters/README.md cmd/README.md kernels/*.md lib/*.md results/*.md tests/README.md; do
         while IFS='#' read -r file place; do
             count=$((count + 1))
             path=$document
@@ -190,6 +190,22 @@ for line in sys.stdin: print(re.sub(r"[^\w\- ]", "", line.strip().lower()).repla
     for page in $(ls results/*.md cmd/*.md kernels/*.md recipes/*.md | grep -v '^results/README.md$'); do
         if tr '\n' ' ' <"$page" | grep -oE '[0-9]+ (claims )?holds?[ ,;.)]'; then echo "$page counts verdicts"; false; fi
     done
+}
+
+@test "the archive has the commit and the verdicts of each of its results, and make audit leaves them out and says so" {
+    local count=0 name row
+    for result in results/archive/*.json; do
+        name=$(basename "$result" .json)
+        row=$(grep -F "| [\`$name\`]($name.svg) |" results/archive/README.md)
+        [[ $row == *"| \`$(jq -r .program.commit "$result")\` |"* ]] || { echo "$name: another commit"; false; }
+        [ "$(grep -oE '[0-9]+ of [0-9]+ hold' <<<"$row")" = "$(jq -r '[.claims[].verdict | select(. != "not judged")] |
+            "\(map(select(. == "holds")) | length) of \(length) hold"' "$result")" ] || { echo "$name: other verdicts"; false; }
+        [ -e "results/archive/$name.svg" ] && [ ! -e "results/$name.json" ]
+        count=$((count + 1))
+    done
+    [ "$count" -ge 9 ]
+    run -0 --separate-stderr make -n audit DEPS=skip
+    [[ $output != *" results/archive/"*.json* && $output == *"left out: $count results of results/archive"* ]]
 }
 
 @test "the numbers in the README's prose and table are those of the published results" {
@@ -233,7 +249,7 @@ for line in sys.stdin: print(re.sub(r"[^\w\- ]", "", line.strip().lower()).repla
 }
 
 @test "prose of the documents wraps at 100 columns" {
-    run -0 python3 - README.md cmd/README.md datasets/README.md kernels/GPU.md lib/BUILD.md $(ls results/*.md | grep -v DEVIATIONS) <<'END'
+    run -0 python3 - README.md C*.md cmd/README.md datasets/README.md kernels/GPU.md lib/BUILD.md $(ls results/*.md | grep -v DEVIATIONS) <<'END'
 import sys
 long = []
 for path in sys.argv[1:]:
@@ -249,7 +265,7 @@ END
 
 @test "every file that a document links is there" {
     local missing="" absent=""
-    for document in README.md recipes/README.md recipes/clusters/README.md cmd/README.md datasets/README.md kernels/*.md lib/*.md results/*.md tests/README.md; do
+    for document in README.md C*.md recipes/README.md recipes/clusters/README.md cmd/README.md datasets/README.md kernels/*.md lib/*.md results/*.md results/archive/README.md tests/README.md; do
         for link in $(grep -o '](\([^)]*\))' $document | sed 's/^](//; s/)$//; s/#.*//' | grep -v '^https\?:' | sort -u); do
             [ -e "$(dirname $document)/$link" ] && continue
             case $document:$link in README.md:results/*.svg) absent="$absent $link" ;; *) missing="$missing $document:$link" ;; esac
