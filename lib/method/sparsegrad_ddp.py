@@ -10,7 +10,8 @@ once all of its gradients are there, while the backward pass goes on. Every proc
 group travels in one of these ways:
 
     all-reduce   numbers that networks add: none, fp16, bf16, random-k with shared positions, PowerSGD's factors.
-                 Halves are added as halves, after division by the number of processes, as PyTorch's own hooks do
+                 Halves are added as halves, after division by the number of processes, as PyTorch's own hooks do.
+                 What this division rounds away stays in the residual
     two rounds   every element in another code (qsgd, 8bit, sign-l2 and so on), from three processes on: each process
                  gets one slice of everybody's messages, adds it, compresses the mean again, with a residual of its own
                  for what that loses, and sends it to all (1-bit Adam, Tang et al. 2021; CGX, Markov et al. 2022)
@@ -30,8 +31,9 @@ process is raised in all of them, with its rank, and leaves the same behind. If 
 residual of a layer that no process used waits for the next step.
 
 The hook needs PyTorch from 2.1 on. The optimizer is PyTorch's; to the method the learning rate is always 1. Gradients
-of a GPU go through host memory, and float64 becomes float32. Error feedback whose workers have parameters of their own
-(cser, local-steps, diloco, dynamic-averaging) is refused."""
+of a GPU go through host memory, complex numbers are pairs, and float64 becomes float32 with a warning. A group that a
+method refuses, though it takes the whole model (PowerSGD, one without a matrix), is sent without compression. Error
+feedback whose workers have parameters of their own (cser, local-steps, diloco, dynamic-averaging) is refused."""
 import concurrent.futures
 import functools
 import json
@@ -50,6 +52,7 @@ HEAD = 16  # bytes before a message (lib/FORMATS.md)
 LANES = 2  # threads, each with connections of its own: one group is compressed while another one travels
 FINE, NOT_FINITE, FAILED = range(3)  # what a process says of itself before each exchange
 NONFINITE = 3  # SG_ERR_NONFINITE
+HALVES = {"fp16": torch.float16, "bf16": torch.bfloat16}
 SIZES = 2  # where the sizes begin in what a process says, behind its state and the group
 BITS = 62  # parameters in a number, for the exchange of which ones were used
 _threads = weakref.WeakKeyDictionary()  # of a lane: the states that share one must not use it at the same time
@@ -134,7 +137,7 @@ class _Group:
         at = begin + np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
         self.names, self.missing, self.waiting, self.problem, self.left = names, set(names), [], None, False
         self.places = dict(zip(names, map(slice, at, at[1:])))
-        self.used, self.number = set(names), number
+        self.used, self.number, self.rate, self.rate_before = set(names), number, 1.0, 1.0
         self.whole = slice(begin, begin + n)
         self.slices, self.methods, self.again, self.sent = list(map(slice, cuts, cuts[1:])), [], None, Sent()
         for i, part in enumerate(self.slices):
@@ -142,8 +145,7 @@ class _Group:
             inside = [(length, r if ways == 1 else 1) for length, r in inside if length > 0 or ways == 1]
             lengths, row = zip(*inside)
             seed = state.seed + 1000003 * (number + i)  # the first one is that of the text
-            text = f"{state.unseeded}; seed={seed % 2**63}"
-            self.methods.append(Method(text, lengths, state.workers, state.rank, 1, row))
+            self.methods.append(self.open(state, f"; seed={seed % 2**63}", lengths, row))
             if ways > 1 and i == state.rank:
                 kept = "gradient" if self.methods[i].residual() is not None else "none"
                 text = f"{state.unseeded.split(';')[0]}; error-feedback={kept}; seed={(seed + 500009) % 2**63}"
@@ -154,6 +156,14 @@ class _Group:
                                       self.residual if self.again else None) if r is not None]
         self.kept = [np.empty_like(r) for r in self.residuals], [m.state() for m in self.all]
 
+    def open(self, state, seed, lengths, row):
+        """The group's method; without compression for a group that it refuses, though it takes the whole model."""
+        about = lengths, state.workers, state.rank, 1, row
+        try:
+            return Method(state.unseeded + seed, *about)
+        except Error:
+            return Method("none" + re.sub("^[^;]*", "", state.unseeded) + seed, *about)
+
     def keep(self):
         """Copies what a step changes."""
         for to, r in zip(self.kept[0], self.residuals):
@@ -162,6 +172,7 @@ class _Group:
             m.state(to)
 
     def restore(self):
+        self.rate = self.rate_before
         for r, kept in zip(self.residuals, self.kept[0]):
             np.copyto(r, kept)
         for m, kept in zip(self.all, self.kept[1]):
@@ -179,7 +190,10 @@ class _Group:
 class State:
     """The methods, this process's residual, and the gradient as its buckets come. `model` is the
     DistributedDataParallel, `text` a method of sg_flat.h, `group` one for host memory (gloo), by which all groups of
-    layers then go one after another. `sent` is what this process sent in the last step, `total` in all steps."""
+    layers then go one after another. `sent` is what this process sent in the last step, `total` in all steps.
+
+    If the loss is scaled, set `rate` to 1 / scaler.get_scale() before each backward pass: when the scale changes, the
+    residuals change to its unit. What else a rule keeps (momentum, EF21's estimate) does not."""
 
     def __init__(self, model, text, group=None, whole=False, group_bytes=25 << 20):
         self.lanes = _lanes(model, group)
@@ -214,7 +228,7 @@ class State:
         self.slices = not whole and self.workers > 2 and whole_model.may_share()
         self.gradient, self.mean = np.zeros(whole_model.n, np.float32), np.empty(whole_model.n, np.float32)
         self.residual, self.step, self.done, self.bad = whole_model.residual(), 0, 0, False
-        self.groups, self.held = [], []
+        self.groups, self.held, self.rate = [], [], 1.0
         self.sent = self.total = Sent()
         ends, last = list(map(int, np.cumsum(sizes))), len(sizes)
         for first in reversed(range(last)):
@@ -317,7 +331,12 @@ class State:
             if code == "fp32":
                 dist.all_reduce(sums, group=lane)
                 return
-            halves = sums.div_(self.workers).to({"fp16": torch.float16, "bf16": torch.bfloat16}[code])
+            most = torch.tensor(torch.finfo(HALVES[code]).max / self.workers).to(HALVES[code])
+            if float(most) * self.workers > torch.finfo(HALVES[code]).max:  # so that the sum is finite, too
+                most = torch.nextafter(most, torch.zeros_like(most))
+            halves = (sums / self.workers).clamp(-float(most), float(most)).to(HALVES[code])
+            if self.residual is not None and len(numbers) == group.whole.stop - group.whole.start:
+                group.rest = (sums - halves.float() * self.workers).numpy()
             dist.all_reduce(halves, group=lane)
         except RuntimeError as error:
             raise _Broken(f"the exchange of gradients failed: {error}") from error
@@ -343,11 +362,17 @@ class State:
         ways = (deal, 1.0, None, spread, self.rank) if group.again else (gather, 1.0, None if self.whole else reduce)
         for part, total in zip(group.slices, steps(group.methods, step, gradients, residuals, *ways)):
             np.divide(total, np.float32(self.workers), out=self.mean[part])
+        if group.rest is not None:  # of halves, what the division by the number of processes rounded away
+            self.residual[group.whole] += group.rest
 
     def exchange(self, group, step, problem=None):
         """Exchanges a group. It returns False where a gradient was not finite; errors are the same in all processes."""
         group.keep()
-        group.idle, group.sent = [], Sent()
+        group.idle, group.sent, group.rest = [], Sent(), None
+        if group.rate != self.rate:
+            for r in group.residuals:
+                r *= np.float32(group.rate / self.rate)
+        group.rate_before, group.rate = group.rate, self.rate
         try:
             try:
                 if problem is not None:

@@ -305,6 +305,87 @@ def groups_incomplete():
     refused("without gradients of these parameters: 2.bias", lambda: backward(model, batch(0)))
 
 
+# ---- numbers
+
+class Fixed(torch.nn.Module):
+    """A model whose gradient is its input."""
+
+    def __init__(self, n):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.zeros(n))
+
+    def forward(self, x):
+        return self.w * x
+
+
+@processes(2, 3, 4)
+def halves():
+    """Applied + waiting = the gradients, at both ends of the halves' range."""
+    x = torch.tensor([1e5, 6e4, 1.0, 1e-4, 2e-7, 1e-7, 6e-8, 5e-8, 3e-8])
+    for text in "fp16", "bf16":
+        net = Fixed(len(x))
+        state, applied = register(model := DDP(net), text), 0
+        for _ in range(16):
+            net.zero_grad()
+            model(x).sum().backward()
+            applied = applied + net.w.grad.double()
+        off = (applied + torch.from_numpy(state.residual).double()) / 16 / x.double() - 1
+        # What adding halves rounds nobody knows: half a unit of 11 or 8 bits for each addition.
+        allowed = (dist.get_world_size() - 1) * 2.0 ** (-11 if text == "fp16" else -8)
+        assert off.abs().max() < allowed, f"{text}: {off}"
+
+
+@processes(2)
+def loss_scale():
+    """The sum of all updates under a changing loss scale is that under none."""
+    sums = []
+    for scales in [1.0] * 12, [16.0] * 3 + [8.0] * 3 + [1.0] * 6, [1.0] * 6 + [2.0] * 6:
+        net = net_small()
+        state, total = register(model := DDP(net), "topk density=0.05"), 0
+        for step, scale in enumerate(scales):
+            state.rate = 1 / scale
+            net.zero_grad()
+            (scale * model(batch(step)).square().mean()).backward()
+            total = total + grads(net) / scale
+        sums.append(total)
+    assert all(torch.equal(sums[0], other) for other in sums[1:]), [float((sums[0] - x).norm()) for x in sums]
+
+
+class Complex(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.w, self.last = torch.nn.Parameter(torch.randn(32, 16, dtype=torch.complex64)), torch.nn.Linear(16, 4)
+
+    def forward(self, x):
+        return self.last((x.to(torch.complex64) @ self.w).abs())
+
+
+@processes(2)
+def types():
+    """Complex numbers are pairs of floats; float64 is said to be rounded; a group without matrices goes whole."""
+    a, b = Complex(), Complex()
+    plain, model = DDP(a), DDP(b)
+    register(model, "topk density=1")
+    for step in range(3):
+        for m in plain, model:
+            m.zero_grad()
+            m(batch(step)).square().mean().backward()
+        assert torch.equal(a.w.grad, b.w.grad) and b.w.grad.imag.abs().sum() > 1
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        register(DDP(net_small().double()), "topk density=1")
+    assert any("exchanged as float32" in str(one.message) for one in said)
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.BatchNorm1d(512), torch.nn.Linear(512, 600))
+    state = register(model := DDP(net), "powersgd rank=4; seed=3")
+    x = torch.randn(8, 512, generator=torch.Generator().manual_seed(dist.get_rank()))
+    own = torch.autograd.grad(net(x).square().mean(), net[0].weight)[0]
+    backward(model, x)
+    assert len(state.groups) == 2
+    assert torch.allclose(net[0].weight.grad.double(), summed(own) / 2, rtol=1e-5, atol=1e-9)
+
+
 # ---- what processes compare
 
 @processes(2, 3)
