@@ -1,6 +1,6 @@
 /* control_schedule.c: knobs that follow a schedule: the warm-up of Deep Gradient Compression (Lin et al., ICLR 2018)
  * and periodic doubling, as section 2 of the paper describes AdaQS (Guo et al., ICASSP 2020; control_adaqs.c has its
- * trigger); and a reset of the residuals every so many epochs. */
+ * trigger). */
 #include <math.h>
 
 #include "method_private.h"
@@ -68,26 +68,4 @@ const struct sg_controller_ops sg_control_doubling = {
     .n_params = DOUBLING_PARAMS,
     .n_knobs = 1,
     .decide = doubling,
-};
-
-/* ---- error reset ---- */
-
-static void reset(const double *param, double *state, const struct sg_facts *f, struct sg_settings *out) {
-    (void)state;
-    const uint64_t epoch = epoch_of(f);
-    out->reset = f->step % f->steps_per_epoch == 0 && epoch > 0 && epoch % (uint64_t)param[0] == 0;
-}
-
-static const struct sg_parameter reset_params[] = {
-    {"interval", 1, 1e9, 10, true, "epochs between two steps at which everything is sent"},
-};
-
-const struct sg_controller_ops sg_control_error_reset = {
-    .name = "error-reset",
-    .summary = "every so many epochs all of p is sent, so that the residuals are 0 again",
-    .source = "after Xie et al. (CSER), NeurIPS 2020",
-    .params = reset_params,
-    .n_params = 1,
-    .decide = reset,
-    .resets = true,
 };

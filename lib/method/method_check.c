@@ -46,11 +46,7 @@ static sg_status check_compressor(const sg_method *m, const double *param, struc
  * param: the compressor's. */
 static sg_status check_match(const struct sg_controller_ops *ops, const struct sg_compressor_ops *compressor,
                              const struct sg_controller_ops *own, const double *param, struct sg_error *err) {
-    if (ops->resets && compressor->rounds != NULL)
-        return sg_fail(err, SG_ERR_ARGUMENT,
-                       "controller: several exchanges a step, as %s needs, cannot send everything in one, as '%s' asks",
-                       compressor->name, ops->name);
-    if (compressor->knob == NULL && !ops->resets)
+    if (compressor->knob == NULL)
         return sg_fail(err, SG_ERR_ARGUMENT, "controller: %s has nothing that the controller '%s' could change",
                        compressor->name, ops->name);
     if (own != NULL)
@@ -140,7 +136,7 @@ static sg_status check_local(sg_method *m, struct sg_error *err) {
     const char *name = f->rule->name;
     if (f->rule->offset == NULL)
         return SG_OK;
-    if (m->controller != NULL && (m->controller->resets || m->controller->finds_threshold))
+    if (m->controller != NULL && m->controller->finds_threshold)
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "error-feedback: '%s' does not go with the controller '%s', which counts on what a step sends",
                        name, m->controller->name);
@@ -191,9 +187,6 @@ static sg_status check_sampled(const sg_method *m, struct sg_error *err) {
     if (rule != NULL && rule->every_step)
         return sg_fail(err, SG_ERR_ARGUMENT, "participation: error-feedback '%s' needs every worker at every step",
                        rule->name);
-    if (controller != NULL && controller->resets)
-        return sg_fail(err, SG_ERR_ARGUMENT, "participation: the controller '%s' resets the residuals of all workers",
-                       controller->name);
     if (controller != NULL && controller->ask != NULL && controller->ask(m->controller_param, NULL, NULL) & of_lead)
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "participation: the controller '%s' goes by worker 0, which does not take part in every step",

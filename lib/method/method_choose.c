@@ -18,7 +18,6 @@ static bool measure(sg_method *m, const float *x, const double *value, size_t co
     w->seen.touched = NULL;
     w->seen.counted = false;
     w->seen.most = m->settings.most = INFINITY;
-    m->settings.reset = false;
     m->shared.step = (uint64_t)1 << 41;
     for (size_t c = 0; c < count && status == SG_KERNEL_OK; c++) {
         const struct sg_select s = {.exec = &m->shared.exec,

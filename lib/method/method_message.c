@@ -192,21 +192,7 @@ static int code_message(sg_method *m, struct method_worker *w, unsigned round, c
     return SG_KERNEL_OK;
 }
 
-/* Sends all of p as floats. */
-static int reset_message(const sg_method *m, const struct method_worker *w, const struct sg_select *s,
-                         struct sg_message *out) {
-    const int status = m->shared.kernels->select_all(s);
-    if (status != SG_KERNEL_OK)
-        return status;
-    if (w->input != NULL)
-        memcpy(w->input, w->room->value, m->d * sizeof *w->input);
-    method_send_floats(&w->seen, m->d, m->d, NULL, w->room->value, 32.0 * (double)m->d, out);
-    return SG_KERNEL_OK;
-}
-
 int method_message(sg_method *m, struct method_worker *w, unsigned round, const struct sg_select *s,
                    struct sg_message *out) {
-    if (m->settings.reset)
-        return reset_message(m, w, s, out);
     return m->compressor->select != NULL ? select_message(m, w, s, out) : code_message(m, w, round, s, out);
 }

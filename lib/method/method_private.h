@@ -106,7 +106,7 @@ struct sg_method {
         row(sg_compress_clipped_topk), row(sg_compress_topk_then_threshold), row(sg_compress_threshold_then_topk)
 #define METHOD_CONTROLLERS(row)                                                                                        \
     row(sg_control_accordion), row(sg_control_budget), row(sg_control_warm_up), row(sg_control_doubling),              \
-        row(sg_control_error_reset), row(sg_control_l_greco), row(sg_control_noise), row(sg_control_dqsgd),            \
+        row(sg_control_l_greco), row(sg_control_noise), row(sg_control_dqsgd),            \
         row(sg_control_adaqs)
 #define METHOD_FEEDBACK_RULES(row)                                                                                     \
     row(sg_feedback_update), row(sg_feedback_gradient), row(sg_feedback_none), row(sg_feedback_momentum),              \

@@ -38,7 +38,7 @@ const char *sg_method_whole_reason(const struct sg_method_config *config) {
 }
 
 bool sg_method_sends_ranges(const sg_method *m) {
-    return m->ranges > 0 && isinf(m->settings.most) && !m->settings.reset;
+    return m->ranges > 0 && isinf(m->settings.most);
 }
 
 /* ---- set-up ---- */

@@ -48,7 +48,6 @@ void sg_method_begin(sg_method *m, uint64_t step, double gamma, const double *sq
     m->facts.unit = unit_of(m, gamma);
     m->facts.lead_square = square;
     m->settings.most = INFINITY;
-    m->settings.reset = false;
     if (m->controller != NULL)
         m->controller->decide(m->controller_param, m->state, &m->facts, &m->settings);
     m->facts.lead_square = NULL;

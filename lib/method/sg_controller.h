@@ -66,7 +66,6 @@ struct sg_settings {
     double own;   /* the compressor's parameter as the recipe gives it; NaN = it gives none */
     double *knob; /* [layers] out; on entry the values of the last step, or `own` before the first */
     double most;  /* maximum of entries that a worker may send; only the largest are sent; INFINITY = no limit */
-    bool reset;   /* true: this step sends everything, as floats, and every residual becomes 0 */
 };
 
 struct sg_controller_ops {
@@ -100,7 +99,6 @@ struct sg_controller_ops {
     /* Returns [layers] numbers inside the state: 1 = the layer is in the mode that sends more. NULL = layers have no
      * modes. */
     const double *(*modes)(const double *state, size_t layers);
-    bool resets; /* true: it may request a reset. It then sets no knob, and the compressor needs none */
     /* Returns the budget: entries that a worker may send over the whole run. It does not apply to compressors that send
      * all elements (SG_TRAIT_DENSE). NULL, or NaN = there is no budget. */
     double (*budget)(const double *param, const struct sg_facts *run);

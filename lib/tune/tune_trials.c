@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "sg_compressor.h"
-#include "sg_controller.h"
 #include "sg_debug.h"
 #include "sg_feedback.h"
 #include "sg_file.h"
@@ -196,11 +195,9 @@ void tune_trials_close(struct tune_trials *b) {
 /* True if an entry of these messages costs 64 bits, because a selector sends floats or halves with their positions. */
 static bool costs_64_bits(const struct sg_cell *cell) {
     const struct sg_compressor_ops *compressor = sg_compressor_find(sg_node_string(cell->method, "compressor", ""));
-    const struct sg_controller_ops *controller =
-        sg_controller_find(sg_node_string(cell->method, "controller.kind", ""));
     const char *code = sg_node_string(cell->method, "values.code", "fp32"); /* those of `message` are plain */
     return compressor && compressor->select && strcmp(compressor->name, "none") != 0 &&
-           !(controller && controller->resets) && (strcmp(code, "fp32") == 0 || strcmp(code, "fp16") == 0);
+           (strcmp(code, "fp32") == 0 || strcmp(code, "fp16") == 0);
 }
 
 double tune_entries(const struct sg_run *run, const struct sg_cell *cell, double d, bool padded) {

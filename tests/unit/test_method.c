@@ -116,25 +116,7 @@ static void test_schedules(void) {
                   (const double[]){16, 3}, (const double[]){48, 24, 12, 6}, 4);
     test_schedule("entries that double every second epoch, up to 7", "topk", k2, "doubling", (const double[]){7, 2},
                   (const double[]){6, 6, 12, 12, 21}, 5);
-    static float e[WORKERS][D], sum[D];
-    double entries[STEPS];
-    for (int i = 0; i < 2; i++) { /* a selector and a coder */
-        sg_method *m = opened(i ? "qsgd" : "topk", i ? (const double[]){NAN, NAN, NAN, NAN} : k2, "error-reset",
-                              (const double[]){2});
-        bool fine = run(m, e, 0, 2 * PER_EPOCH, sum, entries);
-        const bool before = e[1][0] != 0;
-        fine = fine && run(m, e, 2 * PER_EPOCH, 2 * PER_EPOCH + 1, sum, entries);
-        for (size_t w = 0; w < WORKERS; w++)
-            for (size_t j = 0; j < D; j++)
-                fine &= e[w][j] == 0;
-        ok(fine && before && entries[2 * PER_EPOCH] == D && (i || entries[0] == 6),
-           "%s: a reset empties every residual", i ? "qsgd" : "topk");
-        sg_method_close(m);
-    }
-    sg_method *m = opened("none", NULL, "error-reset", (const double[]){3});
-    ok(m, "a reset needs no knob");
-    sg_method_close(m);
-    m = opened("topk", k2, "warm-up", (const double[]){0, 3});
+    sg_method *m = opened("topk", k2, "warm-up", (const double[]){0, 3});
     ok(!m && strstr(err.msg, "above 0"), "%s", err.msg);
 }
 

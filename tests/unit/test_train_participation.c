@@ -207,7 +207,6 @@ static void test_refusals(void) {
         }
     }
     ok(wrong == 0 && ruled == 5, "rules that need every worker are refused, and all others run");
-    ok(refused("Share", "methods.Share.controller={kind: error-reset}"), "a reset of all residuals is refused");
     record_inputs = temporary_path("inputs");
     ok(refused("Top-k", "steps=40"), "a recording is refused");
     record_inputs = NULL;

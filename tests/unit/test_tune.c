@@ -152,7 +152,6 @@ static const char codes_text[] =
     "  - {name: plain Top-k, compressor: topk, k: 2, values: {code: fp16}}\n"
     "  - {name: plain own, compressor: hard-threshold, lambda: 1, values: {code: fp32}}\n"
     "  - {name: Levels, compressor: topk, k: 2, values: {code: levels, levels: 2}}\n"
-    "  - {name: Reset, compressor: topk, k: 2, controller: {kind: error-reset, interval: 2}}\n"
     "  - {name: Coder, compressor: qsgd, levels: 4}\n"
     "  - {name: Dense, compressor: none}\n";
 
