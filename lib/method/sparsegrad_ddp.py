@@ -33,7 +33,10 @@ residual of a layer that no process used waits for the next step.
 The hook needs PyTorch from 2.1 on. The optimizer is PyTorch's; to the method the learning rate is always 1. Gradients
 of a GPU go through host memory, complex numbers are pairs, and float64 becomes float32 with a warning. A group that a
 method refuses, though it takes the whole model (PowerSGD, one without a matrix), is sent without compression. Error
-feedback whose workers have parameters of their own (cser, local-steps, diloco, dynamic-averaging) is refused."""
+feedback whose workers have parameters of their own (cser, local-steps, diloco, dynamic-averaging) is refused.
+
+A checkpoint of every process needs state.state_dict(), or the state itself, which pickle and torch.save take. What
+state.load_state_dict() or register(model, state) resumes goes on with the same bits as a run that was not ended."""
 import concurrent.futures
 import functools
 import json
@@ -196,6 +199,7 @@ class State:
     residuals change to its unit. What else a rule keeps (momentum, EF21's estimate) does not."""
 
     def __init__(self, model, text, group=None, whole=False, group_bytes=25 << 20):
+        self.options = {"whole": whole, "group_bytes": group_bytes}
         self.lanes = _lanes(model, group)
         self.workers, self.rank = dist.get_world_size(self.lanes[0]), dist.get_rank(self.lanes[0])
         self.flags, self.lock, self.used, hooks = 0, threading.Lock(), set(), []
@@ -246,6 +250,59 @@ class State:
             for name, p in found.items():
                 note = functools.partial(lambda used, name, p: used.add(name), self.used, name)
                 hooks.append(p.register_post_accumulate_grad_hook(note))
+
+    def state_dict(self):
+        """What a checkpoint of this process needs, as numbers, texts and tensors."""
+
+        def tensor(x):
+            return None if x is None else torch.from_numpy(x.copy())
+
+        groups = [{"methods": [[tensor(part) for part in m.state()] for m in g.all], "rate": g.rate,
+                   "again": tensor(g.residual if g.again else None)} for g in self.groups]
+        return {"method": self.text, "lengths": self.sizes, "options": self.options, "workers": self.workers,
+                "rank": self.rank, "step": self.step, "residual": tensor(self.residual), "groups": groups}
+
+    def load_state_dict(self, saved):
+        """Goes on where the state_dict of the same rank was, with the same bits. All processes call it together. From
+        another number of processes it takes the list of all their state_dicts: every process then gets the sum of the
+        residuals over their old number, so that what waits stays the same; all else begins anew."""
+        problem, one = None, saved[0] if isinstance(saved, (list, tuple)) else saved
+        try:
+            if one["method"] != self.text or one["lengths"] != self.sizes:
+                raise ValueError(f"the state of '{one['method']}' for other parameters or another method")
+            if one is not saved and one["workers"] == len(saved) != self.workers:
+                self.share_out(saved)
+            else:
+                saved = saved[self.rank] if one is not saved else saved
+                self.resume(saved)
+            self.step = one["step"]
+        except Exception as error:
+            problem = error
+        self.agree(problem, {"step": self.step})
+
+    def share_out(self, saved):
+        for x in [self.residual] if self.residual is not None else []:
+            x[:] = sum(one["residual"].numpy().astype(np.float64) for one in saved) / len(saved)
+
+    def resume(self, saved):
+        if (saved["workers"], saved["rank"], saved["options"]) != (self.workers, self.rank, self.options):
+            raise ValueError(f"the state of rank {saved['rank']} of {saved['workers']} with {saved['options']}, for "
+                             f"rank {self.rank} of {self.workers} with {self.options}")
+        if self.residual is not None:
+            self.residual[:] = saved["residual"].numpy()
+        for g, had in zip(self.groups, saved["groups"]):
+            g.rate = g.rate_before = self.rate = had["rate"]
+            for m, parts in zip(g.all, had["methods"]):
+                m.load([part.numpy() for part in parts])
+            if g.again and g.residual is not None:
+                g.residual[:] = had["again"].numpy()
+
+    def __getstate__(self):
+        """For torch.save and pickle. What is read back is given to register in the place of the text."""
+        return self.state_dict()
+
+    def __setstate__(self, saved):
+        self.saved = saved
 
     def close(self):
         """Ends the threads and the connections of this state, which no step can use any more."""
@@ -509,7 +566,12 @@ def hook(state, bucket):
 
 def register(model, text, **options):
     """Compresses what this DistributedDataParallel exchanges by the method `text`. Returns the State, whose options are
-    `group`, `whole` and `group_bytes`."""
-    state = State(model, text, **options)
+    `group`, `whole` and `group_bytes`. In the place of the text stands a State that was read from a file: then method
+    and options are its own, and it goes on where it was."""
+    if isinstance(text, State):
+        state = State(model, text.saved["method"], **{**text.saved["options"], **options})
+        state.load_state_dict(text.saved)
+    else:
+        state = State(model, text, **options)
     model.register_comm_hook(state, hook)
     return state

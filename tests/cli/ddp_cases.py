@@ -5,9 +5,9 @@
 A case is a function below; `processes` names the numbers of processes that it is for. All cases of a world run one
 after another in the same processes, which print nothing but the names of those that pass. A case that takes longer than
 LIMIT says where each process waits and ends the run."""
-import copy
 import faulthandler
 import io
+import itertools
 import os
 import sys
 import tempfile
@@ -20,10 +20,11 @@ import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
 from torch.nn.parallel import DistributedDataParallel as DDP  # noqa: E402
 
+import sparsegrad  # noqa: E402
 import sparsegrad_ddp  # noqa: E402
 from sparsegrad_ddp import State, hook, register  # noqa: E402
 
-LIMIT, CASES = 120, []
+LIMIT, CASES = 300, []
 
 
 def processes(*worlds):
@@ -410,6 +411,95 @@ def subgroups():
         a, b = backward(model, batch(step)), backward(plain, batch(step))
         assert torch.equal(a, b) and state.workers == 2
     dist.barrier()
+
+
+# ---- checkpoints
+
+def texts():
+    """A text for every row of the tables that the hook takes, and whether it goes in two rounds of three processes."""
+    def complete(text, parameters):
+        needed = [name for name, p in parameters.items() if p.preset is None]
+        for n in range(len(needed) + 1):
+            for names in itertools.combinations(needed, n):
+                yield text + "".join(f" {name}={value(name, parameters[name])}" for name in names)
+
+    def value(name, p):
+        guesses = {"density": 0.1, "density-max": 0.1, "density-min": 0.05, "k-max": 6, "high": 6, "total": 1000}
+        guess = guesses.get(name, 3 if name[0] == "k" else 0.01)
+        return max(p.least, min(p.most, guess))
+
+    def accepted(candidates, ends=("",)):
+        for text in (a + b for b in ends for a in candidates):
+            try:
+                method = sparsegrad_ddp.Method(text, [2048, 64, 1024, 16], 2, 0, 1, [64, 1, 16, 1])
+            except RuntimeError:
+                continue
+            return None if method.is_local() else (text, method.may_share())
+        raise AssertionError(f"no text for {list(candidates)}")
+
+    run = "; steps=8; steps-per-epoch=2"
+    for name, row in sparsegrad.compressors().items():
+        yield accepted(list(complete(name, row.parameters)), (run, run + "; error-feedback=none"))
+    for name, row in sparsegrad.error_feedback().items():
+        yield accepted([f"topk k=5; error-feedback={name}"])
+    for name, row in sparsegrad.controllers().items():
+        controlled = "topk k=5", "qsgd", "hard-threshold lambda=0.01", "hard-threshold", "topk density=0.1"
+        parts = list(complete(name, row.parameters))
+        yield accepted([f"{compressor}; controller={part}" for compressor in controlled for part in parts], (run,))
+
+
+@processes(2, 3)
+def resumed():
+    """A run that was resumed, by state_dict or by a file, ends with the bits of one that was not ended."""
+    tried = 0
+    for text, shares in filter(None, texts()):
+        if dist.get_world_size() > 2 and not shares:
+            continue
+        ends = []
+        for stops in False, True:
+            net = net_small()
+            state = register(model := DDP(net), text, group_bytes=1 << 12)
+            for step in range(6):
+                if step == 3 and stops:
+                    file = io.BytesIO()
+                    torch.save({"state": state, "numbers": state.state_dict()} if tried % 2 else
+                               {"numbers": state.state_dict()}, file)
+                    state.close()
+                    file.seek(0)
+                    saved = torch.load(file, weights_only=tried % 2 == 0)
+                    model = DDP(net)
+                    if tried % 2:
+                        state = register(model, saved["state"])
+                    else:
+                        state = register(model, text, group_bytes=1 << 12)
+                        state.load_state_dict(saved["numbers"])
+                last = backward(model, batch(step))
+                with torch.no_grad():
+                    for p in net.parameters():
+                        p -= 0.1 * p.grad
+            assert state.step == 6
+            ends.append((flat(net), last, state.residual))
+            state.close()
+        assert all(np.array_equal(a, b) for a, b in zip(*ends)), f"'{text}' resumes with other bits"
+        tried += 1
+    assert tried > (70 if dist.get_world_size() == 2 else 10), tried
+
+
+@processes(4)
+def shared_out():
+    """Of two processes' residuals four get the same sum over their number; other states are refused everywhere."""
+    pair = [dist.new_group([0, 1]), dist.new_group([2, 3])][dist.get_rank() // 2]
+    net = net_small()
+    old = register(model := DDP(net, process_group=pair), "topk density=0.05")
+    backward(model, batch(0))
+    kept = [None] * 4
+    dist.all_gather_object(kept, old.state_dict())
+    new = register(DDP(net), "topk density=0.05")
+    new.load_state_dict(kept[:2])
+    waiting = sum(one["residual"].double() for one in kept[:2]) / 2
+    assert torch.allclose(summed(new.residual) / 4, waiting, rtol=1e-6, atol=0) and new.step == 1
+    refused("of 2 with", lambda: new.load_state_dict(kept[0]))
+    refused("another method", lambda: new.load_state_dict({**new.state_dict(), "method": "none"}))
 
 
 # ---- what was sent, what stays open
