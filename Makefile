@@ -577,6 +577,7 @@ sanitized: all $(filter-out %_emulated,$(unit_tests)) $(fuzz_bins) # what saniti
 nightly: ## those, the slow ones, other compilers and builds, ThreadSanitizer, faults: an hour
 	@$(need) $(packages_test) valgrind
 	@$(MAKE) --no-print-directory -j$(JOBS) build-tests
+	@if command -v clang >/dev/null; then $(MAKE) --no-print-directory -j$(JOBS) fuzz; fi
 	@sh tests/run nightly
 # Another compiler, and a build without what can be left out, without generating code: test runs it, nightly builds both.
 syntax: ## compile all sources with clang, and what MPI changes without it; nothing is linked

@@ -110,7 +110,10 @@ sg_status sg_recipe_parse(struct sg_recipe *out, const char *text, size_t length
     if (length > SG_RECIPE_BYTES)
         return sg_fail(err, SG_ERR_FORMAT, "%s: a recipe of %zu bytes is longer than %d", name, length,
                        SG_RECIPE_BYTES);
-    if (strspn(text, " \t\r\n") == length)
+    size_t blanks = 0;
+    while (blanks < length && memchr(" \t\r\n", text[blanks], 4) != NULL)
+        blanks++;
+    if (blanks == length)
         return sg_fail(err, SG_ERR_ARGUMENT, "%s: empty, where a recipe is expected", name);
     const sg_status status = parse(out, &raw, &from, err);
     sg_node_clear(&raw);

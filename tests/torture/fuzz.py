@@ -1,4 +1,5 @@
-"""libFuzzer on every harness of tests/fuzz for an equal part of the campaign's time; one case is one harness.
+"""libFuzzer on every harness of tests/fuzz for an equal part of the campaign's time; one case is one harness. In the short run it is
+the harness's own corpus and RUNS more.
 
 What it finds goes into build/torture/corpus, the inputs that break something into build/torture/failures. `fuzz.py merge` (make
 fuzz-merge) takes from that corpus what reaches code that the corpus in the tree does not reach, as long as it is small.
@@ -15,9 +16,10 @@ from torture import ROOT, Torture
 
 WHAT = "libFuzzer on the readers"
 
-LONGEST = {"result": 65536, "recipe": 65536, "cifar": 20000}  # bytes of an input; 16384 for the others
+LONGEST = {"result": 65536, "frame": 65536, "recipe": 65536, "cifar": 20000}  # bytes of an input; 16384 for the others
 SECONDS_LIMIT = 10  # for one input
 LARGEST_KEPT = 1024  # bytes of an input that is merged into the tree
+RUNS = 1000  # of each harness in the short run
 MOST_KEPT = 40  # inputs of one harness in the tree
 
 
@@ -39,9 +41,11 @@ def prepare(t):
 
 
 def case(t):
-    t.effect(t.index < len(t.harnesses) or time.time() + t.each < t.deadline + 5, "no time is left")
+    t.effect(t.short or t.index < len(t.harnesses) or time.time() + t.each < t.deadline + 5, "no time is left")
     name = t.harnesses[t.index % len(t.harnesses)]
-    found = os.path.join(t.corpus, name)
+    own = os.path.join(ROOT, "tests", "fuzz", "corpus", name)
+    found = os.path.join(t.folder if t.short else t.corpus, name)
+    enough = f"-runs={len(os.listdir(own)) + RUNS}" if t.short else f"-max_total_time={t.each}"
     os.makedirs(found, exist_ok=True)
     seed = t.rng.randrange(1, 2**31)
     # Standard error is redirected into a file: a fuzzer says much, and what it says last is what matters.
@@ -50,7 +54,7 @@ def case(t):
             [
                 os.path.join(t.fuzz, "fuzz_" + name),
                 f"-seed={seed}",
-                f"-max_total_time={t.each}",
+                enough,
                 f"-timeout={SECONDS_LIMIT}",
                 "-rss_limit_mb=3000",
                 "-malloc_limit_mb=2500",
@@ -58,7 +62,7 @@ def case(t):
                 f"-artifact_prefix={t.folder}/",
                 "-print_final_stats=1",
                 found,
-                os.path.join(ROOT, "tests", "fuzz", "corpus", name),
+                own,
             ],
             err=log,
         )
@@ -75,8 +79,12 @@ def case(t):
         f"{name}, seed {seed}: exit {process.returncode}: "
         f"{' '.join(f for f in os.listdir(t.folder) if f != 'log')}\n{text[-2500:]}",
     )
-    t.effect(units and int(units.group(1)) > 0, f"{name}: nothing was executed")
+    t.effect(units and int(units.group(1)) > (RUNS if t.short else 0), f"{name}: too little was executed")
     t.count["executions"] = t.count.get("executions", 0) + int(units.group(1))
+
+
+def conclude(t):
+    t.check(not t.short or t.tried >= len(t.harnesses), f"the short run tries {t.tried} of {len(t.harnesses)} harnesses")
 
 
 def merge():

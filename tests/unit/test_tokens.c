@@ -78,8 +78,14 @@ static void reads(void) {
     sg_token_set_free(&set);
 
     /* What Python's split() takes for white space; a lone carriage return ends a line, as both together do. */
-    write_set("\xef\xbb\xbf" "a\xc2\xa0" "b\xe2\x80\x83\xe3\x80\x80" "a\xc2\x85" "a\x1c\f" "b\r\ra\r\n\xe2\x80\x8b\xc2\xa1",
-              "b\r\na\xe2\x80\xa8" "a\r");
+    write_set("\xef\xbb\xbf"
+              "a\xc2\xa0"
+              "b\xe2\x80\x83\xe3\x80\x80"
+              "a\xc2\x85"
+              "a\x1c\f"
+              "b\r\ra\r\n\xe2\x80\x8b\xc2\xa1",
+              "b\r\na\xe2\x80\xa8"
+              "a\r");
     ok(sg_token_set_load(&set, &request, &err) == SG_OK && set.vocabulary == 5 &&
            ARE(&set.train, 2, 3, 2, 2, 3, 1, 1, 2, 1, 4, 1) && ARE(&set.test, 3, 1, 2, 2, 1),
        "Unicode's white space, a byte-order mark, lone carriage returns");
