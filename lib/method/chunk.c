@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "method_private.h"
+#include "sg_compressor_parts.h"
 
 static size_t divisor(size_t n, size_t most) {
     size_t found = 1;

@@ -1,5 +1,5 @@
 /* collective.c: what coders and compressors of several rounds share: hooks, messages of floats, a selection of p. */
-#include "method_private.h"
+#include "sg_compressor_parts.h"
 #include "sg_debug.h"
 
 size_t method_first_knob(const double *param) {

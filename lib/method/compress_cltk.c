@@ -7,7 +7,7 @@
  * What is sent does not grow with the number of workers, and the sum has k entries. The residual becomes 0 there. */
 #include <math.h>
 
-#include "method_private.h"
+#include "sg_compressor_parts.h"
 
 /* The state that all workers share between the rounds. */
 struct chosen {

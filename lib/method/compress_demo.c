@@ -16,7 +16,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "method_private.h"
+#include "sg_compressor_parts.h"
 
 enum { K, CHUNK, SIGN, PARAMS };
 enum { MOST = METHOD_CHUNK, BLOCK = MOST * MOST };

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "method_private.h"
+#include "sg_compressor_parts.h"
 
 enum { CONSERVE = SG_SHARE_PARAMS, PARAMS };
 

@@ -7,7 +7,7 @@
  * into the bits.
  *
  * Memory: alpha of this step, 0 where p is sent as it is; alpha of the next; r. */
-#include "method_private.h"
+#include "sg_compressor_parts.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* compress_none.c: no compression, the baseline. Sends p whole; the residual stays zero. */
-#include "method_private.h"
+#include "sg_compressor_parts.h"
 
 static int select_all(struct sg_worker *w, struct sg_select *s) {
     return w->shared->kernels->select_all(s);

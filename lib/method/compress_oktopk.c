@@ -15,7 +15,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "method_private.h"
+#include "sg_compressor_parts.h"
 
 enum { REFRESH = SG_SHARE_PARAMS, REPARTITION, PARAMS };
 enum { LOCAL_TRIES = 5 };

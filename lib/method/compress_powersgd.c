@@ -11,7 +11,7 @@
  * Shared by all ranks: P and Q of every layer, column by column, P in the d numbers from 0 on and Q in the d behind
  * them, both where the layer begins. Q starts random, for a column that is 0 would stay 0; a column for which the
  * gradients give 0 stays what it was. */
-#include "method_private.h"
+#include "sg_compressor_parts.h"
 
 #include <math.h>
 #include <string.h>

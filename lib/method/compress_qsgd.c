@@ -1,5 +1,5 @@
 /* compress_qsgd.c: QSGD: every element in the code `levels` (lib/wire/code_levels.c). */
-#include "method_private.h"
+#include "sg_compressor_parts.h"
 
 #include <math.h>
 

@@ -13,7 +13,7 @@
  *
  * Every five steps a layer takes one stage less if it sent more than 1.2 k on average, and one more if less than 0.8
  * k. */
-#include "method_private.h"
+#include "sg_compressor_parts.h"
 
 #include <float.h>
 #include <math.h>

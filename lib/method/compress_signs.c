@@ -2,7 +2,7 @@
  * send is the result, or is compressed again, or the workers vote with their signs. */
 #include <math.h>
 
-#include "method_private.h"
+#include "sg_compressor_parts.h"
 #include "sg_codes.h"
 #include "sg_device_codes.h"
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "method_private.h"
+#include "sg_compressor_parts.h"
 
 /* ---- the message of what was selected ---- */
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "method_private.h"
+#include "sg_compressor_parts.h"
 
 enum { CLIP, PARAMS };
 

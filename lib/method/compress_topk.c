@@ -1,5 +1,5 @@
 /* compress_topk.c: exact Top-k per layer, ties to the lower index. */
-#include "method_private.h"
+#include "sg_compressor_parts.h"
 
 #include <stdlib.h>
 

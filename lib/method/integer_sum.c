@@ -1,6 +1,6 @@
 /* integer_sum.c: what compressors share whose workers send integers that are added exactly, after they agreed on a
  * scale. */
-#include "method_private.h"
+#include "sg_compressor_parts.h"
 
 #include <float.h>
 #include <math.h>

@@ -162,7 +162,8 @@ static bool allocate_worker(sg_method *m, struct method_worker *w, const struct 
         w->p = take_vector(m);
     return w->count != NULL && w->state != NULL && (w->input != NULL || !config->inputs) &&
            (w->p != NULL || sg_method_rounds(m) == 1 || has_residual) &&
-           allocate_vectors(m, &w->feedback, config->feedback.rule->worker_vectors + config->feedback.rule->worker_room);
+           allocate_vectors(m, &w->feedback,
+                            config->feedback.rule->worker_vectors + config->feedback.rule->worker_room);
 }
 
 bool sg_method_shares_rooms(const sg_method *m) {

@@ -1,5 +1,5 @@
 /* share_parameter.c: k or density, shared by the compressors that send a given share of every layer. */
-#include "method_private.h"
+#include "sg_compressor_parts.h"
 
 #include <math.h>
 

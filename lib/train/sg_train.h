@@ -76,7 +76,7 @@ struct sg_train_options {
     void (*progress)(const char *what, double done, double total);
     /* Called on rank 0 of a run on a CPU, before its first step, with the estimate of its memory; may be NULL. */
     void (*memory)(const struct sg_train_memory *memory);
-    void (*notice)(const char *message);  /* called on rank 0 with a message for the user; may be NULL */
+    void (*notice)(const char *message); /* called on rank 0 with a message for the user; may be NULL */
 };
 
 struct sg_train_report {

@@ -132,7 +132,8 @@ static sg_status choose_precision(struct train *t, struct sg_error *err) {
 }
 
 static sg_status choose_columns(struct train *t, struct sg_error *err) {
-    const struct recorded *host = train_recorded(t, SG_COLUMN_AVERAGE_COMPRESSION_ERROR, SG_COLUMN_COMPRESSION_BIAS_SIGMA);
+    const struct recorded *host =
+        train_recorded(t, SG_COLUMN_AVERAGE_COMPRESSION_ERROR, SG_COLUMN_COMPRESSION_BIAS_SIGMA);
     if (!host)
         host = train_recorded(t, SG_COLUMN_ERROR_LAG, SG_COLUMN_ERROR_CURVATURE);
     if (!host || !train_wants_gpu(t))

@@ -41,6 +41,12 @@ includes() {
     [ -z "$bad" ] || { echo "$bad"; false; }
 }
 
+@test "compressors stand on public headers alone, but for two that bring a controller of lib/method" {
+    cd "$ROOT/lib/method"
+    [ "$(grep -l '^#include "sg_compressor_parts.h"' compress_*.c | wc -l)" -ge 35 ]
+    [ "$(grep -lE '^#include "[a-z]*_(private|internal|state)\.h"' compress_*.c | xargs)" = "compress_accordion.c compress_threshold.c" ]
+}
+
 @test "the table of rooms has no arrow that nothing uses" {
     local unused="" me you file header
     local -A used

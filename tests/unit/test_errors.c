@@ -74,12 +74,9 @@ static void test_virtual_iterate(const struct sg_compressor_ops *ops, const char
         }
         total += norm[t + 1];
         gradients += squares * GAMMA * GAMMA / unit / unit;
-        const double want[] = {squares,
-                               total / gradients,
-                               e_norm,
-                               (WORKERS * e_norm - norm[t + 1]) / (WORKERS - 1),
-                               along / square,
-                               curved};
+        const double want[] = {squares,        total / gradients,
+                               e_norm,         (WORKERS * e_norm - norm[t + 1]) / (WORKERS - 1),
+                               along / square, curved};
         for (size_t c = 0; c < sizeof want / sizeof *want; c++) {
             const struct sg_series *s = &run.series[4 + c];
             const bool start = c == 2 ? s->value[0] == 0 : isnan(s->value[0]);

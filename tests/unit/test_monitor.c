@@ -2,8 +2,7 @@
 #include "sg_compressor.h"
 #include "spy_run.h"
 
-#define COLUMNS                                                                                                        \
-    "record.series=[compression-error, average-compression-error, compression-bias, compression-bias-sigma]"
+#define COLUMNS "record.series=[compression-error, average-compression-error, compression-bias, compression-bias-sigma]"
 
 enum { STEPS = 40 };
 

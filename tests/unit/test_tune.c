@@ -141,19 +141,18 @@ static double entries_of(const char *names, const char *members, const struct sg
     return found;
 }
 
-static const char codes_text[] =
-    "schema: 1\n"
-    "name: codes\n"
-    "task: {kind: logreg, dataset: two-clouds, stand-in: two-clouds, l2: 0.1}\n"
-    "epochs: 10\n"
-    "optimizer: {kind: sgd, learning-rate: 0.1}\n"
-    "record: {every: 1, series: [bits]}\n"
-    "methods:\n"
-    "  - {name: plain Top-k, compressor: topk, k: 2, values: {code: fp16}}\n"
-    "  - {name: plain own, compressor: hard-threshold, lambda: 1, values: {code: fp32}}\n"
-    "  - {name: Levels, compressor: topk, k: 2, values: {code: levels, levels: 2}}\n"
-    "  - {name: Coder, compressor: qsgd, levels: 4}\n"
-    "  - {name: Dense, compressor: none}\n";
+static const char codes_text[] = "schema: 1\n"
+                                 "name: codes\n"
+                                 "task: {kind: logreg, dataset: two-clouds, stand-in: two-clouds, l2: 0.1}\n"
+                                 "epochs: 10\n"
+                                 "optimizer: {kind: sgd, learning-rate: 0.1}\n"
+                                 "record: {every: 1, series: [bits]}\n"
+                                 "methods:\n"
+                                 "  - {name: plain Top-k, compressor: topk, k: 2, values: {code: fp16}}\n"
+                                 "  - {name: plain own, compressor: hard-threshold, lambda: 1, values: {code: fp32}}\n"
+                                 "  - {name: Levels, compressor: topk, k: 2, values: {code: levels, levels: 2}}\n"
+                                 "  - {name: Coder, compressor: qsgd, levels: 4}\n"
+                                 "  - {name: Dense, compressor: none}\n";
 
 /* Entries are told by the columns that count them, and by bits only where each costs 64. */
 static void volumes(void) {
