@@ -48,6 +48,39 @@ static bool find_tab(const char *text, size_t length, yaml_mark_t *at) {
     return true;
 }
 
+/* What stands at the mark, up to the end of its line. */
+static void line_at(char out[SG_EXCERPT], const struct builder *b, yaml_mark_t at) {
+    const char *text = b->text, *end = b->text + b->length;
+    for (size_t i = 0; i < at.line && text < end; i++) {
+        const char *newline = memchr(text, '\n', (size_t)(end - text));
+        text = newline ? newline + 1 : end;
+    }
+    for (size_t i = 0; i < at.column && text < end && *text != '\n'; i++)
+        text++;
+    size_t length = 0;
+    while (text + length < end && text[length] != '\n' && text[length] != '\r')
+        length++;
+    sg_excerpt_of(out, text, length);
+}
+
+/* A word or a quoted text that begins on an earlier line than where the scanner failed: the mistake is there. */
+static bool describe_begin(char *what, size_t size, const struct builder *b, yaml_mark_t *at) {
+    const yaml_parser_t *p = &b->parser;
+    char line[SG_EXCERPT];
+    if (p->error != YAML_SCANNER_ERROR || p->context == NULL || p->context_mark.line >= p->problem_mark.line)
+        return false;
+    const bool key = strstr(p->context, "simple key") != NULL;
+    if (!key && strstr(p->context, "quoted") == NULL)
+        return false;
+    *at = p->context_mark;
+    line_at(line, b, *at);
+    if (key)
+        snprintf(what, size, "not valid YAML: '%s' has no colon with a blank behind it (write KEY: VALUE)", line);
+    else
+        snprintf(what, size, "not valid YAML: the quote that begins here has no end: %s", line);
+    return true;
+}
+
 static sg_status syntax_error(struct builder *b) {
     const yaml_parser_t *p = &b->parser;
     if (p->error == YAML_MEMORY_ERROR)
@@ -66,7 +99,7 @@ static sg_status syntax_error(struct builder *b) {
         snprintf(what, sizeof what, "not UTF-8 text: %s", p->problem);
     } else if (find_tab(b->text, b->length, &at)) {
         snprintf(what, sizeof what, "a tab indents this line: YAML takes blanks only (put blanks in its place)");
-    } else {
+    } else if (!describe_begin(what, sizeof what, b, &at)) {
         snprintf(what, sizeof what, "not valid YAML: %s%s%s", p->context ? p->context : "", p->context ? ", " : "",
                  p->problem ? p->problem : "unknown error");
     }
@@ -193,8 +226,7 @@ static sg_status read_stream(struct builder *b, struct sg_node *out) {
 }
 
 sg_status sg_node_read(struct sg_node *out, const char *text, size_t length, int origin, struct sg_node_fault *fault) {
-    static const char order_mark[] = "\xef\xbb\xbf"; /* which some editors write before UTF-8 */
-    const size_t skip = length >= 3 && memcmp(text, order_mark, 3) == 0 ? 3 : 0;
+    const size_t skip = sg_text_mark(text, length); /* which some editors write before UTF-8 */
     text += skip;
     length -= skip;
     struct builder b = {.text = text, .length = length, .origin = origin, .fault = fault};

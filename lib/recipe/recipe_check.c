@@ -73,19 +73,21 @@ static void note_unknown_key(struct sg_check *c, const char *section, const char
         const char *key = sg_row_key(row);
         if (sg_row_in(row, section) && row_applies(row, variant) && n < SG_MAP_KEYS)
             candidate[n++] = key;
-        /* a key of another compressor is a better hint than the same word in a distant section */
+        /* a key of another compressor is a better hint than the same word in a distant section, and one of every recipe
+         * better than one of a kind of task */
         if (strcmp(key, child->key) == 0 &&
-            (elsewhere == NULL || (sg_row_in(row, section) && !sg_row_in(elsewhere, section))))
+            (elsewhere == NULL || (sg_row_in(row, section) && !sg_row_in(elsewhere, section)) ||
+             (!sg_row_in(elsewhere, section) && elsewhere->owner != NULL && row->owner == NULL)))
             elsewhere = row;
     }
-    char name[SG_EXCERPT], place[120];
+    char name[SG_EXCERPT], place[120], hint[SG_HINT];
     sg_excerpt(name, child->key);
-    const char *near = sg_suggest(child->key, candidate, n);
+    const bool near = sg_hint(hint, child->key, candidate, n);
     if (elsewhere != NULL) {
         describe_place(elsewhere, section, place);
         SG_PROBLEM_KEY(c, child, "key '%s' does not belong here (%s)", name, place);
-    } else if (near != NULL) {
-        SG_PROBLEM_KEY(c, child, "unknown key '%s' (did you mean '%s'?)", name, near);
+    } else if (near) {
+        SG_PROBLEM_KEY(c, child, "unknown key '%s' (%s)", name, hint);
     } else {
         SG_PROBLEM_KEY(c, child, "unknown key '%s' (--help-recipe lists all keys)", name);
     }

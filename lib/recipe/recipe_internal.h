@@ -184,6 +184,10 @@ void sg_check_scalar(struct sg_check *c, const struct sg_schema_row *row, const 
 void sg_note_wrong(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw, const char *wanted);
 /* The value as text for the "…" of sg_note_wrong, in `out` or static. */
 const char *sg_describe_value(const struct sg_node *node, char out[80]);
+/* out <- what to write in the place of a word: the candidate that it probably means (sg_suggest), or the character that
+ * nobody sees in it. Returns whether there is a candidate. */
+enum { SG_HINT = 96 };
+bool sg_hint(char out[SG_HINT], const char *word, const char *const *candidate, size_t n);
 
 /* Checks that the task can record a name in record.series, and that a name in a claim or plot is recorded. */
 void sg_check_series(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw);

@@ -109,6 +109,17 @@ const char *sg_list_text(char out[SG_LIST_CHARS], const char *const *name, size_
     return out;
 }
 
+bool sg_hint(char out[SG_HINT], const char *word, const char *const *candidate, size_t n) {
+    char plain[64], name[SG_EXCERPT];
+    const uint32_t odd = sg_text_plain(plain, sizeof plain, word);
+    const char *near = sg_suggest(odd > 0 ? plain : word, candidate, n);
+    if (near != NULL && odd > 0)
+        snprintf(out, SG_HINT, "it has U+%04X in it; write '%s'", odd, sg_excerpt(name, near));
+    else if (near != NULL)
+        snprintf(out, SG_HINT, "did you mean '%s'?", sg_excerpt(name, near));
+    return near != NULL;
+}
+
 const char *sg_describe_value(const struct sg_node *node, char out[80]) {
     char text[SG_EXCERPT];
     switch (node->kind) {

@@ -32,14 +32,14 @@ static void note_wrong_name(struct sg_check *c, const struct sg_schema_row *row,
                             const char *const *candidate, size_t n) {
     char wanted[SG_LIST_CHARS + 8], list[SG_LIST_CHARS];
     bool word = raw->kind == SG_NODE_STRING && strlen(raw->string) > 2; /* a single letter is near to every other one */
-    const char *near = word ? sg_suggest(raw->string, candidate, n) : NULL;
-    if (near != NULL) {
-        char got[SG_EXCERPT], name[SG_EXCERPT];
-        SG_PROBLEM(c, raw, "unknown %s '%s' (did you mean '%s'?)",
+    char hint[SG_HINT];
+    if (word && sg_hint(hint, raw->string, candidate, n)) {
+        char got[SG_EXCERPT];
+        SG_PROBLEM(c, raw, "unknown %s '%s' (%s)",
                    row->type != SG_VALUE_METHOD ? sg_row_key(row)
                    : times_kernels(c)           ? "operation"
                                                 : "method",
-                   sg_excerpt(got, raw->string), sg_excerpt(name, near));
+                   sg_excerpt(got, raw->string), hint);
         return;
     }
     snprintf(wanted, sizeof wanted, "one of %s", sg_list_text(list, candidate, n));

@@ -10,6 +10,14 @@ static void test_yaml(void) {
     refused("- 1\n", "r.yaml:1:1: a recipe is a section of keys, got a list");
     refused("schema: 1\nname: [a\n",
             "r.yaml:3:1: not valid YAML: while parsing a flow sequence, did not find expected ',' or ']'");
+    refused("schema: 1\nworkers:2\nname: a\n",
+            "r.yaml:2:1: not valid YAML: 'workers:2' has no colon with a blank behind it (write KEY: VALUE)");
+    refused("schema: 1\nworkers = 2\nname: a\n",
+            "r.yaml:2:1: not valid YAML: 'workers = 2' has no colon with a blank behind it (write KEY: VALUE)");
+    refused("schema: 1\nworkers:\u00a02\nname: a\n",
+            "r.yaml:2:1: not valid YAML: 'workers:\\u00a02' has no colon with a blank behind it (write KEY: VALUE)");
+    refused("schema: 1\ntitle: \"abc\nname: a\nworkers: 2\n",
+            "r.yaml:2:8: not valid YAML: the quote that begins here has no end: \"abc");
     refused("schema: 1\n\tname: a\n",
             "r.yaml:2:1: a tab indents this line: YAML takes blanks only (put blanks in its place)");
     refused("schema: 1\ntask:\n  \tkind: logreg\n",
@@ -52,6 +60,10 @@ static void test_yaml(void) {
 
 static void test_keys(void) {
     refused(SMALL "wokers: 4\n", "r.yaml:10:1: unknown key 'wokers' (did you mean 'workers'?)");
+    refused(SMALL "work\u200bers: 4\n",
+            "r.yaml:10:1: unknown key 'work\\u200bers' (it has U+200B in it; write 'workers')");
+    refused(SMALL "error-feedback: up\u00addate\n",
+            "r.yaml:10:17: unknown form 'up\\u00addate' (it has U+00AD in it; write 'update')");
     refused(SMALL "every: 4\n", "r.yaml:10:1: key 'every' does not belong here (it belongs in 'record')");
     refused(SMALL "compressor: none\n",
             "r.yaml:10:1: key 'compressor' does not belong here (it belongs in an entry of 'methods')");
