@@ -71,7 +71,8 @@ void report_reach(const struct sg_cell *cells, const struct sg_cell_outcome *out
 /* Prints the errors and warnings of each cell. */
 void report_cells(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count);
 
-/* Returns true if a claim fails, beyond noise or at these seeds. Prints the verdicts and the finding, unless the table, which has them, is printed. */
+/* Returns true if a claim fails, beyond noise or at these seeds. Prints the verdicts and the finding, unless the table,
+ * which has them, is printed. */
 bool report_claims(const cJSON *result, bool beside_table);
 
 /* The exit code of a grid whose result has this status. */

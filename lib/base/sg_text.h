@@ -29,7 +29,8 @@ char *sg_snake(char *out, size_t size, const char *name);
 /* True if a [length], which has no NUL in it, equals b, where '-' equals '_'. */
 bool sg_same_name(const char *a, size_t length, const char *b);
 
-/* The character at text [length > 0] and its bytes; 0 = not UTF-8: cut off, overlong, a surrogate or beyond U+10FFFF. */
+/* The character at text [length > 0] and its bytes; 0 = not UTF-8: cut off, overlong, a surrogate or beyond
+ * U+10FFFF. */
 size_t sg_character(uint32_t *out, const char *text, size_t length);
 /* The bytes of the byte-order mark that text [length] begins with; 0 = there is none. */
 size_t sg_text_mark(const char *text, size_t length);

@@ -232,8 +232,8 @@ void sg_grid_command_json(cJSON *run, const struct sg_grid_command *command);
 /* True if the result at `path` may be replaced without --force: it has no finished cell, or it is partial (interrupted,
  * failed) and the same command wrote it, that is, with the same recipe and the same words. */
 bool sg_grid_is_partial(const char *path, const struct sg_recipe *recipe, const struct sg_grid_command *command);
-/* Removes every verdict, its margin and the finding from a whole result in which they would be meaningless; `why` is the reason
- * that the result then gives. */
+/* Removes every verdict, its margin and the finding from a whole result in which they would be meaningless; `why` is
+ * the reason that the result then gives. */
 void sg_grid_unjudge(cJSON *document, const char *why);
 
 /* Judges the claims of a result again, by the numbers of their seeds that it has. Claims that are not judged, and those

@@ -69,11 +69,13 @@ struct sg_grid_exchange sg_grid_exchange_of(const struct sg_grid_network *networ
 SG_CHECKED sg_status sg_grid_network_change(struct sg_grid_network *out, const struct sg_grid_network *of,
                                             double bits_per_s, size_t workers, struct sg_error *err);
 
-/* A result's "network": {"model","modelled":true,"workers","nodes","elements","share","link":{"name","alpha_s","bits_per_s",
+/* A result's "network":
+ * {"model","modelled":true,"workers","nodes","elements","share","link":{"name","alpha_s","bits_per_s",
  * "source","interpolated"},"collective","gather","exchanges":{NAME:COLLECTIVE},"overlap","bucket_bytes","compute_s",
- * "coding_ns","processor","coding","error"}; elements null: each run's own; gather null: that of each method; exchanges: the collective of each of the
- * recipe's methods; bucket_bytes null: no buckets of a size; coding_ns null: by the processor; coding: the source;
- * error: sg_grid_error_text. `model` names the network in titles. NULL = no memory. */
+ * "coding_ns","processor","coding","error"}; elements null: each run's own; gather null: that of each method;
+ * exchanges: the collective of each of the recipe's methods; bucket_bytes null: no buckets of a size; coding_ns null:
+ * by the processor; coding: the source; error: sg_grid_error_text. `model` names the network in titles. NULL = no
+ * memory. */
 cJSON *sg_grid_network_json(const struct sg_grid_network *n, const struct sg_recipe *recipe, const char *model);
 
 /* The messages that a finished run sent up to each of its records. */

@@ -155,9 +155,9 @@ SG_API SG_CHECKED sg_status sg_method_step(sg_method *m, uint64_t step, double g
                                            float *const *e, float *sum, sg_gather *gather, void *of,
                                            struct sg_error *err);
 
-/* What the workers of this process sent in the last step, added up over them: entries; bits, as the method's publication
- * counts them; and bytes, as the exchange was given them. Of messages that an exchange adds up, a process gives it one
- * for all of its workers. */
+/* What the workers of this process sent in the last step, added up over them: entries; bits, as the method's
+ * publication counts them; and bytes, as the exchange was given them. Of messages that an exchange adds up, a process
+ * gives it one for all of its workers. */
 struct sg_sent {
     double entries, bits, bytes;
 };

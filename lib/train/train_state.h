@@ -301,9 +301,10 @@ double train_total_error(const struct train *t);
 sg_status train_collect_layers(struct train *t, struct sg_error *err);
 cJSON *train_layers_json(const struct train *t);
 
-/* The measured error of compressors; without a recorded column about it (train_monitored) the functions do nothing. train_monitor_begin is called before each step, and train_monitor_measure
- * within it, after the last exchange of messages and before residuals are completed. At recorded steps
- * train_monitor_record, which is collective, gets rank 0's columns from all workers. */
+/* The measured error of compressors; without a recorded column about it (train_monitored) the functions do nothing.
+ * train_monitor_begin is called before each step, and train_monitor_measure within it, after the last exchange of
+ * messages and before residuals are completed. At recorded steps train_monitor_record, which is collective, gets rank
+ * 0's columns from all workers. */
 bool train_monitored(const struct train *t);
 sg_status train_monitor_open(struct train *t, struct sg_error *err);
 void train_monitor_close(struct train *t);

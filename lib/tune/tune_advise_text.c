@@ -15,8 +15,8 @@ static double dense_bytes(const struct advise *a) {
 
 /* ---- sentences ---- */
 
-/* best: in how many of the published comparisons, results/advise-check.json, the method with the smallest such error was
- * the one that trained best. tests/cli/advise.bats compares these counts with that file. */
+/* best: in how many of the published comparisons, results/advise-check.json, the method with the smallest such error
+ * was the one that trained best. tests/cli/advise.bats compares these counts with that file. */
 static const struct {
     const char *word, *text;
     int best;
