@@ -55,7 +55,7 @@ static const struct sg_option options[] = {
     {SG_OPTION_STRING, "checkpoint", 0, &opt.checkpoint, .value = "FILE",
      .help = "checkpoint file, default OUTPUT.ckpt"},
     {SG_OPTION_INT, "checkpoint-every", 0, &opt.checkpoint_every, .value = "STEPS", .min = 0, .max = 1e15,
-     .help = "steps between checkpoints, 0 = once a minute; always on SIGINT, SIGTERM and SIGUSR1"},
+     .help = "steps between checkpoints, 0 = once a minute; always on INT, TERM, HUP, USR1, USR2 and XCPU"},
     {SG_OPTION_NUMBER, "time-limit", 0, &opt.time_limit, .value = "SECONDS", .min = 0, .max = 1e9,
      .help = "stop within so many seconds, with a checkpoint; --resume goes on"},
     {SG_OPTION_INT, "progress-fd", 0, &opt.progress_fd, .value = "FD", .min = -1, .max = 1 << 20,

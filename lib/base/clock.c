@@ -55,13 +55,15 @@ static void on_signal(int number) {
 }
 
 void sg_signals_catch(void) {
-    static const int number[] = {SIGINT, SIGTERM, SIGUSR1};
+    static const int number[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU};
+    struct sigaction before;
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESTART};
     sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         sigaddset(&action.sa_mask, number[i]);
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
-        sigaction(number[i], &action, NULL);
+        if (number[i] == SIGINT || (sigaction(number[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN))
+            sigaction(number[i], &action, NULL);
 }
 
 int sg_signal_pending(void) {

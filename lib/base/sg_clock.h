@@ -14,8 +14,8 @@ void sg_clock_utc(char out[21]);
 /* The cores that this process may use if `processes` like it share the host; at least 1. */
 int sg_cores(int processes);
 
-/* From now on SIGINT, SIGTERM and SIGUSR1 set a flag. One that comes more than a second after the first ends the
- * process. */
+/* From now on SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and SIGXCPU set a flag, but for those that are ignored, as HUP
+ * under nohup; SIGINT is caught all the same. One that comes more than a second after the first ends the process. */
 void sg_signals_catch(void);
 int sg_signal_pending(void); /* the number of the signal that came; 0 = none */
 
