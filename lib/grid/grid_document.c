@@ -8,7 +8,7 @@ static cJSON *first_copy(const struct sg_cell_outcome *outcomes, size_t count, b
     for (size_t i = 0; i < count; i++) {
         const cJSON *found = sg_json_get(header ? outcomes[i].run.header : outcomes[i].run.run, key);
         if (found)
-            return cJSON_Duplicate(found, true);
+            return sg_json_copy(found);
     }
     return NULL;
 }

@@ -143,7 +143,7 @@ static cJSON *label_json(const struct grid_frame *g, const struct sg_frame_label
         sg_json_set(out, "swept", sg_node_json(label->swept));
     if (g->cells[first].trial > 0)
         sg_json_set(out, "tuned", grid_tuned_json(g, label));
-    SG_SET(out, SG_VALUE("constants", cJSON_Duplicate(constants, true)),
+    SG_SET(out, SG_VALUE("constants", sg_json_copy(constants)),
            SG_NUMBER("times_less", grid_times_less(traffic, label)), SG_VALUE("seeds", seeds),
            SG_VALUE("cells", cells));
     sg_frame_put(out, label);
