@@ -15,7 +15,7 @@ extern struct bench_opt {
     bool force, json, table, compare, rejudge, dry_run, strict, judge, corrupt, verify, measure_coding, audit;
     int64_t points;
     double time_limit, share;
-    struct sg_option_list methods, seeds;
+    struct sg_option_list methods, seeds, allowed;
 } opt;
 
 extern const struct sg_program program;

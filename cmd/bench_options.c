@@ -42,6 +42,8 @@ static const struct sg_option options[] = {
              "same bits, within what another processor changes in libtorch, or differ, and where first"},
     {SG_OPTION_NUMBER, "share", 0, &opt.share, .value = "SHARE", .min = 0, .max = 1,
      .help = "of --audit: the share of the cells that is drawn, at least one"},
+    {SG_OPTION_LIST, "allow", 0, &opt.allowed, .value = "FOLDER",
+     .help = "of --audit: files that the evidence names may lie here, too; may be repeated"},
     {SG_OPTION_FLAG, "verify-compressors", 0, &opt.verify,
      .help =
          "try what compressors promise, those of plug-ins too: nothing is lost, the declared class, exact bits, the "

@@ -316,6 +316,8 @@ static bool check_options(void) {
                                           "measure-coding", "measure-link"};
     static const struct option_of uses[] = {
         {"share", "audit"},
+        {"allow", "audit"},
+        {"folder", "run|bundle"},
         {"method", "run|audit"},
         {"seed", "run|audit"},
         {"part", "run"},

@@ -33,9 +33,19 @@ static sg_status try_base(char **out, const char *base, const char *name, struct
     return SG_OK;
 }
 
+sg_status sg_cache_own(char **out, struct sg_error *err) {
+    const char *xdg = environment("XDG_CACHE_HOME"), *home = environment("HOME");
+    sg_status status = SG_OK;
+    *out = NULL;
+    if (xdg)
+        status = try_base(out, xdg, "sparsegrad", err);
+    if (status == SG_OK && !*out && home)
+        status = try_base(out, home, ".cache/sparsegrad", err);
+    return status;
+}
+
 sg_status sg_cache_folder(char **out, const char *data_dir, struct sg_error *err) {
     const char *data = data_dir ? data_dir : environment("SPARSE_DATA");
-    const char *xdg = environment("XDG_CACHE_HOME"), *home = environment("HOME");
     sg_status status = SG_OK;
     *out = NULL;
     /* The folder must exist already, so that a mistyped name makes no folder, and datasets/cache appears only in a
@@ -44,9 +54,5 @@ sg_status sg_cache_folder(char **out, const char *data_dir, struct sg_error *err
         status = try_base(out, data, "derived", err);
     else if (!data && is_writable("datasets"))
         status = try_base(out, "datasets/cache", "derived", err);
-    if (status == SG_OK && !*out && xdg)
-        status = try_base(out, xdg, "sparsegrad", err);
-    if (status == SG_OK && !*out && home)
-        status = try_base(out, home, ".cache/sparsegrad", err);
-    return status;
+    return status == SG_OK && !*out ? sg_cache_own(out, err) : status;
 }

@@ -26,9 +26,12 @@ struct sg_cache {
 
 /* The folder for what is derived from data; it is created if needed, and the caller frees the name. It is `derived` in
  * the data folder (data_dir, else $SPARSE_DATA, else datasets/cache if ./datasets exists). If that cannot be written,
- * it is $XDG_CACHE_HOME/sparsegrad or ~/.cache/sparsegrad. *out = NULL: there is no such place, and the caller does
- * without a cache. */
+ * it is that of sg_cache_own. *out = NULL: there is no such place, and the caller does without a cache. */
 SG_CHECKED sg_status sg_cache_folder(char **out, const char *data_dir, struct sg_error *err);
+
+/* The user's own folder, $XDG_CACHE_HOME/sparsegrad or ~/.cache/sparsegrad, made if needed. *out = NULL: there is none.
+ */
+SG_CHECKED sg_status sg_cache_own(char **out, struct sg_error *err);
 
 /* Names the file NAME-TAG.cache in that folder. TAG is of the SHA-256 of `place`, so that a new question about the same
  * place replaces the old answer; place = NULL: of the question itself. */

@@ -1,8 +1,7 @@
-/* audit_compare.h: the comparison of a number with what it was, private to the audit. */
+/* audit_compare.h: the comparison of a run with what it was, private to the audit. */
 #ifndef AUDIT_COMPARE_H
 #define AUDIT_COMPARE_H
 
-#include "sg_frame.h"
 #include "sg_json.h"
 #include "sg_result.h"
 
@@ -12,10 +11,9 @@ extern const char *const audit_word[AUDIT_VERDICTS]; /* "same bits" */
 /* What was found so far, and where: the value that differs first, or is farthest off while all are within tolerance. */
 struct audit_found {
     enum audit_verdict verdict;
-    char column[64];
-    const char *statistic; /* "mean"; NULL = a value of a run */
-    size_t layer;          /* counted from 1; 0 = none */
-    double step;           /* NaN = of the whole run */
+    char path[160]; /* a column, or a path in the result */
+    size_t layer;   /* counted from 1; 0 = none */
+    double step;    /* NaN = of the whole run */
     double then, now;
     double largest; /* |now - then| as a share of the largest magnitude of the column */
     char message[200];
@@ -27,16 +25,7 @@ struct audit_compare {
     struct audit_found found;
 };
 
-/* Compares a number of the whole run. `counts`: it must come back whatever the tolerance. */
-void audit_compare_number(struct audit_compare *c, const char *what, double then, double now, bool counts);
-
 /* Compares two runs of one cell, record by record. */
 void audit_compare_runs(struct audit_compare *c, const struct sg_run *then, const struct sg_run *now);
-
-/* Compares the numbers of a label in a result with those of its new runs, whose series have all their points. The
- * final values are those of seed [n_values], and found [n_values] gets a verdict for each: of a statistic that differs
- * all of them. */
-void audit_compare_labels(struct audit_found *found, const cJSON *tolerance, const struct sg_frame_label *then,
-                          const struct sg_frame_label *now);
 
 #endif

@@ -1,4 +1,5 @@
-/* grid_audit.c: reads the evidence of a result and draws the cells that are to be run again. */
+/* grid_audit.c: reads the evidence of a result, compares the result with what it makes, and draws the cells that are
+ * to be run again. */
 #include "sg_audit.h"
 
 #include <inttypes.h>
@@ -9,17 +10,18 @@
 
 #include "audit_evidence.h"
 #include "sg_file.h"
-#include "sg_plugins.h"
 #include "sg_rng.h"
 #include "sg_text.h"
+#include "sg_version.h"
 
 enum { MOST_BYTES = 1 << 30 };
 
 /* ---- evidence ---- */
 
-/* The recipe of a bundle is in it. That of a result is the file that it names, as the file is now. */
-static sg_status read_recipe(struct sg_audit *a, struct sg_error *err) {
-    const struct sg_bundle_file *m = a->bundle.n > 0 ? sg_bundle_file(&a->bundle, "recipe.yaml") : NULL;
+/* The recipe of a bundle is in it. That of a result is the file that it names, as the file is now; what such a file has
+ * is not quoted, for it may be any file. */
+static sg_status read_recipe(struct sg_audit *a, const struct sg_audit_draw *draw, struct sg_error *err) {
+    const struct sg_bundle_file *m = sg_bundle_file(&a->bundle, "recipe.yaml");
     const char *name = sg_json_string(a->result, "recipe.path", "recipe.yaml"), *set[64];
     const cJSON *words = sg_json_get(a->result, "recipe.set"), *word;
     size_t n = 0;
@@ -28,31 +30,60 @@ static sg_status read_recipe(struct sg_audit *a, struct sg_error *err) {
             return sg_fail(err, SG_ERR_FORMAT, "%s: \"recipe.set\" is no list of at most 64 texts", a->path);
         set[n++] = word->valuestring;
     }
-    sg_status status = m ? sg_recipe_parse(&a->recipe, m->data, m->length, name, set, n, err)
-                         : sg_recipe_read(&a->recipe, name, set, n, err);
+    sg_status status = m ? SG_OK : audit_allow_path(a, draw, "its recipe", name, err);
+    if (status != SG_OK)
+        return status;
+    if (!m && !sg_file_is_regular(name))
+        return sg_fail(err, SG_ERR_MISSING, "%s: its recipe is not there: %.300s", a->path, name);
+    status = m ? sg_recipe_parse(&a->recipe, m->data, m->length, name, set, n, err)
+               : sg_recipe_read(&a->recipe, name, set, n, err);
+    if (!m && status == SG_ERR_ARGUMENT)
+        return sg_fail(err, status, "%s: %.300s is no recipe, or has mistakes: sparsebench --dry-run names them",
+                       a->path, name);
     if (status != SG_OK)
         return status;
     a->edited = strcmp(a->recipe.sha256, sg_json_string(a->result, "recipe.sha256", "")) != 0;
     if (m && a->edited)
         return sg_fail(err, SG_ERR_FORMAT, "%s: its recipe is not that of its result", a->path);
-    return sg_recipe_cells(&a->recipe, &a->cells, &a->all, err);
+    status = audit_allow_recipe(a, draw, err);
+    SG_DO(status, sg_recipe_cells(&a->recipe, &a->cells, &a->total, err));
+    a->all = a->total;
+    return status;
 }
 
-/* A task has the tolerance of its kind, or in a bundle the one that was declared for it. */
+/* A task has the tolerance of its kind. What a bundle declares counts where it is smaller; where it is wider, that is a
+ * difference. */
 static void read_tolerance(struct sg_audit *a) {
-    a->tolerance = sg_audit_tolerance_json(sg_node_string(&a->recipe.root, "task.kind", ""));
-    if (!a->tolerance || a->bundle.n == 0)
-        return;
-    const cJSON *declared = sg_json_get(a->bundle.about, "tolerance");
-    cJSON_Delete(a->tolerance);
-    a->tolerance = cJSON_IsObject(declared) ? cJSON_Duplicate(declared, true) : NULL;
+    const cJSON *declared = sg_json_get(a->bundle.about, "tolerance"), *column;
+    cJSON *own = sg_audit_tolerance_json(sg_node_string(&a->recipe.root, "task.kind", ""));
+    declared = cJSON_IsObject(declared) ? declared : NULL; /* null: every bit must come back */
+    if (a->bundle.n > 0) {
+        cJSON_ArrayForEach(column, declared) {
+            const double mine = audit_allowed(own, column->string);
+            cJSON *most = cJSON_CreateNumber(mine);
+            char *path = sg_format("bundle.json.tolerance.%s", column->string);
+            if (!(sg_json_number(column, "", INFINITY) <= mine))
+                audit_tree_differ(a->tree, path ? path : "", column, most);
+            cJSON_Delete(most);
+            free(path);
+        }
+        cJSON *smaller = own && declared ? cJSON_CreateObject() : NULL;
+        cJSON_ArrayForEach(column, own) {
+            if (smaller)
+                sg_json_set_number(smaller, column->string,
+                                   fmin(audit_allowed(own, column->string), audit_allowed(declared, column->string)));
+        }
+        cJSON_Delete(own);
+        own = smaller;
+    }
+    a->tolerance = own;
 }
 
 static bool is_finished(const cJSON *entry) {
     return sg_run_status_is_finished(sg_json_string(entry, "status", ""));
 }
 
-bool audit_is_cell(const cJSON *entry, const struct sg_cell *cell) {
+static bool is_cell_of(const cJSON *entry, const struct sg_cell *cell) {
     char seed[24];
     snprintf(seed, sizeof seed, "%" PRIu64, cell->seed);
     return strcmp(sg_json_string(entry, "seed", ""), seed) == 0 &&
@@ -64,33 +95,65 @@ bool audit_is_cell(const cJSON *entry, const struct sg_cell *cell) {
  * keys. */
 static bool is_entry(const cJSON *entry, const struct sg_cell *cell, bool edited) {
     const char *dash = strrchr(sg_json_string(entry, "file", ""), '-');
-    return audit_is_cell(entry, cell) &&
+    return is_cell_of(entry, cell) &&
            (!edited || (dash && strlen(dash + 1) > 12 && strncmp(dash + 1, cell->key, 12) == 0));
 }
 
-/* Finds each cell in the result. */
+/* Finds each cell in the result. An entry of no cell, and a second one, are differences if the recipe is that of the
+ * result. */
 static sg_status find_entries(struct sg_audit *a, struct sg_error *err) {
     const cJSON *label, *entry;
+    char path[48];
+    int l = 0;
     a->then = calloc(a->all + 1, sizeof *a->then);
     if (!a->then)
         return sg_fail_memory(err, "the cells");
     cJSON_ArrayForEach(label, sg_json_get(a->result, "results")) {
         const char *text = sg_json_string(label, "label", "");
         size_t first = 0;
+        int e = 0;
         while (first < a->all && strcmp(a->cells[first].group, text) != 0)
             first++;
         cJSON_ArrayForEach(entry, sg_json_get(label, "cells")) {
+            snprintf(path, sizeof path, "results[%d].cells[%d]", l, e++);
             size_t i = first;
             while (i < a->all && strcmp(a->cells[i].group, text) == 0 && !is_entry(entry, &a->cells[i], a->edited))
                 i++;
             const bool same = i < a->all && strcmp(a->cells[i].group, text) == 0;
+            if (!a->edited && (!same || a->then[i]))
+                audit_tree_differ(a->tree, path, entry, NULL);
             if (same)
                 a->then[i] = entry;
             a->claimed += is_finished(entry);
             a->changed += is_finished(entry) && !same;
         }
+        l++;
     }
     return SG_OK;
+}
+
+/* Moves the marked cells to the front, in their order, and their entries with them; returns how many. */
+static size_t gather(struct sg_audit *a, const bool *marked) {
+    size_t n = 0;
+    for (size_t i = 0; i < a->all; i++) {
+        if (!marked[i])
+            continue;
+        const cJSON *then = a->then[i];
+        memmove(&a->then[n + 1], &a->then[n], (i - n) * sizeof then);
+        a->then[n] = then;
+        grid_keep(a->cells, &n, i);
+    }
+    return n;
+}
+
+/* Keeps the cells that the result should have. */
+static sg_status choose(struct sg_audit *a, struct sg_error *err) {
+    bool *chosen = calloc(a->total + 1, sizeof *chosen);
+    sg_status status = chosen ? audit_choose(chosen, a, err) : sg_fail_memory(err, a->path);
+    if (status == SG_OK)
+        a->all = gather(a, chosen);
+    free(chosen);
+    return status;
 }
 
 /* ---- the draw ---- */
@@ -129,19 +192,6 @@ static void mark(const struct sg_audit *a, bool *drawn, size_t cell) {
     }
 }
 
-/* Moves the marked cells to the front, in their order, and their entries with them. */
-static void gather(struct sg_audit *a, bool *drawn) {
-    for (size_t i = 0; i < a->all; i++) {
-        if (!drawn[i])
-            continue;
-        const cJSON *then = a->then[i];
-        memmove(&a->then[a->drawn + 1], &a->then[a->drawn], (i - a->drawn) * sizeof then);
-        a->then[a->drawn] = then;
-        grid_keep(a->cells, &a->drawn, i);
-        a->took_s += fmax(sg_json_number(then, "elapsed_s", 0), 0);
-    }
-}
-
 /* Draws a share of the units, which are cells or labels, without replacement. */
 static sg_status draw_cells(struct sg_audit *a, const struct sg_audit_draw *draw, struct sg_error *err) {
     sg_rng rng = sg_rng_open(draw->seed, SG_RNG_TEST, SG_RNG_ALL_WORKERS, 0);
@@ -163,23 +213,27 @@ static sg_status draw_cells(struct sg_audit *a, const struct sg_audit_draw *draw
         unit[other] = unit[k];
         mark(a, drawn, cell);
     }
-    gather(a, drawn);
+    a->drawn = gather(a, drawn);
+    for (size_t i = 0; i < a->drawn; i++)
+        a->took_s += fmax(sg_json_number(a->then[i], "elapsed_s", 0), 0);
     free(unit);
     free(drawn);
     return SG_OK;
 }
 
-/* ---- whether the result of a bundle follows from its series ---- */
+/* ---- whether the result follows from its evidence ---- */
 
-sg_status audit_read_cell(struct sg_run *out, const struct sg_audit *a, const struct sg_cell *cell,
+sg_status audit_read_cell(struct sg_run *out, const struct sg_audit *a, const struct sg_cell *cell, const char **file,
                           struct sg_error *err) {
     const cJSON *entry;
     cJSON_ArrayForEach(entry, sg_json_get(a->bundle.about, "cells")) {
-        if (strcmp(sg_json_string(entry, "label", ""), cell->group) != 0 || !audit_is_cell(entry, cell))
+        if (strcmp(sg_json_string(entry, "label", ""), cell->group) != 0 || !is_cell_of(entry, cell))
             continue;
         const struct sg_bundle_file *m = sg_bundle_file(&a->bundle, sg_json_string(entry, "file", ""));
         if (!m)
             break;
+        if (file)
+            *file = m->name;
         sg_status status = sg_run_parse(out, m->data, m->length, m->name, err);
         if (status == SG_OK && out->damaged) {
             sg_run_free(out);
@@ -191,141 +245,74 @@ sg_status audit_read_cell(struct sg_run *out, const struct sg_audit *a, const st
     return sg_fail(err, SG_ERR_FORMAT, "%s: '%s', seed %" PRIu64 ", is not in it", a->path, cell->label, cell->seed);
 }
 
-static bool all_columns(const void *arg, const char *column) {
-    (void)arg, (void)column;
-    return true;
-}
-
-bool audit_fill_label(struct sg_frame_label *label) {
-    return sg_frame_fill(label, 0, all_columns, NULL);
-}
-
-void audit_compare_trial(struct audit_compare *c, const struct grid_frame *g, size_t cell, const cJSON *entry) {
-    char by[64];
-    if (g->cells[cell].trial > 0)
-        audit_compare_number(c, sg_snake(by, sizeof by, sg_node_string(&g->recipe->root, "tune.by", "")),
-                             sg_json_number(entry, "value", NAN), grid_trial_value(g, cell), false);
-}
-
-bool audit_same_best(const struct grid_frame *g, const struct sg_frame_label *then, const struct sg_frame_label *runs) {
-    if (g->cells[grid_study(g, runs, 0)->cell].trial == 0)
-        return true;
-    cJSON *was = sg_json_copy(sg_json_get(then->json, "tuned")), *is = grid_tuned_json(g, runs);
-    const bool same = cJSON_Compare(was, is, true);
-    cJSON_Delete(was);
-    cJSON_Delete(is);
-    return same;
-}
-
-/* Adds to what does not follow: a label, or the text of a claim, and the number of it. */
-static void push_unlike(struct sg_audit *a, const char *label, const char *column, const struct audit_found *f) {
-    sg_json_push(a->follows,
-                 SG_OBJECT(SG_TEXT("label", label), SG_TEXT("column", column), SG_TEXT("statistic", f->statistic),
-                           SG_NUMBER("step", f->step), SG_NUMBER("then", f->then), SG_NUMBER("now", f->now)));
-}
-
-/* Compares the values of trials, and which of them the result says was the best of a label. */
-static void follow_trials(struct sg_audit *a, const struct grid_frame *g, const struct sg_frame_label *then,
-                          const struct sg_frame_label *runs) {
-    const cJSON *entry = sg_json_get(then->json, "cells");
-    struct audit_found unlike = {.step = NAN, .then = NAN, .now = NAN};
-    entry = entry ? entry->child : NULL;
-    for (size_t i = 0; i < g->count; i++) {
-        struct audit_compare c = {.found = {.step = NAN}};
-        if (strcmp(g->cells[i].group, then->label) != 0)
-            continue;
-        audit_compare_trial(&c, g, i, entry);
-        if (c.found.verdict != AUDIT_SAME)
-            push_unlike(a, g->cells[i].label, c.found.column, &c.found);
-        entry = entry ? entry->next : NULL;
-    }
-    if (!audit_same_best(g, then, runs))
-        push_unlike(a, then->label, "tuned", &unlike);
-}
-
-/* Compares a label of the result with its runs. */
-static sg_status follow_label(struct sg_audit *a, const struct grid_frame *g, const struct sg_frame_label *then,
-                              struct sg_frame_label *runs, struct sg_error *err) {
-    struct audit_found *found = calloc(then->n_seeds + 1, sizeof *found);
-    size_t i = 0;
-    if (!found || !audit_fill_label(runs)) {
-        free(found);
-        return sg_fail_memory(err, then->label);
-    }
-    audit_compare_labels(found, NULL, then, runs);
-    while (i < then->n_seeds && found[i].verdict == AUDIT_SAME)
-        i++;
-    if (i < then->n_seeds)
-        push_unlike(a, then->label, found[i].column, &found[i]);
-    follow_trials(a, g, then, runs);
-    free(found);
-    return SG_OK;
-}
-
-/* Compares a claim of the result, its verdict and the values of its seeds, with what the runs give. */
-static void follow_claim(struct sg_audit *a, const cJSON *then, const cJSON *now) {
-    const cJSON *seed, *same = sg_json_get(now, "seeds");
-    const char *verdict = sg_json_string(then, "verdict", "");
-    struct audit_compare c = {.found = {.step = NAN}};
-    if (strcmp(verdict, SG_NOT_JUDGED) == 0)
+/* Compares what a series says of its setting with the cell; and, if the result says that its own command ran it in one
+ * go, of recipe and program with those of the result. */
+static void check_cell(struct sg_audit *a, const struct sg_cell *cell, const cJSON *entry, const struct sg_run *run,
+                       const char *file) {
+    static const char *const same[][2] = {{"recipe.sha256", "recipe.sha256"},
+                                          {"program.version", "program.version"},
+                                          {"program.commit", "program.commit"},
+                                          {"program.dirty", "program.dirty"}};
+    cJSON *resolved = sg_node_json(&cell->resolved);
+    char *path = sg_format("%s: recipe.resolved", file);
+    audit_tree_compare(a->tree, path ? path : file, sg_json_get(run->header, "recipe.resolved"), resolved);
+    cJSON_Delete(resolved);
+    free(path);
+    if (sg_json_bool(entry, "reused", true) || cJSON_GetArraySize(sg_json_get(run->run, "segments")) != 1)
         return;
-    same = same ? same->child : NULL;
-    cJSON_ArrayForEach(seed, sg_json_get(then, "seeds")) {
-        static const char *const key[] = {"value", "bound"};
-        for (size_t k = 0; k < 2; k++)
-            audit_compare_number(&c, key[k], sg_json_number(seed, key[k], NAN), sg_json_number(same, key[k], NAN),
-                                 true);
-        same = same ? same->next : NULL;
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        const cJSON *then = sg_json_get(a->result, same[i][0]);
+        const cJSON *is = sg_json_get(i == 0 ? run->run : run->header, same[i][1]);
+        if (!cJSON_Compare(then, is, true))
+            audit_tree_differ(a->tree, same[i][0], then, is);
     }
-    if (c.found.verdict != AUDIT_SAME || strcmp(verdict, sg_json_string(now, "verdict", "")) != 0)
-        push_unlike(a, sg_json_string(then, "text", "?"), *c.found.column ? c.found.column : "verdict", &c.found);
 }
 
-/* Holds the result of a bundle, its labels and its claims, against all of its series. */
+/* Compares bundle.json, but for the tolerance, with what the result and these of its cells give. */
+static void check_about(struct sg_audit *a, cJSON *take_cells) {
+    cJSON *now = grid_bundle_about(a->result, take_cells), *then = cJSON_Duplicate(a->bundle.about, true);
+    cJSON_DeleteItemFromObjectCaseSensitive(then, "tolerance");
+    cJSON_DeleteItemFromObjectCaseSensitive(now, "tolerance");
+    audit_tree_compare(a->tree, "bundle.json", then, now);
+    cJSON_Delete(then);
+    cJSON_Delete(now);
+}
+
+/* Makes the result again from the series in its bundle, or from its own values of every seed, and compares all of it.
+ * Of an edited recipe these are the cells that the result has. */
 static sg_status follow(struct sg_audit *a, struct sg_error *err) {
     struct sg_cell_outcome *outcome = calloc(a->all + 1, sizeof *outcome);
     struct sg_cell *cell = calloc(a->all + 1, sizeof *cell);
-    struct sg_grid_network network;
-    struct grid_frame g = {0};
-    struct sg_frame then = {0};
-    cJSON *claims = NULL;
+    cJSON *now = NULL, *cells = cJSON_CreateArray();
     size_t n = 0;
-    bool modelled;
-    a->follows = cJSON_CreateArray();
+    struct sg_frame frame = {0};
     sg_status status = outcome && cell ? SG_OK : sg_fail_memory(err, a->path);
+    SG_DO(status, sg_frame_read(&frame, sg_json_get(a->result, "results"), a->path, err)); /* checks its shape */
+    sg_frame_free(&frame);
     for (size_t i = 0; i < a->all && status == SG_OK; i++) {
-        if (!a->then[i])
-            continue;
+        const char *file = NULL;
         cell[n] = a->cells[i];
-        if (is_finished(a->then[i])) {
-            outcome[n].state = SG_CELL_REUSED;
-            status = audit_read_cell(&outcome[n].run, a, &a->cells[i], err);
+        status = audit_outcome(&outcome[n], a, i, &file, err);
+        if (status == SG_OK && file) {
+            check_cell(a, &cell[n], a->then[i], &outcome[n].run, file);
+            sg_json_push(cells, grid_bundle_cell(&outcome[n].run, a->then[i], cell[n].group, file));
         }
         n++;
     }
-    SG_DO(status, sg_frame_read(&then, sg_json_get(a->result, "results"), a->path, err));
-    if (status == SG_OK && !grid_frame_open(&g, &a->recipe, cell, outcome, n))
-        status = sg_fail_memory(err, a->path);
-    for (size_t l = 0; l < then.n_labels && status == SG_OK; l++) {
-        const struct sg_frame_label *runs = sg_frame_label(&g.frame, then.label[l].label);
-        status = runs ? follow_label(a, &g, &then.label[l], &g.frame.label[runs - g.frame.label], err)
-                      : sg_fail(err, SG_ERR_FORMAT, "%s: its recipe has no label '%s'", a->path, then.label[l].label);
+    a->tree->source = a->bundle.n > 0 ? AUDIT_CELLS : AUDIT_FINALS;
+    a->tree->edited = a->edited;
+    if (status == SG_OK && a->bundle.n > 0) {
+        check_about(a, cells);
+        cells = NULL;
     }
-    SG_DO(status, sg_grid_network_read(&network, &modelled, &a->recipe, err)); /* claims may be about its columns */
-    if (status == SG_OK && modelled)
-        status = sg_grid_network(outcome, cell, n, &a->recipe, &network, err);
-    if (status == SG_OK) {
-        const cJSON *claim, *now;
-        claims = grid_claims_json(&g);
-        now = claims ? claims->child : NULL;
-        cJSON_ArrayForEach(claim, sg_json_get(a->result, "claims")) {
-            follow_claim(a, claim, now);
-            now = now ? now->next : NULL;
-        }
-    }
-    cJSON_Delete(claims);
-    grid_frame_close(&g);
-    sg_frame_free(&then);
+    const cJSON *identities = sg_json_get(a->result, "identities");
+    if (a->claimed > 0 && identities && cJSON_GetArraySize(identities) == 0)
+        audit_tree_differ(a->tree, "identities", identities, NULL); /* whoever ran cells has one */
+    SG_DO(status, audit_document(&now, a, cell, outcome, n, a->bundle.n > 0, err));
+    if (status == SG_OK)
+        audit_tree_compare(a->tree, "", a->result, now);
+    cJSON_Delete(now);
+    cJSON_Delete(cells);
     sg_grid_outcomes_free(outcome, outcome ? n : 0);
     free(outcome);
     free(cell);
@@ -350,19 +337,34 @@ static sg_status open_evidence(struct sg_audit *a, struct sg_error *err) {
     return status;
 }
 
+/* True if this program, at this commit, made the result. */
+static bool is_ours(const cJSON *result, const cJSON *program) {
+    static const char *const part[] = {"version", "commit", "dirty"};
+    const cJSON *then = sg_json_get(result, "program");
+    bool same = true;
+    for (size_t i = 0; i < sizeof part / sizeof *part; i++)
+        same = same && cJSON_Compare(sg_json_get(then, part[i]), sg_json_get(program, part[i]), true);
+    return same;
+}
+
 sg_status sg_audit_open(struct sg_audit *out, const char *path, struct sg_bundle *take_bundle,
                         const struct sg_audit_draw *draw, struct sg_error *err) {
-    struct sg_audit a = {.path = strdup(path)};
+    struct sg_audit a = {.path = strdup(path), .tree = calloc(1, sizeof *a.tree)};
     if (take_bundle)
         a.bundle = *take_bundle;
-    sg_status status = a.path ? open_evidence(&a, err) : sg_fail_memory(err, path);
-    SG_DO(status, read_recipe(&a, err));
+    sg_status status = a.path && a.tree ? open_evidence(&a, err) : sg_fail_memory(err, path);
+    SG_DO(status, read_recipe(&a, draw, err));
     for (size_t m = 0; draw->methods && m < draw->methods->count; m++)
         SG_DO(status, sg_cell_label_check(a.cells, a.all, draw->methods->item[m], err));
-    read_tolerance(&a);
+    if (status == SG_OK) {
+        cJSON *program = sg_version_json("sparsebench", NULL);
+        a.tree->other_program = !is_ours(a.result, program);
+        cJSON_Delete(program);
+        read_tolerance(&a);
+    }
     SG_DO(status, find_entries(&a, err));
-    if (a.bundle.n > 0)
-        SG_DO(status, follow(&a, err));
+    SG_DO(status, choose(&a, err));
+    SG_DO(status, follow(&a, err));
     SG_DO(status, draw_cells(&a, draw, err));
     if (status == SG_OK)
         *out = a;
@@ -371,14 +373,20 @@ sg_status sg_audit_open(struct sg_audit *out, const char *path, struct sg_bundle
     return status;
 }
 
+const cJSON *sg_audit_differences(const struct sg_audit *a) {
+    return a->tree ? a->tree->differences : NULL;
+}
+
 void sg_audit_close(struct sg_audit *a) {
     free(a->path);
     sg_bundle_close(&a->bundle);
     cJSON_Delete(a->result);
     cJSON_Delete(a->tolerance);
-    cJSON_Delete(a->follows);
+    if (a->tree)
+        audit_tree_free(a->tree);
+    free(a->tree);
     sg_recipe_free(&a->recipe);
-    sg_recipe_cells_free(a->cells, a->all);
+    sg_recipe_cells_free(a->cells, a->total);
     free(a->then);
     *a = (struct sg_audit){0};
 }

@@ -370,8 +370,8 @@ static sg_status check_sums(struct sg_bundle *b, const char *path, struct sg_err
     if (!sum || !text)
         status = sg_fail_memory(err, path);
     else if (!is_text(sg_bundle_file(b, sum_name), sum, strlen(sum)))
-        status = sg_fail(err, SG_ERR_FORMAT,
-                         "%s is damaged: its list of checksums does not have the checksum in %s", path, sum_name);
+        status = sg_fail(err, SG_ERR_FORMAT, "%s is damaged: its list of checksums does not have the checksum in %s",
+                         path, sum_name);
     else if (!is_text(list, text, strlen(text)))
         status = fail_sums(b, list->data, path, err);
     free(sum);

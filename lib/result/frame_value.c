@@ -117,13 +117,49 @@ static double reduce(const struct sg_run *run, const double *x, const struct sg_
     return isnan(step) ? over_records(run, x, at) : at_place(run, x, "step", step, why);
 }
 
+static bool is_end(const struct sg_node *at) {
+    return !at || at->kind == SG_NODE_NULL || sg_node_bool(at, "final", false);
+}
+
+/* The key of a value in `values` of a run; NULL = no memory. */
+static char *known_key(const char *metric, const cJSON *at) {
+    char name[64], *text = at && !sg_json_bool(at, "final", false) ? sg_json_text(at, false) : strdup("");
+    char *key = text ? sg_format("%s %s", sg_snake(name, sizeof name, metric), text) : NULL;
+    free(text);
+    return key;
+}
+
+void sg_run_know(struct sg_run *run, const char *metric, const cJSON *at, double value) {
+    cJSON *copy = sg_json_copy(at);
+    char *key = known_key(metric, copy);
+    if (key && !cJSON_GetObjectItemCaseSensitive(run->values, key))
+        cJSON_AddNumberToObject(run->values, key, value);
+    free(key);
+    cJSON_Delete(copy);
+}
+
+/* The value that is known of a run; of a constant, which results had with 15 digits only, the nearer of two that are
+ * the same but for that. */
+static double known_value(const struct sg_run *run, const char *metric, const struct sg_node *at) {
+    cJSON *json = is_end(at) ? NULL : sg_node_json(at);
+    char *key = known_key(metric, json);
+    const cJSON *value = key ? cJSON_GetObjectItemCaseSensitive(run->values, key) : NULL;
+    const double constant = sg_json_number(sg_json_get(run->header, "constants"), metric, NAN);
+    const double known = value ? value->valuedouble : NAN;
+    free(key);
+    cJSON_Delete(json);
+    return isnan(constant) || fabs(known - constant) <= 1e-14 * fabs(constant) ? known : constant;
+}
+
 double sg_run_value(const struct sg_run *run, const char *metric, const struct sg_node *at, char why[SG_WHY_CHARS]) {
     char name[64], constant[96];
     why[0] = '\0';
     sg_snake(name, sizeof name, metric);
     const double *x = sg_run_series(run, name);
     double value = NAN;
-    if (x && run->n_points > 0) {
+    if (run->values && (!x || !is_end(at))) {
+        value = known_value(run, name, at);
+    } else if (x && run->n_points > 0) {
         value = reduce(run, x, at, why);
     } else {
         snprintf(constant, sizeof constant, "constants.%s", name);

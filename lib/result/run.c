@@ -229,6 +229,7 @@ void sg_run_free(struct sg_run *run) {
     cJSON_Delete(run->run);
     cJSON_Delete(run->end);
     cJSON_Delete(run->layers);
+    cJSON_Delete(run->values);
     for (size_t i = 0; i < run->n_series; i++) {
         free(run->series[i].name);
         free(run->series[i].value);

@@ -26,6 +26,10 @@ enum { SG_WHY_CHARS = 200 };
 #define SG_NEVER "is never at or below"
 double sg_run_value(const struct sg_run *run, const char *metric, const struct sg_node *at, char why[SG_WHY_CHARS]);
 
+/* Adds a value to a run whose series have no more than its ends: that of `metric`, reduced as the JSON `at` says.
+ * sg_run_value then knows no other values than these, the last numbers and the constants. */
+void sg_run_know(struct sg_run *run, const char *metric, const cJSON *at, double value);
+
 /* True if a value is worse than a baseline's by at most share |baseline|. */
 bool sg_reaches(double value, double baseline, double share, bool higher_is_better);
 

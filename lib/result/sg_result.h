@@ -54,6 +54,7 @@ struct sg_run {
     bool damaged; /* it has a checksum that does not match its bytes */
     /* Array [n_points] of the steps' "layers", "layer_series" in the folded form; NULL = not recorded. */
     cJSON *layers;
+    cJSON *values; /* of a run that is known by some values alone (sg_run_know); NULL = by its series */
 };
 
 /* Reads a run from NDJSON, or only its records, without series and layers, from the folded JSON. A truncated series is

@@ -13,7 +13,7 @@ setup_file() {
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || exit 1
-    export SPARSE_DATA=$CACHE
+    export SPARSE_DATA=$CACHE XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache
     ln -s "$BATS_FILE_TMPDIR"/{smoke.json,cells} .
     cp -r "$BATS_FILE_TMPDIR/smoke" .
     mkdir -p recipes
@@ -21,7 +21,7 @@ setup() {
 }
 
 audit() {
-    sparsebench -q --audit --folder again "$@"
+    sparsebench -q --audit "$@"
 }
 
 # Changes the text of files of a bundle, each OLD to NEW, and then every checksum that has to fit it.
@@ -68,17 +68,16 @@ PY
 
 @test "the draw is decided by share and seed; what was run is not run again" {
     audit smoke --share 0.3 --seed 5 >one.json
-    [ "$(jq -r '.status, (.audits[0] | .cells, .drawn, .same_bits, .earlier, (.follows | length))' one.json | xargs)" = "ok 8 3 3 0 0" ]
+    [ "$(jq -r '.status, (.audits[0] | .cells, .recipe_cells, .drawn, .same_bits, .run_now, .earlier, (.differences | length))' one.json | xargs)" = "ok 8 8 3 3 3 0 0" ]
     audit smoke --share 0.3 --seed 5 >two.json
     cmp <(jq -c '.audits[0].results' one.json) <(jq -c '.audits[0].results' two.json)
-    [ "$(jq .audits[0].earlier two.json)" = 3 ]
+    [ "$(jq -c '.audits[0] | [.run_now, .earlier]' two.json)" = '[0,3]' ]
     for seed in 1 2 3 4; do audit smoke --share 0 --seed $seed | jq -c '[.audits[0].results[] | .label, .seed]'; done >draws
     [ "$(sort -u draws | wc -l)" -gt 1 ]
     [ "$(jq length draws | sort -u)" = 2 ] # one cell, at least and at most
     run -0 audit smoke smoke.json --share 1 --table
     [[ $output == *"smoke "*"smoke.json "*"all "* ]]
-    run -2 audit smoke --folder cells --set workers=2
-    run -2 audit smoke --folder "$BATS_FILE_TMPDIR/cells" # those of the result itself
+    run -2 audit smoke --folder cells # it has its own
 }
 
 @test "a bit that is flipped anywhere in a bundle is seen, and so is a file more or less, or a link" {
@@ -127,40 +126,41 @@ PY
     other=$((${value:0:1} % 9 + 1))${value:1}
     forge smoke series $cell "$step$value" "$step$other"
     run -3 --separate-stderr audit series --method SGD --share 1
-    [ "$(jq -r '.status, .audits[0].follows[0].label, .audits[0].follows[0].step' <<<"$output" | xargs)" = "differs SGD 310" ]
-    [ "$(jq -r '.audits[0].results[0] | .verdict, .column, .step' <<<"$output" | xargs)" = "differs suboptimality 310" ]
+    [ "$(jq -r '.status, (.audits[0].differences[0] | .path, .step)' <<<"$output" | xargs)" = "differs results[0].series.suboptimality.mean[31] 310" ]
+    [ "$(jq -r '.audits[0].results[0] | .verdict, .path, .step' <<<"$output" | xargs)" = "differs suboptimality 310" ]
     # A verdict, and a value of a claim.
     forge smoke claim result.json '"verdict":	"holds"' '"verdict":	"fails"'
     run -3 --separate-stderr audit claim
-    [ "$(jq -c '[.audits[0].follows[].column]' <<<"$output")" = '["verdict"]' ]
+    [ "$(jq -c '[.audits[0].differences[].path]' <<<"$output")" = '["claims[0].verdict"]' ]
     # Of a layer, which no result shows: only the new run tells.
     layer=$(sed -n 's/.*"step":310,.*"layers":{"entries":\[1\],"error_norm":\[\([0-9.e-]*\)\].*/\1/p' cells/Top-k_k=1-seed2-*)
     [ -n "$layer" ]
     forge smoke layer Top-k_k=1-seed2 "\"layers\":{\"entries\":[1],\"error_norm\":[$layer]" \
         "\"layers\":{\"entries\":[1],\"error_norm\":[${layer//[1-8]/9}]"
     run -3 --separate-stderr audit layer --method 'Top-k k=1' --share 1 --table
-    [[ $(xargs <<<"$output") == *"Top-k k=1, seed 2: differs, first at step 310, layer 1, error_norm: "* ]]
+    [[ $(xargs <<<"$output") == *"Top-k k=1, seed 2: differs, first error_norm at step 310, layer 1: "* ]]
     ! grep -q "does not follow" <<<"$output"
 }
 
 @test "a result without series: a final value and a mean that were changed are named" {
     jq '(.results[1].final.error_norm.values[1]) += 1e-9' smoke.json >final.json
     run -3 --separate-stderr audit final.json --share 1
-    [ "$(jq -c '[.audits[0].results[] | select(.verdict == "differs") | .label, .seed, .column, .step]' <<<"$output")" = '["Top-k k=1","2","error_norm",null]' ]
+    [ "$(jq -c '[.audits[0].results[] | select(.verdict == "differs") | .label, .seed, .path, .step]' <<<"$output")" = \
+        '["Top-k k=1","2","results[1].final.error_norm.values[1]",null]' ]
+    [ "$(jq -c '[.audits[0].differences[].path]' <<<"$output")" = '["results[1].final.error_norm.mean","results[1].final.error_norm.std"]' ]
     jq '.libraries.libtorch = "1.13.0"' final.json >torch.json # what a result says of libraries gives no tolerance
     run -3 --separate-stderr audit torch.json --share 1
     [ "$(jq -c '.audits[0] | [.tolerance, .differs]' <<<"$output")" = '[null,1]' ]
     jq '(.results[3].series.bits.mean[7]) += 1' smoke.json >mean.json
     run -3 --separate-stderr audit mean.json --share 1
-    [ "$(jq -c '[.audits[0].results[] | select(.verdict == "differs") | .label, .seed, .column, .statistic, .step]' <<<"$output")" = \
-        '["Hard-threshold","1","bits","mean",70,"Hard-threshold","2","bits","mean",70]' ]
+    [ "$(jq -c '[.audits[0].results[] | select(.verdict == "differs") | .label, .seed, .path, .step]' <<<"$output")" = \
+        '["Hard-threshold","1","results[3].series.bits.mean[7]",70,"Hard-threshold","2","results[3].series.bits.mean[7]",70]' ]
 }
 
 @test "a cell is not the same while another of its label was not run, for they share statistics" {
     printf '#!/bin/sh\ncase "$*" in *"--seed 2"*) exit 1 ;; esac\nexec sparsetrain "$@"\n' >first-seed
     chmod +x first-seed
-    jq '(.results[0].final.suboptimality.values[0]) += 1' smoke.json >final.json
-    run -1 --separate-stderr audit final.json --method SGD --share 1 --program ./first-seed
+    run -1 --separate-stderr audit smoke.json --method SGD --share 1 --program ./first-seed
     [ "$(jq -c '.audits[0] | [.drawn, .same_bits, .not_run]' <<<"$output")" = '[2,0,2]' ]
     [[ $(jq -r '.audits[0].results[0].message' <<<"$output") == "another run of its label"* ]]
 }
@@ -171,26 +171,26 @@ PY
     sparsebench -q recipes/tuned.yaml --folder trials -o tuned.json
     sparsebench -q --bundle tuned tuned.json
     audit tuned.json tuned --method 'Top-k k=1' --share 1 >out.json
-    [ "$(jq -c '[.audits[] | .cells, .drawn, .same_bits, (.follows | length)]' out.json)" = '[24,6,6,0,24,6,6,0]' ]
+    [ "$(jq -c '[.audits[] | .cells, .drawn, .same_bits, (.differences | length)]' out.json)" = '[24,6,6,0,24,6,6,0]' ]
     audit tuned --method 'Top-k k=1 trial=2' --share 1 >out.json
     [ "$(jq -c '[.audits[0].results[] | .label, .seed]' out.json)" = '["Top-k k=1 trial=2","1","Top-k k=1 trial=2","2"]' ]
     jq '(.results[1].cells[] | select(.trial == 2 and .seed == "1").value) *= 2' tuned.json >value.json
     run -3 --separate-stderr audit value.json --method 'Top-k k=1' --share 1
-    [ "$(jq -c '[.audits[0].results[] | select(.verdict == "differs") | .label, .seed, .column]' <<<"$output")" = \
-        '["Top-k k=1 trial=2","1","suboptimality"]' ]
+    [ "$(jq -c '[.audits[0].results[] | select(.verdict == "differs") | .label, .seed, .path]' <<<"$output")" = \
+        '["Top-k k=1 trial=2","1","results[1].cells[2].value"]' ]
     jq '(.results[1].tuned.winner.trial) += 1' tuned.json >winner.json
     run -3 audit winner.json --method 'Top-k k=1' --share 1
     run -1 sparsebench -q --bundle winner winner.json
-    [[ $output == *"first tuned of 'Top-k k=1'"* ]]
+    [[ $output == *"first results[1].tuned.winner.trial"* ]]
 }
 
-@test "a recipe that has changed since: what its runs still are is audited, the rest is said" {
+@test "a recipe that has changed since: what its runs still are is audited, the rest is open" {
     sed -i 's/^title: .*/title: another/' recipes/smoke.yaml
-    audit smoke.json --share 1 >out.json
+    run -1 audit smoke.json --share 1 -o out.json
     [ "$(jq -c '.audits[0] | [.recipe_edited, .cells, .changed, .same_bits]' out.json)" = '[true,8,0,8]' ]
     sed -i 's/k: \[1, 4\]/k: [1, 5]/' recipes/smoke.yaml
     sed -i '/^claims/,$d' recipes/smoke.yaml # they name Top-k k=4
-    audit smoke.json --share 1 >out.json
+    run -1 audit smoke.json --share 1 -fo out.json
     [ "$(jq -c '.audits[0] | [.recipe_edited, .cells, .changed, .same_bits]' out.json)" = '[true,8,2,6]' ]
     sed -i 's/workers: 4/workers: 2/' recipes/smoke.yaml
     run -1 --separate-stderr audit smoke.json --share 1
@@ -229,12 +229,96 @@ PY
     [ "$(jq -c '.audits[0] | [.same_bits, .earlier]' out.json)" = '[8,4]' ]
 }
 
+@test "forged: whatever is changed in a result or a bundle is seen" {
+    sparsebench -q recipes/smoke.yaml --set epochs=2 --folder few -o few.json
+    sparsebench -q --bundle honest few.json
+    audit honest few.json --share 1 >out.json # the honest ones are not
+    [ "$(jq -c '.audits[0].set' out.json)" = '["epochs=2"]' ]
+    run -0 python3 "$BATS_TEST_DIRNAME/forge.py" honest
+    [[ $output == *" bundles and "*" results, all seen" ]]
+}
+
+@test "a bundle of a network that is a tenth of the truth, and its own tolerance" {
+    seq 500 >text.txt
+    cat >net.yaml <<'YAML'
+schema: 1
+name: net
+task: {kind: gpt, dataset: ./text.txt, tokens: bytes, layers: 1, heads: 1, width: 4, context: 4}
+steps: 3
+optimizer: {kind: sgd, learning-rate: 0.1}
+record: {every: 1, series: [train-loss, bits]}
+methods:
+  - {name: SGD, compressor: none, baseline: true}
+YAML
+    sparsebench -q net.yaml --folder net -o net.json
+    sparsebench -q --bundle net-bundle net.json
+    audit net-bundle net.json --share 1 >out.json
+    [ "$(jq -c '[.audits[] | .same_bits, .tolerance.train_loss]' out.json)" = '[1,0.17,1,0.17]' ]
+    forge net-bundle wide bundle.json '"other":	0.25' '"other":	9.25'
+    forge net-bundle narrow bundle.json '"train_loss":	0.17' '"train_loss":	0.01'
+    run -3 --separate-stderr audit wide --share 1
+    [ "$(jq -c '.audits[0] | [.differences[0].path, .tolerance.other]' <<<"$output")" = '["bundle.json.tolerance.other",0.25]' ]
+    [ "$(audit narrow --share 1 | jq '.audits[0].tolerance.train_loss')" = 0.01 ] # the smaller counts
+    loss=$(sed -n 's/.*"step":3,.*"train_loss":\([0-9.]*\),.*/\1/p' net/SGD-*)
+    forge net-bundle tenth cells/ "\"train_loss\":$loss" '"train_loss":0.5' bundle.json '"other":	0.25' '"other":	9e99'
+    run -3 --separate-stderr audit tenth --share 1
+    [ "$(jq -c '.audits[0].results[0] | [.verdict, .path, .step]' <<<"$output")" = '["differs","train_loss",3]' ]
+}
+
+@test "cells that come with the evidence are not believed: an audit runs in the user's own cache" {
+    mkdir -p results/local/smoke cache
+    for folder in results/local/smoke/audit results/local/smoke/cells; do
+        cp -rL cells $folder
+        for cell in $folder/Top*; do sed -i 's/"suboptimality":0\.[0-9]*/"suboptimality":1e-9/; s/,"sha256":"[0-9a-f]*"}$/}/' "$cell"; done
+    done
+    grep -q '"suboptimality":1e-9' results/local/smoke/audit/Top*
+    audit smoke --share 1 >out.json
+    [ "$(jq -c '.audits[0] | [.run_now, .earlier, .same_bits]' out.json)" = '[8,0,8]' ]
+    [ "$(find cache/sparsegrad/audit -name '*.ndjson' | wc -l)" = 8 ]
+    run -1 env -u HOME XDG_CACHE_HOME=/dev/null sparsebench -q --audit smoke
+    [[ $output == *"neither can be made"* ]]
+}
+
+@test "evidence names no file outside of its folders, and what is no recipe is not quoted" {
+    mkdir -p "$BATS_TEST_TMPDIR/outside" home/data
+    printf 'root:*:20228\n' >outside/shadow
+    mv outside "$BATS_RUN_TMPDIR/outside-$BATS_TEST_NUMBER"
+    out=$BATS_RUN_TMPDIR/outside-$BATS_TEST_NUMBER
+    jq --arg p "$out/shadow" '.recipe.path = $p' smoke.json >named.json
+    run -2 audit named.json
+    [[ $output == *"lies outside of"*"--allow"* && $output != *root* ]]
+    run -2 audit named.json --allow "$out"
+    [[ $output == *"is no recipe"* && $output != *root* ]]
+    ln -s "$out/shadow" recipes/link.yaml # a link leads out, too
+    jq '.recipe.path = "recipes/link.yaml"' smoke.json >linked.json
+    run -2 audit linked.json
+    [[ $output == *"lies outside of"* && $output != *root* ]]
+    # A data set by its path, in the recipe or by its --set.
+    jq --arg p "task.dataset=$out/shadow" '.recipe.set = [$p]' smoke.json >data.json
+    run -2 audit data.json
+    [[ $output == *"lies outside of"* && $output != *root:* ]]
+    jq --arg p "network.processor=$out/times.json" '.recipe.set = ["network.link=10gbe-tcp", "network.compute=0.1", $p]' smoke.json >processor.json
+    run -2 audit processor.json
+    [[ $output == *"lies outside of"* ]]
+    SPARSE_DATA=$out run ! audit data.json # the data folder is none of the outside
+    [[ $output != *"lies outside of"* ]]
+}
+
 @test "published results come back: the quickest ones, at a share" {
     need_real madelon
     cd "$ROOT" || exit 1
-    run -0 sparsebench -q --audit --folder "$BATS_TEST_TMPDIR/again" --share 0.06 --seed 1 results/dryden.json results/federated.json
+    run -0 sparsebench -q --audit --share 0.06 --seed 1 results/dryden.json results/federated.json
     [ "$(jq -r '[.audits[] | .drawn - .same_bits] | add' <<<"$output")" = 0 ]
     [ "$(jq -r '[.audits[].drawn] | add' <<<"$output")" -ge 6 ]
+}
+
+@test "every published result follows from its own values, unless its recipe has changed since" {
+    cd "$ROOT" || exit 1
+    published=$(sed -n 's/^published *:= //p' Makefile)
+    for name in $published; do [ ! -e "results/$name.json" ] || files+=("results/$name.json"); done
+    run -1 --separate-stderr sparsebench -q --audit --share 0 --time-limit 0.001 --json "${files[@]}" # nothing is run
+    [ "$(jq '.audits | length' <<<"$output")" -gt 50 ]
+    [ "$(jq -c '[.audits[] | select((.differences | length) > 0) | .file]' <<<"$output")" = '[]' ]
 }
 
 @test "results/SHA256SUMS has every published number, and CITATION.cff the version" {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "audit_compare.h"
+#include "audit_tree.h"
 #include "sg_audit.h"
 #include "sg_text.h"
 
@@ -44,7 +45,7 @@ static void test_runs(void) {
     struct audit_found f = compared(run_of("2.5", "1", 4, "aa"), NULL);
     ok(f.verdict == AUDIT_SAME, "equal runs have the same bits");
     f = compared(run_of("2.5000000000000004", "1", 4, "ab"), NULL);
-    ok(f.verdict == AUDIT_DIFFERS && f.step == 20 && f.layer == 0 && strcmp(f.column, "error_norm") == 0 &&
+    ok(f.verdict == AUDIT_DIFFERS && f.step == 20 && f.layer == 0 && strcmp(f.path, "error_norm") == 0 &&
            f.then == 2.5 && f.now > 2.5,
        "the last bit of a record differs at step 20");
     f = compared(run_of("2.6", "1.5", 4, "ab"), NULL);
@@ -52,9 +53,9 @@ static void test_runs(void) {
     f = compared(run_of("null", "1", 4, "aa"), NULL);
     ok(f.verdict == AUDIT_DIFFERS && isnan(f.now), "a null is no number");
     f = compared(run_of("2.5", "1", 3, "aa"), NULL);
-    ok(f.verdict == AUDIT_DIFFERS && strcmp(f.column, "records") == 0 && f.then == 4 && f.now == 3, "a record less");
+    ok(f.verdict == AUDIT_DIFFERS && strcmp(f.path, "records") == 0 && f.then == 4 && f.now == 3, "a record less");
     f = compared(run_of("2.5", "1", 4, "ab"), NULL);
-    ok(f.verdict == AUDIT_DIFFERS && strcmp(f.column, "parameters_sha256") == 0, "other parameters at the end");
+    ok(f.verdict == AUDIT_DIFFERS && strcmp(f.path, "parameters_sha256") == 0, "other parameters at the end");
     f = compared(run_of("3.25", "1", 4, "ab"), tolerance);
     ok(f.verdict == AUDIT_WITHIN && f.step == 20 && f.largest == 0.09375, "0.75 of 8 is within an eighth");
     f = compared(run_of("3.75", "1", 4, "ab"), tolerance);
@@ -64,56 +65,74 @@ static void test_runs(void) {
     cJSON_Delete(tolerance);
 }
 
-/* ---- labels ---- */
+/* ---- results ---- */
 
-static bool every(const void *arg, const char *column) {
-    (void)arg, (void)column;
-    return true;
+/* The differences between two results, a list of paths "A B". */
+static void compare_texts(char out[400], struct audit_tree how, const char *then, const char *now) {
+    cJSON *was = cJSON_Parse(then), *is = cJSON_Parse(now);
+    const cJSON *item;
+    size_t n = 0;
+    *out = '\0';
+    ok(was && is, "two documents");
+    audit_tree_compare(&how, "", was, is);
+    cJSON_ArrayForEach(item, how.differences) n +=
+        (size_t)snprintf(out + n, 400 - n, "%s%s", n > 0 ? " " : "", sg_json_string(item, "path", "?"));
+    cJSON_ArrayForEach(item, how.notes) n +=
+        (size_t)snprintf(out + n, 400 - n, "%snote:%s", n > 0 ? " " : "", item->valuestring);
+    audit_tree_free(&how);
+    cJSON_Delete(was);
+    cJSON_Delete(is);
 }
 
-/* Compares what a result says of two seeds, with `from` in its text replaced by `to`, with their runs. */
-static void compare_edited(struct audit_found found[2], const char *from, const char *to) {
-    struct sg_run run[2] = {run_of("2.5", "1", 4, "aa"), run_of("3.5", "1", 4, "aa")};
-    const struct sg_frame_seed seed[2] = {{"ok", &run[0]}, {"ok", &run[1]}};
-    struct sg_frame now = {.n_labels = 1, .label = calloc(1, sizeof *now.label)}, then = {0};
-    struct sg_error err;
-    *now.label = (struct sg_frame_label){.label = "A", .n_seeds = 2, .seed = seed};
-    ok(sg_frame_fill(now.label, 0, every, NULL), "a label is filled");
-    cJSON *result = cJSON_Parse("{\"label\":\"A\",\"seeds\":[\"1\",\"2\"]}"), *results = cJSON_CreateArray(), *read;
-    sg_frame_put(result, now.label);
-    cJSON_AddItemToArray(results, result);
-    char *text = cJSON_PrintUnformatted(results), *place = strstr(text, from);
-    ok(place && strlen(from) == strlen(to), "'%s' is there", from);
-    memcpy(place, to, strlen(to));
-    read = cJSON_Parse(text);
-    ok(sg_frame_read(&then, read, "test", &err) == SG_OK, "and read back");
-    audit_compare_labels(found, NULL, &then.label[0], now.label);
-    sg_frame_free(&then);
-    sg_frame_free(&now);
-    for (size_t i = 0; i < 2; i++)
-        sg_run_free(&run[i]);
-    cJSON_Delete(results);
-    cJSON_Delete(read);
-    free(text);
-}
-
-static void test_labels(void) {
-    struct audit_found f[2];
-    compare_edited(f, "\"label\"", "\"label\"");
-    ok(f[0].verdict == AUDIT_SAME && f[1].verdict == AUDIT_SAME, "a result has the same bits as its runs");
-    compare_edited(f, "[8,8,3,8]", "[8,8,4,8]"); /* the mean of 2.5 and 3.5 */
-    ok(f[0].verdict == AUDIT_DIFFERS && f[1].verdict == AUDIT_DIFFERS && f[1].step == 20 && f[1].then == 4 &&
-           f[1].now == 3 && strcmp(f[1].statistic, "mean") == 0,
-       "a mean differs at step 20");
-    compare_edited(f, "\"n\":[2,2,2,2]", "\"n\":[2,2,1,2]");
-    ok(f[0].verdict == AUDIT_DIFFERS && strcmp(f[0].statistic, "number") == 0, "a number of runs differs");
-    compare_edited(f, "\"values\":[8,8]", "\"values\":[8,9]");
-    ok(f[0].verdict == AUDIT_SAME && f[1].verdict == AUDIT_DIFFERS && isnan(f[1].step) && f[1].then == 9,
-       "a final value differs, and its seed is known");
+static void test_trees(void) {
+    static const char tolerance_text[] = "{\"loss\":0.125,\"other\":0}";
+    cJSON *tolerance = cJSON_Parse(tolerance_text);
+    const struct audit_tree exact = {.source = AUDIT_CELLS}, older = {.source = AUDIT_CELLS, .other_program = true},
+                            near = {.source = AUDIT_NEAR, .tolerance = tolerance};
+    static const struct {
+        const char *then, *now, *exact, *older;
+    } table[] = {
+        {"{\"a\":[1,{\"b\":null}]}", "{\"a\":[1,{\"b\":null}]}", "", ""},
+        {"{\"a\":[1,{\"b\":2}]}", "{\"a\":[1,{\"b\":null}]}", "a[1].b", "a[1].b"},
+        {"{\"a\":0}", "{\"a\":-0.0}", "a", "a"},
+        {"{\"a\":1,\"more\":1}", "{\"a\":1}", "more", "more"},
+        {"{\"a\":[1]}", "{\"a\":[1,2]}", "a", "a"},
+        {"{\"run\":1,\"host\":{\"name\":2}}", "{\"run\":2,\"host\":{}}", "", ""},
+        {"{\"hosts\":1}", "{\"hosts\":2}", "hosts", "hosts"},
+        {"{\"results\":[{\"label\":\"A\"}]}", "{\"results\":[{\"label\":\"B\"}]}", "results[0] results.B",
+         "results[0] results.B"},
+        {"{\"results\":[{\"label\":\"A\",\"x\":1},{\"label\":\"B\",\"x\":2}]}",
+         "{\"results\":[{\"label\":\"B\",\"x\":2},{\"label\":\"A\",\"x\":1}]}", "results[0] results[1]",
+         "results[0] results[1]"},
+        {"{\"results\":[{\"label\":\"A\",\"cells\":[{\"file\":1,\"seed\":1}]}]}",
+         "{\"results\":[{\"label\":\"A\",\"cells\":[{\"file\":2,\"seed\":2}]}]}", "results[0].cells[0].seed",
+         "results[0].cells[0].seed"},
+        /* A key that programs have added may be missing in all of a result, and only if another one wrote it. */
+        {"{\"plots\":[{\"x\":1},{\"x\":2}]}", "{\"plots\":[{\"x\":1,\"band\":3},{\"x\":2,\"band\":3}]}",
+         "plots[0].band plots[1].band", "note:plots[].band"},
+        {"{\"plots\":[{\"x\":1},{\"x\":2,\"band\":3}]}", "{\"plots\":[{\"x\":1,\"band\":3},{\"x\":2,\"band\":3}]}",
+         "plots[0].band", "plots[].band note:plots[].band"},
+        {"{}", "{\"claims\":[]}", "claims", "claims"},
+    };
+    char found[400];
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        compare_texts(found, exact, table[i].then, table[i].now);
+        ok(strcmp(found, table[i].exact) == 0, "%s and %s differ at '%s'", table[i].then, table[i].now, found);
+        compare_texts(found, older, table[i].then, table[i].now);
+        ok(strcmp(found, table[i].older) == 0, "of another program at '%s'", found);
+    }
+    static const char then[] = "{\"results\":[{\"label\":\"A\",\"final\":{\"loss\":{\"mean\":8,\"n\":2,"
+                               "\"values\":[8,8]},\"bits\":{\"mean\":8}}}]}";
+    static const char now[] = "{\"results\":[{\"label\":\"A\",\"final\":{\"loss\":{\"mean\":8.5,\"n\":3,"
+                              "\"values\":[9,9.5]},\"bits\":{\"mean\":8.5}}}]}";
+    compare_texts(found, near, then, now);
+    ok(strcmp(found, "results[0].final.loss.n results[0].final.loss.values[1] results[0].final.bits.mean") == 0,
+       "a tolerance is that of a column, and no number of runs has one: '%s'", found);
+    cJSON_Delete(tolerance);
 }
 
 int main(void) {
     test_runs();
-    test_labels();
+    test_trees();
     return tap_done();
 }
