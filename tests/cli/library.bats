@@ -122,7 +122,7 @@ C
 import base64, csv, hashlib, pathlib, sys
 folder = pathlib.Path(sys.argv[1])
 rows = [row for row in csv.reader(open(next(folder.glob("sparsegrad-*.dist-info/RECORD")))) if row[1]]
-assert {"sparsegrad.py", "sparsegrad_ddp.py"} < {row[0] for row in rows}
+assert {"sparsegrad.py", "sparsegrad_ddp.py", "sparsegrad_processes.py"} < {row[0] for row in rows}
 for name, digest, size in rows:
     data = (folder / name).read_bytes()
     assert len(data) == int(size) and digest == "sha256=" + base64.urlsafe_b64encode(

@@ -1,0 +1,150 @@
+"""sparsegrad_processes.py: what the processes of a training say to each other, for sparsegrad_ddp.py, over gloo.
+
+Before each exchange every process says how it is, the number of the group of layers, sizes, and which parameters it
+used. One that failed comes there in the place of its next exchange, so that nobody waits for it."""
+import functools
+import json
+import weakref
+
+import torch
+import torch.distributed as dist
+
+LANES = 2  # threads, each with connections of its own: one group is compressed while another one travels
+FINE, NOT_FINITE, FAILED = range(3)  # what a process says of itself before each exchange
+HALVES = {"fp16": torch.float16, "bf16": torch.bfloat16}
+SIZES = 2  # where the sizes begin in what a process says, behind its state and the group
+BITS = 62  # parameters in a number, for the exchange of which ones were used
+threads = weakref.WeakKeyDictionary()  # of a lane: the states that share one must not use it at the same time
+
+
+class Told(Exception):
+    """Every process knows that some process's gradient is not finite, or why one of them failed."""
+
+    def __init__(self, words):
+        super().__init__(words)
+        self.words = words  # None: not finite
+
+
+class Unused(Exception):
+    """No process used a parameter of this group."""
+
+
+class Broken(RuntimeError):
+    """The connections failed, so that no process can be told anything."""
+
+
+def open_lanes(model, group):
+    """Groups of the model's processes for host memory, with the time limit of the model's own group."""
+    if group is not None:
+        return [group]
+    of = getattr(model, "process_group", None) or dist.group.WORLD
+    ranks = dist.get_process_group_ranks(of)
+    options = getattr(of._get_backend(of._device_types[0]), "options", None)
+    limit = getattr(options, "_timeout", None)
+    some = {} if len(ranks) == dist.get_world_size() else {"ranks": ranks, "use_local_synchronization": True}
+    return [dist.new_group(backend="gloo", timeout=limit, **some) for _ in range(LANES)]
+
+
+def release(lanes, hooks):
+    """What a state has of PyTorch, when it goes."""
+    for handle in hooks:
+        handle.remove()
+    for lane in lanes:
+        pool = threads.pop(lane, None)
+        if pool is not None:
+            pool.shutdown(wait=False)  # no work holds the state any more
+        if dist.is_initialized() and lane in dist.distributed_c10d._world.pg_map:
+            dist.destroy_process_group(lane)
+
+
+class Processes:
+    """The part of a State that exchanges. It uses lanes, workers, rank, flags, tracks and residual of it."""
+
+    def agree(self, problem, same):
+        """Raises the same error in every process, if one of them failed or differs from rank 0."""
+        lane = self.lanes[0]
+        try:
+            self.meet(lane, -1, code=FINE if problem is None else FAILED, words=problem)
+            every = [json.loads(m) for m in self.gather([json.dumps(same).encode()], lane)]
+        except Told as told:
+            raise RuntimeError(told.words) from problem
+        for key in same:
+            for rank, other in enumerate(every):
+                if other[key] != every[0][key]:
+                    a, b = (json.dumps(one[key]) for one in (other, every[0]))
+                    raise RuntimeError(f"rank {rank} has another {key} than rank 0: {a:.300} and {b:.300}")
+
+    def meet(self, lane, number, sizes=(), code=FINE, words=None, used=()):
+        """Every process's sizes and used parameters, or Told if one of them has something to tell. All processes come
+        here before each exchange of group `number`, and one that failed comes in the place of its next one."""
+        own = torch.zeros(SIZES + self.workers + self.flags, dtype=torch.int64)
+        own[0], own[1] = code, number
+        own[SIZES : SIZES + len(sizes)] = torch.tensor(sizes, dtype=torch.int64)
+        for i in used:
+            own[SIZES + self.workers + i // BITS] |= 1 << i % BITS
+        every = [torch.empty_like(own) for _ in range(self.workers)]
+        try:
+            dist.all_gather(every, own, group=lane)
+            worst = max(int(one[0]) for one in every)
+            if worst == FAILED:
+                said = [None] * self.workers
+                dist.all_gather_object(said, None if words is None else str(words), group=lane)
+        except RuntimeError as error:
+            raise Broken(f"the exchange of gradients failed: {error}") from error
+        if worst == FAILED:
+            raise Told(next(f"rank {rank}: {one}" for rank, one in enumerate(said) if one is not None))
+        numbers = [int(one[1]) for one in every]
+        if len(set(numbers)) > 1:
+            raise Told(f"the processes of these ranks exchange different groups of layers: {numbers}")
+        if worst == NOT_FINITE:
+            raise Told(None)
+        return every
+
+    def begin(self, group, sizes):
+        """The sizes of all processes, before an exchange of a group."""
+        used = [i for i, name in enumerate(group.names) if name in group.used] if self.tracks else ()
+        every = self.meet(group.lane, group.number, sizes, used=used)
+        if self.tracks:
+            words = [functools.reduce(int.__or__, (int(one[SIZES + self.workers + w]) for one in every))
+                     for w in range(self.flags)]
+            group.idle = [name for i, name in enumerate(group.names) if not words[i // BITS] >> i % BITS & 1]
+            if len(group.idle) == len(group.names):
+                raise Unused
+        return every
+
+    def gather(self, own, lane, group=None):
+        """The bytes of every process, in the order of the ranks. Each of the others gets a message of its own, which
+        needs no padding and uses both directions of a link at once; gloo's all_gather does neither."""
+        return self.deal(own * self.workers, lane, group)
+
+    def deal(self, own, lane, group=None):
+        """What every process has for this one. `own` has bytes for each of them."""
+        given = list(map(len, own))
+        sizes = self.meet(lane, -1, given) if group is None else self.begin(group, given)
+        lengths = [int(n[SIZES + self.rank]) for n in sizes]
+        every = torch.empty(sum(lengths), dtype=torch.uint8)
+        try:
+            dist.all_to_all_single(every, torch.frombuffer(bytearray(b"".join(own)), dtype=torch.uint8), lengths, given,
+                                   group=lane)
+        except RuntimeError as error:
+            raise Broken(f"the exchange of gradients failed: {error}") from error
+        return [t.numpy().tobytes() for t in every.split(lengths)]
+
+    def reduce(self, numbers, code, lane, group):
+        """Adds the numbers of all processes up, in place."""
+        self.begin(group, ())
+        sums = torch.from_numpy(numbers)
+        try:
+            if code == "fp32":
+                dist.all_reduce(sums, group=lane)
+                return
+            most = torch.tensor(torch.finfo(HALVES[code]).max / self.workers).to(HALVES[code])
+            if float(most) * self.workers > torch.finfo(HALVES[code]).max:  # so that the sum is finite, too
+                most = torch.nextafter(most, torch.zeros_like(most))
+            halves = (sums / self.workers).clamp(-float(most), float(most)).to(HALVES[code])
+            if self.residual is not None and len(numbers) == group.whole.stop - group.whole.start:
+                group.rest = (sums - halves.float() * self.workers).numpy()
+            dist.all_reduce(halves, group=lane)
+        except RuntimeError as error:
+            raise Broken(f"the exchange of gradients failed: {error}") from error
+        sums.copy_(halves).mul_(self.workers)
