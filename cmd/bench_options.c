@@ -34,7 +34,8 @@ static const struct sg_option options[] = {
      .help = "say what differs between two results, value by value and paired by seed, beyond what the seeds' noise "
              "explains; nothing is run"},
     {SG_OPTION_FLAG, "rejudge", 0, &opt.rejudge,
-     .help = "judge the claims of a result again, by the numbers of its seeds; nothing is run"},
+     .help =
+         "judge the claims of a result again, by the numbers of its seeds, and make its finding again; nothing is run"},
     {SG_OPTION_STRING, "bundle", 0, &opt.bundle, .value = "DIR",
      .help = "put a result, its recipe, the series of all its cells, and checksums into a folder, for --audit"},
     {SG_OPTION_FLAG, "audit", 0, &opt.audit,

@@ -74,9 +74,11 @@ static const struct sg_option options[] = {
          "compression, as performance profiles, a score, and ranks with bootstrap intervals over seeds and tasks"},
     {SG_OPTION_GROUP, .name = "How to find it"},
     {SG_OPTION_NUMBER, "tolerance", 0, &opt.tune.tolerance, .value = "X", .min = 0, .max = 1e9,
-     .help = "how near is near enough, relative: densities of --match-density, bytes of --match-bytes, the metric of "
-             "--reach-baseline, --when and --profile (default 0.05). --advise: the error, what is late or lost, that a "
-             "method may have, sum of |p - C(p)|^2 / sum of |g|^2 (default 0.5)"},
+     .help =
+         "how near is near enough, relative: densities of --match-density, bytes of --match-bytes (default 0.05); "
+         "the metric of --reach-baseline, --when and --profile (default the margin of its kind, as 0.5 points of an "
+         "accuracy). --advise: the error, what is late or lost, that a method may have, sum of |p - C(p)|^2 / sum "
+         "of |g|^2 (default 0.5)"},
     {SG_OPTION_STRING, "cost", 0, &opt.tune.cost, .value = "COLUMN",
      .help =
          "--profile: what methods pay in, a column of the results: bits (default), bytes-sent, time where they have a "

@@ -35,8 +35,6 @@ cJSON *sg_grid_document(cJSON *take_program, cJSON *take_run, const struct sg_re
         cJSON_Delete(take_run);
         return NULL;
     }
-    const struct grid_traffic t = grid_traffic(&g.frame);
-    cJSON *traffic = t.baseline ? SG_OBJECT(SG_TEXT("column", t.column), SG_TEXT("baseline", t.baseline)) : NULL;
     cJSON *out = SG_OBJECT(
         SG_TEXT("schema", SG_SCHEMA_BENCH), SG_TEXT("status", worst_status(&g)), SG_VALUE("program", take_program),
         SG_VALUE("run", take_run), SG_VALUE("recipe", sg_recipe_json(recipe)),
@@ -44,9 +42,10 @@ cJSON *sg_grid_document(cJSON *take_program, cJSON *take_run, const struct sg_re
         SG_VALUE("identities", sg_grid_identities(outcomes, count)), SG_VALUE("host", sg_result_host()),
         SG_VALUE("libraries", first_copy(outcomes, count, false, "libraries")),
         SG_VALUE("units", first_copy(outcomes, count, true, "units")),
-        SG_VALUE("network", grid_network_json(network, recipe)), SG_VALUE("traffic", traffic),
-        SG_VALUE("results", grid_results_json(&g, &t, most)), SG_VALUE("claims", grid_claims_json(&g)),
-        SG_VALUE("plots", grid_plots_json(&g)), SG_VALUE("summary", grid_summary_json(&g, &t)));
+        SG_VALUE("network", grid_network_json(network, recipe)), SG_VALUE("traffic", NULL),
+        SG_VALUE("results", grid_results_json(&g, most)), SG_VALUE("claims", grid_claims_json(&g)),
+        SG_VALUE("plots", grid_plots_json(&g)), SG_VALUE("summary", NULL));
+    grid_summarize(out, &g);
     grid_frame_close(&g);
     return out;
 }

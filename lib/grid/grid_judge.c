@@ -147,6 +147,15 @@ void grid_judge_claim(cJSON *claim) {
     free(p.value);
 }
 
+/* True if the finding is of training, and was not taken back by sg_grid_unjudge. */
+static bool has_finding(const cJSON *document) {
+    const cJSON *claims = sg_json_get(document, "claims");
+    const char *why = sg_json_string(document, "summary.reason", "");
+    const bool taken_back = claims && strcmp(sg_json_string(claims->child, "verdict", ""), SG_NOT_JUDGED) == 0 &&
+                            strcmp(sg_json_string(claims->child, "reason", ""), why) == 0;
+    return sg_json_get(document, "recipe.resolved.task") && !sg_json_get(document, "kind") && !taken_back;
+}
+
 void sg_grid_rejudge(cJSON *document) {
     cJSON *claim;
     cJSON_ArrayForEach(claim, cJSON_GetObjectItemCaseSensitive(document, "claims")) {
@@ -154,4 +163,6 @@ void sg_grid_rejudge(cJSON *document) {
             strcmp(sg_json_string(claim, "verdict", ""), SG_NOT_JUDGED) != 0)
             grid_judge_claim(claim);
     }
+    if (has_finding(document))
+        grid_summarize(document, NULL);
 }

@@ -59,30 +59,18 @@ struct grid_reach {
 };
 struct grid_reach grid_reach(const struct sg_cell *cell, const struct sg_cell_outcome *outcome);
 
-/* What the first baseline that recorded its traffic sent: bytes_sent, else bits, else bits_values. Of several
- * baselines, a label is compared with the one that has its swept values, if there is one. */
-struct grid_traffic {
-    const char *column, *baseline; /* NULL = there is no baseline, or its traffic is not known */
-    double sent;                   /* mean over the seeds, at the end */
-    const struct sg_frame *frame;
-};
-struct grid_traffic grid_traffic(const struct sg_frame *frame);
-
-/* How many times less the label sent in all; NaN for a baseline, and where it is not known. */
-double grid_times_less(const struct grid_traffic *traffic, const struct sg_frame_label *label);
-
 /* ---- parts of a result; NULL = no memory ---- */
 
 /* "results", with series of at most `most` points (0 = all). It fills the frame's columns. */
-cJSON *grid_results_json(struct grid_frame *g, const struct grid_traffic *traffic, size_t most);
+cJSON *grid_results_json(struct grid_frame *g, size_t most);
 cJSON *grid_claims_json(const struct grid_frame *g);
 /* Sets the verdict, the reason and the margin of a claim by its seeds. */
 void grid_judge_claim(cJSON *claim);
 cJSON *grid_plots_json(const struct grid_frame *g);
 
-/* "summary": {"text","reason","baseline","metric","at","better","within","value","start","std",
- *   "methods":null|[{"label","value","std","ratio","reaches","times_less"}]}; reason says why there is no text. */
-cJSON *grid_summary_json(const struct grid_frame *g, const struct grid_traffic *traffic);
+/* Sets "traffic", the results' "times_less" and "summary" of a document that has all else (sg_grid.h). runs: those that
+ * it was made of; NULL = the numbers are those of the document. */
+void grid_summarize(cJSON *document, const struct grid_frame *runs);
 
 /* bundle.json of a result, which takes over "cells", and one of these: the series of an entry of a label's "cells". */
 cJSON *grid_bundle_about(const cJSON *result, cJSON *take_cells);

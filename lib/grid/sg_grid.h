@@ -217,7 +217,15 @@ double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, 
  * verdict other than "holds"; `note` describes an anomaly of a seed.
  *
  * "plots": [{"x","y","log","title","kind","x_range","y_range","methods","x_at","y_at","points"}], with names in
- * snake_case. `points` is null for curves; else it is [{"label","x":{"mean","std","n","values"},"y":{…}}]. */
+ * snake_case. `points` is null for curves; else it is [{"label","x":{"mean","std","n","values"},"y":{…}}].
+ *
+ * "traffic": {"column","baseline","other_steps"}; null = not known.
+ *
+ * "summary": {"text","reason","baseline","metric","at","better","within","unit","value","start","std","values",
+ *             "equal_traffic":[{"times_less","first","second","lead","beyond_noise"}],
+ *             "methods":null|[{"label","baseline","value","std","values","loss","low","high","pairs","verdict",
+ *                              "reaches","times_less"}]}.
+ * results/DEFINITIONS.md has the rules, and reason says why there is no text. */
 cJSON *sg_grid_document(cJSON *take_program, cJSON *take_run, const struct sg_recipe *recipe,
                         const struct sg_grid_network *network, const struct sg_cell *cells,
                         const struct sg_cell_outcome *outcomes, size_t count, size_t most);
@@ -236,8 +244,8 @@ bool sg_grid_is_partial(const char *path, const struct sg_recipe *recipe, const 
  * the reason that the result then gives. */
 void sg_grid_unjudge(cJSON *document, const char *why);
 
-/* Judges the claims of a result again, by the numbers of their seeds that it has. Claims that are not judged, and those
- * about times of kernels, stay as they are. */
+/* Judges the claims of a result again, by the numbers of their seeds that it has, and makes its traffic and its finding
+ * again. Claims that are not judged, those about times of kernels, and a finding that was taken back stay. */
 void sg_grid_rejudge(cJSON *document);
 
 /* What a run would do, of schema sparsebench-plan/1, with each cell's key and resolved recipe. NULL = no memory. */

@@ -142,6 +142,10 @@ void sg_plot_put_claims(FILE *out, const struct sg_summary *s) {
     free(inset);
 }
 
+static struct sg_table_lines lines_of(const struct sg_summary *s) {
+    return (struct sg_table_lines){.width = s->columns ? s->columns : SG_PLOT_WIDTH, .mark = ""};
+}
+
 /* Writes the formulas below the table, because in the headings they would be as wide as the table itself. */
 static void put_formulas(FILE *out, const struct sg_summary *s) {
     const char *last = "";
@@ -152,14 +156,10 @@ static void put_formulas(FILE *out, const struct sg_summary *s) {
         char *line = s->metric[m].formula[0] ? sg_format("%s: %s", heading, s->metric[m].formula)
                                              : sg_format("%.*s", word ? (int)length : 0, heading + word);
         if (!word || strcmp(last, heading + word) != 0)
-            sg_put_wrapped(out, sg_plot_made(line), s->columns, "# ", "#   ");
+            sg_put_wrapped(out, sg_plot_made(line), lines_of(s).width, "# ", "#   ");
         last = word ? heading + word : last;
         free(line);
     }
-}
-
-static struct sg_table_lines lines_of(const struct sg_summary *s) {
-    return (struct sg_table_lines){.width = s->columns ? s->columns : SG_PLOT_WIDTH, .mark = ""};
 }
 
 static sg_status put_places(FILE *out, const struct sg_summary *s, const sg_table *table, const char *caption,

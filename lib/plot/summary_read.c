@@ -231,7 +231,10 @@ static sg_status read_traffic(struct sg_summary *s, const cJSON *document, struc
     m->name = "times_less";
     m->higher = true;
     m->heading = strdup("times less sent");
-    s->traffic = sent ? sg_format("%s of %s / that of the method", sent, baseline) : NULL;
+    s->traffic =
+        sent ? sg_format("%s of %s / that of the method%s", sent, baseline,
+                         sg_json_bool(document, "traffic.other_steps", false) ? ", where both took as many steps" : "")
+             : NULL;
     free(sent);
     m->formula = s->traffic;
     return s->traffic && m->heading ? SG_OK : sg_fail_memory(err, "the table");
@@ -311,19 +314,44 @@ static void choose_quality(struct sg_summary *s, const struct choice *choice) {
         }
 }
 
+/* " after 496 steps" where the table has a density, which says little without the length of the run; else "". */
+static const char *steps_text(char out[64], const struct choice *choice) {
+    double least = INFINITY, most = 0;
+    bool dense = false;
+    for (size_t m = 0; m < choice->n; m++)
+        dense = dense || strstr(choice->source[m].name, "density") != NULL;
+    for (size_t l = 0; dense && l < choice->frame.n_labels; l++) {
+        const cJSON *cell;
+        cJSON_ArrayForEach(cell, sg_json_get(choice->frame.label[l].json, "cells")) {
+            const double steps = sg_json_number(cell, "steps", NAN);
+            least = fmin(least, steps); /* fmin ignores a NaN */
+            most = fmax(most, steps);
+        }
+    }
+    out[0] = '\0';
+    if (most > 0 && least < most)
+        snprintf(out, 64, " after %.0f to %.0f steps", least, most);
+    else if (most > 0)
+        snprintf(out, 64, " after %.0f steps", most);
+    return out;
+}
+
 /* The texts around the table. */
 static sg_status read_texts(struct sg_summary *s, const struct choice *choice, const struct sg_plot_select *select,
                             struct sg_error *err) {
     const cJSON *document = choice->document;
     const int seeds = sg_plot_seeds(&choice->frame);
+    char text[64];
+    const char *steps = steps_text(text, choice);
     const char *told = select->y ? NULL : sg_json_string(document, "table.footnote", NULL);
     s->title = sg_plot_title(document, select->title);
     s->source = sg_plot_source(document);
     s->finding = sg_json_string(document, "summary.text", NULL);
-    s->footnote = told ? strdup(told)
-                  : seeds > 1
-                      ? sg_format("Final values, mean ± standard deviation over %d seeds", seeds)
-                      : strdup(seeds ? "Final values, one seed" : "Final values, mean ± standard deviation over seeds");
+    s->footnote = told        ? strdup(told)
+                  : seeds > 1 ? sg_format("Final values%s, mean ± standard deviation over %d seeds", steps, seeds)
+                              : sg_format(seeds ? "Final values%s, one seed"
+                                                : "Final values%s, mean ± standard deviation over seeds",
+                                          steps);
     s->footnote = sg_plot_add_unfinished(s->footnote, document);
     return s->title && s->source && s->footnote ? SG_OK : sg_fail_memory(err, "the table");
 }

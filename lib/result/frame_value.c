@@ -172,11 +172,6 @@ double sg_run_value(const struct sg_run *run, const char *metric, const struct s
     return value;
 }
 
-bool sg_reaches(double value, double baseline, double share, bool higher_is_better) {
-    const double room = share * fabs(baseline);
-    return higher_is_better ? value >= baseline - room : value <= baseline + room;
-}
-
 bool sg_run_status_is_finished(const char *status) {
     return strcmp(status, "ok") == 0 || strcmp(status, "diverged") == 0;
 }

@@ -30,9 +30,6 @@ double sg_run_value(const struct sg_run *run, const char *metric, const struct s
  * sg_run_value then knows no other values than these, the last numbers and the constants. */
 void sg_run_know(struct sg_run *run, const char *metric, const cJSON *at, double value);
 
-/* True if a value is worse than a baseline's by at most share |baseline|. */
-bool sg_reaches(double value, double baseline, double share, bool higher_is_better);
-
 /* The status of a run as results spell it: "ok", "diverged", "failed", "interrupted", "not_run", "running". A run is
  * finished if it ended by itself, even by diverging, and open if it has not ended. */
 bool sg_run_status_is_finished(const char *status);

@@ -76,6 +76,18 @@ struct sg_metric {
     const char *symbol; /* a formula shown instead of the unit, in characters that sg_markup.h can write; NULL = none */
 };
 
+/* How much worse a value is than a baseline's, on the scale of the metric's quantity: a loss above 0 is worse. Values
+ * below the floor count as the floor. NaN as sg_quantity_distance. */
+double sg_metric_loss(const struct sg_metric *metric, double value, double baseline);
+/* The value that is worse than the baseline's by this loss. */
+double sg_metric_worse(const struct sg_metric *metric, double baseline, double loss);
+/* A distance in the unit of its quantity: 0.042 of an accuracy is 4.2 points, and that of logarithms a ratio, where the
+ * unit is "times". */
+double sg_quantity_amount(enum sg_quantity quantity, double distance);
+/* "4.2 ± 1.8 points", "4.2 (2.1 to 8.3) times"; a half width that is NaN or 0 is left out. Returns out. */
+enum { SG_LOSS_CHARS = 96 };
+char *sg_loss_text(char out[SG_LOSS_CHARS], enum sg_quantity quantity, double loss, double half);
+
 /* A constant of the task, known once its data are open. */
 struct sg_constant_kind {
     const char *name; /* as in results: "f_star"; recipes' claims say f-star */

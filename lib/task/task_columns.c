@@ -1,25 +1,8 @@
 /* task_columns.c: the columns and constants that runs of every task have, beside those of task_table.c. The trainer
  * fills them in; recipes, their key reference and the trainer all read this list. */
-#include <math.h>
 #include <string.h>
 
 #include "sg_task.h"
-
-const struct sg_quantity_kind sg_quantity_kinds[SG_QUANTITIES] = {
-    [SG_QUANTITY_AMOUNT] = {.logarithm = true, .unit = "times", .margin = NAN},
-    [SG_QUANTITY_SIGNED] = {.unit = "", .per_unit = 1, .margin = NAN},
-    [SG_QUANTITY_SHARE] = {.unit = "points", .per_unit = 0.01, .margin = 0.005},
-    [SG_QUANTITY_LOSS] = {.unit = "nats", .per_unit = 1, .margin = 0.01},
-    [SG_QUANTITY_PERPLEXITY] = {.logarithm = true, .unit = "nats", .per_unit = 1, .margin = 0.01},
-    [SG_QUANTITY_SUBOPTIMALITY] = {.logarithm = true,
-                                   .unit = "times",
-                                   .margin = 0.22314355131420976, /* ln 1.25 */
-                                   .floor = 1e-11},
-};
-
-double sg_quantity_distance(enum sg_quantity quantity, double value, double other) {
-    return sg_quantity_kinds[quantity].logarithm ? log(value) - log(other) : value - other;
-}
 
 const struct sg_metric sg_common_metrics[SG_COLUMNS] = {
     [SG_COLUMN_BITS] = {"bits", "bit per worker",

@@ -195,8 +195,8 @@ static cJSON *assumptions_json(const struct advise *a) {
     tune_sentence(
         out,
         "The error is the sum over steps of |p - C(p)|^2, what is late or lost, over that of |g|^2; the tolerance is "
-        "%g.",
-        a->tolerance);
+        "%g%s.",
+        a->tolerance, isnan(a->t->tolerance) ? ", which was chosen on the tasks of results/ADVICE.md" : "");
     tune_sentence(out, "Of methods with equally fast steps the one with the smallest %s goes first.",
                   errors[a->by].text);
     tune_sentence(out,

@@ -111,5 +111,5 @@ double tune_pilot_steps(const struct tune_search *s, double share, double least)
 }
 
 bool tune_reaches(const struct tune_search *s, const struct tune_point *p) {
-    return sg_reaches(p->quality, p->base, s->tolerance, s->higher);
+    return tune_within(&s->margin, p->quality, p->base);
 }

@@ -138,6 +138,33 @@ sg_status tune_metric(const struct sg_tune *t, char name[TUNE_METRIC_CHARS], boo
     return SG_OK;
 }
 
+struct tune_margin tune_margin_of(const struct sg_tune *t, const char *task, const char *metric) {
+    const struct sg_metric *found = sg_task_metric(sg_task_kind_find(task), metric);
+    struct tune_margin m = {.metric = found, .higher = found && found->higher, .share = t->tolerance};
+    if (isnan(m.share) && !(found && sg_quantity_kinds[found->quantity].margin > 0))
+        m.share = 0.05;
+    return m;
+}
+
+bool tune_within(const struct tune_margin *m, double value, double baseline) {
+    if (isnan(m->share))
+        return sg_metric_loss(m->metric, value, baseline) <= sg_quantity_kinds[m->metric->quantity].margin;
+    const double worst = tune_worst(m, baseline);
+    return m->higher ? value >= worst : value <= worst;
+}
+
+double tune_worst(const struct tune_margin *m, double baseline) {
+    return isnan(m->share) ? sg_metric_worse(m->metric, baseline, sg_quantity_kinds[m->metric->quantity].margin)
+                           : baseline + (m->higher ? -1 : 1) * m->share * fabs(baseline);
+}
+
+char *tune_margin_text(char out[TUNE_MARGIN_CHARS], const struct tune_margin *m) {
+    if (isnan(m->share))
+        return sg_loss_text(out, m->metric->quantity, sg_quantity_kinds[m->metric->quantity].margin, NAN);
+    snprintf(out, TUNE_MARGIN_CHARS, "%g %%", 100 * m->share);
+    return out;
+}
+
 double tune_tail_median(const struct sg_cell_outcome *o, const char *metric) {
     char why[SG_WHY_CHARS], key[] = "tail-median";
     struct sg_node tail = {.kind = SG_NODE_NUMBER, .key = key, .number = TUNE_TAIL};

@@ -81,6 +81,23 @@ const char *tune_baseline(const struct sg_node *methods);
  * measures. *higher: larger values are better. */
 SG_CHECKED sg_status tune_metric(const struct sg_tune *t, char name[TUNE_METRIC_CHARS], bool *higher,
                                  struct sg_error *err);
+struct sg_metric;
+
+/* By how much a quality may be worse than the baseline's. */
+struct tune_margin {
+    const struct sg_metric *metric; /* NULL = the metric is no column of the task */
+    bool higher;
+    double share; /* of |the baseline's|, --tolerance; NaN = the margin of the metric's quantity */
+};
+/* The margin for a metric of a kind of task: --tolerance; else that of its quantity, or 5 % where that has none. */
+struct tune_margin tune_margin_of(const struct sg_tune *t, const char *task, const char *metric);
+/* True if the value is worse than the baseline's by no more than the margin. */
+bool tune_within(const struct tune_margin *m, double value, double baseline);
+/* The value that is worse than the baseline's by the margin. */
+double tune_worst(const struct tune_margin *m, double baseline);
+enum { TUNE_MARGIN_CHARS = 96 };
+/* "0.5 points", "5 %". Returns out. */
+char *tune_margin_text(char out[TUNE_MARGIN_CHARS], const struct tune_margin *m);
 /* A run's value: the median of its last TUNE_TAIL records, because a single record of a stochastic run says little. */
 #define TUNE_TAIL 0.2
 double tune_tail_median(const struct sg_cell_outcome *o, const char *metric);

@@ -9,8 +9,6 @@
 #include "sg_json.h"
 #include "sg_text.h"
 
-static const double TOLERANCE = 0.05;
-
 /* ---- the quality of a run ---- */
 
 /* A metric that is not that of the result's finding is taken at the end of a run. */
@@ -19,6 +17,7 @@ static sg_status choose_metric(struct profile_task *task, const struct sg_tune *
     const sg_status status = tune_source_metric(task->metric, &task->sense, &task->source, t, err);
     const bool own = status == SG_OK && strcmp(sg_json_string(document, "summary.metric", ""), task->metric) == 0;
     const cJSON *at = own ? sg_json_get(document, "summary.at") : NULL;
+    task->margin = tune_margin_of(t, sg_json_string(document, "recipe.resolved.task.kind", ""), task->metric);
     task->at = cJSON_IsObject(at) && !sg_json_bool(at, "final", false) ? at : NULL;
     return status;
 }
@@ -115,7 +114,7 @@ static bool read_cost(double *cost, double *quality, const double *base, const s
     if (!read_quality(quality, task, label) || (!p->quality && !read_row(cost, task, label, plot, "x", p->cost)))
         return false;
     for (size_t s = 0; s < task->seeds; s++) {
-        const bool reached = task->when || sg_reaches(quality[s], base[s], p->tolerance, task->sense < 0);
+        const bool reached = task->when || tune_within(&task->margin, quality[s], base[s]);
         cost[s] = p->quality ? task->sense * quality[s] : reached ? cost[s] : INFINITY;
         cost[s] = isnan(cost[s]) ? INFINITY : cost[s];
     }
@@ -222,8 +221,7 @@ static void name_tasks(struct profile *p) {
 
 sg_status profile_read(struct profile *out, const struct sg_tune *t, struct sg_error *err) {
     sg_status status = SG_OK;
-    *out =
-        (struct profile){.tolerance = isnan(t->tolerance) ? TOLERANCE : t->tolerance, .left_out = cJSON_CreateArray()};
+    *out = (struct profile){.left_out = cJSON_CreateArray()};
     sg_snake(out->cost, sizeof out->cost, t->cost ? t->cost : "bits");
     out->quality = strcmp(out->cost, "quality") == 0;
     for (size_t i = 0; status == SG_OK && i < t->n_results; i++)

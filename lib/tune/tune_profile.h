@@ -12,6 +12,7 @@ struct profile_task {
     char metric[TUNE_METRIC_CHARS]; /* of quality, as results spell it */
     const cJSON *at;                /* how a run's quality is taken from its series; NULL = its last number */
     double sense;                   /* +1: less is better; -1: more is better */
+    struct tune_margin margin;
     const cJSON *when; /* a plot's point of a run has its cost when the metric first reaches this; NULL = at the end */
     const struct sg_frame_label *baseline;
     const char *unit;                    /* of the cost; NULL = none */
@@ -24,7 +25,6 @@ struct profile_task {
 struct profile {
     char cost[TUNE_METRIC_CHARS]; /* a column of results */
     bool quality;                 /* methods are ranked by their quality instead */
-    double tolerance;
     size_t tasks, methods;
     struct profile_task task[SG_TUNE_RESULTS];
     const char **method;             /* [methods] names */

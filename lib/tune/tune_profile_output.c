@@ -18,18 +18,21 @@ static const struct sg_profile_cell *cell_of(const struct profile *p, size_t m, 
 
 /* What a method is compared by, as a clause; malloc'ed, NULL = no memory. */
 static char *cost_text(const struct profile *p) {
-    char cost[TUNE_METRIC_CHARS];
+    char cost[TUNE_METRIC_CHARS], margin[TUNE_MARGIN_CHARS], own[TUNE_MARGIN_CHARS];
     bool target = true, end = true;
+    tune_margin_text(margin, &task_of(p, 0)->margin);
     for (size_t t = 0; t < p->tasks; t++) {
         target = target && task_of(p, t)->when;
         end = end && !task_of(p, t)->when;
+        if (strcmp(tune_margin_text(own, &task_of(p, t)->margin), margin) != 0)
+            strcpy(margin, "the margin of their metric");
     }
     tune_words(cost, p->cost);
     return p->quality ? strdup("quality")
            : target   ? sg_format("%s until the target", cost)
-           : end ? sg_format("%s of runs that end within %g %% of no compression's quality", cost, 100 * p->tolerance)
-                 : sg_format("%s until the target, or of runs that end within %g %% of no compression's quality", cost,
-                             100 * p->tolerance);
+           : end      ? sg_format("%s of runs that end within %s of no compression's quality", cost, margin)
+                 : sg_format("%s until the target, or of runs that end within %s of no compression's quality", cost,
+                             margin);
 }
 
 /* The methods in the order of their mean ranks; malloc'ed [methods], NULL = no memory. */
@@ -52,6 +55,7 @@ static cJSON *tasks_json(const struct profile *p) {
     for (size_t t = 0; t < p->tasks; t++) {
         const struct profile_task *task = task_of(p, t);
         const cJSON *document = task->source.document;
+        char margin[TUNE_MARGIN_CHARS];
         cJSON *settings = cJSON_CreateArray();
         for (size_t m = 0; m < p->methods; m++)
             for (size_t i = task->first[m]; i < task->first[m + 1]; i++) {
@@ -61,14 +65,15 @@ static cJSON *tasks_json(const struct profile *p) {
                 sg_json_push(settings, SG_OBJECT(SG_TEXT("method", p->method[m]),
                                                  SG_TEXT("label", task->label[i]->label), SG_VALUE("cost", cost)));
             }
-        sg_json_push(out,
-                     SG_OBJECT(SG_TEXT("name", task->source.name), SG_TEXT("path", task->source.path),
-                               SG_TEXT("metric", task->metric), SG_TEXT("better", task->sense < 0 ? "higher" : "lower"),
-                               SG_VALUE("at", sg_json_copy(task->at)), SG_VALUE("target", sg_json_copy(task->when)),
-                               SG_TEXT("baseline", task->baseline->label), SG_TEXT("unit", task->unit),
-                               SG_TEXT("network", sg_json_string(document, "network.model", NULL)),
-                               SG_VALUE("seeds", sg_json_copy(sg_json_get(task->baseline->json, "seeds"))),
-                               SG_VALUE("settings", settings)));
+        sg_json_push(
+            out,
+            SG_OBJECT(SG_TEXT("name", task->source.name), SG_TEXT("path", task->source.path),
+                      SG_TEXT("metric", task->metric), SG_TEXT("margin", tune_margin_text(margin, &task->margin)),
+                      SG_TEXT("better", task->sense < 0 ? "higher" : "lower"), SG_VALUE("at", sg_json_copy(task->at)),
+                      SG_VALUE("target", sg_json_copy(task->when)), SG_TEXT("baseline", task->baseline->label),
+                      SG_TEXT("unit", task->unit), SG_TEXT("network", sg_json_string(document, "network.model", NULL)),
+                      SG_VALUE("seeds", sg_json_copy(sg_json_get(task->baseline->json, "seeds"))),
+                      SG_VALUE("settings", settings)));
     }
     return out;
 }
@@ -278,7 +283,7 @@ cJSON *profile_json(const struct profile *p) {
         SG_VALUE("claims", cJSON_CreateArray()), SG_VALUE("plots", plots_json(p)), SG_VALUE("table", table_json(p)),
         SG_VALUE("tune",
                  SG_OBJECT(SG_TEXT("action", "profile"), SG_VALUE("results", paths), SG_TEXT("cost", p->cost),
-                           SG_NUMBER("tolerance", p->tolerance), SG_NUMBER("draws", SG_BOOTSTRAP_DRAWS),
+                           SG_NUMBER("tolerance", p->task[0].margin.share), SG_NUMBER("draws", SG_BOOTSTRAP_DRAWS),
                            SG_U64("seed", SG_BOOTSTRAP_SEED), SG_NUMBER("confidence", 0.95),
                            SG_NUMBER("most_ratio", SG_PROFILE_MOST), SG_VALUE("tasks", tasks_json(p)),
                            SG_VALUE("methods", methods_json(p)), SG_VALUE("left_out", sg_json_copy(p->left_out)),

@@ -1,4 +1,4 @@
-/* tune_reach.c: --reach-baseline: the lambda that sends least among those whose metric comes within a tolerance of the
+/* tune_reach.c: --reach-baseline: the lambda that sends least among those whose metric comes within a margin of the
  * run without compression.
  *
  * The search halves a ladder of lambdas that are a factor of 2 apart. At 1/9 and 1/3 of the run, with the learning-rate
@@ -14,7 +14,7 @@
 
 enum { POINTS = 64, LADDER = 9, STEPS_OUT = 8, GIVEN = POINTS - LADDER - STEPS_OUT };
 
-static const double TOLERANCE = 0.05, NARROW = 1.25;
+static const double NARROW = 1.25;
 
 struct reach {
     struct tune_search search; /* its points are the whole runs */
@@ -130,7 +130,7 @@ static void say_ends(const struct reach *r) {
 static sg_status decide(struct reach *r, const struct tune_point *start, size_t n, struct sg_error *err) {
     struct tune_search *s = &r->search;
     struct tune_point *in = NULL, *out = NULL;
-    char text[TUNE_LAMBDA_CHARS];
+    char text[TUNE_LAMBDA_CHARS], margin[TUNE_MARGIN_CHARS];
     s->n_points = 0;
     sg_status status = measure_baseline(r, s->length.steps, s->seeds, err);
     SG_DO(status, measure_given(r, err));
@@ -152,9 +152,10 @@ static sg_status decide(struct reach *r, const struct tune_point *start, size_t 
     }
     if (status == SG_OK && !in)
         return sg_fail(err, SG_ERR_ARGUMENT,
-                       "%s: no lambda down to %.4g reaches %s's %s of %.4g within %g %%: that one has %.4g (allow more "
+                       "%s: no lambda down to %.4g reaches %s's %s of %.4g within %s: that one has %.4g (allow more "
                        "with --tolerance)",
-                       s->name, out->value, r->baseline, s->metric, s->base, 100 * s->tolerance, out->quality);
+                       s->name, out->value, r->baseline, s->metric, s->base, tune_margin_text(margin, &s->margin),
+                       out->quality);
     r->best = in;
     r->next = out;
     if (status == SG_OK)
@@ -219,6 +220,7 @@ static cJSON *tune_json(struct reach *r, const struct summary *s, size_t n) {
     const struct tune_point *best = r->best;
     const double volume = best->amount * of->length.steps;
     const struct summary *topk = best_topk(r, s, n);
+    char margin[TUNE_MARGIN_CHARS];
     cJSON *out = cJSON_CreateObject(), *points = cJSON_CreateArray();
     for (size_t i = 0; i < n; i++)
         if (!tune_compresses_by(s[i].cell->method, "none")) {
@@ -227,12 +229,13 @@ static cJSON *tune_json(struct reach *r, const struct summary *s, size_t n) {
             sg_json_push(points, point);
         }
     SG_SET(out, SG_TEXT("action", "reach-baseline"), SG_TEXT("method", of->name), SG_TEXT("metric", of->metric),
-           SG_TEXT("better", of->higher ? "higher" : "lower"), SG_NUMBER("tolerance", of->tolerance),
-           SG_TEXT("baseline", r->baseline), SG_NUMBER("baseline_value", of->base),
-           SG_NUMBER("baseline_steps", r->base_steps), SG_NUMBER("steps", of->length.steps),
-           SG_NUMBER("lambda", best->value), SG_NUMBER("lambda_that_fails", r->next ? r->next->value : NAN),
-           SG_NUMBER("value", best->quality), SG_NUMBER("density", best->amount / r->search.d),
-           SG_NUMBER("volume", volume), SG_VALUE("topk", topk ? summary_json(topk, r->search.d) : NULL),
+           SG_TEXT("better", of->higher ? "higher" : "lower"), SG_NUMBER("tolerance", of->margin.share),
+           SG_TEXT("margin", tune_margin_text(margin, &of->margin)), SG_TEXT("baseline", r->baseline),
+           SG_NUMBER("baseline_value", of->base), SG_NUMBER("baseline_steps", r->base_steps),
+           SG_NUMBER("steps", of->length.steps), SG_NUMBER("lambda", best->value),
+           SG_NUMBER("lambda_that_fails", r->next ? r->next->value : NAN), SG_NUMBER("value", best->quality),
+           SG_NUMBER("density", best->amount / r->search.d), SG_NUMBER("volume", volume),
+           SG_VALUE("topk", topk ? summary_json(topk, r->search.d) : NULL),
            SG_NUMBER("times_less_volume", topk && volume > 0 ? topk->volume / volume : NAN), SG_VALUE("points", points),
            SG_VALUE("trials", of->trials));
     of->trials = NULL;
@@ -375,15 +378,17 @@ static sg_status search(struct reach *r, const struct sg_cell *cell, struct sg_e
 }
 
 sg_status sg_tune_reach_baseline(struct sg_tune *t, struct sg_error *err) {
-    char metric[TUNE_METRIC_CHARS];
+    char metric[TUNE_METRIC_CHARS], margin[TUNE_MARGIN_CHARS];
     struct reach reach = {.baseline = NULL}, *const r = &reach;
     struct tune_search *const s = &r->search;
     const struct sg_cell *cell = t->cells;
-    tune_search_open(s, t, TUNE_ENTRIES, TOLERANCE);
+    tune_search_open(s, t, TUNE_ENTRIES, NAN);
     s->metric = metric;
     s->key = "lambda";
     sg_status status = find_methods(r, err);
     SG_DO(status, tune_metric(t, metric, &s->higher, err));
+    if (status == SG_OK)
+        s->margin = tune_margin_of(t, sg_node_string(&t->recipe->root, "task.kind", ""), metric);
     SG_DO(status, check_text(r, err));
     for (size_t c = 0; status == SG_OK && c < t->n_cells; c++)
         if (!tune_compresses_by(t->cells[c].method, "none")) /* no volume of it is shown */
@@ -391,8 +396,8 @@ sg_status sg_tune_reach_baseline(struct sg_tune *t, struct sg_error *err) {
     while (status == SG_OK && strcmp(cell->name, s->name) != 0)
         cell++;
     if (status == SG_OK && t->dry_run)
-        tune_say(t, "%s: the largest lambda whose %s comes within %g %% of %s's", s->name, metric, 100 * s->tolerance,
-                 r->baseline);
+        tune_say(t, "%s: the largest lambda whose %s comes within %s of %s's", s->name, metric,
+                 tune_margin_text(margin, &s->margin), r->baseline);
     else if (status == SG_OK)
         status = search(r, cell, err);
     cJSON_Delete(s->trials);

@@ -42,8 +42,9 @@ struct tune_search {
     enum tune_unit unit;
     double tolerance, d, steps_per_epoch;
     size_t seeds;
-    const char *metric;      /* measures the quality of runs, which may then diverge; NULL = quality is not measured */
-    bool higher;             /* larger values of it are better */
+    const char *metric; /* measures the quality of runs, which may then diverge; NULL = quality is not measured */
+    bool higher;        /* larger values of it are better */
+    struct tune_margin margin;
     double base, base_first; /* the baseline's value of it at this length: mean over the seeds, and at the first */
     /* of the method */
     const char *name, *key;
@@ -79,7 +80,7 @@ SG_CHECKED sg_status tune_measure(struct tune_search *s, struct tune_point *p, s
                                   struct sg_error *err);
 /* Adds the change that gives the knob the values of p [n]. */
 void tune_change_values(struct tune_changes *c, const struct tune_search *s, const struct tune_point *p, size_t n);
-/* True if the quality of a point is within the tolerance of its baseline's. */
+/* True if the quality of a point is within the margin of its baseline's. */
 bool tune_reaches(const struct tune_search *s, const struct tune_point *p);
 /* The steps of a pilot of this share of a run. */
 double tune_pilot_steps(const struct tune_search *s, double share, double least);

@@ -7,8 +7,6 @@
 
 #include "tune_when.h"
 
-static const double TOLERANCE = 0.05;
-
 static const char default_bandwidths[] = "0.1,0.3,1,3,10,30,100", default_clusters[] = "4,16,64,256";
 
 /* ---- options ---- */
@@ -65,7 +63,7 @@ static sg_status find_methods(struct when *w, const struct tune_trials *b, struc
                          b->recipe.path);
 }
 
-/* Sets the target that the run without compression attains at every seed, within the tolerance. */
+/* Sets the target that the run without compression attains at every seed, within the margin. */
 static sg_status choose_target(struct when *w, const struct tune_trials *b, struct sg_error *err) {
     double worst = NAN;
     for (size_t s = 0; s < w->seeds; s++) {
@@ -77,7 +75,7 @@ static sg_status choose_target(struct when *w, const struct tune_trials *b, stru
     }
     w->attained = worst;
     if (!w->given)
-        w->target = worst + (w->higher ? -1 : 1) * w->tolerance * fabs(worst);
+        w->target = tune_worst(&w->margin, worst);
     return SG_OK;
 }
 
@@ -150,14 +148,12 @@ static void close_when(struct when *w) {
 }
 
 sg_status sg_tune_when(struct sg_tune *t, struct sg_error *err) {
-    struct when w = {.t = t,
-                     .given = !isnan(t->target),
-                     .target = t->target,
-                     .tolerance = isnan(t->tolerance) ? TOLERANCE : t->tolerance};
+    struct when w = {.t = t, .given = !isnan(t->target), .target = t->target};
     struct tune_trials b;
     tune_trials_start(&b, t, NULL);
     sg_status status = read_options(&w, err);
     SG_DO(status, tune_metric(t, w.metric, &w.higher, err));
+    w.margin = tune_margin_of(t, sg_node_string(&t->recipe->root, "task.kind", ""), w.metric);
     SG_DO(status, tune_network_read(&w.network, &w.assumed, t, err));
     if (w.assumed)
         tune_change_network(&b.changes);

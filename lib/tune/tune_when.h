@@ -46,7 +46,8 @@ struct when {
     bool assumed; /* the recipe has no network, so this one is assumed */
     char metric[TUNE_METRIC_CHARS];
     bool higher; /* larger values of it are better */
-    double target, tolerance;
+    double target;
+    struct tune_margin margin;
     bool given;      /* the target is from --target */
     double attained; /* tune_tail_median of the baseline at its worst seed */
     double d;        /* numbers of the model that the runs train */

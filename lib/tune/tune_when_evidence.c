@@ -185,13 +185,15 @@ static cJSON *gains_json(const struct when *w) {
 }
 
 static cJSON *tune_json(const struct when *w, cJSON *take_answer, cJSON *take_assumptions) {
-    return SG_OBJECT(
-        SG_TEXT("action", "when"), SG_BOOL("modelled", true), SG_BOOL("network_assumed", w->assumed),
-        SG_TEXT("metric", w->metric), SG_TEXT("better", w->higher ? "higher" : "lower"), SG_NUMBER("target", w->target),
-        SG_BOOL("target_given", w->given), SG_NUMBER("tolerance", w->tolerance), SG_NUMBER("window", WHEN_WINDOW),
-        SG_TEXT("baseline", w->method[w->baseline].cell->label), SG_NUMBER("baseline_value", w->attained),
-        SG_VALUE("methods", methods_json(w)), SG_VALUE("points", points_json(w)), SG_VALUE("gains", gains_json(w)),
-        SG_VALUE("assumptions", take_assumptions), SG_VALUE("answer", take_answer));
+    char margin[TUNE_MARGIN_CHARS];
+    return SG_OBJECT(SG_TEXT("action", "when"), SG_BOOL("modelled", true), SG_BOOL("network_assumed", w->assumed),
+                     SG_TEXT("metric", w->metric), SG_TEXT("better", w->higher ? "higher" : "lower"),
+                     SG_NUMBER("target", w->target), SG_BOOL("target_given", w->given),
+                     SG_NUMBER("tolerance", w->margin.share), SG_TEXT("margin", tune_margin_text(margin, &w->margin)),
+                     SG_NUMBER("window", WHEN_WINDOW), SG_TEXT("baseline", w->method[w->baseline].cell->label),
+                     SG_NUMBER("baseline_value", w->attained), SG_VALUE("methods", methods_json(w)),
+                     SG_VALUE("points", points_json(w)), SG_VALUE("gains", gains_json(w)),
+                     SG_VALUE("assumptions", take_assumptions), SG_VALUE("answer", take_answer));
 }
 
 /* The sentences as the finding of a result. */

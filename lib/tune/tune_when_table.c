@@ -126,7 +126,7 @@ cJSON *when_answer_json(const struct when *w) {
 cJSON *when_assumptions_json(const struct when *w) {
     const struct sg_grid_network *n = &w->network;
     cJSON *out = cJSON_CreateArray();
-    char *model = sg_grid_network_text(n), target[TEXT];
+    char *model = sg_grid_network_text(n), target[TEXT], margin[TUNE_MARGIN_CHARS];
     tune_sentence(out, "All times are modelled and none was measured: %s.", model ? model : "");
     if (n->net.between.alpha_s == sg_link_find(n->net.between.name)->alpha_s)
         tune_sentence(out, "A message takes %.4g us beside its bytes at every bandwidth, as on %s.",
@@ -145,9 +145,9 @@ cJSON *when_assumptions_json(const struct when *w) {
         tune_sentence(out, "The target, %s, is the one that was given.", when_target_text(w, target));
     else
         tune_sentence(
-            out,
-            "The target, %s, is within %g %% of what %s has at its worst seed: %.4g, the median of the last %g %%.",
-            when_target_text(w, target), 100 * w->tolerance, label_of(w, w->baseline), w->attained, 100 * TUNE_TAIL);
+            out, "The target, %s, is within %s of what %s has at its worst seed: %.4g, the median of the last %g %%.",
+            when_target_text(w, target), tune_margin_text(margin, &w->margin), label_of(w, w->baseline), w->attained,
+            100 * TUNE_TAIL);
     tune_sentence(
         out,
         "A run reaches the target at the first evaluation where the median of %d, with as many before as behind it, is "

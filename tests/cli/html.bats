@@ -48,7 +48,7 @@ hostile_result() {
     [ "$(grep -o '<li><a href="#r[0-9]*">' page.html | wc -l)" = 9 ]
     # Each says what was found, and shows its first figure, if it has one.
     [ "$(grep -c '<li>.*<svg class="thumb"' page.html)" = 8 ]
-    grep -q '<li>.*PowerSGD rank=4 reaches SGD.*8.71 times less' page.html
+    grep -q '<li>.*QSGD 4 bits reaches SGD.*7.81 times less' page.html
     grep -q '<li>.*<p>Holds: Hard-threshold is more accurate' page.html
     grep -qF '8 hold</span> <span class="verdict undecided"><span class="sign" aria-hidden="true">✓</span> 1 holds at these seeds</span>' page.html
     run -2 --separate-stderr sparseplot-export "$@" -o figure.svg

@@ -296,13 +296,13 @@ END
     grep -qx 'holds      ends below 100 (ratio 0.04 … 0.12, 3 seeds)' <<<"$output"
     grep -qx 'fails      ends below 0.5 (ratio 8.00 … 24.00, 3 seeds; true at none of 3 seeds)' <<<"$output"
     [[ $output != *"seed 1:"* && $output != *"± 0"* ]]
-    [ "${lines[-1]}" = "Top-k k=1 reaches SGD's suboptimality; Top-k k=2 reaches it" ]
+    [ "${lines[-1]}" = "Top-k k=1 reaches SGD's suboptimality (ends at 1 times it); Top-k k=2 reaches it (ends at 1 times it)" ]
     [ -z "$stderr" ]
     run -0 --separate-stderr bench -v --table
     [ "$(grep -c "^           seed [123]: [0-9.]* \(≤\|>\) [0-9.]* (ratio " <<<"$output")" = 6 ]
     run -0 --separate-stderr bench --json
-    [[ $stderr == *"sparsebench: Top-k k=1 reaches SGD's suboptimality; "* ]]
-    [ "$(jq -r .summary.text <<<"$output")" = "Top-k k=1 reaches SGD's suboptimality; Top-k k=2 reaches it" ]
+    [[ $stderr == *"sparsebench: Top-k k=1 reaches SGD's suboptimality (ends at 1 times it); "* ]]
+    [ "$(jq -r .summary.text <<<"$output")" = "Top-k k=1 reaches SGD's suboptimality (ends at 1 times it); Top-k k=2 reaches it (ends at 1 times it)" ]
 }
 
 @test "the finding says that a baseline ended worse than it began" {

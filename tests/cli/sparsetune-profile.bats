@@ -21,7 +21,7 @@ def label(name, method, quality, bits, time, compressor="topk", baseline=False):
 def document(name, scale, base):
     rows = [label(base, base, [0.8, 0.7], [scale] * 2, [9, 9], "none", True)]
     for method, share in (("Cheap", 0.1), ("Twice", 0.2), ("Twin", 0.2)):
-        rows.append(label(method, method, [0.78, 0.67], [share * scale] * 2, [2, 4]))
+        rows.append(label(method, method, [0.797, 0.696], [share * scale] * 2, [2, 4]))
     rows.append(label("Bad", "Bad", [0.6, 0.5], [0.01 * scale] * 2, [1, 1]))
     rows.append(label("Grid k=1", "Grid", [0.5, None], [0.02 * scale] * 2, [1, 1]))
     rows.append(label("Grid k=2", "Grid", [0.8, 0.7], [0.5 * scale] * 2, [5, 5]))

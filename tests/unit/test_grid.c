@@ -42,9 +42,9 @@ static void read_recipe(const char *rest) {
 }
 
 /* The run of cell i as sparsetrain would write it: at point p = 1..points, step 10 p, epoch p / 4,
- * error_norm = scale * seed * p, bits = 6930 p of A and 10 p of B, suboptimality = 2^-p, of B b_times as much.
- * Constants: gamma = 5. */
-static double b_times = 1;
+ * error_norm = scale * seed * p, bits = 6930 p of A and 10 p of B, suboptimality = 2^-p, of B b_times as much, times
+ * b_spread^(seed - 2). Constants: gamma = 5. */
+static double b_times = 1, b_spread = 1;
 
 static void make_run(size_t i, int points, const char *status) {
     char text[8192], *at = text, *end = text + sizeof text;
@@ -59,7 +59,7 @@ static void make_run(size_t i, int points, const char *status) {
                        "{\"record\":\"step\",\"step\":%d,\"epoch\":%.17g,\"error_norm\":%d,\"bits\":%d,"
                        "\"suboptimality\":%.17g}\n",
                        10 * p, p / 4.0, scale * seed * p, i < SEEDS ? 6930 * p : 10 * p,
-                       ldexp(i < SEEDS ? 1 : b_times, -p));
+                       ldexp(i < SEEDS ? 1 : b_times * pow(b_spread, seed - 2), -p));
     at += snprintf(at, (size_t)(end - at),
                    "{\"record\":\"run\",\"elapsed_s\":1.5}\n{\"record\":\"end\",\"status\":\"%s\","
                    "\"message\":null,\"steps\":%d}\n",
@@ -433,23 +433,34 @@ static void test_summary(void) {
                                  "  - {text: passes, metric: suboptimality, at: {step: 10}, of: B, at-most: 1}\n"
                                  "  - {text: s, metric: suboptimality, at: {tail-mean: 0.1}, of: B, at-most: 1}\n";
     static const struct {
-        double times;
+        double times, spread;
         const char *text;
     } table[] = {
-        {1, "B reaches A's suboptimality (mean of the last 10 %) with 693 times less traffic"},
-        {1.049, "B reaches A's suboptimality (mean of the last 10 %) with 693 times less traffic"},
-        {0.5, "B reaches A's suboptimality (mean of the last 10 %) with 693 times less traffic"},
-        {1.12, "No method reaches A's suboptimality (mean of the last 10 %) within 5 %: B is 12 % above it with 693 "
-               "times less traffic"},
-        {4.6, "No method reaches A's suboptimality (mean of the last 10 %) within 5 %: B is 4.6 times above it with "
-              "693 times less traffic"},
+        {1, 1, "B reaches A's suboptimality (mean of the last 10 %) with 693 times less traffic (ends at 1 times it)"},
+        {1.2, 1,
+         "B reaches A's suboptimality (mean of the last 10 %) with 693 times less traffic (ends at most at 1.2 "
+         "times it, 3 seeds)"},
+        {0.5, 1.1,
+         "B reaches A's suboptimality (mean of the last 10 %) with 693 times less traffic (ends at 0.5 (0.395 "
+         "to 0.634) times it)"},
+        {1.2, 1.1,
+         "B is not shown to reach A's suboptimality (mean of the last 10 %) with 693 times less traffic (ends "
+         "at 1.2 (0.947 to 1.52) times it)"},
+        {1.26, 1,
+         "B does not reach A's suboptimality (mean of the last 10 %) with 693 times less traffic (ends at 1.26 "
+         "times it)"},
+        {4.6, 1.1,
+         "B does not reach A's suboptimality (mean of the last 10 %) with 693 times less traffic (ends at 4.6 "
+         "(3.63 to 5.83) times it)"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        b_spread = table[i].spread;
         cJSON *d = found(claims, table[i].times);
         ok(strcmp(sg_json_string(d, "summary.text", ""), table[i].text) == 0, "%g times: %s", table[i].times,
            sg_json_string(d, "summary.text", "(nothing)"));
         cJSON_Delete(d);
     }
+    b_spread = 1;
     cJSON *d = found(claims, 4.6);
     const cJSON *b = cJSON_GetArrayItem(sg_json_get(d, "summary.methods"), 0);
     ok(strcmp(sg_json_string(d, "summary.baseline", ""), "A") == 0 &&
@@ -458,9 +469,12 @@ static void test_summary(void) {
            strcmp(sg_json_string(d, "summary.better", ""), "lower") == 0 &&
            sg_json_number(d, "summary.value", 0) == ldexp(1, -10) && sg_json_number(d, "summary.std", NAN) == 0,
        "the first claim about quality in the end chooses the metric and where it is taken");
-    ok(fabs(sg_json_number(b, "ratio", 0) - 4.6) < 1e-12 && !sg_json_bool(b, "reaches", true) &&
-           sg_json_number(b, "times_less", 0) == 693,
+    ok(fabs(sg_json_number(b, "loss", 0) - 4.6) < 1e-12 && !sg_json_bool(b, "reaches", true) &&
+           strcmp(sg_json_string(b, "verdict", ""), "loses") == 0 && sg_json_number(b, "pairs", 0) == SEEDS &&
+           strcmp(sg_json_string(b, "baseline", ""), "A") == 0 && sg_json_number(b, "times_less", 0) == 693,
        "numbers of a method");
+    ok(sg_json_number(d, "summary.within", 0) == 1.25 && strcmp(sg_json_string(d, "summary.unit", ""), "times") == 0,
+       "the margin is that of the metric's quantity");
     ok(strcmp(sg_json_string(d, "traffic.column", ""), "bits") == 0 &&
            sg_json_number(cJSON_GetArrayItem(sg_json_get(d, "results"), 1), "times_less", 0) == 693 &&
            cJSON_IsNull(sg_json_get(cJSON_GetArrayItem(sg_json_get(d, "results"), 0), "times_less")),
@@ -496,6 +510,84 @@ static void test_summary(void) {
     d = reread(sg_grid_document(cJSON_CreateObject(), cJSON_CreateObject(), &recipe, NULL, cells, outcomes, count, 0));
     ok(strcmp(sg_json_string(d, "summary.text", ""), "No method has a suboptimality at every seed") == 0,
        "a method that diverged at a seed is not compared: %s", sg_json_string(d, "summary.text", ""));
+    cJSON_Delete(d);
+}
+
+static void set_member(cJSON *object, const char *key, cJSON *take_value) {
+    cJSON_DeleteItemFromObjectCaseSensitive(object, key);
+    sg_json_set(object, key, take_value);
+}
+
+/* The first item of "results", "summary.methods" or "recipe.resolved.methods" whose name or label is B. */
+static cJSON *row_b(cJSON *d, const char *list) {
+    return cJSON_GetArrayItem(sg_json_get(d, list), strcmp(list, "summary.methods") == 0 ? 0 : 1);
+}
+
+/* A document gets its finding again without its runs, and a saving is one of equal steps and equal settings. */
+static void test_summary_again(void) {
+    static const char claims[] = "claims:\n  - {text: s, metric: suboptimality, at: {tail-mean: 0.1}, of: B, at-most: "
+                                 "{times: 2, of: A}}\n";
+    b_spread = 1.1;
+    cJSON *d = found(claims, 1.2), *first = cJSON_Duplicate(sg_json_get(d, "summary"), true), *cell;
+    b_spread = 1;
+    sg_grid_rejudge(d);
+    d = reread(d);
+    ok(cJSON_Compare(first, sg_json_get(d, "summary"), true), "from the values that a finding has");
+    cJSON_DeleteItemFromObjectCaseSensitive(d, "summary");
+    sg_grid_rejudge(d);
+    d = reread(d);
+    ok(cJSON_Compare(first, sg_json_get(d, "summary"), true), "from those of claims");
+    cJSON_Delete(first);
+    set_member(row_b(d, "results"), "seeds", cJSON_Parse("[\"1\", \"8\", \"9\"]"));
+    sg_grid_rejudge(d);
+    ok(strcmp(sg_json_string(row_b(d, "summary.methods"), "verdict", ""), "not shown") == 0 &&
+           sg_json_number(row_b(d, "summary.methods"), "pairs", 0) == 1 &&
+           strstr(sg_json_string(d, "summary.text", ""), ", at one seed)"),
+       "one seed never reaches: %s", sg_json_string(d, "summary.text", ""));
+    cJSON_Delete(d);
+    d = found(claims, 1);
+    cJSON_ArrayForEach(cell, sg_json_get(row_b(d, "results"), "cells"))
+        set_member(cell, "steps", cJSON_CreateNumber(7));
+    sg_grid_rejudge(d);
+    ok(cJSON_IsNull(sg_json_get(row_b(d, "results"), "times_less")) && sg_json_bool(d, "traffic.other_steps", false) &&
+           strstr(sg_json_string(d, "summary.text", ""), "traffic") == NULL,
+       "what was sent in other numbers of steps is no saving: %s", sg_json_string(d, "summary.text", ""));
+    cJSON_Delete(d);
+    d = found(claims, 1);
+    set_member(row_b(d, "recipe.resolved.methods"), "learning_rate", cJSON_CreateNumber(7));
+    sg_grid_rejudge(d);
+    ok(cJSON_IsNull(sg_json_get(d, "summary.text")) &&
+           strstr(sg_json_string(d, "summary.reason", ""), "learning rate") &&
+           sg_json_number(row_b(d, "results"), "times_less", 0) == 693,
+       "a row of another learning rate has no baseline: %s", sg_json_string(d, "summary.reason", ""));
+    set_member(cJSON_GetArrayItem(sg_json_get(d, "recipe.resolved.methods"), 0), "learning_rate",
+               cJSON_CreateNumber(7));
+    sg_grid_rejudge(d);
+    ok(sg_json_string(d, "summary.text", NULL), "it has one of its own rate");
+    cJSON_Delete(d);
+}
+
+/* Two methods that send as much are held against each other, seed by seed. */
+static void test_equal_traffic(void) {
+    static const char claims[] = "claims:\n  - {text: s, metric: suboptimality, of: B, at-most: {times: 2, of: A}}\n";
+    cJSON *d = found(claims, 1.2), *c = cJSON_Duplicate(row_b(d, "results"), true);
+    set_member(c, "label", cJSON_CreateString("C"));
+    set_member(c, "method", cJSON_CreateString("C"));
+    cJSON_AddItemToArray((cJSON *)sg_json_get(d, "results"), c);
+    c = cJSON_Duplicate(row_b(d, "summary.methods"), true);
+    set_member(c, "label", cJSON_CreateString("C"));
+    const double a = sg_json_number(d, "summary.value", NAN), noisy[] = {3 * a, 2.4 * a, 1.92 * a};
+    set_member(c, "values", sg_json_numbers(noisy, SEEDS));
+    cJSON_AddItemToArray((cJSON *)sg_json_get(d, "summary.methods"), c);
+    d = reread(d);
+    sg_grid_rejudge(d);
+    ok(strstr(sg_json_string(d, "summary.text", ""),
+              "At 693 times less traffic B ends 2 (1.15 to 3.48) times below C. B reaches A's suboptimality") != NULL,
+       "first what is ahead at equal traffic: %s", sg_json_string(d, "summary.text", "(nothing)"));
+    const cJSON *level = cJSON_GetArrayItem(sg_json_get(d, "summary.equal_traffic"), 0);
+    ok(strcmp(sg_json_string(level, "first", ""), "B") == 0 && sg_json_bool(level, "beyond_noise", false) &&
+           fabs(sg_json_number(level, "lead", 0) - 2) < 1e-9,
+       "and in numbers");
     cJSON_Delete(d);
 }
 
@@ -560,6 +652,8 @@ int main(void) {
     test_quartiles();
     test_plots();
     test_summary();
+    test_summary_again();
+    test_equal_traffic();
     test_document();
     test_deaf_child();
     sg_grid_outcomes_free(outcomes, CELLS);
