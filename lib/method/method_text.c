@@ -82,7 +82,7 @@ static sg_status fail_row(const struct reader *r, const char *table, const char 
 /* ---- the tables, for callers ---- */
 
 const char *sg_text_row(const char *table, size_t row, const char **summary) {
-    struct row found;
+    struct row found = {0};
     *summary = NULL;
     if (!find_row(table, row, &found))
         return NULL;
@@ -91,7 +91,7 @@ const char *sg_text_row(const char *table, size_t row, const char **summary) {
 }
 
 const char *sg_text_parameter(const char *table, size_t row, size_t parameter, double number[3], const char **help) {
-    struct row found;
+    struct row found = {0};
     *help = NULL;
     if (!find_row(table, row, &found) || parameter >= found.n_params)
         return NULL;

@@ -377,13 +377,16 @@ static const enum sg_value_type type_of_key[] = {
     [SG_KEY_INTEGER] = SG_VALUE_INTEGER, [SG_KEY_BOOLEAN] = SG_VALUE_BOOLEAN, [SG_KEY_EXPRESSION] = SG_VALUE_EXPRESSION,
 };
 
-/* Appends, once, the map in which a dotted key lies. */
+/* Appends, once, the map in which a dotted key lies. It stands in resolved recipes as that key does. */
 static bool append_sub_map(struct sg_schema *s, const struct sg_key *key, const char *owner) {
     size_t length = strcspn(key->name, ".");
     if (key->name[length] == '\0')
         return true;
-    struct sg_schema_row row = {
-        .type = SG_VALUE_MAP, .preset = "{}", .help = "a section of its own, below", .owner = owner};
+    struct sg_schema_row row = {.type = SG_VALUE_MAP,
+                                .preset = "{}",
+                                .help = "a section of its own, below",
+                                .when_given = key->when_given,
+                                .owner = owner};
     snprintf(row.path, sizeof row.path, "task.%.*s", (int)length, key->name);
     for (size_t i = 0; i < s->count; i++)
         if (s->row[i].owner == owner && strcmp(s->row[i].path, row.path) == 0)
