@@ -28,8 +28,9 @@ static sg_status read_file(struct dataset *d, struct dataset_part *part, struct 
     return status;
 }
 
-static sg_status join(struct sg_images *out, const struct image_loading *l, size_t first, size_t files, size_t most,
-                      struct sg_error *err) {
+/* Reads files, keeps at most `most` images in *out, and holds some of the others out, into *rest. */
+static sg_status join(struct sg_images *out, struct sg_images *rest, const struct image_loading *l, size_t first,
+                      size_t files, size_t most, size_t held, struct sg_error *err) {
     struct sg_images images;
     size_t total = 0, at = 0;
     for (size_t p = first; p < first + files; p++)
@@ -40,7 +41,7 @@ static sg_status join(struct sg_images *out, const struct image_loading *l, size
     for (size_t p = first; p < first + files; p++)
         for (size_t i = 0; i < l->count[p]; i++, at++)
             cifar_record(images.pixel + at * SG_IMAGE_VALUES, &images.label[at], l->format, l->set.part[p].text.at, i);
-    if ((status = images_keep(&images, most, err)) == SG_OK)
+    if ((status = images_keep(&images, most, rest, held, err)) == SG_OK)
         *out = images;
     else
         sg_images_free(&images);
@@ -49,8 +50,9 @@ static sg_status join(struct sg_images *out, const struct image_loading *l, size
 
 static sg_status join_files(struct dataset *d, struct sg_error *err) {
     struct image_loading *l = (struct image_loading *)d;
-    sg_status status = join(&l->out.train, l, 0, l->format->train_files, l->request->most_train, err);
-    SG_DO(status, join(&l->out.test, l, l->format->train_files, 1, l->request->most_test, err));
+    sg_status status = join(&l->out.train, &l->out.validation, l, 0, l->format->train_files, l->request->most_train,
+                            l->request->validation, err);
+    SG_DO(status, join(&l->out.test, NULL, l, l->format->train_files, 1, l->request->most_test, 0, err));
     return status;
 }
 
@@ -68,6 +70,8 @@ static sg_status generate(struct dataset *d, struct sg_error *err) {
         train += format->file[i].records;
     train = dataset_at_most(train, l->request->most_train);
     sg_status status = sg_images_generate(&l->out.train, train, format->classes, seed, 0, err);
+    if (l->request->validation > 0) /* as many new ones, because the generator does not run out of them */
+        SG_DO(status, sg_images_generate(&l->out.validation, l->request->validation, format->classes, seed, 2, err));
     SG_DO(status, sg_images_generate(&l->out.test, test, format->classes, seed, 1, err));
     if (status != SG_OK)
         return status;
@@ -75,6 +79,7 @@ static sg_status generate(struct dataset *d, struct sg_error *err) {
     sg_sha256_start(&all);
     hash_images(&all, &l->out.train);
     hash_images(&all, &l->out.test);
+    hash_images(&all, &l->out.validation);
     sg_sha256_end(&all, d->from.sha256);
     return SG_OK;
 }
@@ -120,11 +125,15 @@ sg_status sg_image_set_identify(struct sg_provenance *from, const struct sg_imag
 void sg_image_set_free(struct sg_image_set *set) {
     sg_images_free(&set->train);
     sg_images_free(&set->test);
+    sg_images_free(&set->validation);
     sg_provenance_free(&set->from);
     *set = (struct sg_image_set){0};
 }
 
 cJSON *sg_image_set_json(const struct sg_image_set *set) {
-    return SG_SET(sg_provenance_json(&set->from), SG_NUMBER("classes", set->train.classes),
-                  SG_NUMBER("train_images", set->train.count), SG_NUMBER("test_images", set->test.count));
+    cJSON *out = SG_SET(sg_provenance_json(&set->from), SG_NUMBER("classes", set->train.classes),
+                        SG_NUMBER("train_images", set->train.count), SG_NUMBER("test_images", set->test.count));
+    if (set->validation.count > 0)
+        SG_SET(out, SG_NUMBER("validation_images", set->validation.count));
+    return out;
 }

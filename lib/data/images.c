@@ -28,23 +28,37 @@ void sg_images_free(struct sg_images *images) {
     *images = (struct sg_images){0};
 }
 
-sg_status images_keep(struct sg_images *images, size_t most, struct sg_error *err) {
-    if (most == 0 || most >= images->count)
+static void copy_image(struct sg_images *to, size_t at, const struct sg_images *from, size_t i) {
+    to->label[at] = from->label[i];
+    memmove(to->pixel + at * SG_IMAGE_VALUES, from->pixel + i * SG_IMAGE_VALUES, SG_IMAGE_VALUES);
+}
+
+sg_status images_keep(struct sg_images *images, size_t most, struct sg_images *rest, size_t held,
+                      struct sg_error *err) {
+    if (held >= images->count && held > 0)
+        return sg_fail(err, SG_ERR_ARGUMENT, "%zu images for validation of %zu for training: some must be left", held,
+                       images->count);
+    most = most == 0 || most > images->count - held ? images->count - held : most;
+    if (most == images->count)
         return SG_OK;
     uint32_t *rank = malloc(images->count * sizeof *rank);
-    if (!rank)
-        return sg_fail_memory(err, "choosing images");
+    sg_status status = rank ? SG_OK : sg_fail_memory(err, "choosing images");
+    if (held > 0)
+        SG_DO(status, images_allocate(rest, held, images->classes, err));
+    if (status != SG_OK) {
+        free(rank);
+        return status;
+    }
     sg_rng rng = sg_rng_open(0, SG_RNG_SHARD, 0, UINT64_MAX); /* no run's seed, no epoch: always the same images */
     sg_rng_permutation(&rng, rank, images->count);
-    size_t kept = 0;
+    size_t kept = 0, out = 0;
     for (size_t i = 0; i < images->count; i++)
-        if (rank[i] < most) {
-            images->label[kept] = images->label[i];
-            memmove(images->pixel + kept * SG_IMAGE_VALUES, images->pixel + i * SG_IMAGE_VALUES, SG_IMAGE_VALUES);
-            kept++;
-        }
+        if (rank[i] < most)
+            copy_image(images, kept++, images, i);
+        else if (rank[i] < most + held)
+            copy_image(rest, out++, images, i);
     free(rank);
-    SG_ASSERT(kept == most);
+    SG_ASSERT(kept == most && out == held);
     images->count = kept;
     uint8_t *smaller = realloc(images->pixel, kept * SG_IMAGE_VALUES);
     if (smaller)

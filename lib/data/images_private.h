@@ -11,9 +11,10 @@
 /* Allocates `count` images, not initialised. */
 SG_CHECKED sg_status images_allocate(struct sg_images *out, size_t count, size_t classes, struct sg_error *err);
 
-/* Keeps at most `most` images, always the same ones of a set, in their order; a larger `most` only adds some. 0 =
- * all. */
-SG_CHECKED sg_status images_keep(struct sg_images *images, size_t most, struct sg_error *err);
+/* Keeps at most `most` images, always the same ones of a set, in their order; a larger `most` only adds some. 0 = all.
+ * *rest gets `held` of the others; with 0 it is left as it is. SG_ERR_ARGUMENT: no image would be left. */
+SG_CHECKED sg_status images_keep(struct sg_images *images, size_t most, struct sg_images *rest, size_t held,
+                                 struct sg_error *err);
 
 /* ---- image_augment.c ---- */
 

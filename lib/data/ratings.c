@@ -46,14 +46,16 @@ static uint32_t id_set_number(const struct id_set *s, uint32_t id) {
     return s->before[id / 64] + (uint32_t)__builtin_popcountll(smaller);
 }
 
+enum { TEST, VALIDATION, HELD_OUT };
+
 /* Ratings on their way from a file's order to the split. */
 struct sorting {
     struct id_set user, item;
     struct sg_rating *rating; /* [count] sorted by user; `user` becomes the index among that user's ratings */
     size_t users;             /* who are in the file */
     size_t *start;            /* [users + 1] of every user, with the rating for testing */
-    size_t *kept,
-        *latest; /* [users] a user's remaining ratings, 0 = the user is dropped; index of the one for testing */
+    size_t *kept,             /* [users] a user's remaining ratings; 0 = the user is dropped */
+        *held_out;            /* [users][HELD_OUT] index of the one for testing, and of the one for validation */
 };
 
 static bool later(const struct sg_rating *a, const struct sg_rating *b) {
@@ -84,8 +86,8 @@ static sg_status group_by_user(struct sorting *s, const struct sg_rating *rating
     s->rating = malloc(count * sizeof *s->rating);
     s->start = calloc(s->users + 2, sizeof *s->start);
     s->kept = calloc(s->users, sizeof *s->kept);
-    s->latest = calloc(s->users, sizeof *s->latest);
-    if (!s->rating || !s->start || !s->kept || !s->latest)
+    s->held_out = calloc(s->users, HELD_OUT * sizeof *s->held_out);
+    if (!s->rating || !s->start || !s->kept || !s->held_out)
         return sg_fail(err, SG_ERR_MEMORY, "out of memory for %zu ratings", count);
     size_t *next = s->start + 1; /* counts, then where the next goes, which ends where the following user starts */
     for (size_t i = 0; i < count; i++)
@@ -97,21 +99,28 @@ static sg_status group_by_user(struct sorting *s, const struct sg_rating *rating
     return SG_OK;
 }
 
+/* The latest of n ratings but the one at `but`. */
+static size_t latest(const struct sg_rating *r, size_t n, size_t but) {
+    size_t found = but == 0;
+    for (size_t i = found + 1; i < n; i++)
+        found = i != but && later(&r[i], &r[found]) ? i : found;
+    return found;
+}
+
 /* Sorts one user's ratings by item and keeps the latest of each item; returns how many. */
-static size_t settle(struct sg_rating *r, size_t n, size_t *latest) {
+static size_t settle(struct sg_rating *r, size_t n, size_t held_out[HELD_OUT]) {
     SG_ASSERT(n > 0);
     size_t kept = 0;
     for (size_t i = 0; i < n; i++)
         r[i].user = (uint32_t)i;
     qsort(r, n, sizeof *r, by_item_and_time);
-    *latest = 0;
     for (size_t i = 0; i < n; i++) {
         kept -= kept > 0 && r[kept - 1].item == r[i].item;
         r[kept++] = r[i];
     }
-    for (size_t i = 1; i < kept; i++)
-        *latest = later(&r[i], &r[*latest]) ? i : *latest;
-    SG_ASSERT(kept > 0 && *latest < kept);
+    held_out[TEST] = latest(r, kept, SIZE_MAX);
+    held_out[VALIDATION] = latest(r, kept, held_out[TEST]);
+    SG_ASSERT(kept > 0 && held_out[TEST] < kept);
     return kept;
 }
 
@@ -119,7 +128,7 @@ static size_t settle_all(struct sorting *s) {
     size_t users = 0;
 #pragma omp parallel for schedule(dynamic, 64) reduction(+ : users)
     for (size_t u = 0; u < s->users; u++) {
-        s->kept[u] = settle(s->rating + s->start[u], s->start[u + 1] - s->start[u], &s->latest[u]);
+        s->kept[u] = settle(s->rating + s->start[u], s->start[u + 1] - s->start[u], s->held_out + u * HELD_OUT);
         if (s->kept[u] < SG_RATINGS_LEAST)
             s->kept[u] = 0;
         users += s->kept[u] > 0;
@@ -159,12 +168,14 @@ static void split(struct sg_ratings *out, const struct sorting *s) {
         out->start[user] = at;
         for (size_t i = 0; i < s->kept[u]; i++) {
             const uint32_t item = id_set_number(&s->item, r[i].item);
-            if (i == s->latest[u]) {
+            if (i == s->held_out[u * HELD_OUT + TEST]) {
                 out->test[user] = item;
-                continue;
+            } else if (out->validation && i == s->held_out[u * HELD_OUT + VALIDATION]) {
+                out->validation[user] = item;
+            } else {
+                out->user[at] = (uint32_t)user;
+                out->item[at++] = item;
             }
-            out->user[at] = (uint32_t)user;
-            out->item[at++] = item;
         }
         user++;
     }
@@ -173,7 +184,7 @@ static void split(struct sg_ratings *out, const struct sorting *s) {
 }
 
 sg_status sg_ratings_split(struct sg_ratings *out, const struct sg_rating *rating, size_t count, size_t most_users,
-                           struct sg_error *err) {
+                           bool validation, struct sg_error *err) {
     struct sorting s = {0};
     struct sg_ratings r = {0};
     sg_status status = number_ids(&s, rating, count, err);
@@ -195,12 +206,13 @@ sg_status sg_ratings_split(struct sg_ratings *out, const struct sg_rating *ratin
     r.items = number_items(&s);
     for (size_t u = 0; u < s.users; u++)
         r.count += s.kept[u];
-    r.count -= r.users;
+    r.count -= (validation ? 2 : 1) * r.users;
     r.start = malloc((r.users + 1) * sizeof *r.start);
     r.user = malloc(r.count * sizeof *r.user);
     r.item = malloc(r.count * sizeof *r.item);
     r.test = malloc(r.users * sizeof *r.test);
-    if (!r.start || !r.user || !r.item || !r.test) {
+    r.validation = validation ? malloc(r.users * sizeof *r.validation) : NULL;
+    if (!r.start || !r.user || !r.item || !r.test || (validation && !r.validation)) {
         status = sg_fail(err, SG_ERR_MEMORY, "out of memory for %zu ratings", r.count);
         goto out;
     }
@@ -212,7 +224,7 @@ out:
     free(s.rating);
     free(s.start);
     free(s.kept);
-    free(s.latest);
+    free(s.held_out);
     id_set_free(&s.user);
     id_set_free(&s.item);
     return status;
@@ -223,6 +235,7 @@ void sg_ratings_free(struct sg_ratings *r) {
     free(r->user);
     free(r->item);
     free(r->test);
+    free(r->validation);
     *r = (struct sg_ratings){0};
 }
 

@@ -35,7 +35,8 @@ static sg_status read_file(struct dataset *d, struct dataset_part *part, struct 
 static sg_status split(struct dataset *d, struct sg_error *err) {
     struct ratings_loading *l = (struct ratings_loading *)d;
     const char *path = d->part[0].path;
-    sg_status status = sg_ratings_split(&l->out, l->rating, l->count, l->request->most_users, err);
+    sg_status status =
+        sg_ratings_split(&l->out, l->rating, l->count, l->request->most_users, l->request->validation, err);
     return status == SG_OK ? status : sg_prefix(err, "%s: ", path ? path : d->request->name);
 }
 

@@ -41,6 +41,7 @@ void sg_image_table_fill(struct sg_image_table *table, const struct sg_image_sca
 
 struct sg_image_set {
     struct sg_images train, test;
+    struct sg_images validation;       /* training images that are not in `train`; count 0 = none are asked for */
     struct sg_image_scale scale;       /* the usual constants of the set */
     enum sg_augmentation augmentation; /* the usual one for the set */
     struct sg_provenance from; /* path: the first file; sha256: of the lines that sha256sum prints for all files */
@@ -49,6 +50,7 @@ struct sg_image_set {
 struct sg_image_request {
     struct sg_dataset_request set;
     size_t most_train, most_test; /* use at most so many random images, the same in each run; 0 = all */
+    size_t validation;            /* hold so many out of the training images, before most_train is taken of the rest */
 };
 
 /* Loads training and test images. A missing set with a stand-in is generated in the set's own numbers of images and
@@ -63,7 +65,8 @@ SG_CHECKED sg_status sg_image_set_identify(struct sg_provenance *from, const str
                                            struct sg_error *err);
 void sg_image_set_free(struct sg_image_set *set); /* zeroes it */
 
-/* The provenance, "classes", "train_images" and "test_images", for a result's header. NULL = no memory. */
+/* The provenance, "classes", "train_images" and "test_images", and "validation_images" where there are any, for a
+ * result's header. NULL = no memory. */
 cJSON *sg_image_set_json(const struct sg_image_set *set);
 
 /* Converts the images from..from+count-1 without augmentation, into pixel [count][32][32][3] and label [count]. */
@@ -115,7 +118,7 @@ void sg_batches_close(sg_batches *b); /* NULL is fine */
  * "cifar-like": a class is a texture, that is, a grating with its own direction, wave length and colour. An image shows
  * it through a soft window at a random place, with random phase and strength, over another grating without meaning and
  * noise. The mean image of a class does not identify the class. Image i is a function of (seed, part, i), the same on
- * every machine. `part` tells sets of the same classes apart (0 training, 1 test). 1 <= classes <= 256. */
+ * every machine. `part` tells sets of the same classes apart (0 training, 1 test, 2 validation). 1 <= classes <= 256. */
 enum { SG_IMAGE_GENERATOR_REVISION = 1 };
 SG_CHECKED sg_status sg_images_generate(struct sg_images *out, size_t count, size_t classes, uint64_t seed,
                                         unsigned part, struct sg_error *err);

@@ -18,7 +18,8 @@ struct sg_task {
     struct sg_task_base base;
     struct cnn_net net;
     struct sg_image_set data;
-    uint32_t *shards; /* [training images]; NULL = they are dealt anew in every epoch */
+    const struct sg_images *judged; /* what evaluations are on: the test or the validation part of data */
+    uint32_t *shards;               /* [training images]; NULL = they are dealt anew in every epoch */
     double skew;
     sg_batches **batches; /* [count] */
     /* In the kernels' memory: */
@@ -44,10 +45,13 @@ static void cnn_close(struct sg_task *t) {
 
 static sg_status load_images(struct sg_task *t, struct sg_error *err) {
     const struct sg_image_request request = task_request_cnn(t->base.task, t->base.data_dir);
+    bool validation = false;
     sg_status status = sg_image_set_load(&t->data, &request, err);
-    if (status == SG_OK && t->data.test.count < t->base.workers)
+    SG_DO(status, task_judge_read(&validation, t->base.task, t->data.validation.count > 0, err));
+    t->judged = validation ? &t->data.validation : &t->data.test;
+    if (status == SG_OK && t->judged->count < t->base.workers)
         status = sg_fail(err, SG_ERR_ARGUMENT, "%zu workers for %zu test images: every worker needs one",
-                         t->base.workers, t->data.test.count);
+                         t->base.workers, t->judged->count);
     return status;
 }
 
@@ -151,7 +155,7 @@ static sg_status cnn_open(struct sg_task *t, struct sg_error *err) {
     /* Measured: activations and a tenth, and three copies of the weights in the order that convolutions take. An
      * evaluation keeps a layer's input while it makes the output, but hardly ever on all threads at once. */
     const double weights = sizeof(float) * (double)t->net.d;
-    const double images_each = ceil((double)t->data.test.count / (double)t->base.workers);
+    const double images_each = ceil((double)t->judged->count / (double)t->base.workers);
     info->gradient_bytes = 1.1 * sizeof(float) * (double)t->base.batch * t->net.image_values + 3 * weights;
     info->evaluation_bytes = 1.5 * sizeof(float) * fmin(TEST_BATCH, images_each) * t->net.most_values + weights;
     info->no_decay = t->net.no_decay;
@@ -209,8 +213,8 @@ static void judge(const float *logit, size_t classes, int64_t label, double *los
 /* Loss and correct answers of model x with batch-norm statistics, summed over test images from..to-1. */
 static sg_status test_images(struct sg_task *t, sg_scope *scope, float *x, float *statistics, size_t from, size_t to,
                              double *loss, double *correct, struct sg_error *err) {
-    SG_ASSERT(from <= to && to <= t->data.test.count);
-    const size_t classes = t->data.test.classes;
+    SG_ASSERT(from <= to && to <= t->judged->count);
+    const size_t classes = t->judged->classes;
     float *pixels = malloc(TEST_BATCH * SG_IMAGE_VALUES * sizeof *pixels),
           *logits = malloc(TEST_BATCH * classes * sizeof *logits);
     int64_t label[TEST_BATCH];
@@ -219,15 +223,15 @@ static sg_status test_images(struct sg_task *t, sg_scope *scope, float *x, float
     *loss = *correct = 0;
     for (size_t at = from, now; at < to && status == SG_OK; at += now) {
         now = to - at < TEST_BATCH ? to - at : TEST_BATCH;
-        const uint8_t *bytes = t->data.test.pixel + at * SG_IMAGE_VALUES;
+        const uint8_t *bytes = t->judged->pixel + at * SG_IMAGE_VALUES;
         if (!t->table)
-            sg_images_convert(pixels, label, &t->data.test, at, now, &t->data.scale);
+            sg_images_convert(pixels, label, t->judged, at, now, &t->data.scale);
         pass.count = (int64_t)now;
         sg_scope_begin(pass.scope, 1, false);
         sg_tensor *images = t->table ? cnn_net_image_bytes(&pass, bytes, t->table) : cnn_net_images(&pass, pixels);
         status = sg_tensor_read(pass.scope, cnn_net_forward(&pass, images), logits, now * classes, err);
         for (size_t i = 0; i < now && status == SG_OK; i++)
-            judge(logits + i * classes, classes, t->data.test.label[at + i], loss, correct);
+            judge(logits + i * classes, classes, t->judged->label[at + i], loss, correct);
     }
     free(pixels);
     free(logits);
@@ -235,7 +239,7 @@ static sg_status test_images(struct sg_task *t, sg_scope *scope, float *x, float
 }
 
 static sg_status cnn_share(struct sg_task *t, const struct task_turn *turn, double *share, struct sg_error *err) {
-    const size_t n = t->net.n_statistics, images = t->data.test.count;
+    const size_t n = t->net.n_statistics, images = t->judged->count;
     const size_t from = sg_shards_cut(images, turn->worker, t->base.workers);
     const size_t to = sg_shards_cut(images, turn->worker + 1, t->base.workers);
     float *statistics = t->statistics + turn->local * n;
@@ -262,7 +266,7 @@ static sg_status cnn_evaluate_shares(struct sg_task *t, double *share, struct sg
 static void cnn_conclude(const struct sg_task *t, const double *share, double *value) {
     double sum[SHARES];
     task_net_sum_shares(t, share, sum);
-    SG_ASSERT(sum[SHARE_IMAGES] == (double)t->data.test.count);
+    SG_ASSERT(sum[SHARE_IMAGES] == (double)t->judged->count);
     for (size_t i = SHARE_LOSS; i < SHARES; i++)
         value[i - SHARE_LOSS] = sum[i] / sum[SHARE_IMAGES];
 }

@@ -27,6 +27,7 @@ struct sg_task {
     struct sg_ratings ratings;
     struct sg_provenance from;
     struct sg_examples examples;
+    const uint32_t *wanted;    /* [users] the item that each is tested for: of the test or of the validation part */
     size_t rivals;             /* test negatives of a user */
     struct ncf_room *room;     /* [threads] */
     struct batch *batch;       /* [threads] */
@@ -57,7 +58,10 @@ static void ncf_close(struct sg_task *t) {
 
 static sg_status load_ratings(struct sg_task *t, struct sg_error *err) {
     const struct sg_ratings_request request = task_request_ncf(t->base.task, t->base.data_dir);
+    bool validation = false;
     sg_status status = sg_ratings_load(&t->ratings, &t->from, &request, err);
+    SG_DO(status, task_judge_read(&validation, t->base.task, t->ratings.validation != NULL, err));
+    t->wanted = validation ? t->ratings.validation : t->ratings.test;
     if (status == SG_OK && t->ratings.users < t->base.workers)
         status = sg_fail(err, SG_ERR_ARGUMENT, "%zu workers for %zu users: every worker evaluates one or more",
                          t->base.workers, t->ratings.users);
@@ -202,7 +206,7 @@ static int ascending(const void *a, const void *b) {
 /* The test item, then the user's rivals, each once and without the test item; returns how many. The rivals' order does
  * not matter to a rank. */
 static size_t candidates(const struct sg_task *t, uint32_t user, uint32_t *item) {
-    const uint32_t wanted = t->ratings.test[user];
+    const uint32_t wanted = t->wanted[user];
     size_t n = 1;
     item[0] = wanted;
     sg_ratings_rivals(&t->ratings, t->base.seed, user, item + 1, t->rivals);

@@ -13,7 +13,8 @@ struct sg_dataset_request task_request_logreg(const struct sg_node *task, const 
 struct sg_image_request task_request_cnn(const struct sg_node *task, const char *data_dir) {
     return (struct sg_image_request){.set = task_request_logreg(task, data_dir),
                                      .most_train = (size_t)sg_node_number(task, "train-images", 0),
-                                     .most_test = (size_t)sg_node_number(task, "test-images", 0)};
+                                     .most_test = (size_t)sg_node_number(task, "test-images", 0),
+                                     .validation = (size_t)sg_node_number(task, "validation", 0)};
 }
 
 struct sg_token_request task_request_lm(const struct sg_node *task, const char *data_dir) {
@@ -34,7 +35,15 @@ struct sg_token_request task_request_gpt(const struct sg_node *task, const char 
 
 struct sg_ratings_request task_request_ncf(const struct sg_node *task, const char *data_dir) {
     return (struct sg_ratings_request){.set = task_request_logreg(task, data_dir),
-                                       .most_users = (size_t)sg_node_number(task, "users", 0)};
+                                       .most_users = (size_t)sg_node_number(task, "users", 0),
+                                       .validation = sg_node_bool(task, "validation", false)};
+}
+
+sg_status task_judge_read(bool *validation, const struct sg_node *task, bool has_part, struct sg_error *err) {
+    *validation = strcmp(sg_node_string(task, "evaluate-on", "test"), "validation") == 0;
+    return !*validation || has_part
+               ? SG_OK
+               : sg_fail(err, SG_ERR_ARGUMENT, "task.evaluate-on: there is no validation part (add task.validation)");
 }
 
 sg_status task_shards_read(struct sg_shards *out, const struct sg_node *task, struct sg_error *err) {

@@ -21,6 +21,10 @@ typedef sg_status task_identify_fn(struct sg_provenance *from, const struct sg_n
 task_identify_fn task_identify_logreg, task_identify_cnn, task_identify_lm, task_identify_gpt, task_identify_ncf,
     task_identify_recorded;
 
+/* The key evaluate-on: *validation is true if the run is evaluated on the validation part. SG_ERR_ARGUMENT: there is no
+ * such part. */
+SG_CHECKED sg_status task_judge_read(bool *validation, const struct sg_node *task, bool has_part, struct sg_error *err);
+
 /* The keys shards.kind and shards.alpha. */
 SG_CHECKED sg_status task_shards_read(struct sg_shards *out, const struct sg_node *task, struct sg_error *err);
 

@@ -26,6 +26,13 @@ extern const struct sg_task_ops sg_logreg_ops, sg_recorded_ops;
                                             "which is faster; it needs --device cuda"                                  \
     }
 
+#define EVALUATE_ON_KEY                                                                                                \
+    {                                                                                                                  \
+        "evaluate-on", SG_KEY_CHOICE, .choices = "test|validation", .preset = "test", .when_given = true,              \
+                                      .help = "part of the data that the test series are of; trials of `tune` "        \
+                                              "have validation by themselves"                                          \
+    }
+
 enum { LOGREG_L2_MAY_USE = 6, LOGREG_START_MAY_USE = 7 }; /* of the constants below */
 
 static const struct sg_constant_kind logreg_constant[] = {
@@ -103,6 +110,9 @@ static const struct sg_key cnn_key[] = {
      .help = "evaluate the running average of the model as well, which doubles the time of an evaluation"},
     PRECISION_KEY,
     SHARD_KEYS,
+    {"validation", SG_KEY_INTEGER, .when_given = true, .data = true, .min = 1, .max = 1e9, .unit = "images",
+     .help = "hold so many of the training images out for validation, on which the trials of `tune` are evaluated"},
+    EVALUATE_ON_KEY,
 };
 
 static const struct sg_metric cnn_metric[] = {
@@ -227,6 +237,10 @@ static const struct sg_key ncf_key[] = {
          "global: an epoch's examples are shuffled together; reference: as in the paper's code, each worker shuffles "
          "its part of a list with the ratings first, so that most workers see none of them"},
     PRECISION_KEY,
+    {"validation", SG_KEY_BOOLEAN, .when_given = true, .data = true, .preset = "false",
+     .help = "true: hold the last but one rating of each user out of training, on which the trials of `tune` are "
+             "evaluated"},
+    EVALUATE_ON_KEY,
 };
 
 static const struct sg_metric ncf_metric[] = {

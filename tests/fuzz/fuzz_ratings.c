@@ -26,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         size_t count;
         if (sg_ratings_parse(&rating, &count, (const char *)data, size, format[f], "fuzz", &err) != SG_OK)
             continue;
-        if (sg_ratings_split(&r, rating, count, 0, &err) == SG_OK) {
+        if (sg_ratings_split(&r, rating, count, 0, false, &err) == SG_OK) {
             check(&r);
             sg_ratings_free(&r);
         }

@@ -79,6 +79,46 @@ static void test_read(void) {
         sg_image_set_free(&set);
 }
 
+/* No two of the 120 images have the same pixels. */
+static void test_validation(void) {
+    struct sg_image_set plain, held;
+    struct sg_image_request request = {.set = {.name = "cifar-100-tiny", .data_dir = temporary}, .most_train = 50};
+    bool fine = sg_image_set_load(&plain, &request, &err) == SG_OK;
+    request.validation = 30;
+    if (!ok(fine && sg_image_set_load(&held, &request, &err) == SG_OK && held.validation.count == 30,
+            "images are held out"))
+        return;
+    ok(plain.train.count == 50 && held.train.count == 50 &&
+           memcmp(plain.train.pixel, held.train.pixel, 50 * SG_IMAGE_VALUES) == 0 && plain.validation.count == 0,
+       "and the training images are the same");
+    size_t both = 0;
+    for (size_t i = 0; i < held.validation.count; i++)
+        for (size_t j = 0; j < held.train.count; j++)
+            both += memcmp(held.validation.pixel + i * SG_IMAGE_VALUES, held.train.pixel + j * SG_IMAGE_VALUES,
+                           SG_IMAGE_VALUES) == 0;
+    ok(both == 0, "no image is in both: %zu", both);
+    cJSON *json = sg_image_set_json(&held);
+    ok(sg_json_number(json, "validation_images", 0) == 30, "their number is told");
+    cJSON_Delete(json);
+    sg_image_set_free(&plain);
+    sg_image_set_free(&held);
+    request.most_train = 0;
+    request.validation = 100;
+    if (ok(sg_image_set_load(&held, &request, &err) == SG_OK && held.train.count == 20,
+           "without a number all others are trained on"))
+        sg_image_set_free(&held);
+    request.validation = 120;
+    ok(sg_image_set_load(&held, &request, &err) == SG_ERR_ARGUMENT && strstr(err.msg, "some must be left"),
+       "but not all can be held out");
+    request = (struct sg_image_request){.set = {.name = "cifar-10", .stand_in = "cifar-like", .data_dir = temporary},
+                                        .most_train = 20,
+                                        .validation = 7};
+    if (ok(sg_image_set_load(&held, &request, &err) == SG_OK && held.validation.count == 7 &&
+               memcmp(held.validation.pixel, held.train.pixel, SG_IMAGE_VALUES) != 0,
+           "generated images are others"))
+        sg_image_set_free(&held);
+}
+
 static void test_keep(void) {
     struct sg_image_set few, more;
     if (!ok(load(&few, "cifar-100-tiny", NULL, 5) == SG_OK && load(&more, "cifar-100-tiny", NULL, 30) == SG_OK &&
@@ -273,6 +313,7 @@ int main(void) {
     setenv("SPARSE_DATASETS", temporary, 1);
     write_subsets();
     test_read();
+    test_validation();
     test_keep();
     test_refused();
     test_sizes();

@@ -29,9 +29,9 @@ static void test_memory(void) {
         rating[i] = (struct sg_rating){
             .user = SG_RATINGS_MOST_ID - i % 2, .item = SG_RATINGS_MOST_ID - 700 * (i / 2), .time = (int64_t)i};
     getrusage(RUSAGE_SELF, &before);
-    ok(sg_ratings_split(&r, rating, COUNT(rating), 0, &err) == SG_OK && r.users == 2 && r.items == SG_RATINGS_LEAST &&
-           r.start[1] == SG_RATINGS_LEAST - 1 && r.test[0] == 0 && r.test[1] == 0 && r.item[0] == 1 &&
-           r.item[SG_RATINGS_LEAST - 2] == SG_RATINGS_LEAST - 1,
+    ok(sg_ratings_split(&r, rating, COUNT(rating), 0, false, &err) == SG_OK && r.users == 2 &&
+           r.items == SG_RATINGS_LEAST && r.start[1] == SG_RATINGS_LEAST - 1 && r.test[0] == 0 && r.test[1] == 0 &&
+           r.item[0] == 1 && r.item[SG_RATINGS_LEAST - 2] == SG_RATINGS_LEAST - 1,
        "the largest ids get small numbers in their order");
     getrusage(RUSAGE_SELF, &after);
     ok(after.ru_maxrss - before.ru_maxrss < 16 << 10, "and take little memory: %ld KiB",
@@ -129,7 +129,7 @@ static void test_split(void) {
     struct sg_rating rating[70];
     struct sg_ratings r;
     const size_t n = some(rating);
-    if (!ok(sg_ratings_split(&r, rating, n, 0, &err) == SG_OK, "a split"))
+    if (!ok(sg_ratings_split(&r, rating, n, 0, false, &err) == SG_OK, "a split"))
         return;
     ok(r.users == 2 && r.items == 45 && r.count == 19 + 24, "%zu users, %zu items, %zu ratings", r.users, r.items,
        r.count);
@@ -144,23 +144,33 @@ static void test_split(void) {
     /* Items by number: 1000, 1010 ... 1240 are 0..24, 2810 ... 3000 are 25..44. */
     ok(r.test[0] == 25 + 15, "the latest rating is for testing: %u", r.test[0]);
     ok(r.test[1] == 24, "of ratings at one time the last line: %u", r.test[1]);
+    const uint32_t test[2] = {r.test[0], r.test[1]};
+    sg_ratings_free(&r);
+    ok(sg_ratings_split(&r, rating, n, 0, true, &err) == SG_OK && r.count == 18 + 23 && r.start[1] == 18 &&
+           r.test[0] == test[0] && r.test[1] == test[1],
+       "with validation each user trains on one less, and the test is the same");
+    bool held = r.validation[0] != r.test[0] && r.validation[1] != r.test[1];
+    for (size_t i = 0; i < r.count; i++)
+        held = held && r.item[i] != r.validation[r.user[i]];
+    ok(held && r.validation[0] == 25 + 19 && r.validation[1] == 23, "the last but one rating is held out: %u, %u",
+       r.validation[0], r.validation[1]);
     sg_ratings_free(&r);
 
     rating[n - 1].time = 600;
-    ok(sg_ratings_split(&r, rating, n, 0, &err) == SG_OK && r.test[0] == 44 && r.count == 43,
+    ok(sg_ratings_split(&r, rating, n, 0, false, &err) == SG_OK && r.test[0] == 44 && r.count == 43,
        "of an item rated twice the later rating counts");
     sg_ratings_free(&r);
     uint32_t kept = 2;
-    bool one = sg_ratings_split(&r, rating, n, 1, &err) == SG_OK && r.users == 1;
+    bool one = sg_ratings_split(&r, rating, n, 1, false, &err) == SG_OK && r.users == 1;
     if (one) {
         kept = r.items == 25;
         sg_ratings_free(&r);
     }
-    one = one && sg_ratings_split(&r, rating, n, 1, &err) == SG_OK && r.users == 1 && (r.items == 25) == kept;
+    one = one && sg_ratings_split(&r, rating, n, 1, false, &err) == SG_OK && r.users == 1 && (r.items == 25) == kept;
     ok(one, "one user is kept, the same again");
     if (one)
         sg_ratings_free(&r);
-    ok(sg_ratings_split(&r, rating, 20, 0, &err) == SG_ERR_FORMAT && strstr(err.msg, "no user rated 20"),
+    ok(sg_ratings_split(&r, rating, 20, 0, false, &err) == SG_ERR_FORMAT && strstr(err.msg, "no user rated 20"),
        "nobody is left: %s", err.msg);
 }
 
@@ -171,7 +181,7 @@ static bool generate(struct sg_ratings *out, size_t users, size_t items, size_t 
     size_t count;
     if (sg_ratings_generate(&rating, &count, users, items, ratings, 1, &err) != SG_OK)
         return false;
-    const bool good = sg_ratings_split(out, rating, count, 0, &err) == SG_OK;
+    const bool good = sg_ratings_split(out, rating, count, 0, false, &err) == SG_OK;
     free(rating);
     return good;
 }
