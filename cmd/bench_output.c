@@ -151,8 +151,8 @@ void report_cells(const struct sg_cell *cells, const struct sg_cell_outcome *out
         if (strcmp(status, "failed") == 0)
             sg_log_error("%s, seed %" PRIu64 " failed: %s", cells[i].label, cells[i].seed, message);
         else if (strcmp(status, "diverged") == 0) /* many learning rates of a range may diverge */
-            sg_log(cells[i].trial > 0 ? SG_LOG_DETAIL : SG_LOG_WARNING, "%s, seed %" PRIu64 " diverged: %s",
-                   cells[i].label, cells[i].seed, message);
+            sg_log(cells[i].trial > 0 && !cells[i].winner ? SG_LOG_DETAIL : SG_LOG_WARNING,
+                   "%s, seed %" PRIu64 " diverged: %s", cells[i].label, cells[i].seed, message);
         report_devices(&cells[i], &outcomes[i].run);
     }
     for (size_t i = 0; i < count; i++)

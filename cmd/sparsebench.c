@@ -30,7 +30,8 @@ double stop_at_s(void) {
 struct bench {
     struct sg_recipe recipe;
     struct sg_cell *cells;
-    size_t all, count; /* in the recipe; chosen, these come first */
+    size_t all, chosen; /* in the recipe; of the methods, seeds and part that are asked for, which come first */
+    size_t count;       /* of these the cells of the result: all but the runs of what did not win its study */
     struct sg_cell_outcome *outcomes;
     struct sg_grid_network network;
     bool modelled; /* there is a network */
@@ -95,16 +96,28 @@ static void look_at_memory(const struct bench *b) {
 static void count_trials(const struct bench *b) {
     size_t trials = 0, studies = 0;
     for (size_t i = 0; i < b->count; i++) {
-        trials += b->cells[i].trial > 0;
-        studies += b->cells[i].trial == 1;
+        trials += b->cells[i].trial > 0 && !b->cells[i].winner;
+        studies += b->cells[i].trial == 1 && !b->cells[i].winner;
     }
     if (trials > 0)
-        sg_log_note("%zu of the %zu cells are trials of %zu studies", trials, b->count, studies);
+        sg_log_note("%zu of the %zu cells are trials of %zu studies, each of which ends with a run of its winner",
+                    trials, b->count, studies);
+}
+
+/* Adds the runs of the winners to the cells, as far as these are known; returns how many cells there were before. */
+static size_t add_winners(struct bench *b) {
+    const size_t before = b->count;
+    b->count = sg_grid_choose_winners(b->cells, before, b->chosen, b->outcomes, &b->recipe);
+    return before;
 }
 
 /* --dry-run. */
 static sg_status list_cells(struct bench *b, struct sg_error *err) {
     sg_status status = sg_grid_look(b->outcomes, b->cells, b->count, &b->grid.options, err);
+    if (status != SG_OK)
+        return status;
+    const size_t trials = add_winners(b);
+    status = sg_grid_look(b->outcomes + trials, b->cells + trials, b->count - trials, &b->grid.options, err);
     if (status != SG_OK)
         return status;
     sg_grid_view_found(b->outcomes, b->count);
@@ -138,22 +151,35 @@ static sg_status list_cells(struct bench *b, struct sg_error *err) {
 
 static sg_status prepare(struct bench *b, const char *path, struct sg_error *err) {
     sg_status status = sg_recipe_cells(&b->recipe, &b->cells, &b->all, err);
-    SG_DO(status, sg_grid_choose(&b->count, b->cells, b->all, &opt.methods, &opt.seeds, err));
+    SG_DO(status, sg_grid_choose(&b->chosen, b->cells, b->all, &opt.methods, &opt.seeds, err));
     if (status == SG_OK && opt.part)
-        status = sg_grid_choose_part(&b->count, b->cells, b->count, opt.part, err);
+        status = sg_grid_choose_part(&b->chosen, b->cells, b->chosen, opt.part, err);
     if (status != SG_OK)
         return status;
+    b->count = sg_grid_put_winners_last(b->cells, b->chosen);
     if (b->recipe.dangling)
         return sg_fail(err, SG_ERR_ARGUMENT, "%s", b->recipe.dangling);
     status = sg_grid_network_read(&b->network, &b->modelled, &b->recipe, err); /* before any cell runs */
     if (status != SG_OK)
         return status;
-    b->outcomes = calloc(b->count + 1, sizeof *b->outcomes);
+    b->outcomes = calloc(b->chosen + 1, sizeof *b->outcomes);
     if (!b->outcomes || !sg_grid_view_open(&b->grid.view, b->count))
         return sg_fail_memory(err, "the cells");
     fill_options(&b->grid, &b->recipe, path);
     b->grid.options.stop_at_s = stop_at_s();
     return SG_OK;
+}
+
+/* Runs the trials and what has none, and then the winners. */
+static sg_status run_cells(struct bench *b, struct sg_error *err) {
+    sg_status status = sg_grid_run(b->outcomes, b->cells, b->count, &b->grid.options, err);
+    const size_t trials = status == SG_OK ? add_winners(b) : b->count;
+    if (b->count == trials)
+        return status;
+    sg_grid_view_close(&b->grid.view);
+    if (!sg_grid_view_open(&b->grid.view, b->count - trials))
+        return sg_fail_memory(err, "the cells");
+    return sg_grid_run(b->outcomes + trials, b->cells + trials, b->count - trials, &b->grid.options, err);
 }
 
 /* Run the grid. Cells that failed or were stopped are part of the result, so both come back. */
@@ -163,7 +189,7 @@ static sg_status run_grid(struct bench *b, cJSON **result, struct sg_error *err)
     sg_status status = prepare_run(&b->grid, &b->recipe, err);
     if (status != SG_OK)
         return status;
-    status = sg_grid_run(b->outcomes, b->cells, b->count, &b->grid.options, err);
+    status = run_cells(b, err);
     sg_grid_view_close(&b->grid.view);
     if (status == SG_ERR_INTERRUPTED) {
         sg_grid_read_unfinished(b->outcomes, b->cells, b->count);

@@ -168,6 +168,8 @@ static bool can_draw(const struct sg_audit *a, size_t cell) {
         if (strcmp(sg_json_string(label, "label", ""), a->cells[cell].group) != 0)
             continue;
         cJSON_ArrayForEach(entry, sg_json_get(label, "cells")) {
+            while (i < a->all && !a->then[i]) /* the runs of what did not win are not in the result */
+                i++;
             if (i >= a->all || a->then[i++] != entry || !is_finished(entry))
                 return false;
         }

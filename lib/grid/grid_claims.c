@@ -12,7 +12,7 @@ static double evaluate(const struct sg_claim_term *t, const struct grid_frame *g
     const struct sg_frame_label *label = sg_frame_label(&g->frame, t->of);
     char reason[SG_WHY_CHARS];
     for (size_t i = 0; i < label->n_seeds; i++)
-        if (g->cells[grid_study(g, label, i)->cell].seed == seed) {
+        if (g->cells[grid_study(g, label, i)->cell].study == seed) {
             const double x = sg_frame_value(&label->seed[i], t->metric, t->at, reason);
             if (*reason)
                 snprintf(why, SG_WHY_CHARS + 128, "%s, seed %llu: %s", t->of, (unsigned long long)seed, reason);
@@ -40,8 +40,9 @@ static bool tell_open(char *out, size_t size, const struct grid_frame *g, const 
         const size_t cell = grid_study(g, label, i)->cell;
         if (!sg_run_status_is_open(label->seed[i].status))
             continue;
-        snprintf(out, size, "not yet: %.64s, seed %" PRIu64 ": %s", label->label, g->cells[cell].seed,
-                 sg_grid_reach_text(reach, &g->cells[cell], &g->outcomes[cell]));
+        const bool ended = sg_run_status_is_finished(sg_grid_status(&g->outcomes[cell]));
+        snprintf(out, size, "not yet: %.64s, seed %" PRIu64 ": %s", label->label, g->cells[cell].study,
+                 ended ? "the run of its winner" : sg_grid_reach_text(reach, &g->cells[cell], &g->outcomes[cell]));
         return true;
     }
     return false;
@@ -62,7 +63,7 @@ static cJSON *claim_json(const struct sg_node *node, const struct grid_frame *g)
     for (size_t i = 0; i < 2 && judged; i++)
         judged = !tell_open(reason, sizeof reason, g, label[i]);
     for (size_t i = 0; judged && i < label[0]->n_seeds; i++)
-        push_seed(seeds, &c, g, g->cells[grid_study(g, label[0], i)->cell].seed);
+        push_seed(seeds, &c, g, g->cells[grid_study(g, label[0], i)->cell].study);
     cJSON *claim = SG_SET(sg_recipe_claim_json(&c, SG_NOT_JUDGED, judged ? NULL : reason), SG_VALUE("margin", NULL),
                           SG_VALUE("seeds", seeds));
     if (claim && judged)

@@ -9,7 +9,7 @@
 
 static bool has_seed(const struct sg_cell *cell, const char *seed) {
     char text[24];
-    snprintf(text, sizeof text, "%" PRIu64, cell->seed);
+    snprintf(text, sizeof text, "%" PRIu64, cell->study);
     return strcmp(text, seed) == 0;
 }
 
@@ -63,8 +63,8 @@ size_t grid_source(const struct sg_cell *cells, size_t count, size_t cell) {
 static size_t place_of(const struct sg_cell *cells, size_t count, size_t i) {
     const size_t source = cells[i].source ? grid_source(cells, count, i) : count;
     size_t place = source < count ? source : i;
-    for (size_t j = i; cells[i].trial > 1 && j-- > 0 && strcmp(cells[j].group, cells[i].group) == 0;)
-        place = cells[j].seed == cells[i].seed ? j : place;
+    for (size_t j = i; cells[i].trial > 0 && j-- > 0 && strcmp(cells[j].group, cells[i].group) == 0;)
+        place = cells[j].study == cells[i].study ? j : place;
     return place;
 }
 

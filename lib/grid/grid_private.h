@@ -18,10 +18,12 @@ struct grid_frame {
     struct sg_frame frame;
 };
 
-/* The run of a label at a seed: the only one, or the best of the trials. */
+/* The run of a label at a seed: the only one, or that of the winner of the study. */
 struct grid_study {
-    size_t cell;
+    size_t cell;   /* the run; of a study without one the best trial */
+    size_t best;   /* the best trial, or the only run */
     size_t trials; /* how many are among the cells */
+    bool whole;    /* all are, and the run is the winner's */
 };
 
 /* Opens the frame of these cells, without columns. False: no memory, then *out is closed. */
@@ -31,14 +33,14 @@ void grid_frame_close(struct grid_frame *g);
 /* The study of a label's i-th seed; for i = 0 its cell is one of the label. */
 const struct grid_study *grid_study(const struct grid_frame *g, const struct sg_frame_label *label, size_t i);
 
-/* Makes cell i the study's if it is its first trial or better than those before. A trial that did not end by itself
- * takes precedence, so that the study is not judged without it. */
-void grid_study_add(const struct grid_frame *g, struct grid_study *study, size_t i);
+/* The study of this label's group and this seed. */
+struct grid_study grid_study_of(const struct grid_frame *g, const char *group, uint64_t seed);
 /* The value of a cell by which its recipe tunes; NaN = it has none. */
 double grid_trial_value(const struct grid_frame *g, size_t cell);
-/* {"by","at","trials","winner":{"seed","trial","drawn","value"}} of a label that was tuned. The winner is the best
- * trial of the study whose best is the median over the studies, of an even number the better of the two in the middle;
- * null = no study has a value. */
+/* {"by","at","trials","winner":{"seed","trial","drawn","value"},"edges":{…}} of a label that was tuned. The winner is
+ * that of the study whose run is the median over the studies, of an even number the better of the two in the middle;
+ * null = no study has a value. "edges" has {"least","greatest"} for each drawn key: in how many studies the trial won
+ * that drew the least value of its study, or the greatest. */
 cJSON *grid_tuned_json(const struct grid_frame *g, const struct sg_frame_label *label);
 
 /* True if the list is empty or has an item that, by `is`, names the cell. */

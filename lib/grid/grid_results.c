@@ -8,14 +8,33 @@
 #include "grid_private.h"
 #include "sg_text.h"
 
-/* The study of this seed of the last label, which gets the seed if it does not have it yet. */
-static struct grid_study *study_of(struct grid_frame *g, uint64_t seed) {
-    struct sg_frame_label *label = &g->frame.label[g->frame.n_labels - 1];
-    for (size_t i = g->n_seeds - label->n_seeds; i < g->n_seeds; i++)
-        if (g->cells[g->study[i].cell].seed == seed)
-            return &g->study[i];
-    label->n_seeds++;
-    return &g->study[g->n_seeds++];
+/* Adds the label of cell i, whose group has not been seen, with its seeds and their studies. */
+static void add_label(struct grid_frame *g, size_t i) {
+    static const struct sg_run none = {0};
+    const struct sg_cell *first = &g->cells[i];
+    struct sg_frame_label label = {.label = first->group,
+                                   .method = first->name,
+                                   .compressor = sg_node_string(first->method, "compressor", NULL),
+                                   .baseline = first->baseline,
+                                   .seed = &g->seed[g->n_seeds],
+                                   .swept = &first->swept};
+    for (; i < g->count; i++) {
+        bool known = strcmp(g->cells[i].group, label.label) != 0;
+        for (size_t s = g->n_seeds - label.n_seeds; s < g->n_seeds; s++)
+            known = known || g->cells[g->study[s].cell].study == g->cells[i].study;
+        if (known)
+            continue;
+        const struct grid_study study = grid_study_of(g, label.label, g->cells[i].study);
+        const struct sg_cell_outcome *run = &g->outcomes[study.cell];
+        const char *status = sg_grid_status(run);
+        if (!study.whole && sg_run_status_is_finished(status))
+            status = "not_run"; /* of a trial that is not the result */
+        g->seed[g->n_seeds] =
+            (struct sg_frame_seed){status, study.whole ? &run->run : &none, &g->cells[study.cell].drawn};
+        g->study[g->n_seeds++] = study;
+        label.n_seeds++;
+    }
+    g->frame.label[g->frame.n_labels++] = label;
 }
 
 bool grid_frame_open(struct grid_frame *g, const struct sg_recipe *recipe, const struct sg_cell *cells,
@@ -28,25 +47,9 @@ bool grid_frame_open(struct grid_frame *g, const struct sg_recipe *recipe, const
         grid_frame_close(g);
         return false;
     }
-    for (size_t i = 0; i < count; i++) {
-        const struct sg_cell *cell = &cells[i];
-        if (i == 0 || strcmp(cell->group, cells[i - 1].group) != 0)
-            g->frame.label[g->frame.n_labels++] =
-                (struct sg_frame_label){.label = cell->group,
-                                        .method = cell->name,
-                                        .compressor = sg_node_string(cell->method, "compressor", NULL),
-                                        .baseline = cell->baseline,
-                                        .seed = &g->seed[g->n_seeds],
-                                        .swept = &cell->swept};
-        grid_study_add(g, study_of(g, cell->seed), i);
-    }
-    for (size_t i = 0; i < g->n_seeds; i++) {
-        const struct sg_cell *cell = &cells[g->study[i].cell];
-        const struct sg_cell_outcome *run = &outcomes[g->study[i].cell];
-        const bool whole =
-            cell->trial == 0 || (double)g->study[i].trials == sg_node_number(&recipe->root, "tune.trials", 1);
-        g->seed[i] = (struct sg_frame_seed){whole ? sg_grid_status(run) : "not_run", &run->run, &cell->drawn};
-    }
+    for (size_t i = 0; i < count; i++)
+        if (sg_frame_label(&g->frame, cells[i].group) == NULL)
+            add_label(g, i);
     return true;
 }
 
@@ -80,6 +83,7 @@ static bool shows_quartiles(const void *recipe, const char *column) {
     return false;
 }
 
+/* won: the trial is the best of its study. */
 static cJSON *cell_json(const struct grid_frame *g, size_t i, bool won) {
     const struct sg_cell *cell = &g->cells[i];
     const struct sg_cell_outcome *o = &g->outcomes[i];
@@ -94,16 +98,17 @@ static cJSON *cell_json(const struct grid_frame *g, size_t i, bool won) {
                   SG_VALUE("devices", sg_grid_devices(&o->run)), SG_BOOL("reused", o->state == SG_CELL_REUSED));
     if (cell->trial > 0)
         SG_SET(out, SG_NUMBER("trial", (double)cell->trial), SG_VALUE("drawn", sg_node_json(&cell->drawn)),
-               SG_NUMBER("value", grid_trial_value(g, i)), SG_BOOL("won", won));
+               SG_NUMBER("value", grid_trial_value(g, i)),
+               SG_BOOL(cell->winner ? "fresh" : "won", cell->winner || won));
     return out;
 }
 
-/* True if the cell is the label's run at its seed. */
-static bool is_chosen(const struct grid_frame *g, const struct sg_frame_label *label, size_t cell) {
-    bool chosen = false;
+/* True if the cell is the best trial of one of the label's studies. */
+static bool is_best(const struct grid_frame *g, const struct sg_frame_label *label, size_t cell) {
+    bool best = false;
     for (size_t i = 0; i < label->n_seeds; i++)
-        chosen = chosen || grid_study(g, label, i)->cell == cell;
-    return chosen;
+        best = best || grid_study(g, label, i)->best == cell;
+    return best;
 }
 
 /* The parameters of the compressor. */
@@ -127,14 +132,14 @@ static cJSON *label_json(const struct grid_frame *g, const struct sg_frame_label
     for (size_t i = 0; i < label->n_seeds; i++) {
         const size_t cell = grid_study(g, label, i)->cell;
         char seed[24];
-        snprintf(seed, sizeof seed, "%" PRIu64, g->cells[cell].seed);
+        snprintf(seed, sizeof seed, "%" PRIu64, g->cells[cell].study);
         sg_json_push_string(seeds, seed);
         if (!constants)
             constants = sg_json_get(g->outcomes[cell].run.header, "constants");
     }
     for (size_t i = 0; i < g->count; i++)
         if (strcmp(g->cells[i].group, label->label) == 0)
-            sg_json_push(cells, cell_json(g, i, is_chosen(g, label, i)));
+            sg_json_push(cells, cell_json(g, i, is_best(g, label, i)));
     SG_SET(out, SG_TEXT("label", label->label), SG_TEXT("method", label->method),
            SG_TEXT("compressor", label->compressor), SG_BOOL("baseline", label->baseline),
            SG_VALUE("parameters", parameters_json(g->cells[first].method)));

@@ -101,7 +101,7 @@ static char **command_line(const struct pool *p, size_t cell, char seed[24], cha
     size_t n = 0;
     for (const char *w = p->launcher; w && *w; w += strlen(w) + 1)
         word[n++] = w;
-    snprintf(seed, 24, "%" PRIu64, p->cells[cell].seed);
+    snprintf(seed, 24, "%" PRIu64, p->cells[cell].study);
     snprintf(threads, 24, "%d", o->threads);
     snprintf(seconds, 32, "%.1f", fmax(time_left(o), 0));
     const char *fixed[] = {o->program, o->recipe_path, o->fresh ? "--no-resume" : "--resume", "--force"};

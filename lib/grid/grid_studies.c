@@ -1,4 +1,5 @@
-/* grid_studies.c: which trial is the result of a study, and which study's result is the median of a label. */
+/* grid_studies.c: which trial wins a study, whose run at a fresh seed is the result, and which study's result is the
+ * median of a label. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -24,16 +25,62 @@ static bool beats(const struct grid_frame *g, double x, double y) {
     return isfinite(x) && (!isfinite(y) || (metric && metric->higher ? x > y : x < y));
 }
 
-void grid_study_add(const struct grid_frame *g, struct grid_study *study, size_t i) {
-    SG_ASSERT(study->trials == 0 || g->cells[i].seed == g->cells[study->cell].seed);
-    if (study->trials++ == 0) {
-        study->cell = i;
-        return;
-    }
-    const bool ended[] = {sg_run_status_is_finished(sg_grid_status(&g->outcomes[study->cell])),
+/* True if trial i takes the place of the best so far. One that did not end by itself comes before all, so that the study
+ * is not judged without it. */
+static bool is_better(const struct grid_frame *g, size_t i, size_t best) {
+    const bool ended[] = {sg_run_status_is_finished(sg_grid_status(&g->outcomes[best])),
                           sg_run_status_is_finished(sg_grid_status(&g->outcomes[i]))};
-    if (ended[0] && (!ended[1] || beats(g, grid_trial_value(g, i), grid_trial_value(g, study->cell))))
-        study->cell = i;
+    return ended[0] && (!ended[1] || beats(g, grid_trial_value(g, i), grid_trial_value(g, best)));
+}
+
+static bool is_in(const struct grid_frame *g, size_t i, const char *group, uint64_t seed) {
+    return g->cells[i].study == seed && strcmp(g->cells[i].group, group) == 0;
+}
+
+struct grid_study grid_study_of(const struct grid_frame *g, const char *group, uint64_t seed) {
+    struct grid_study study = {.best = SIZE_MAX};
+    for (size_t i = 0; i < g->count; i++)
+        if (!g->cells[i].winner && is_in(g, i, group, seed)) {
+            study.trials++;
+            if (study.best == SIZE_MAX || is_better(g, i, study.best))
+                study.best = i;
+        }
+    for (size_t i = 0; study.best == SIZE_MAX; i++) /* the run of a winner whose trials are not among the cells */
+        study.best = is_in(g, i, group, seed) ? i : SIZE_MAX;
+    const struct sg_cell *best = &g->cells[study.best];
+    study.cell = study.best;
+    study.whole = best->trial == 0;
+    const bool all = (double)study.trials == sg_node_number(&g->recipe->root, "tune.trials", 1) &&
+                     sg_run_status_is_finished(sg_grid_status(&g->outcomes[study.best]));
+    for (size_t i = 0; all && best->trial > 0 && i < g->count; i++)
+        if (g->cells[i].winner && g->cells[i].trial == best->trial && is_in(g, i, group, seed)) {
+            study.cell = i;
+            study.whole = true;
+        }
+    return study;
+}
+
+size_t sg_grid_put_winners_last(struct sg_cell *cells, size_t count) {
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!cells[i].winner)
+            grid_keep(cells, &n, i);
+    return n;
+}
+
+size_t sg_grid_choose_winners(struct sg_cell *cells, size_t ran, size_t count, const struct sg_cell_outcome *outcomes,
+                              const struct sg_recipe *recipe) {
+    const struct grid_frame g = {.recipe = recipe, .cells = cells, .outcomes = outcomes, .count = count};
+    size_t n = ran;
+    for (size_t i = ran; i < count; i++)
+        if (grid_study_of(&g, cells[i].group, cells[i].study).cell == i)
+            grid_keep(cells, &n, i);
+    return n;
+}
+
+/* The value of a study's run; NaN = it has none. */
+static double value_of(const struct grid_frame *g, const struct grid_study *study) {
+    return study->whole ? grid_trial_value(g, study->cell) : NAN;
 }
 
 /* The place of the seed whose value has as many before it in the order of quality as the median; of equal values the
@@ -41,10 +88,10 @@ void grid_study_add(const struct grid_frame *g, struct grid_study *study, size_t
 static const struct grid_study *median_of(const struct grid_frame *g, const struct sg_frame_label *label) {
     for (size_t i = 0; i < label->n_seeds; i++) {
         const struct grid_study *study = grid_study(g, label, i);
-        const double x = grid_trial_value(g, study->cell);
+        const double x = value_of(g, study);
         size_t before = 0;
         for (size_t j = 0; j < label->n_seeds; j++) {
-            const double y = grid_trial_value(g, grid_study(g, label, j)->cell);
+            const double y = value_of(g, grid_study(g, label, j));
             before += beats(g, y, x) || (j < i && !beats(g, x, y));
         }
         if (before == (label->n_seeds - 1) / 2)
@@ -53,16 +100,41 @@ static const struct grid_study *median_of(const struct grid_frame *g, const stru
     return NULL;
 }
 
+/* {"least","greatest"} for each key that the trials drew. */
+static cJSON *edges_json(const struct grid_frame *g, const struct sg_frame_label *label) {
+    const struct sg_node *keys = &g->cells[grid_study(g, label, 0)->best].drawn;
+    cJSON *out = cJSON_CreateObject();
+    for (size_t k = 0; k < keys->count; k++) {
+        size_t edge[2] = {0};
+        for (size_t s = 0; s < label->n_seeds; s++) {
+            const struct sg_cell *best = &g->cells[grid_study(g, label, s)->best];
+            bool is[] = {true, true};
+            for (size_t i = 0; i < g->count; i++) {
+                const double x = g->cells[i].drawn.count > k ? g->cells[i].drawn.child[k].number : NAN;
+                const bool rival = !g->cells[i].winner && is_in(g, i, best->group, best->study);
+                is[0] = is[0] && !(rival && x < best->drawn.child[k].number);
+                is[1] = is[1] && !(rival && x > best->drawn.child[k].number);
+            }
+            edge[0] += is[0];
+            edge[1] += is[1];
+        }
+        sg_json_set(out, keys->child[k].key,
+                    SG_OBJECT(SG_NUMBER("least", (double)edge[0]), SG_NUMBER("greatest", (double)edge[1])));
+    }
+    return out;
+}
+
 cJSON *grid_tuned_json(const struct grid_frame *g, const struct sg_frame_label *label) {
     const struct sg_node *tune = sg_node_get(&g->recipe->root, "tune");
     const struct grid_study *median = median_of(g, label);
     const struct sg_cell *cell = median ? &g->cells[median->cell] : NULL;
     char by[64];
-    cJSON *winner = cell ? SG_OBJECT(SG_U64("seed", cell->seed), SG_NUMBER("trial", (double)cell->trial),
-                                     SG_VALUE("drawn", sg_node_json(&cell->drawn)),
-                                     SG_NUMBER("value", grid_trial_value(g, median->cell)))
-                         : NULL;
+    cJSON *winner =
+        cell ? SG_OBJECT(SG_U64("seed", cell->seed), SG_NUMBER("trial", (double)cell->trial),
+                         SG_VALUE("drawn", sg_node_json(&cell->drawn)), SG_NUMBER("value", value_of(g, median)))
+             : NULL;
     return SG_OBJECT(SG_TEXT("by", sg_snake(by, sizeof by, sg_node_string(tune, "by", ""))),
                      SG_VALUE("at", sg_node_json(sg_node_get(tune, "at"))),
-                     SG_NUMBER("trials", sg_node_number(tune, "trials", NAN)), SG_VALUE("winner", winner));
+                     SG_NUMBER("trials", sg_node_number(tune, "trials", NAN)), SG_VALUE("winner", winner),
+                     SG_VALUE("edges", edges_json(g, label)));
 }

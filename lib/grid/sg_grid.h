@@ -105,6 +105,14 @@ SG_CHECKED sg_status sg_grid_choose(size_t *chosen, struct sg_cell *cells, size_
 SG_CHECKED sg_status sg_grid_choose_part(size_t *chosen, struct sg_cell *cells, size_t count, const char *part,
                                          struct sg_error *err);
 
+/* Moves the runs of what may win a study behind all other cells; returns the number of those. Which of them are needed
+ * is known when the trials have run. */
+size_t sg_grid_put_winners_last(struct sg_cell *cells, size_t count);
+/* Moves to the front of cells ran..count, which are such runs, those whose trial is the best of its study, all of whose
+ * trials ended; returns the number of cells with them. The outcomes are those of the cells before `ran`. */
+size_t sg_grid_choose_winners(struct sg_cell *cells, size_t ran, size_t count, const struct sg_cell_outcome *outcomes,
+                              const struct sg_recipe *recipe);
+
 /* Opens the locks of a folder of cells, until the descriptor *out is closed. Any number of processes may work in it, on
  * any hosts whose file system shares locks. SG_ERR_IO: the folder cannot be written to. */
 SG_CHECKED sg_status sg_grid_lock(int *out, const char *folder, struct sg_error *err);
@@ -188,7 +196,7 @@ double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, 
 
 /* The whole result, of schema sparsebench/1. Takes over `program` and `run`. network: that of sg_grid_network.
  * "status" is the worst of its cells': ok, diverged, failed, interrupted (also for cells not run). Of a study only the
- * result counts, if all of its trials ended. NULL = no memory.
+ * run of its winner counts, if all of its trials ended. NULL = no memory.
  *
  * "results": one object per label.
  *   {"label","method","compressor","baseline","parameters":{…},"constants":{…},"times_less","seeds":["1"],
@@ -197,9 +205,10 @@ double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, 
  *    "series":{…},"final":{…}} with the numbers of the label (sg_frame.h)
  * Where keys outside of the compressor's parameters are lists, "swept":{"workers":8,"learning_rate":0.1} behind
  * "parameters" has this label's values of them. A method with a range has its trials in "cells", each with "trial",
- * "drawn":{"learning_rate":0.0123}, "value", that of tune.by, and "won": it is the result of its study, and the label's
- * run at this seed. "tuned" then stands behind "swept": {"by","at","trials","winner":{"seed","trial","drawn","value"}},
- * and "final" has what the results of the studies drew. Series
+ * "drawn":{"learning_rate":0.0123}, "value", that of tune.by, and "won": it is the best of its study. Behind them stand
+ * the runs of the winners, with "fresh" in place of "won", which are the label's runs at its seeds. "tuned" then stands
+ * behind "swept": {"by","at","trials","winner":{"seed","trial","drawn","value"},"edges":{"learning_rate":{"least",
+ * "greatest"}}}, and "final" has what the winners drew. Series
  * are thinned to at most `most` points (0 = all). Cells that are not finished add what they recorded to the series; to
  * finals only where no cell of the label is finished. Finals and claims use every record. Columns of which the recipe
  * draws quartiles over the seeds have them.

@@ -242,21 +242,30 @@ static void cell_free(struct sg_cell *cell) {
     sg_node_clear(&cell->drawn);
 }
 
-/* trial 0: the run has no ranges. */
+/* What a run is in its study; trial 0: it has no ranges and is none's. */
+struct turn {
+    size_t trial, trials;
+    bool winner;
+};
+
 static bool cell_make(struct sg_cell *out, const struct sg_node *method, const struct sg_run_choice *run,
-                      const struct sg_node *seed, size_t trial) {
+                      const struct sg_node *seed, const struct turn *t) {
     const struct sg_collective *exchange = sg_collective_find(sg_node_string(method, "exchange", ""));
-    struct sg_cell cell = {.label = trial > 0 ? sg_format("%s trial=%zu", run->label, trial) : strdup(run->label),
+    const bool trial = t->trial > 0 && !t->winner;
+    const char *label = trial ? "%s trial=%zu" : "%s winner=%zu";
+    struct sg_cell cell = {.label = t->trial > 0 ? sg_format(label, run->label, t->trial) : strdup(run->label),
                            .group = strdup(run->label),
                            .name = strdup(sg_node_string(method, "name", "")),
                            .exchange = exchange != NULL ? exchange->name : NULL,
                            .baseline = sg_node_bool(method, "baseline", false),
                            .seed = (uint64_t)seed->number,
-                           .trial = trial};
+                           .study = (uint64_t)seed->number,
+                           .trial = t->trial,
+                           .winner = t->winner};
     bool fine = cell.label != NULL && cell.group != NULL && cell.name != NULL &&
                 sg_node_copy(&cell.swept, &run->swept) && sg_node_copy(&cell.resolved, &run->resolved) &&
-                (trial == 0 || sg_draw_values(&cell.resolved, cell.seed, trial, &cell.drawn)) &&
-                sg_push_copy(&cell.resolved, "seed", seed);
+                (t->trial == 0 || sg_draw_values(&cell.resolved, cell.study, t->trial, t->trials, &cell.drawn)) &&
+                (trial ? sg_push_trial(&cell.resolved, &cell.seed) : sg_push_copy(&cell.resolved, "seed", seed));
     if (!fine || !sg_cell_set_key(&cell)) {
         cell_free(&cell);
         return false;
@@ -272,7 +281,7 @@ struct cells {
 };
 
 static bool add_seeds(struct cells *cells, const struct sg_node *seeds, const struct sg_node *method,
-                      const struct sg_run_choice *run, size_t trial) {
+                      const struct sg_run_choice *run, const struct turn *turn) {
     if (cells->count + seeds->count > cells->capacity) {
         size_t capacity = 2 * (cells->count + seeds->count);
         struct sg_cell *grown = realloc(cells->cell, capacity * sizeof *grown);
@@ -282,7 +291,7 @@ static bool add_seeds(struct cells *cells, const struct sg_node *seeds, const st
         cells->capacity = capacity;
     }
     for (size_t i = 0; i < seeds->count; i++) {
-        if (!cell_make(&cells->cell[cells->count], method, run, &seeds->child[i], trial))
+        if (!cell_make(&cells->cell[cells->count], method, run, &seeds->child[i], turn))
             return false;
         cells->count++;
     }
@@ -298,8 +307,10 @@ static bool add_method(struct cells *cells, const struct sg_node *root, const st
             return true;
         const size_t trials = sg_find_draw(&run.resolved) != NULL ? sg_trials(root) : 0;
         bool fine = true;
-        for (size_t trial = trials > 0; fine && trial <= trials; trial++)
-            fine = add_seeds(cells, sg_node_get(root, "seeds"), method, &run, trial);
+        for (int winner = 0; winner <= (trials > 0); winner++)
+            for (size_t trial = trials > 0; fine && trial <= trials; trial++)
+                fine = add_seeds(cells, sg_node_get(root, "seeds"), method, &run,
+                                 &(struct turn){trial, trials, winner == 1});
         sg_run_choice_clear(&run);
         if (!fine)
             return false;

@@ -365,7 +365,7 @@ static bool draw_first(struct sg_check *c, const struct sg_node *root, struct sg
     const struct sg_node *range = sg_find_draw(&run->resolved);
     const size_t trials = sg_trials(root);
     c->draws = c->draws || range != NULL;
-    c->n_runs += range == NULL || trials == 0 ? 1 : trials;
+    c->n_runs += range == NULL ? 1 : trials + 1;
     if (range == NULL)
         return true;
     if (trials == 0)
@@ -374,7 +374,8 @@ static bool draw_first(struct sg_check *c, const struct sg_node *root, struct sg
     if (sg_node_get(&run->resolved, "method.k-from") != NULL)
         SG_PROBLEM(c, range, "%s cannot be drawn with k-from, which copies from one run (give one value)", range->key);
     const struct sg_node *seeds = sg_node_get(root, "seeds"); /* empty if they are wrong */
-    return sg_draw_values(&run->resolved, seeds->count > 0 ? (uint64_t)seeds->child[0].number : 1, 1, drawn);
+    return sg_draw_values(&run->resolved, seeds->count > 0 ? (uint64_t)seeds->child[0].number : 1, 1,
+                          trials > 0 ? trials : 1, drawn);
 }
 
 /* Checks the runs of a method, one for each choice of its lists. */
@@ -410,6 +411,16 @@ void sg_check_forget_labels(struct sg_check *c) {
     c->swept.kind = SG_NODE_MAP;
 }
 
+/* The seed at which a winner runs must not be one at which a trial ran. */
+static void check_fresh(struct sg_check *c, const struct sg_node *seeds) {
+    for (size_t i = 0; i < seeds->count; i++)
+        for (size_t j = 0; j < seeds->count; j++)
+            if (seeds->child[i].number == seeds->child[j].number + SG_TRIAL_SEEDS)
+                SG_PROBLEM(c, &seeds->child[i],
+                           "seeds %.0f and %.0f: the trials of the second run at the first (choose one below %d)",
+                           seeds->child[i].number, seeds->child[j].number, SG_TRIAL_SEEDS);
+}
+
 bool sg_check_methods(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods) {
     size_t before = c->problems->count, n_seeds = sg_node_get(root, "seeds")->count;
     bool fine = true;
@@ -423,6 +434,8 @@ bool sg_check_methods(struct sg_check *c, const struct sg_node *root, const stru
     const struct sg_node *tune = sg_node_member(root, "tune");
     if (tune != NULL && !c->draws && c->problems->count == 0)
         SG_PROBLEM_KEY(c, tune, "tune: no key has a range to draw from (write one as learning-rate: log 1e-3..1)");
+    if (tune != NULL)
+        check_fresh(c, sg_node_get(root, "seeds"));
     if (c->n_runs * n_seeds > SG_CELLS)
         SG_PROBLEM(c, methods, "%zu cells are more than %d", c->n_runs * n_seeds, SG_CELLS);
     if (c->problems->count > before)

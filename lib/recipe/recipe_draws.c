@@ -2,9 +2,12 @@
  * log 1e-3..1. The seed of a cell names its study.
  *
  * Random search as the external tuning of AlgoPerf (Dahl et al., arXiv:2306.07179, section 5.1): a study is a number of
- * trials at values drawn independently, and its best trial is its result. Deviations: a draw is an independent one of
- * the counter-based generator, where AlgoPerf draws a quasi-random sequence; and it has four digits, so that the value
- * in a result can be given to a recipe as it is. */
+ * trials at drawn values, and its best trial is its result. The range is cut into as many equal strata as there are
+ * trials, and every stratum has one of them, so that no part of the range goes without a trial. Several keys are cut
+ * each by itself (a Latin hypercube: McKay, Beckman and Conover, Technometrics 21, 1979). Deviations: AlgoPerf draws a
+ * quasi-random sequence; and a draw has four digits, so that the value in a result can be given to a recipe as it
+ * is. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,18 +101,28 @@ const struct sg_node *sg_find_draw(const struct sg_node *map) {
 
 /* ---- draws ---- */
 
-/* One trial of one study. */
+/* One trial of the `trials` of a study. */
 struct trial {
-    uint64_t seed, number;
+    uint64_t seed, number, trials;
 };
 
-/* Uniform on [0, 1). Keys of different paths have streams of their own, and methods share those of a path. */
+/* Uniform on [0, 1) within the stratum of the trial. A trial draws twice: the order of the first draws deals the strata
+ * to the trials, and the second draw is the place in the stratum. Keys of different paths have streams of their own,
+ * and methods share those of a path. */
 static double uniform(const struct trial *t, const char *path) {
     char hash[65];
     sg_sha256_of(path, strlen(path), hash);
     hash[6] = '\0'; /* a worker has 24 bits */
-    sg_rng rng = sg_rng_open(t->seed, SG_RNG_TRIAL, (uint32_t)strtoul(hash, NULL, 16), t->number);
-    return sg_rng_uniform(&rng);
+    const uint32_t key = (uint32_t)strtoul(hash, NULL, 16);
+    sg_rng rng = sg_rng_open(t->seed, SG_RNG_TRIAL, key, t->number);
+    const double own = sg_rng_uniform(&rng);
+    uint64_t stratum = 0;
+    for (uint64_t number = 1; number <= t->trials; number++) {
+        sg_rng other = sg_rng_open(t->seed, SG_RNG_TRIAL, key, number);
+        const double x = sg_rng_uniform(&other);
+        stratum += x < own || (x == own && number < t->number);
+    }
+    return ((double)stratum + sg_rng_uniform(&rng)) / (double)t->trials;
 }
 
 /* Whole numbers are equally likely if the range is linear; with log, n is as likely as the real numbers from n to
@@ -156,11 +169,21 @@ static bool draw_map(struct sg_node *map, const char *section, const struct tria
     return fine;
 }
 
-bool sg_draw_values(struct sg_node *resolved, uint64_t seed, size_t trial, struct sg_node *drawn) {
-    SG_ASSERT(trial >= 1);
-    const struct trial t = {seed, trial};
+bool sg_draw_values(struct sg_node *resolved, uint64_t seed, size_t trial, size_t trials, struct sg_node *drawn) {
+    SG_ASSERT(trial >= 1 && trial <= trials);
+    const struct trial t = {seed, trial, trials};
     *drawn = (struct sg_node){.kind = SG_NODE_MAP};
     return draw_map(resolved, "", &t, drawn);
+}
+
+bool sg_push_trial(struct sg_node *resolved, uint64_t *seed) {
+    struct sg_node *task = sg_node_member(resolved, "task");
+    char text[32];
+    *seed += SG_TRIAL_SEEDS;
+    snprintf(text, sizeof text, "seed: %" PRIu64, *seed);
+    return (sg_node_member(task, "validation") == NULL || sg_node_member(task, "evaluate-on") != NULL ||
+            sg_node_push_yaml(task, "evaluate-on: validation")) &&
+           sg_node_push_yaml(resolved, text);
 }
 
 size_t sg_trials(const struct sg_node *root) {

@@ -235,9 +235,13 @@ bool sg_is_draw(const struct sg_node *raw);
 bool sg_check_draw(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw, struct sg_node *out);
 /* A range in the resolved tree of a run; NULL = there is none. */
 const struct sg_node *sg_find_draw(const struct sg_node *map);
-/* Replaces the ranges of a run by the values that this trial, counted from 1, draws at this seed. *drawn <- the map of
- * these, which the caller clears. A draw depends on seed, trial and the key's path alone. */
-bool sg_draw_values(struct sg_node *resolved, uint64_t seed, size_t trial, struct sg_node *drawn);
+/* Replaces the ranges of a run by the values that this trial, counted from 1, of so many trials draws in the study of
+ * this seed. *drawn <- the map of these, which the caller clears. A draw depends on seed, trial, the number of trials
+ * and the key's path alone. */
+bool sg_draw_values(struct sg_node *resolved, uint64_t seed, size_t trial, size_t trials, struct sg_node *drawn);
+/* Appends the seed of a trial, which is *seed and SG_TRIAL_SEEDS, to a run's tree, and makes the run evaluate on the
+ * validation part of its task, if that has one. *seed <- the sum. */
+bool sg_push_trial(struct sg_node *resolved, uint64_t *seed);
 /* The trials of a study; 0 = the recipe has no section tune. */
 size_t sg_trials(const struct sg_node *root);
 

@@ -282,13 +282,14 @@ void sg_recipe_reference(FILE *out) {
         "learning-rate is drawn at its value. Where a list is expected, a single number or word is a list of one.\n\n"
         "A number of the optimizer, the feedback or a method may be a range, which is tuned: learning-rate: log\n"
         "1e-3..1, or linear 0..1, with a section tune: {trials: 5, by: test-accuracy}. Every seed is then a study of\n"
-        "so many trials. A trial is a run at this seed with values drawn from the ranges, a cell of the label 'Top-k\n"
-        "trial=2', and the result of a method at a seed is the best trial of its study. Claims, tables and plots so\n"
-        "have the tuned method under its own name, with all seeds; the runs of the trials are its runs, and none is\n"
-        "repeated at other seeds. All methods have as many trials, and one that gives a value in place of the range,\n"
-        "as learning-rate: 0.1, is not tuned. A draw depends on the seed, the number of the trial and the key's path\n"
-        "alone: methods share them, and more trials go on with them. The values that won, in tables and legends, are\n"
-        "those of the study that is the median over the seeds (results/DEFINITIONS.md).\n",
+        "so many trials. A trial is a run with values drawn from the ranges, a cell of the label 'Top-k trial=2', at\n"
+        "the seed and 1000. Each fifth of a range has one of five trials. If task.validation holds data out, trials\n"
+        "are evaluated on these. The values of the best trial run once more at the seed itself, which took part in no\n"
+        "choice, as 'Top-k winner=2', and this run is the result. Claims, tables and plots so have the tuned method\n"
+        "under its own name, with all seeds. All methods have as many trials, and one that gives a value in place of\n"
+        "the range, as learning-rate: 0.1, is not tuned. A draw depends on the seed, the number of the trial, that of\n"
+        "all trials and the key's path: methods share them. The values that won, in tables and legends, are those of\n"
+        "the study that is the median over the seeds (results/DEFINITIONS.md).\n",
         out);
     fprintf(out,
             "\nLocal training as its publications have it: `optimizer` is that of each worker's own steps, and its\n"

@@ -218,10 +218,11 @@ static const struct sg_schema_row static_row[] = {
         .help = "how the keys that have a range are tuned, each method by itself with the same number of trials; every "
                 "seed is a study of its own"),
     INTEGER("tune.trials", 1, 1000, .required = true,
-            .help = "trials of a study: runs at this seed with values drawn from the ranges. Trial 3 draws the same "
-                    "however many there are"),
+            .help =
+                "trials of a study: runs with values drawn from the ranges, one of each part of a range that is cut "
+                "into so many"),
     SERIES("tune.by", .required = true,
-           .help = "series that decides: a study's result is its trial with the best value, the largest of an accuracy "
+           .help = "series that decides: the trial with the best value wins its study, the largest of an accuracy "
                    "or a hit rate, else the smallest"),
     MAP("tune.at", .preset = "{final: true}", .like = "claims[].at", .help = "which value of a run decides"),
 

@@ -79,17 +79,21 @@ cJSON *sg_recipe_set_json(const struct sg_recipe *recipe);
 /* The "recipe" of a result: {"path","sha256","set","name","title","resolved"}. NULL = no memory. */
 cJSON *sg_recipe_json(const struct sg_recipe *recipe);
 
+/* The trials of the study of seed s run at seed s + SG_TRIAL_SEEDS. So the winner's run at s is a fresh one. */
+enum { SG_TRIAL_SEEDS = 1000 };
+
 /* One cell of the grid methods x lists x trials x seeds. One sparsetrain process runs one cell. */
 struct sg_cell {
     /* Unique per method and values of lists: "Top-k", or "Top-k k=5" when a list is given. The lists of the compressor
      * come first; those of other keys follow: "Top-k k=5 workers=8". */
     char *label;
-    char *group;   /* the label of its result: of a trial "Top-k k=5" where the label is "Top-k k=5 trial=2" */
+    char *group;   /* the label of its result: "Top-k k=5" of a trial "Top-k k=5 trial=2" or "Top-k k=5 winner=2" */
     char *name;    /* the method's name: "Top-k" */
     bool baseline; /* plots draw the method as the dashed line without compression */
     const struct sg_node *method; /* points into `resolved`: the method with single values */
     const char *exchange;         /* methods[].exchange, a name in sg_net.h that is never freed; NULL = not given */
-    uint64_t seed;
+    uint64_t seed;                /* of the run */
+    uint64_t study;               /* the recipe's seed to which it belongs: the same, but for a trial */
     /* Exactly the keys that determine the run: no title, plots, claims or other methods. The members of the map are
      * task, workers, batch, steps/epochs, optimizer, error_feedback, scope, message, record, method (compressor and its
      * parameters, and the controller and values that are given) and seed, after the overrides of the method. */
@@ -97,7 +101,8 @@ struct sg_cell {
     /* The cell's values of keys that are lists, apart from its method's parameters: a map {workers: 8}. Its keys are as
      * in the label: the last word of the path, or the path if the word is ambiguous ("optimizer.momentum"). */
     struct sg_node swept;
-    size_t trial;         /* of the study that its seed names, from 1; 0 = no key has a range */
+    size_t trial;         /* of the study, from 1; 0 = no key has a range */
+    bool winner;          /* the trial's values once more at the study's seed, which is run if the trial wins */
     struct sg_node drawn; /* a map of what the trial drew, {learning_rate: 0.0123}, its keys in snake_case */
     char key[65];         /* SHA-256 of the resolved JSON text */
     /* The key of the cell from whose run k is copied (`k-from`), which must be finished first; NULL = there is none. It
@@ -105,7 +110,8 @@ struct sg_cell {
     const char *source;
 };
 
-/* Makes all cells in the order of the methods, then of their lists, then of their trials, with seeds innermost. */
+/* Makes all cells in the order of the methods, then of their lists, then of their trials, with seeds innermost. Behind
+ * the trials of a label follow the runs of all that may win, one for each trial, and few of these are ever run. */
 SG_CHECKED sg_status sg_recipe_cells(const struct sg_recipe *recipe, struct sg_cell **out, size_t *count,
                                      struct sg_error *err);
 void sg_recipe_cells_free(struct sg_cell *cells, size_t count);

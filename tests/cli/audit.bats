@@ -171,13 +171,13 @@ PY
     sparsebench -q recipes/tuned.yaml --folder trials -o tuned.json
     sparsebench -q --bundle tuned tuned.json
     audit tuned.json tuned --method 'Top-k k=1' --share 1 >out.json
-    [ "$(jq -c '[.audits[] | .cells, .drawn, .same_bits, (.differences | length)]' out.json)" = '[24,6,6,0,24,6,6,0]' ]
+    [ "$(jq -c '[.audits[] | .cells, .drawn, .same_bits, (.differences | length)]' out.json)" = '[32,8,8,0,32,8,8,0]' ]
     audit tuned --method 'Top-k k=1 trial=2' --share 1 >out.json
-    [ "$(jq -c '[.audits[0].results[] | .label, .seed]' out.json)" = '["Top-k k=1 trial=2","1","Top-k k=1 trial=2","2"]' ]
-    jq '(.results[1].cells[] | select(.trial == 2 and .seed == "1").value) *= 2' tuned.json >value.json
+    [ "$(jq -c '[.audits[0].results[] | .label, .seed]' out.json)" = '["Top-k k=1 trial=2","1001","Top-k k=1 trial=2","1002"]' ]
+    jq '(.results[1].cells[] | select(.trial == 2 and .seed == "1001").value) *= 2' tuned.json >value.json
     run -3 --separate-stderr audit value.json --method 'Top-k k=1' --share 1
     [ "$(jq -c '[.audits[0].results[] | select(.verdict == "differs") | .label, .seed, .path]' <<<"$output")" = \
-        '["Top-k k=1 trial=2","1","results[1].cells[2].value"]' ]
+        '["Top-k k=1 trial=2","1001","results[1].cells[2].value"]' ]
     jq '(.results[1].tuned.winner.trial) += 1' tuned.json >winner.json
     run -3 audit winner.json --method 'Top-k k=1' --share 1
     run -1 sparsebench -q --bundle winner winner.json

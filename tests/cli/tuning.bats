@@ -36,19 +36,23 @@ result() { # FILE: without what differs from call to call
 @test "trials are listed, run and kept, and the best of each study is the method's result" {
     run -0 --separate-stderr sparsebench r.yaml --folder cells --dry-run
     [ "$(grep -c 'trial=' <<<"$output")" = 18 ]
-    [[ $output == *"Top-k trial=3 scale="*" k="* && $stderr == *"18 of the 18 cells are trials of 6 studies"* ]]
+    [[ $output == *"Top-k trial=3 scale="*" k="* && $output != *winner=* && $stderr == *"18 of the 18 cells are trials of 6 studies"* ]]
     sparsebench r.yaml --folder cells -q -o a.json
     [ "$(jq -r '.results[].label' a.json | xargs)" = "SGD Top-k" ]
-    [ "$(jq '[.results[].cells | length] | add' a.json)" = 18 ]
+    [ "$(jq '[.results[].cells | length] | add' a.json)" = 24 ]
     [ "$(jq '[.results[].cells[] | select(.won)] | length' a.json)" = 6 ]
-    # at every seed the smallest value of its trials, and the winner is the median over the seeds
-    [ "$(jq '.results[] | [.cells | group_by(.seed)[] | (min_by(.value) == (.[] | select(.won)))] | all' a.json | xargs)" = "true true" ]
-    [ "$(jq '.results[] | .tuned.winner.value == ([.cells[] | select(.won).value] | sort[1])' a.json | xargs)" = "true true" ]
-    [ "$(jq -c '.results[1] | [.final.scale.values[]] | sort' a.json)" = "$(jq -c '.results[1] | [.cells[] | select(.won).drawn.scale] | sort' a.json)" ]
-    [ "$(jq -r '.claims[0].verdict' a.json)" = holds ]
+    # in every study the smallest value wins, and runs at the fresh seed; of these runs the median over the seeds is told
+    [ "$(jq '.results[] | [.cells | map(select(.fresh | not)) | group_by(.seed)[] | (min_by(.value) == (.[] | select(.won)))] | all' a.json | xargs)" = "true true" ]
+    [ "$(jq -c '.results[] | ([.cells[] | select(.won) | [.trial, .drawn]] | sort) == ([.cells[] | select(.fresh) | [.trial, .drawn]] | sort)' a.json | xargs)" = "true true" ]
+    [ "$(jq -r '.results[0] | [.seeds[], (.cells[] | select(.fresh).seed), (.cells[] | select(.won).seed)] | unique | sort_by(tonumber)[]' a.json | xargs)" = "1 2 3 1001 1002 1003" ]
+    [ "$(jq '.results[] | .tuned.winner.value == ([.cells[] | select(.fresh).value] | sort[1])' a.json | xargs)" = "true true" ]
+    run -0 --separate-stderr sparsebench r.yaml --folder cells --dry-run --json
+    [ "$(jq -r '[.cells[] | select(.label | test("winner"))] | "\(length) \(map(.action) | unique[])"' <<<"$output")" = "6 reuse" ]
+    [ "$(jq -c '.results[1] | [.final.scale.values[]] | sort' a.json)" = "$(jq -c '.results[1] | [.cells[] | select(.fresh).drawn.scale] | sort' a.json)" ]
+    [[ $(jq -r '.claims[0].verdict' a.json) == holds* ]]
     # the runs are those of their values: the series of a trial, and one of a recipe that gives what it drew
-    trial=$(jq -c '.results[1].cells[] | select(.seed == "2" and .trial == 3)' a.json)
-    sparsebench r.yaml --folder other -q -o b.json --seed 2 --method Top-k --set tune=null --set 'claims=[]' --set 'plots=[]' \
+    trial=$(jq -c '.results[1].cells[] | select(.seed == "1002" and .trial == 3)' a.json)
+    sparsebench r.yaml --folder other -q -o b.json --set seeds=1002 --method Top-k --set tune=null --set 'claims=[]' --set 'plots=[]' \
         --set "optimizer.scale=$(jq .drawn.scale <<<"$trial")" --set "methods.Top-k.k=$(jq .drawn.k <<<"$trial")"
     cmp <(stable "$(jq -r .file <<<"$trial")" | sed '/"header"/d') <(stable "$(jq -r '.results[0].cells[0].file' b.json)" | sed '/"header"/d')
     # tables and figures name the method and the values that won
@@ -66,7 +70,7 @@ result() { # FILE: without what differs from call to call
     kill -9 $pid
     wait $pid || true
     done=$(ls cells/*.ndjson | wc -l)
-    [ "$done" -ge 1 ] && [ "$done" -lt 18 ] && [ ! -e a.json ]
+    [ "$done" -ge 1 ] && [ "$done" -lt 24 ] && [ ! -e a.json ]
     sparsebench r.yaml --folder cells -q -o a.json --force
     [ "$(jq '[.results[].cells[] | select(.reused)] | length' a.json)" -ge "$done" ]
     cmp <(result whole.json) <(result a.json)
@@ -77,18 +81,27 @@ result() { # FILE: without what differs from call to call
         --set optimizer=null --set 'optimizer={kind: sgd, learning-rate: log 0.01..1}' \
         --set 'record.series=[relative-suboptimality, learning-rate]'
     [ "$(jq --stream -c 'select(length == 2 and .[0][0] == "results" and .[0][2:] == ["final", "learning_rate", "n"]) | .[1]' a.json | xargs)" = "3 3" ]
-    [ "$(jq -c '.results[1].final.learning_rate.values | sort' a.json)" = "$(jq -c '[.results[1].cells[] | select(.won).drawn.learning_rate] | sort' a.json)" ]
+    [ "$(jq -c '.results[1].final.learning_rate.values | sort' a.json)" = "$(jq -c '[.results[1].cells[] | select(.fresh).drawn.learning_rate] | sort' a.json)" ]
 }
 
-@test "more trials go on with the same draws, and so do other seeds and methods" {
+@test "other seeds and methods go on with the same draws" {
     sparsebench r.yaml --folder cells -q -o a.json
-    run -0 --separate-stderr sparsebench r.yaml --folder cells --dry-run --json --set tune.trials=5
-    [ "$(jq -r '.cells[].action' <<<"$output" | sort | uniq -c | xargs)" = "18 reuse 12 run" ]
     run -0 --separate-stderr sparsebench r.yaml --folder cells --dry-run --json --set 'seeds=[3, 4]' --method Top-k
-    [ "$(jq -r '.cells[].action' <<<"$output" | sort | uniq -c | xargs)" = "3 reuse 3 run" ]
-    sparsebench r.yaml --folder cells -q -o b.json --set tune.trials=5
-    best() { jq -c '[.results[] | [.cells[] | select(.won)] | sort_by(.seed)[].value]' "$1"; }
-    [ "$(jq -n "[$(best a.json), $(best b.json)] | transpose | map(.[0] >= .[1]) | all")" = true ]
+    [ "$(jq -r '.cells[].action' <<<"$output" | sort | uniq -c | xargs)" = "4 reuse 3 run" ]
+    run -0 --separate-stderr sparsebench r.yaml --folder cells --dry-run --json --seed 3
+    [ "$(jq -r '.cells[].label' <<<"$output" | wc -l)" = 8 ]
+}
+
+@test "trials are evaluated on the validation part, and the winner on the test set" {
+    need_torch
+    sed -i -e 's/^task: .*/task: {kind: ncf, dataset: ml-100k, stand-in: ratings-like, users: 40, factors: 2, mlp: 8-4, test-negatives: 20, validation: true}/' \
+        -e 's/^steps: .*/steps: 8\nbatch: 64/' -e 's/^optimizer: .*/optimizer: {kind: sgd, learning-rate: log 0.01..0.1}/' -e 's/^seeds: .*/seeds: [1]/' \
+        -e 's/relative-suboptimality, bits/hit-rate, bits/' -e 's/^tune: .*/tune: {trials: 2, by: hit-rate}/' -e 's/, learning-rate: 0.3[^}]*//' \
+        -e '/^plots/,$d' r.yaml
+    sparsebench r.yaml --folder cells -q -o a.json
+    run -0 --separate-stderr sparsebench r.yaml --folder cells --dry-run --json
+    [ "$(jq -c '.cells[] | select(.label | test("winner")).resolved.task.evaluate_on' <<<"$output" | sort -u)" = null ]
+    [ "$(jq -c '.cells[] | select(.label | test("trial")).resolved.task.evaluate_on' <<<"$output" | sort -u)" = '"validation"' ]
 }
 
 @test "the parts of a grid have whole studies, which one result then puts together" {
@@ -111,14 +124,21 @@ import hashlib, json, math, sys
 sys.path.insert(0, sys.argv[1])
 from common import Stream
 
-def uniform(seed, path, trial):
+TRIALS = 40
+
+def draws(seed, path, trial):
     s = Stream(seed, 16, int(hashlib.sha256(path.encode()).hexdigest()[:6], 16), trial)
-    low, high = s.u32(), s.u32()
-    return ((high << 32 | low) >> 11) / 2**53
+    words = [s.u32() for _ in range(4)]
+    return [((words[i + 1] << 32 | words[i]) >> 11) / 2**53 for i in (0, 2)]
+
+def uniform(seed, path, trial):
+    own, inside = draws(seed, path, trial)
+    stratum = sum((draws(seed, path, t)[0], t) < (own, trial) for t in range(1, TRIALS + 1))
+    return (stratum + inside) / TRIALS
 
 checked = 0
 for cell in json.load(open("plan"))["cells"]:
-    seed, (name, trial) = int(cell["seed"]), cell["label"].split(" trial=")
+    seed, (name, trial) = int(cell["seed"]) - 1000, cell["label"].split(" trial=")
     scale = 0.01 * 300 ** uniform(seed, "optimizer.scale", int(trial))
     assert float("%.4g" % scale) == cell["resolved"]["optimizer"]["scale"], (cell["label"], scale)
     if name == "Top-k":
