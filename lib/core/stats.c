@@ -88,6 +88,27 @@ double sg_stats_half_interval(const double *x, size_t n) {
     return n < 2 ? NAN : same ? 0 : sg_stats_student(n - 1) * sg_stats_stddev(x, n) / sqrt((double)n);
 }
 
+double sg_stats_sign_flip(const double *x, size_t n) {
+    enum { EXACT = 16 };
+    double sum = 0, squares = 0, size = 0;
+    for (size_t i = 0; i < n; i++) {
+        sum += x[i];
+        squares += x[i] * x[i];
+        size += fabs(x[i]);
+    }
+    if (n > EXACT)
+        return squares > 0 ? erfc(fabs(sum) / sqrt(2 * squares)) : 1;
+    const double least = fabs(sum) - 1e-12 * size; /* sums that differ by rounding alone are equal */
+    size_t far = 0;
+    for (size_t flips = 0; flips < (size_t)1 << n; flips++) {
+        double flipped = 0;
+        for (size_t i = 0; i < n; i++)
+            flipped += flips >> i & 1 ? -x[i] : x[i];
+        far += fabs(flipped) >= least;
+    }
+    return (double)far / (double)((size_t)1 << n);
+}
+
 void sg_stats_interval(struct sg_interval *out, double *draw, size_t n) {
     size_t known = 0;
     for (size_t i = 0; i < n; i++)

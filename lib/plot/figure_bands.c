@@ -143,7 +143,7 @@ char *sg_reading_footnote(const struct sg_reading *r) {
         before = "; ";
     }
     if (r->places) {
-        fprintf(out, "%sin brackets: places by the median, 95 %%", before);
+        fprintf(out, "%sin brackets: places, shared where a sign-flip test parts no two", before);
         before = "; ";
     }
     if (r->quartiles[0]) {

@@ -79,32 +79,41 @@ static void sort_rows(struct sg_panel *panel) {
     }
 }
 
-/* True if all rows have as many seeds, and enough of them for an interval. The tasks of a profile are no seeds. */
+/* True if all rows have as many seeds, and enough of them to part two. The tasks of a profile are no seeds. */
 static bool may_have_places(const struct sg_reading *r, const struct sg_panel *panel) {
-    enum { LEAST = 3 };
     bool may = !r->select->recorded && panel->n_curves > 1 && !sg_json_string(r->document, "over", NULL);
     for (size_t c = 0; c < panel->n_curves; c++)
-        may = may && panel->curve[c].n_seeds >= LEAST && panel->curve[c].n_seeds == panel->curve[0].n_seeds;
+        may = may && panel->curve[c].n_seeds >= SG_PLACE_SEEDS && panel->curve[c].n_seeds == panel->curve[0].n_seeds;
     return may;
 }
 
-/* Finds the places of rows and baselines. A seed without a value comes last. */
+/* What a seed pays, on the scale on which two values of the column are compared. One without a value comes last. */
+static double cost_of(const struct sg_panel *panel, double value) {
+    const struct sg_metric *metric = sg_column_find(panel->y.name);
+    const bool logarithm = metric && sg_quantity_kinds[metric->quantity].logarithm;
+    const double x = logarithm ? log(fmax(value, 0)) : value;
+    return isnan(value) ? INFINITY : higher_is_better(panel) ? -x : x;
+}
+
+/* Finds the places of rows and baselines. */
 static bool find_places(struct sg_reading *r, struct sg_panel *panel) {
     if (!may_have_places(r, panel))
         return true;
     const size_t n = panel->n_curves, seeds = panel->curve[0].n_seeds;
-    const double sense = higher_is_better(panel) ? -1 : 1;
     double *cost = malloc((n + 1) * seeds * sizeof *cost), *row = cost;
-    struct sg_interval *place = malloc(n * sizeof *place);
+    struct sg_standing *place = malloc(n * sizeof *place);
     for (size_t c = 0; cost && c < n; c++, row += seeds)
         for (size_t s = 0; s < seeds; s++)
-            row[s] = isnan(panel->curve[c].seed[s]) ? INFINITY : sense * panel->curve[c].seed[s];
+            row[s] = cost_of(panel, panel->curve[c].seed[s]);
     const bool fine = (cost && place) || sg_reading_failed(r);
     panel->places = fine && sg_profile_places(place, cost, n, seeds, r->err) == SG_OK;
     for (size_t c = 0; panel->places && c < n; c++) {
-        memcpy(row, cost + c * seeds, seeds * sizeof *row);
+        for (size_t s = 0; s < seeds; s++) /* one without a value is the worst */
+            row[s] = !isnan(panel->curve[c].seed[s]) ? panel->curve[c].seed[s]
+                     : higher_is_better(panel)       ? -INFINITY
+                                                     : INFINITY;
         panel->curve[c].place = place[c];
-        panel->curve[c].median = sense * sg_stats_median(row, seeds);
+        panel->curve[c].median = sg_stats_median(row, seeds);
     }
     r->places |= panel->places;
     free(cost);
@@ -122,8 +131,9 @@ static bool name_rows(const struct sg_reading *r, struct sg_panel *panel) {
             sg_plot_name(rows > 1 ? panel->curve[c].point[0] : r->figure->legend[panel->curve[c].legend].label, 3);
         panel->curve[c].row = name;
         if (name && panel->places) {
-            const double low = floor(panel->curve[c].place.low), high = ceil(panel->curve[c].place.high);
-            panel->curve[c].row = sg_format(low < high ? "%s (%.0f–%.0f)" : "%s (%.0f)", name, low, high);
+            const struct sg_standing *place = &panel->curve[c].place;
+            panel->curve[c].row =
+                sg_format(place->first < place->last ? "%s (%zu–%zu)" : "%s (%zu)", name, place->first, place->last);
             free(name);
         }
         if (!panel->curve[c].row)

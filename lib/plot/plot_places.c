@@ -1,4 +1,4 @@
-/* plot_places.c: the tables of a result's rankings: which place each method has, and the interval of the place. */
+/* plot_places.c: the tables of a result's rankings: which place each method has, and with whom it shares it. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,18 +45,16 @@ sg_status sg_plot_read_rankings(struct sg_summary *s, const cJSON *document, con
 }
 
 static char *caption_of(const struct sg_panel *panel) {
-    return sg_format("%s%sPlaces by the median over %zu seeds, 95 %% of bootstrap draws of the seeds",
-                     panel->title ? panel->title : "", panel->title ? ". " : "", panel->curve[0].n_seeds);
+    return sg_format(
+        "%s%sPlaces by the median over %zu seeds. Methods share a place until one is parted from its first: "
+        "p of the sign-flip test at most %g",
+        panel->title ? panel->title : "", panel->title ? ". " : "", panel->curve[0].n_seeds, SG_PLACE_LEVEL);
 }
 
-/* The curves in the order of their places, equal ones as they are. */
+/* The curves in the order of their medians. */
 static void sort_by_place(const struct sg_curve **row, const struct sg_panel *panel) {
-    for (size_t c = 0; c < panel->n_curves; c++) {
-        size_t at = c;
-        for (; at > 0 && row[at - 1]->place.value > panel->curve[c].place.value; at--)
-            row[at] = row[at - 1];
-        row[at] = &panel->curve[c];
-    }
+    for (size_t c = 0; c < panel->n_curves; c++)
+        row[panel->curve[c].place.order - 1] = &panel->curve[c];
 }
 
 /* How the medians are written: as the means of a table are. NULL = no memory. */
@@ -79,8 +77,8 @@ static char *style_of(struct sg_column_style *style, const struct sg_panel *pane
 static sg_table *table_of(const struct sg_panel *panel) {
     enum { HEADING = 14 };
     static const struct sg_table_column columns[] = {{.head = "method", .names = true, .weight = SG_TABLE_ALWAYS},
-                                                     {.head = "place", .align = SG_TABLE_RIGHT, .weight = 2},
-                                                     {.head = "95 %", .weight = SG_TABLE_ALWAYS}};
+                                                     {.head = "place", .weight = SG_TABLE_ALWAYS},
+                                                     {.head = "p", .align = SG_TABLE_RIGHT, .weight = 2}};
     const struct sg_curve **row = calloc(panel->n_curves, sizeof *row);
     struct sg_column_style style;
     char *head = row ? style_of(&style, panel) : NULL, text[SG_CELL_CHARS], rest[SG_CELL_CHARS];
@@ -91,9 +89,11 @@ static sg_table *table_of(const struct sg_panel *panel) {
     }
     for (size_t i = 0; t && i < panel->n_curves; i++) {
         sg_table_cell(t, row[i]->point[0], NULL);
-        sg_table_number(t, "%.0f", row[i]->place.value);
-        sg_table_cell(t, sg_profile_places_text(text, &row[i]->place), NULL);
-        sg_table_value(t, row[i]->place.low);
+        const struct sg_standing *place = &row[i]->place;
+        const struct sg_interval shared = {.low = (double)place->first, .high = (double)place->last};
+        sg_table_cell(t, sg_profile_places_text(text, &shared), NULL);
+        sg_table_value(t, shared.low);
+        sg_table_number(t, "%.2g", place->p);
         sg_plot_cell(text, rest, &style, row[i]->median, NAN);
         sg_table_cell(t, text, NULL);
         sg_table_value(t, row[i]->median);

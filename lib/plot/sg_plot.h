@@ -15,7 +15,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "sg_stats.h"
+#include "sg_profile.h"
 #include "sg_status.h"
 
 /* Parses a sparsebench result, a sparsetrain result or a series. A result of kernels can only become the plain table.
@@ -97,7 +97,7 @@ struct sg_curve {
     size_t n_seeds;
     double *seed;             /* [n_seeds] a ranking's value of each seed; NULL = none */
     double median;            /* of them, and */
-    struct sg_interval place; /* the place by it, if panel->places */
+    struct sg_standing place; /* the place by it, if panel->places */
 };
 
 struct sg_axis {

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sg_debug.h"
 #include "sg_rng.h"
@@ -146,23 +147,47 @@ sg_status sg_profile(struct sg_profile_method *method, struct sg_profile_cell *c
     return fine ? SG_OK : sg_fail_memory(err, "the bootstrap");
 }
 
-sg_status sg_profile_places(struct sg_interval *place, const double *cost, size_t methods, size_t seeds,
+/* The sign-flip test of how much a method costs more than another at the same seeds; scratch [seeds]. 1: it does not cost
+ * more. Where a cost is infinite, the signs alone are tested. */
+static double test_pair(const double *cost, const double *other, size_t seeds, double *scratch) {
+    bool finite = true;
+    double sum = 0;
+    for (size_t s = 0; s < seeds; s++)
+        finite = finite && isfinite(cost[s]) && isfinite(other[s]);
+    for (size_t s = 0; s < seeds; s++) {
+        scratch[s] = finite ? cost[s] - other[s] : (cost[s] > other[s]) - (cost[s] < other[s]);
+        sum += scratch[s];
+    }
+    return sum > 0 ? sg_stats_sign_flip(scratch, seeds) : 1;
+}
+
+sg_status sg_profile_places(struct sg_standing *place, const double *cost, size_t methods, size_t seeds,
                             struct sg_error *err) {
-    struct sg_profile_method *method = calloc(methods, sizeof *method);
-    struct sg_profile_cell *cell = calloc(methods, sizeof *cell);
-    size_t *first = calloc(methods + 1, sizeof *first);
-    for (size_t m = 0; first && m <= methods; m++)
-        first[m] = m;
-    const struct sg_profile_task task = {seeds, first, cost};
-    const sg_status status = method && cell && first ? sg_profile(method, cell, &task, 1, methods, SG_BOOTSTRAP_DRAWS,
-                                                                  SG_BOOTSTRAP_SEED, err)
-                                                     : sg_fail_memory(err, "the places");
-    for (size_t m = 0; status == SG_OK && m < methods; m++)
-        place[m] = method[m].place;
-    free(method);
-    free(cell);
-    free(first);
-    return status;
+    double *median = malloc((methods + 1) * sizeof *median), *scratch = malloc((seeds + 1) * sizeof *scratch);
+    size_t *order = malloc((methods + 1) * sizeof *order);
+    const bool fine = median && scratch && order;
+    for (size_t m = 0; fine && m < methods; m++) {
+        memcpy(scratch, cost + m * seeds, seeds * sizeof *scratch);
+        median[m] = sg_stats_median(scratch, seeds);
+        size_t at = m;
+        for (; at > 0 && median[order[at - 1]] > median[m]; at--)
+            order[at] = order[at - 1];
+        order[at] = m;
+    }
+    for (size_t i = 0, first = 0; fine && i < methods; i++) {
+        struct sg_standing *p = &place[order[i]];
+        *p = (struct sg_standing){.order = i + 1, .p = NAN};
+        if (i > 0)
+            p->p = test_pair(cost + order[i] * seeds, cost + order[first] * seeds, seeds, scratch);
+        first = p->p <= SG_PLACE_LEVEL ? i : first;
+        p->first = first + 1;
+        for (size_t k = first; k <= i; k++)
+            place[order[k]].last = i + 1;
+    }
+    free(median);
+    free(scratch);
+    free(order);
+    return fine ? SG_OK : sg_fail_memory(err, "the places");
 }
 
 const char *sg_profile_places_text(char out[SG_PLACES_CHARS], const struct sg_interval *place) {

@@ -59,10 +59,21 @@ SG_CHECKED sg_status sg_profile(struct sg_profile_method *method, struct sg_prof
                                 const struct sg_profile_task *task, size_t tasks, size_t methods, size_t draws,
                                 uint64_t seed, struct sg_error *err);
 
-/* place [methods] <- the places of methods that have one setting each on one task, by cost [methods][seeds], none NaN:
- * what sg_profile finds with the programs' draws. The bootstrap then is over the seeds alone. Time and errors as
- * there. */
-SG_CHECKED sg_status sg_profile_places(struct sg_interval *place, const double *cost, size_t methods, size_t seeds,
+/* The place of a method on one task, where it has one setting. Methods are in the order of their medians over the seeds,
+ * and share a place until one of them costs more than the first of it by the sign-flip test, of pairs of the same seed,
+ * at this level. That one begins a new place. So two equal methods are parted with probability SG_PLACE_LEVEL at most,
+ * and with fewer than SG_PLACE_SEEDS seeds no two methods are. */
+#define SG_PLACE_LEVEL 0.05
+enum { SG_PLACE_SEEDS = 6 };
+struct sg_standing {
+    size_t order;       /* from 1 */
+    size_t first, last; /* the orders of those that share the place */
+    double p; /* of the test against the first of the place before, or of its own; NaN = it is the first of all */
+};
+
+/* place [methods] <- the places by cost [methods][seeds], none NaN; equal medians are in the given order.
+ * SG_ERR_MEMORY. */
+SG_CHECKED sg_status sg_profile_places(struct sg_standing *place, const double *cost, size_t methods, size_t seeds,
                                        struct sg_error *err);
 
 /* "2nd to 5th", or "2nd" where the two are one: the interval of a place, rounded outwards. Returns out. */

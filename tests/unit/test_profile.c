@@ -100,43 +100,55 @@ static void test_planted(void) {
     ok(apart <= REPEATS * 10 / 100, "those of two equally good methods: %zu of %d", apart, REPEATS);
 }
 
-/* The places on one task: as sg_profile has them, and how often their interval holds the true place. */
-static void test_places(size_t seeds, double least) {
-    enum { METHODS_HERE = 6, MOST_SEEDS = 10 }; /* the last one is a duplicate of the first */
-    static const double worse[] = {0, 0.1, 0.2, 0.4, 1.8};
-    static const size_t first[METHODS_HERE + 1] = {0, 1, 2, 3, 4, 5, 6};
+/* How often the sign-flip test parts methods: two equal ones at most in 5 % of cases, whatever their noise, and twice the
+ * cost always, with as many seeds as places need. */
+static void test_places(size_t seeds) {
+    enum { METHODS_HERE = 4, MOST_SEEDS = 20, MANY = 4000 };
+    static const double worse[METHODS_HERE] = {0, 0, 2, 2}; /* two pairs of equal methods */
     double cost[METHODS_HERE * MOST_SEEDS];
-    struct sg_profile_method m[METHODS_HERE];
-    struct sg_profile_cell cell[METHODS_HERE];
-    struct sg_interval place[METHODS_HERE];
+    struct sg_standing place[METHODS_HERE];
     struct sg_error err;
-    size_t held = 0, ties = 0, apart = 0;
+    size_t together = 0, apart = 0;
     bool fine = true;
-    for (size_t r = 0; fine && r < REPEATS; r++) {
-        for (size_t i = 0; i < METHODS_HERE; i++)
-            for (size_t s = 0; s < seeds; s++)
-                cost[i * seeds + s] = i + 1 < METHODS_HERE ? exp(worse[i] + 0.3 * sg_rng_normal(&rng)) : cost[s];
-        const struct sg_profile_task task = {seeds, first, cost};
-        fine = sg_profile(m, cell, &task, 1, METHODS_HERE, DRAWS, r, &err) == SG_OK;
-        for (size_t i = 0; i + 1 < METHODS_HERE; i++) { /* two are first, so the next is third */
-            const double true_place = (double)(i == 0 ? 1 : i + 2);
-            held += m[i].place.low <= true_place && true_place <= m[i].place.high;
+    for (size_t r = 0; fine && r < MANY; r++) {
+        for (size_t s = 0; s < seeds; s++) {
+            const double common = sg_rng_normal(&rng); /* what a seed does to all */
+            for (size_t i = 0; i < METHODS_HERE; i++)
+                cost[i * seeds + s] = worse[i] + common + 0.3 * sg_rng_normal(&rng);
         }
-        ties += m[0].place.value == m[5].place.value && m[0].place.low == m[5].place.low;
-        apart += m[4].place.low > m[0].place.high;
+        fine = sg_profile_places(place, cost, METHODS_HERE, seeds, &err) == SG_OK;
+        together += place[0].first == place[1].first;
+        together += place[2].first == place[3].first;
+        apart += place[0].last <= 2 && place[1].last <= 2 && place[2].first > 2 && place[3].first > 2;
     }
-    const double share = 100.0 * (double)held / (REPEATS * (METHODS_HERE - 1));
-    ok(fine && share >= least, "coverage of a place's 95 %% with %zu seeds: %.1f %%", seeds, share);
-    ok(ties == REPEATS && apart >= REPEATS * 99 / 100, "a duplicate ties, six times the cost is behind: %zu, %zu", ties,
-       apart);
-    ok(sg_profile_places(place, cost, METHODS_HERE, seeds, &err) == SG_OK &&
-           sg_profile(m, cell, &(struct sg_profile_task){seeds, first, cost}, 1, METHODS_HERE, SG_BOOTSTRAP_DRAWS,
-                      SG_BOOTSTRAP_SEED, &err) == SG_OK,
-       "the places of one task");
-    for (size_t i = 0; i < METHODS_HERE; i++)
-        fine = fine && place[i].value == m[i].place.value && place[i].low == m[i].place.low &&
-               place[i].high == m[i].place.high;
-    ok(fine, "are those of its profile");
+    ok(fine && together >= 2 * MANY * 95 / 100, "%zu seeds: equal methods share a place in %.1f %%", seeds,
+       50.0 * (double)together / MANY);
+    ok(fine && apart >= MANY * 99 / 100, "and clearly different ones never do: %.1f %%", 100.0 * (double)apart / MANY);
+}
+
+static void test_places_by_hand(void) {
+    enum { N = 5, SEEDS_HERE = SG_PLACE_SEEDS };
+    static const double cost[N * SEEDS_HERE] = {
+        5,  5,        5,        5,        5,        5,        /* worse than the first three at every seed: fourth */
+        1,  2,        1,        2,        1,        2,        /* equal to the next */
+        1,  2,        1,        2,        1,        2,        /* */
+        9,  0,        1,        2,        2,        2,        /* worse at one seed only */
+        99, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, /* without values */
+    };
+    struct sg_standing place[N], few[N];
+    struct sg_error err;
+    ok(sg_profile_places(place, cost, N, SEEDS_HERE, &err) == SG_OK && place[1].order == 1 && isnan(place[1].p) &&
+           place[2].order == 2 && place[2].p == 1,
+       "equal methods are in the order in which they are given, and p is 1");
+    ok(place[1].first == 1 && place[1].last == 3 && place[3].first == 1 && place[3].order == 3 && place[3].p > 0.05,
+       "what is worse at one seed shares their place");
+    ok(place[0].first == 4 && place[0].last == 4 && place[0].p == 2.0 / 64, "worse at all six seeds: p = 2 / 2^6");
+    ok(place[4].first == 5 && place[4].p == 2.0 / 64, "without values: the last, by the signs");
+    ok(sg_profile_places(few, cost, N, 5, &err) == SG_OK, "places of five seeds");
+    size_t one = 0;
+    for (size_t m = 0; m < N; m++)
+        one += few[m].first == 1 && few[m].last == N;
+    ok(one == N, "five seeds part no two methods");
 }
 
 static void test_places_text(void) {
@@ -227,9 +239,10 @@ int main(void) {
     test_coverage(4, 81);
     test_coverage(8, 88);
     test_coverage(32, 93);
-    test_places(3, 89);
-    test_places(5, 97);
-    test_places(10, 99);
+    test_places(SG_PLACE_SEEDS);
+    test_places(10);
+    test_places(20);
+    test_places_by_hand();
     test_places_text();
     return tap_done();
 }

@@ -65,7 +65,28 @@ static void test_quantiles(void) {
     ok(sg_stats_mad(mostly, 3) == 0, "equal infinities are 0 apart");
 }
 
+static void test_sign_flip(void) {
+    static const double same[] = {1, 2, 3, 4, 5, 6}, mixed[] = {1, -2, 3}, none[] = {0, 0}, tie[] = {0.1, 0.2, -0.3};
+    ok(sg_stats_sign_flip(same, 6) == 2.0 / 64 && sg_stats_sign_flip(same, 5) == 2.0 / 32, "all of one sign: 2 / 2^n");
+    ok(sg_stats_sign_flip(mixed, 3) == 6.0 / 8, "1 - 2 + 3: only +-(1 + 2 - 3) is nearer to 0");
+    ok(sg_stats_sign_flip(none, 2) == 1 && sg_stats_sign_flip(none, 0) == 1 && sg_stats_sign_flip(tie, 3) == 1,
+       "nothing, and what rounding makes of it");
+    double many[40];
+    for (size_t i = 0; i < 40; i++)
+        many[i] = i % 4 == 0 ? -1 : 1;
+    ok(fabs(sg_stats_sign_flip(many, 40) - erfc(sqrt(5))) < 1e-12, "of many numbers that of the normal distribution");
+    double sum = 0;
+    for (unsigned flips = 0; flips < 1 << 5; flips++) { /* of a number of all sign patterns a share p has p or less */
+        double x[5];
+        for (size_t i = 0; i < 5; i++)
+            x[i] = (flips >> i & 1 ? -1 : 1) * (double)(1 << i);
+        sum += sg_stats_sign_flip(x, 5) <= 0.25;
+    }
+    ok(sum == 8, "under equal signs a quarter of cases has p <= 1/4: %g of 32", sum);
+}
+
 int main(void) {
+    test_sign_flip();
     test_sums();
     test_spread();
     test_ranks();
