@@ -180,6 +180,9 @@ bool report_claims(const cJSON *result, bool beside_table) {
     const char *finding = sg_json_string(result, "summary.text", NULL);
     if (finding && !beside_table)
         sg_log_note("%s", finding);
+    const char *edge = sg_json_string(result, "tuning.text", NULL);
+    if (edge)
+        sg_log_warning("%s", edge);
     const char *error = sg_json_string(result, "network.error", NULL);
     if (error)
         sg_log_note("%s", error);

@@ -46,6 +46,9 @@ cJSON *sg_grid_document(cJSON *take_program, cJSON *take_run, const struct sg_re
         SG_VALUE("results", grid_results_json(&g, most)), SG_VALUE("claims", grid_claims_json(&g)),
         SG_VALUE("plots", grid_plots_json(&g)), SG_VALUE("summary", NULL));
     grid_summarize(out, &g);
+    cJSON *tuning = grid_tuning_json(&g);
+    if (tuning)
+        sg_json_set(out, "tuning", tuning);
     grid_frame_close(&g);
     return out;
 }

@@ -100,26 +100,39 @@ static const struct grid_study *median_of(const struct grid_frame *g, const stru
     return NULL;
 }
 
-/* {"least","greatest"} for each key that the trials drew. */
+/* In how many studies of a label the trial won that drew the least value of the k-th key, or the greatest. */
+struct edges {
+    size_t studies, least, greatest;
+};
+
+static struct edges edges_of(const struct grid_frame *g, const struct sg_frame_label *label, size_t k) {
+    struct edges e = {.studies = label->n_seeds};
+    for (size_t s = 0; s < label->n_seeds; s++) {
+        const struct sg_cell *best = &g->cells[grid_study(g, label, s)->best];
+        bool least = true, greatest = true;
+        for (size_t i = 0; i < g->count; i++) {
+            if (g->cells[i].winner || !is_in(g, i, best->group, best->study))
+                continue;
+            least = least && g->cells[i].drawn.child[k].number >= best->drawn.child[k].number;
+            greatest = greatest && g->cells[i].drawn.child[k].number <= best->drawn.child[k].number;
+        }
+        e.least += least;
+        e.greatest += greatest;
+    }
+    return e;
+}
+
+/* What the trials of a label drew: a map whose members are the keys; without any if the label is not tuned. */
+static const struct sg_node *keys_of(const struct grid_frame *g, const struct sg_frame_label *label) {
+    return &g->cells[grid_study(g, label, 0)->best].drawn;
+}
+
 static cJSON *edges_json(const struct grid_frame *g, const struct sg_frame_label *label) {
-    const struct sg_node *keys = &g->cells[grid_study(g, label, 0)->best].drawn;
+    const struct sg_node *keys = keys_of(g, label);
     cJSON *out = cJSON_CreateObject();
     for (size_t k = 0; k < keys->count; k++) {
-        size_t edge[2] = {0};
-        for (size_t s = 0; s < label->n_seeds; s++) {
-            const struct sg_cell *best = &g->cells[grid_study(g, label, s)->best];
-            bool is[] = {true, true};
-            for (size_t i = 0; i < g->count; i++) {
-                const double x = g->cells[i].drawn.count > k ? g->cells[i].drawn.child[k].number : NAN;
-                const bool rival = !g->cells[i].winner && is_in(g, i, best->group, best->study);
-                is[0] = is[0] && !(rival && x < best->drawn.child[k].number);
-                is[1] = is[1] && !(rival && x > best->drawn.child[k].number);
-            }
-            edge[0] += is[0];
-            edge[1] += is[1];
-        }
-        sg_json_set(out, keys->child[k].key,
-                    SG_OBJECT(SG_NUMBER("least", (double)edge[0]), SG_NUMBER("greatest", (double)edge[1])));
+        const struct edges e = edges_of(g, label, k);
+        sg_json_set(out, keys->child[k].key, SG_OBJECT(SG_NUMBER("least", e.least), SG_NUMBER("greatest", e.greatest)));
     }
     return out;
 }
@@ -137,4 +150,46 @@ cJSON *grid_tuned_json(const struct grid_frame *g, const struct sg_frame_label *
                      SG_VALUE("at", sg_node_json(sg_node_get(tune, "at"))),
                      SG_NUMBER("trials", sg_node_number(tune, "trials", NAN)), SG_VALUE("winner", winner),
                      SG_VALUE("edges", edges_json(g, label)));
+}
+
+/* The edges of a key over all labels. */
+static struct edges edges_of_key(const struct grid_frame *g, const char *key) {
+    struct edges sum = {0};
+    for (size_t l = 0; l < g->frame.n_labels; l++) {
+        const struct sg_node *keys = keys_of(g, &g->frame.label[l]);
+        for (size_t k = 0; k < keys->count; k++)
+            if (strcmp(keys->child[k].key, key) == 0) {
+                const struct edges e = edges_of(g, &g->frame.label[l], k);
+                sum = (struct edges){sum.studies + e.studies, sum.least + e.least, sum.greatest + e.greatest};
+            }
+    }
+    return sum;
+}
+
+cJSON *grid_tuning_json(const struct grid_frame *g) {
+    cJSON *out = cJSON_CreateObject();
+    char text[400] = "";
+    size_t length = 0;
+    for (size_t l = 0; l < g->frame.n_labels; l++) {
+        const struct sg_node *keys = keys_of(g, &g->frame.label[l]);
+        for (size_t k = 0; k < keys->count; k++) {
+            const char *key = keys->child[k].key;
+            const struct edges e = edges_of_key(g, key);
+            const bool at_edge = 2 * (e.least + e.greatest) > e.studies;
+            if (cJSON_GetObjectItemCaseSensitive(out, key))
+                continue;
+            sg_json_set(out, key,
+                        SG_OBJECT(SG_NUMBER("studies", e.studies), SG_NUMBER("least", e.least),
+                                  SG_NUMBER("greatest", e.greatest), SG_BOOL("at_edge", at_edge)));
+            if (at_edge && length < sizeof text)
+                length += (size_t)snprintf(text + length, sizeof text - length,
+                                           "%s%s is at the edge of its range: the least draw won in %zu of %zu studies "
+                                           "and the greatest in %zu (widen the range)",
+                                           length > 0 ? "; " : "", key, e.least, e.studies, e.greatest);
+        }
+    }
+    if (out && out->child)
+        return SG_OBJECT(SG_VALUE("keys", out), SG_TEXT("text", *text ? text : NULL));
+    cJSON_Delete(out);
+    return NULL;
 }

@@ -225,6 +225,10 @@ double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, 
  * one of the claim's methods is not among the cells, or has a cell that is not finished yet. `reason` explains a
  * verdict other than "holds"; `note` describes an anomaly of a seed.
  *
+ * "tuning": {"keys":{"scale":{"studies","least","greatest","at_edge"}},"text"} where a key is tuned: in how many
+ * studies the least and the greatest draw won. If that is most of them, the key is at the edge of its range, and "text"
+ * says it.
+ *
  * "plots": [{"x","y","log","title","kind","x_range","y_range","methods","x_at","y_at","points"}], with names in
  * snake_case. `points` is null for curves; else it is [{"label","x":{"mean","std","n","values"},"y":{…}}].
  *

@@ -22,6 +22,9 @@ void sg_plot_note_status(struct sg_plot_notes *notes, const cJSON *document) {
     const char *status = sg_json_string(document, "status", "ok");
     if (strcmp(status, "ok") != 0)
         sg_plot_note(notes, "the result's status is '%.40s': what is there is shown", status);
+    const char *edge = sg_json_string(document, "tuning.text", NULL);
+    if (edge)
+        sg_plot_note(notes, "%s", edge);
 }
 
 sg_status sg_plot_check_panel(const cJSON *document, const struct sg_plot_select *select, struct sg_error *err) {

@@ -179,6 +179,11 @@ void sg_plot_at_words(char *out, size_t size, const cJSON *at) {
         snprintf(out, size, ", %s", words);
 }
 
+/* True if the winners of most studies had the least or the greatest draw of a key. */
+static bool is_at_edge(const cJSON *document, const char *key) {
+    return sg_json_bool(sg_json_get(sg_json_get(document, "tuning.keys"), key), "at_edge", false);
+}
+
 static sg_status read_metric(struct sg_summary_metric *m, const cJSON *document, const struct source *source,
                              struct sg_error *err) {
     const struct sg_metric *known = sg_column_find(source->name);
@@ -187,7 +192,8 @@ static sg_status read_metric(struct sg_summary_metric *m, const cJSON *document,
     if (source->points || source->found)
         sg_plot_at_words(at, sizeof at, source->at);
     if (source->drawn)
-        snprintf(at, sizeof at, " that won");
+        snprintf(at, sizeof at,
+                 is_at_edge(document, source->name) ? " that won, at the edge of its range" : " that won");
     m->heading = name ? sg_format("%s%s", name, at) : NULL;
     m->higher = known && known->higher;
     free(name);

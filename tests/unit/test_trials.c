@@ -334,6 +334,12 @@ static void test_studies(void) {
     ok(edge[0] + edge[1] > 0 && sg_json_number(sgd, "tuned.edges.learning_rate.least", -1) == (double)edge[0] &&
            sg_json_number(sgd, "tuned.edges.learning_rate.greatest", -1) == (double)edge[1],
        "in how many studies the least or the greatest draw won: %zu and %zu", edge[0], edge[1]);
+    const double least = sg_json_number(document, "tuning.keys.learning_rate.least", -1),
+                 greatest = sg_json_number(document, "tuning.keys.learning_rate.greatest", -1);
+    ok(sg_json_number(document, "tuning.keys.learning_rate.studies", 0) == 3 * SEEDS && least == 3 * (double)edge[0] &&
+           greatest == 3 * (double)edge[1] &&
+           (2 * (least + greatest) > 3 * SEEDS) == (sg_json_string(document, "tuning.text", NULL) != NULL),
+       "and of all labels: %g and %g", least, greatest);
     ok(sg_json_get(fixed, "tuned") == NULL &&
            sg_json_get(cJSON_GetArrayItem(sg_json_get(fixed, "cells"), 0), "trial") == NULL,
        "nothing of it where nothing is drawn");
@@ -381,6 +387,41 @@ static void test_more_trials(void) {
     ok(worse == 0 && before < 1.25, "more trials make no study worse (mean of eight: %.3f)", before);
 }
 
+/* The rate that trial of study has in the grid of test_edges. */
+static const struct grid *drawn;
+
+static double falls(uint64_t study, size_t trial) {
+    char label[32];
+    snprintf(label, sizeof label, "SGD trial=%zu", trial);
+    return trial == 0 ? 1 : 1 - rate(find(drawn, label, study)) / 2;
+}
+
+static double has_a_least(uint64_t study, size_t trial) {
+    char label[32];
+    snprintf(label, sizeof label, "SGD trial=%zu", trial);
+    return trial == 0 ? 1 : 1 + fabs(log(rate(find(drawn, label, study)) / 0.03));
+}
+
+/* A method that is best at the end of its range is not tuned, and the document says so with the count. */
+static void test_edges(void) {
+    struct grid g;
+    if (!open_grid(&g, TUNED, NULL, 0))
+        return;
+    drawn = &g;
+    cJSON *document = document_of(&g, g.count, falls);
+    ok(sg_json_bool(document, "tuning.keys.learning_rate.at_edge", false) &&
+           strstr(sg_json_string(document, "tuning.text", ""),
+                  "at the edge of its range: the least draw won in 0 of 9 studies and the greatest in 9") != NULL,
+       "the greatest draw wins: %s", sg_json_string(document, "tuning.text", "nothing said"));
+    cJSON_Delete(document);
+    document = document_of(&g, g.count, has_a_least);
+    ok(!sg_json_bool(document, "tuning.keys.learning_rate.at_edge", true) &&
+           cJSON_IsNull(sg_json_get(document, "tuning.text")),
+       "a value within the range wins, and nothing is said");
+    cJSON_Delete(document);
+    close_grid(&g);
+}
+
 static double accuracy(uint64_t seed, size_t trial) {
     return trial == 2 ? 0.5 : (double)seed / 10;
 }
@@ -411,6 +452,7 @@ int main(void) {
     test_refusals();
     test_studies();
     test_more_trials();
+    test_edges();
     test_direction();
     return tap_done();
 }
