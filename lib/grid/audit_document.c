@@ -53,7 +53,7 @@ static sg_status read_words(struct sg_option_list *out, const struct sg_audit *a
 
 static bool has_seed(const struct sg_cell *cell, const char *seed) {
     char text[24];
-    snprintf(text, sizeof text, "%" PRIu64, cell->seed);
+    snprintf(text, sizeof text, "%" PRIu64, cell->study);
     return strcmp(text, seed) == 0;
 }
 
@@ -63,8 +63,9 @@ sg_status audit_choose(bool *chosen, const struct sg_audit *a, struct sg_error *
     sg_status status = read_words(&methods, a, "run.methods", err);
     SG_DO(status, read_words(&seeds, a, "run.seeds", err));
     for (size_t i = 0; i < a->total && status == SG_OK; i++)
-        chosen[i] = a->then[i] || (!a->edited && !part && grid_is_listed(&methods, &a->cells[i], sg_cell_is) &&
-                                   grid_is_listed(&seeds, &a->cells[i], has_seed));
+        chosen[i] = a->then[i] ||
+                    (!a->edited && !part && !a->cells[i].winner && grid_is_listed(&methods, &a->cells[i], sg_cell_is) &&
+                     grid_is_listed(&seeds, &a->cells[i], has_seed));
     return status;
 }
 
@@ -134,12 +135,11 @@ static void add_values(struct sg_run *run, const cJSON *result, const char *labe
     }
 }
 
-/* Makes the run of a cell from what the result says of it. Of a trial that did not win it is only the value by which it
- * was judged. */
+/* Makes the run of a cell from what the result says of it. Of a trial it is only the value by which it was judged. */
 static sg_status run_of_values(struct sg_run *run, const struct sg_audit *a, size_t cell, struct sg_error *err) {
     const cJSON *entry = a->then[cell], *label = NULL, *item;
     const char *seed = sg_json_string(entry, "seed", ""), *by = sg_node_string(&a->recipe.root, "tune.by", "");
-    const bool trial = a->cells[cell].trial > 0, chosen = !trial || sg_json_bool(entry, "won", false);
+    const bool trial = a->cells[cell].trial > 0, chosen = !trial || a->cells[cell].winner;
     cJSON_ArrayForEach(item, sg_json_get(a->result, "results")) {
         if (strcmp(sg_json_string(item, "label", ""), a->cells[cell].group) == 0)
             label = item;

@@ -168,6 +168,14 @@ static cJSON *found_json(const struct sg_cell *cell, const struct audit_found *f
                      SG_TEXT("message", *f->message ? f->message : NULL));
 }
 
+/* The cells that a whole run of the recipe has: of the runs that may win a study it makes one. */
+static size_t recipe_cells(const struct sg_audit *a) {
+    size_t n = 0;
+    for (size_t i = 0; i < a->total; i++)
+        n += !a->cells[i].winner || a->cells[i].trial == 1;
+    return n;
+}
+
 sg_status sg_audit_judge(cJSON **out, struct sg_audit *a, struct sg_cell_outcome *outcomes, struct sg_error *err) {
     struct audit_found *found = calloc(a->drawn + 1, sizeof *found);
     size_t count[AUDIT_VERDICTS] = {0}, earlier = 0;
@@ -191,7 +199,7 @@ sg_status sg_audit_judge(cJSON **out, struct sg_audit *a, struct sg_cell_outcome
                          SG_TEXT("sha256", a->bundle.n > 0 ? a->bundle.sha256 : NULL),
                          SG_TEXT("name", sg_json_string(a->result, "recipe.name", NULL)),
                          SG_VALUE("set", sg_json_copy(sg_json_get(a->result, "recipe.set"))),
-                         SG_NUMBER("recipe_cells", a->total), SG_BOOL("recipe_edited", a->edited),
+                         SG_NUMBER("recipe_cells", recipe_cells(a)), SG_BOOL("recipe_edited", a->edited),
                          SG_VALUE("program_then", sg_json_copy(sg_json_get(a->result, "program"))),
                          SG_VALUE("identities_then", cJSON_Duplicate(sg_json_get(a->result, "identities"), true)),
                          SG_VALUE("identities_now", sg_grid_identities(outcomes, a->drawn)),

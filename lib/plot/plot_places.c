@@ -45,10 +45,11 @@ sg_status sg_plot_read_rankings(struct sg_summary *s, const cJSON *document, con
 }
 
 static char *caption_of(const struct sg_panel *panel) {
-    return sg_format(
-        "%s%sPlaces by the median over %zu seeds. Methods share a place until one is parted from its first: "
-        "p of the sign-flip test at most %g",
-        panel->title ? panel->title : "", panel->title ? ". " : "", panel->curve[0].n_seeds, SG_PLACE_LEVEL);
+    return sg_format("%s%sPlaces by the median over %zu seeds. Methods share a place until one is parted from that "
+                     "above or the first: "
+                     "p of the sign-flip test at most %g",
+                     panel->title ? panel->title : "", panel->title ? ". " : "", panel->curve[0].n_seeds,
+                     SG_PLACE_LEVEL);
 }
 
 /* The curves in the order of their medians. */

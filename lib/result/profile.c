@@ -178,7 +178,8 @@ sg_status sg_profile_places(struct sg_standing *place, const double *cost, size_
         struct sg_standing *p = &place[order[i]];
         *p = (struct sg_standing){.order = i + 1, .p = NAN};
         if (i > 0)
-            p->p = test_pair(cost + order[i] * seeds, cost + order[first] * seeds, seeds, scratch);
+            p->p = fmin(test_pair(cost + order[i] * seeds, cost + order[first] * seeds, seeds, scratch),
+                        test_pair(cost + order[i] * seeds, cost + order[i - 1] * seeds, seeds, scratch));
         first = p->p <= SG_PLACE_LEVEL ? i : first;
         p->first = first + 1;
         for (size_t k = first; k <= i; k++)
