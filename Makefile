@@ -434,11 +434,11 @@ bursts: ## beyond the paper: what hard-threshold's bursts cost in Figure 1, seco
 mini-bursts: ## the same for Figures 2a and 3 at laptop scale, ten minutes
 signs-madelon: ## beyond the paper: one bit an element, votes, ternary and sparse signs, madelon, a minute
 one-percent: ## beyond the paper: methods at one hundredth of the bytes (sparsetune --match-bytes finds their numbers), seconds
-tournament: ## beyond the paper: sixteen methods at two volumes, each at its own learning rate, madelon, three minutes
+tournament: ## beyond the paper: sixteen methods at two volumes, each at its own learning rate, madelon, seven minutes
 learning-rates: ## beyond the paper: eight methods at six learning rates, madelon, a minute
 heterogeneity: ## beyond the paper: error against the heterogeneity of the shards, madelon, a minute
-mini-tournament: ## each method of ResNet-8 at its own learning rate, an hour and a half on two cores
-mini-tournament-neumf: ## the same for thirteen methods of NeuMF, forty minutes on a core
+mini-tournament: ## each method of ResNet-8 at its own learning rate, three and a half hours on two cores
+mini-tournament-neumf: ## the same for thirteen methods of NeuMF, two hours on two cores
 mini-heterogeneity: ## the same for ResNet-8, a quarter of an hour
 theory: ## both sides of the paper's Theorems 1 and 4 to 7 on madelon, with measured constants
 theory-network: ## both sides of Theorems 1, 6 and 7 on a small network, everything measured, ten minutes on two cores
