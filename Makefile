@@ -367,7 +367,7 @@ $(man_pages): $(B)/man/%.1: cmd/%.man cmd/man.awk $(bin)/%
 	@mkdir -p $(@D)
 	@$(bin)/$* --help | awk -v version=$(VERSION) -f cmd/man.awk - $< > $@
 # The documents, and the figures that they show, in their folders, so that links between them hold.
-documents   := LICENSE README.md $(wildcard */README.md */*/README.md cmd/*.md kernels/*.md lib/*.md recipes/*.md results/*.md results/*.svg results/analysis/*.py)
+documents   := LICENSE README.md CHANGELOG.md CONTRIBUTING.md $(wildcard */README.md */*/README.md cmd/*.md kernels/*.md lib/*.md recipes/*.md results/*.md results/*.svg results/archive/*.svg results/analysis/*.py)
 install: all $(B)/installed/libsparsegrad.a $(B)/sparsegrad.pc $(B)/sparse-recipe.5 $(man_pages) ## install programs, man pages, recipes, library and headers (PREFIX, DESTDIR)
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/sparsegrad share/man/man1 share/man/man3 share/man/man5 share/bash-completion/completions share/sparsegrad/recipes/mini share/sparsegrad/recipes/night share/sparsegrad/datasets share/sparsegrad/python share/sparsegrad/plugin $(addprefix share/doc/sparsegrad/,$(sort $(dir $(documents)))))
 	install -m 755 $(addprefix $(bin)/,$(programs)) $(DESTDIR)$(PREFIX)/bin

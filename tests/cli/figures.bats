@@ -122,7 +122,7 @@ draw_all() { # OPTION...: every published figure into $OUT
     ranked() { # DIRECTION-OF-METRIC RANGE
         jq --arg y "$1" --argjson range "$2" 'walk(if type == "object" and has("accuracy") then .[$y] = .accuracy | del(.accuracy) else . end)
             | .plots[0] += {"y": $y, "kind": "ranking", "log": "none", "x_range": $range}
-            | .plots[0].points[].y |= (.values = [.mean - .std, .mean, .mean + .std])' "$FIXTURES/points.json"
+            | .plots[0].points[].y |= (.values = [.mean - .std, .mean, .mean + .std, .mean - .std, .mean, .mean + .std])' "$FIXTURES/points.json"
     }
     ranked test_accuracy '[0.002, 0.01]' >"$OUT/r.json"
     labels() { sed -n 's/^a,\([^,]*\),.*/\1/p' | paste -sd,; }
@@ -132,13 +132,13 @@ draw_all() { # OPTION...: every published figure into $OUT
     sparseplot-export -q "$OUT/r.json" --format=svg >"$OUT/r"
     # The best of four rows, and its bar.
     grep -q 'data-point="Hard-threshold density=0.0075" data-x="94.2" data-y="4" data-low="94.05' "$OUT/r"
-    grep -q ">Hard-threshold k/d=0.0075 (1)<" "$OUT/r"
+    grep -q ">Hard-threshold k/d=0.0075 (1–2)<" "$OUT/r"
     sparseplot-export -q "$OUT/r.json" --format=pgfplots >"$OUT/r.tex"
     grep -q "rings: the seeds; dashed: no compression" "$OUT/r.tex"
     # A method with one row goes by its name. What is shown of the methods is said.
     ranked test_accuracy '[0.0074, 0.0076]' | jq '.results |= map(select(.label != "Top-k density=0.0075"))' >"$OUT/one.json"
     sparseplot-export -q "$OUT/one.json" --format=svg >"$OUT/one"
-    grep -q ">Hard-threshold (1)<" "$OUT/one"
+    grep -q ">Hard-threshold (1–2)<" "$OUT/one"
     grep -q "2 of 3 methods" "$OUT/one"
     run -1 grep -q "methods; mean" "$OUT/r.tex"
     jq '.plots[0].x_range = [5, 6] | .results |= map(select(.baseline | not))' "$OUT/r.json" >"$OUT/none.json"
@@ -147,28 +147,47 @@ draw_all() { # OPTION...: every published figure into $OUT
     jq '.plots[0].y_range = [93, 95]' "$OUT/r.json" | sparseplot-export -q --format=svg >"$OUT/r.svg"
     grep -q "← 92.4" "$OUT/r.svg"
     figures overlaps "$OUT/r.svg"
-    grep -qF "yticklabels={{Hard-threshold k/d=0.0075 (1)},{Hard" "$OUT/r.tex"
+    grep -qF "yticklabels={{Hard-threshold k/d=0.0075 (1–2)},{Hard" "$OUT/r.tex"
     cmp <(sparseplot-export -q "$OUT/r.json" --x=step --format=csv 2>&1) <(jq '.plots[0].kind = "points"' "$OUT/r.json" | sparseplot-export -q --x=step --format=csv 2>&1)
 }
 
-@test "the places of a ranking and their intervals, in figure and tables, are those of --profile" {
+@test "the places of a ranking in figure and table are those of a sign-flip test written once more" {
     jq '.results |= map(select(.baseline or .times_less > 15)) | .plots = [.plots[1]]' tournament.json >"$OUT/t.json"
-    sparsetune -q --profile "$OUT/t.json" --cost quality --json |
-        jq -r '.results[] | "\(.label) \(.final.place) \(.final.place_from) \(.final.place_to)"' | sort >"$OUT/profile"
-    sparseplot-export -q "$OUT/t.json" --format=markdown | awk -F' [|] ' '/Places by the median over 3 seeds/ { on = 1 }
-        on && $3 ~ /^[0-9]+[snrt]/ { split($3, at, / to /); name = substr($1, 3); sub(/ [a-z]+=.*/, "", name)
-            print name, $2, at[1] + 0, (at[2] == "" ? at[1] : at[2]) + 0 }' | sort >"$OUT/table"
-    [ "$(wc -l <"$OUT/table")" = 16 ]
-    diff "$OUT/profile" "$OUT/table"
-    sparseplot-export -q "$OUT/t.json" --format=markdown | grep -qF '| 95 % | relative suboptimality, median of the last 20 %, median over seeds ('
+    sparseplot-export -q "$OUT/t.json" --format=markdown >"$OUT/table"
+    python3 - "$OUT/t.json" "$OUT/table" >"$OUT/places" <<'PY'
+import itertools, json, math, re, statistics, sys
+
+points = {p["label"]: [math.log(v) for v in p["y"]["values"]] for p in json.load(open(sys.argv[1]))["plots"][0]["points"]}
+shown = re.findall(r"^\| (.*?) \| (\d+)[snrt][tdh](?: to (\d+)[snrt][tdh])? \|", open(sys.argv[2]).read(), re.M)
+assert len(shown) == 15, shown
+
+def flips(one, other):
+    d = [b - a for a, b in zip(one, other)]
+    sums = [abs(sum(s * x for s, x in zip(sign, d))) for sign in itertools.product((1, -1), repeat=len(d))]
+    return sum(x >= sums[0] * (1 - 1e-9) for x in sums) / len(sums)
+
+rows = sorted((row[0] for row in shown), key=lambda label: statistics.median(points[label]))
+assert rows == [row[0] for row in shown], rows
+place = []  # of each row, the first row of its place
+for i, row in enumerate(rows):
+    apart = i > 0 and min(flips(points[rows[i - 1]], points[row]), flips(points[rows[place[-1]]], points[row])) <= 0.05
+    place.append(i if i == 0 or apart else place[-1])
+assert 1 < len(set(place)) < len(place), place
+for (label, first, last), start in zip(shown, place):
+    end = max(i for i, other in enumerate(place) if other == start)
+    assert (int(first), int(last or first)) == (start + 1, end + 1), (label, first, last, start, end)
+    if label != "SGD":  # the baseline is a line
+        print(re.sub(" [a-z]+=.*", "", label), first, last or first)
+PY
+    sparseplot-export -q "$OUT/t.json" --format=markdown | grep -qF '| p | relative suboptimality, median of the last 20 %, median over seeds ('
     jq '.plots[0].y_at = {final: true}' "$OUT/t.json" | sparseplot-export -q --format=markdown |
-        grep -qF '| 95 % | relative suboptimality, median over seeds ('
+        grep -qF '| p | relative suboptimality, median over seeds ('
     sparseplot-export -q "$OUT/t.json" --format=svg | grep -o ">[^<>]* ([0-9–]*)<" |
         sed -E "s/>(.*) \\(([0-9]+)\\)</\1 \2 \2/; s/>(.*) \\((.*)–(.*)\\)</\1 \2 \3/" | sort >"$OUT/rows"
-    diff <(grep -v "^SGD " "$OUT/profile" | sed -E 's/ [0-9]+( [0-9]+ [0-9]+)$/\1/') "$OUT/rows" # the baseline is a line
-    # Two seeds are too few, and the tasks of a profile are none.
-    jq '(.plots[].points[].y.values, .results[].final[].values) |= .[:2]' "$OUT/t.json" >"$OUT/two.json"
-    for result in "$OUT/two.json" profile.json; do
+    diff <(sort "$OUT/places") "$OUT/rows"
+    # Five seeds are too few, and the tasks of a profile are none.
+    jq '(.plots[].points[].y.values, .results[].final[].values) |= .[:5]' "$OUT/t.json" >"$OUT/five.json"
+    for result in "$OUT/five.json" profile.json; do
         run -1 bash -c "sparseplot-export -q '$result' --format=markdown | grep 'Places by'"
         run -1 bash -c "sparseplot-export -q '$result' --format=pgfplots | grep 'in brackets'"
     done
