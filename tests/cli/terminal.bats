@@ -69,7 +69,7 @@ setup() {
     }
     for columns in 60 80; do
         on_terminal $columns "sparseplot-export -q results/mini-fig2b.json"
-        [ "$(sed -n '/^claims/,$p' "$OUT/shown" | grep -c '^           [^ ]')" -ge 5 ] # behind the verdict
+        [ "$(sed -n '/^claims/,$p' "$OUT/shown" | grep -c '^ \{11,\}[^ ]')" -ge 5 ] # behind the verdict
         [[ $(tr -s '\n ' ' ' <"$OUT/shown") == *"$(jq -r .summary.text results/mini-fig2b.json)"* ]]
         on_terminal $columns "sparsebench -q $SMOKE --folder '$OUT/cells' --set steps=20 --network workers=16,link=10gbe-tcp 2>&-"
         grep -q '^# modelled: 16 workers, 10gbe-tcp' "$OUT/shown"
