@@ -55,9 +55,9 @@ SG_UNSTABLE double sg_stats_student(size_t freedom);
  * noise: it is 0. NaN for fewer than 2 numbers, and if only some are infinite. */
 SG_UNSTABLE double sg_stats_half_interval(const double *x, size_t n);
 
-/* How likely a sum at least as far from 0 as that of x [n] is if every x has either sign with equal chance: the two-sided
- * p of the sign-flip test (Fisher, The Design of Experiments, section 21). It is exact up to 16 numbers, and that of the
- * normal distribution above. n numbers have no p below 2 / 2^n. 1 for n = 0. x are finite. */
+/* How likely a sum at least as far from 0 as that of x [n] is if every x has either sign with equal chance: the
+ * two-sided p of the sign-flip test (Fisher, The Design of Experiments, section 21). It is exact up to 16 numbers, and
+ * that of the normal distribution above. n numbers have no p below 2 / 2^n. 1 for n = 0. x are finite. */
 SG_UNSTABLE double sg_stats_sign_flip(const double *x, size_t n);
 
 /* A number and the interval of its bootstrap draws. */

@@ -118,7 +118,8 @@ void sg_batches_close(sg_batches *b); /* NULL is fine */
  * "cifar-like": a class is a texture, that is, a grating with its own direction, wave length and colour. An image shows
  * it through a soft window at a random place, with random phase and strength, over another grating without meaning and
  * noise. The mean image of a class does not identify the class. Image i is a function of (seed, part, i), the same on
- * every machine. `part` tells sets of the same classes apart (0 training, 1 test, 2 validation). 1 <= classes <= 256. */
+ * every machine. `part` tells sets of the same classes apart (0 training, 1 test, 2 validation).
+ * 1 <= classes <= 256. */
 enum { SG_IMAGE_GENERATOR_REVISION = 1 };
 SG_CHECKED sg_status sg_images_generate(struct sg_images *out, size_t count, size_t classes, uint64_t seed,
                                         unsigned part, struct sg_error *err);

@@ -26,8 +26,8 @@ struct sg_rating {
     int64_t time;        /* seconds, >= 0 */
 };
 
-/* Users and items have numbers from 0. One rating of each user is for testing, perhaps one for validation, and the others
- * are for training. */
+/* Users and items have numbers from 0. One rating of each user is for testing, perhaps one for validation, and the
+ * others are for training. */
 struct sg_ratings {
     size_t users, items, count; /* count: of training ratings */
     size_t *start;              /* [users + 1] where the ratings of a user begin; all arrays are owned */
@@ -45,9 +45,9 @@ SG_CHECKED sg_status sg_ratings_parse(struct sg_rating **out, size_t *count, con
 
 /* Splits ratings. Of several ratings of one item by one user the latest counts. Users with fewer than SG_RATINGS_LEAST
  * items are dropped; of the others at most `most_users` random ones are kept, the same in every run (0 = all). Each
- * user's latest rating is for testing and, with `validation`, the latest of the others for validation. The later of two ratings has the larger timestamp; of equal ones it is the one
- * that comes later in `rating`. The remaining users and items are numbered in the order of the publisher's numbers.
- * SG_ERR_FORMAT: no user is left. */
+ * user's latest rating is for testing and, with `validation`, the latest of the others for validation. The later of two
+ * ratings has the larger timestamp; of equal ones it is the one that comes later in `rating`. The remaining users and
+ * items are numbered in the order of the publisher's numbers. SG_ERR_FORMAT: no user is left. */
 SG_CHECKED sg_status sg_ratings_split(struct sg_ratings *out, const struct sg_rating *rating, size_t count,
                                       size_t most_users, bool validation, struct sg_error *err);
 void sg_ratings_free(struct sg_ratings *r); /* zeroes it */

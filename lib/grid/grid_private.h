@@ -42,9 +42,9 @@ double grid_trial_value(const struct grid_frame *g, size_t cell);
  * null = no study has a value. "edges" has {"least","greatest"} for each drawn key: in how many studies the trial won
  * that drew the least value of its study, or the greatest. */
 cJSON *grid_tuned_json(const struct grid_frame *g, const struct sg_frame_label *label);
-/* "tuning": {"keys":{"scale":{"studies","least","greatest","at_edge"}},"text"} over all labels; NULL = nothing was tuned,
- * or no memory. A key is at the edge of its range if the least or the greatest draw won in most of the studies; then
- * the range is to be widened and run, and "text" says so. */
+/* "tuning": {"keys":{"scale":{"studies","least","greatest","at_edge"}},"text"} over all labels; NULL = nothing was
+ * tuned, or no memory. A key is at the edge of its range if the least or the greatest draw won in most of the studies;
+ * then the range is to be widened and run, and "text" says so. */
 cJSON *grid_tuning_json(const struct grid_frame *g);
 
 /* True if the list is empty or has an item that, by `is`, names the cell. */

@@ -25,8 +25,8 @@ static bool beats(const struct grid_frame *g, double x, double y) {
     return isfinite(x) && (!isfinite(y) || (metric && metric->higher ? x > y : x < y));
 }
 
-/* True if trial i takes the place of the best so far. One that did not end by itself comes before all, so that the study
- * is not judged without it. */
+/* True if trial i takes the place of the best so far. One that did not end by itself comes before all, so that the
+ * study is not judged without it. */
 static bool is_better(const struct grid_frame *g, size_t i, size_t best) {
     const bool ended[] = {sg_run_status_is_finished(sg_grid_status(&g->outcomes[best])),
                           sg_run_status_is_finished(sg_grid_status(&g->outcomes[i]))};

@@ -147,8 +147,8 @@ sg_status sg_profile(struct sg_profile_method *method, struct sg_profile_cell *c
     return fine ? SG_OK : sg_fail_memory(err, "the bootstrap");
 }
 
-/* The sign-flip test of how much a method costs more than another at the same seeds; scratch [seeds]. 1: it does not cost
- * more. Where a cost is infinite, the signs alone are tested. */
+/* The sign-flip test of how much a method costs more than another at the same seeds; scratch [seeds]. 1: it does not
+ * cost more. Where a cost is infinite, the signs alone are tested. */
 static double test_pair(const double *cost, const double *other, size_t seeds, double *scratch) {
     bool finite = true;
     double sum = 0;

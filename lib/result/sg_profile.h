@@ -59,10 +59,10 @@ SG_CHECKED sg_status sg_profile(struct sg_profile_method *method, struct sg_prof
                                 const struct sg_profile_task *task, size_t tasks, size_t methods, size_t draws,
                                 uint64_t seed, struct sg_error *err);
 
-/* The place of a method on one task, where it has one setting. Methods are in the order of their medians over the seeds,
- * and share a place until one of them costs more than the one above it, or than the first of the place, by the sign-flip
- * test, of pairs of the same seed, at this level. That one begins a new place. So two equal methods are parted with
- * probability SG_PLACE_LEVEL at most, and with fewer than SG_PLACE_SEEDS seeds no two methods are. */
+/* The place of a method on one task, where it has one setting. Methods are in the order of their medians over the
+ * seeds, and share a place until one of them costs more than the one above it, or than the first of the place, by the
+ * sign-flip test, of pairs of the same seed, at this level. That one begins a new place. So two equal methods are
+ * parted with probability SG_PLACE_LEVEL at most, and with fewer than SG_PLACE_SEEDS seeds no two methods are. */
 #define SG_PLACE_LEVEL 0.05
 enum { SG_PLACE_SEEDS = 6 };
 struct sg_standing {

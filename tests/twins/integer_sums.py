@@ -66,8 +66,8 @@ def intsgd(case, xs, step):
     alpha = m.get("alpha", 0)
     if alpha:
         q = [integers(case, x, w, step, alpha, (2 ** (bits - 1) - 1) // n) for w, x in enumerate(xs)]
-        total = (sum(q) / alpha).astype(np.float32)
-        kept = [x - (own / alpha).astype(np.float32) for x, own in zip(xs, q)]
+        total = within_floats(sum(q) / alpha).astype(np.float32)
+        kept = [x - within_floats(own / alpha).astype(np.float32) for x, own in zip(xs, q)]
     else:
         total, kept = np.zeros(d, np.float32), [np.zeros(d)] * n
         for x in xs:

@@ -100,8 +100,8 @@ static void test_planted(void) {
     ok(apart <= REPEATS * 10 / 100, "those of two equally good methods: %zu of %d", apart, REPEATS);
 }
 
-/* How often the sign-flip test parts methods: two equal ones at most in 5 % of cases, whatever their noise, and twice the
- * cost always, with as many seeds as places need. */
+/* How often the sign-flip test parts methods: two equal ones at most in 5 % of cases, whatever their noise, and twice
+ * the cost always, with as many seeds as places need. */
 static void test_places(size_t seeds) {
     enum { METHODS_HERE = 4, MOST_SEEDS = 20, MANY = 4000 };
     static const double worse[METHODS_HERE] = {0, 0, 2, 2}; /* two pairs of equal methods */
