@@ -208,7 +208,7 @@ static void test_damaged(struct setting s) {
         fine = fine && m && sg_method_send(m, 0, 0, g[0], kept[0], NULL, &message, &err) == SG_OK;
         if (fine)
             sg_method_receive(m, 0, agreed);
-        fine = fine && sg_method_send(m, 0, 1, g[0], kept[0], NULL, &message, &err) == SG_OK &&
+        fine = fine && sg_method_send(m, 0, 1, NULL, kept[0], NULL, &message, &err) == SG_OK &&
                message.code->valid(&message);
         sg_method_close(m);
     }
