@@ -199,13 +199,17 @@ static void test_damaged(struct setting s) {
     draw(0);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         sg_method *m = opened(&s, 1);
-        struct sg_message message;
+        struct sg_message message, heard[WORKERS];
         memset(kept, 0, sizeof kept);
         for (size_t j = 0; j < D; j++)
             agreed[j] = wrong[i];
         if (m)
             sg_method_begin(m, 0, 1, NULL);
         fine = fine && m && sg_method_send(m, 0, 0, g[0], kept[0], NULL, &message, &err) == SG_OK;
+        for (size_t w = 0; fine && w < WORKERS; w++)
+            heard[w] = message;
+        if (fine && sg_method_hears(m))
+            sg_method_hear(m, heard);
         if (fine)
             sg_method_receive(m, 0, agreed);
         fine = fine && sg_method_send(m, 0, 1, NULL, kept[0], NULL, &message, &err) == SG_OK &&
