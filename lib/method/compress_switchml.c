@@ -12,7 +12,6 @@
  * Memory: E of each block, then of each element the sum of round 1. */
 #include "sg_compressor_parts.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -48,10 +47,6 @@ static double scale_of(const struct sg_shared *s, size_t block) {
 static double unit_of(float p, double scale, double most) {
     const double q = fmin(floor(fabs((double)p) * scale + 0.5), most);
     return p < 0 ? -q : q;
-}
-
-static float value_of(double q, double scale) {
-    return (float)fmax(-(double)FLT_MAX, fmin(q / scale, (double)FLT_MAX));
 }
 
 /* The upper half, to the nearest, and what it lacks. */
@@ -105,7 +100,7 @@ static void combine(const struct sg_shared *s, unsigned round, float *sum) {
     while (round == 2 && next_block(s, &b)) {
         const double scale = scale_of(s, b.number);
         for (size_t i = b.begin; i < b.end; i++)
-            sum[i] = value_of(halves ? HALF * (double)first[i] + (double)sum[i] : (double)first[i], scale);
+            sum[i] = sg_integers_value((halves ? HALF * (double)first[i] + (double)sum[i] : (double)first[i]) / scale);
     }
 }
 
@@ -117,7 +112,7 @@ static void keep(struct sg_worker *w, float *e, const float *sum) {
     while (next_block(s, &b)) {
         const double scale = scale_of(s, b.number);
         for (size_t i = b.begin; i < b.end; i++)
-            e[i] -= value_of(unit_of(e[i], scale, most), scale);
+            e[i] -= sg_integers_value(unit_of(e[i], scale, most) / scale);
     }
 }
 

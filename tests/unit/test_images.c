@@ -98,7 +98,7 @@ static void test_validation(void) {
                            SG_IMAGE_VALUES) == 0;
     ok(both == 0, "no image is in both: %zu", both);
     cJSON *json = sg_image_set_json(&held);
-    ok(sg_json_number(json, "validation_images", 0) == 30, "their number is told");
+    ok(sg_json_number(json, "validation_images", 0) == 30, "the provenance has their number");
     cJSON_Delete(json);
     sg_image_set_free(&plain);
     sg_image_set_free(&held);
