@@ -10,7 +10,11 @@
  *
  * Shared by all ranks: P and Q of every layer, column by column, P in the d numbers from 0 on and Q in the d behind
  * them, both where the layer begins. Q starts random, for a column that is 0 would stay 0; a column for which the
- * gradients give 0 stays what it was. */
+ * gradients give 0 stays what it was.
+ *
+ * Q has the unit of the gradients, and M Q would have its square, which floats do not hold for gradients of 1e-24 or
+ * 1e20. So the next step begins with columns of Q that are divided by a power of two, which makes them about 1 long.
+ * Such a factor is exact, and the basis that follows does not depend on it. */
 #include "sg_compressor_parts.h"
 
 #include <math.h>
@@ -166,6 +170,20 @@ static void take_over(const struct sg_shared *s, const struct matrix *a, const f
     }
 }
 
+/* Divides every column of Q [rank][columns] by the power of two that makes it 1/2 to 1 long; host is the same for the
+ * host. A column that is 0 there stays what it was. */
+static void normalize(const struct sg_shared *s, const struct matrix *a, const float *host) {
+    for (size_t k = 0; k < a->rank; k++) {
+        const float *column = host + k * a->columns;
+        float *q = a->q + k * a->columns;
+        int exponent;
+        (void)frexp(sqrt(dot(column, column, a->columns)), &exponent); /* 0 of a column that is 0 */
+        const float factor = ldexpf(1, -(exponent > 126 ? 126 : exponent < -126 ? -126 : exponent));
+        if (factor != 1)
+            s->kernels->mix(&s->exec, q, factor, q, 0, q, a->columns);
+    }
+}
+
 /* The sum of a layer that is sent uncompressed is stored in its part of P after round 0, and read after round 1. */
 static void combine(const struct sg_shared *s, unsigned round, float *sum) {
     float *host = fetch(s, sum, length(s, round));
@@ -184,13 +202,17 @@ static void combine(const struct sg_shared *s, unsigned round, float *sum) {
         at += n;
     }
     SG_ASSERT(at == length(s, round));
+    at = 0;
     for (size_t l = 0; round == 1 && l < s->layout.n_layers; l++) {
         const struct matrix a = matrix_at(s, l);
         const struct sg_shape shape = shape_of(&a);
-        if (a.rank == 0)
+        if (a.rank == 0) {
             s->kernels->copy(&s->exec, sum + a.begin, a.p, a.rows * a.columns);
-        else
+        } else {
             s->kernels->products->outer(&s->exec, sum + a.begin, a.p, a.q, &shape, false);
+            normalize(s, &a, s->exec.device != NULL ? host + at : a.q); /* on a CPU host is sum, which has changed */
+        }
+        at += part_of(&a, round);
     }
 }
 

@@ -35,9 +35,9 @@ twin() { # NAME [CPU]: its message, numbers, bits and residuals, said once more 
     [ "$output" = "351 cases, 0 wrong" ]
 }
 
-@test "powersgd: sum and residuals over steps, both kinds of residual, with and without a warm start" {
+@test "powersgd: sum and residuals over steps, both kinds of residual, with and without a warm start, of small and large gradients" {
     run -0 twin powersgd
-    [ "$output" = "40 steps, 0 wrong" ]
+    [ "$output" = "60 steps, 0 wrong" ]
 }
 
 @test "a twin of other random numbers disagrees" {

@@ -89,10 +89,16 @@ def step(layer, parts, local):
         else:
             layer.p[k] = [0.0] * layer.rows
     total = [f32(x) for x in layer.product(layer.q)]
+    normalize(layer)
     if local:
         own = [layer.product(layer.transposed_times_p(m)) for m in parts]
         return total, [[f32(x - y) for x, y in zip(m, o)] for m, o in zip(parts, own)]
     return total, [[f32(x - f32(s / len(parts))) for x, s in zip(m, total)] for m in parts]
+
+
+def normalize(layer):
+    """Divides the columns of Q by powers of two, so that the next M Q has the size of M."""
+    layer.q = [[f32(math.ldexp(v, -math.frexp(math.sqrt(dot(q, q)))[1])) for v in q] for q in layer.q]
 
 
 def fresh(number):
@@ -140,4 +146,4 @@ for line in sys.stdin:
         if grace:
             layers = fresh(t)
 print(f"{steps} steps, {wrong} wrong")
-sys.exit(wrong > 0 or steps < 40)
+sys.exit(wrong > 0 or steps < 60)

@@ -4,10 +4,7 @@
  *     twin qsgd      lines: case LEVELS BUCKET MAX-NORM STEP SIZE…; then p, data, e of worker 5 with seed 77
  *     twin fields    a line for each message in fewer bits: CODE, its data, its numbers in fewer bits
  *     twin powersgd  lines: case RANK LOCAL RELEASED WORKERS SEED ROWS×COLUMNS…; then for each step g of every worker,
- *     sum,
- *     and
- *     e
- *                    of every worker */
+ *                    sum, and e of every worker */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,7 +131,7 @@ static void fields(void) {
     }
 }
 
-static void powersgd(double rank, double local, bool released) {
+static void powersgd(double rank, double local, bool released, float scale) {
     static const size_t offset[] = {0, 12 * 20, 12 * 20 + 7, 12 * 20 + 7 + 30 * 9}, rows[] = {12, 1, 30};
     enum { D = 12 * 20 + 7 + 30 * 9 };
     static float g[WORKERS][D], e[WORKERS][D], sum[D];
@@ -158,7 +155,7 @@ static void powersgd(double rank, double local, bool released) {
         for (size_t w = 0; w < WORKERS; w++) {
             sg_rng r = sg_rng_open(2, SG_RNG_TEST, (uint32_t)w, t);
             for (size_t i = 0; i < D; i++) /* at step 2 the first matrix has no gradients */
-                g[w][i] = t == 2 && i < 240 ? -e[w][i] : (float)sg_rng_normal(&r);
+                g[w][i] = t == 2 && i < 240 ? -e[w][i] : scale * (float)sg_rng_normal(&r);
             print_floats("g", g[w], D);
         }
         for (unsigned round = 0; round < 2; round++) {
@@ -188,8 +185,8 @@ int main(int argc, char **argv) {
     else if (argc == 2 && strcmp(argv[1], "fields") == 0)
         fields();
     else if (argc == 2 && strcmp(argv[1], "powersgd") == 0)
-        for (int i = 0; i < 8; i++)
-            powersgd(i % 4 < 2 ? 2 : 6, i % 2, i >= 4);
+        for (int i = 0; i < 12; i++)
+            powersgd(i % 4 < 2 ? 2 : 6, i % 2, i / 4 == 1, i < 8 ? 1 : i % 2 ? 1e20F : 1e-24F);
     else
         return fprintf(stderr, "usage: twin qsgd|fields|powersgd\n"), 2;
     return 0;
