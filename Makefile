@@ -253,6 +253,7 @@ $(bin)/%: $(B)/cmd/%.o $(B)/libengine.a $(B)/libsparsegrad.a $(B)/api.list
 $(bin)/sparsebench: $(addprefix $(B)/cmd/bench_,audit.o kernels.o link.o options.o output.o)
 $(bin)/sparsetrain: $(B)/cmd/train_options.o
 $(bin)/sparsebench $(bin)/sparsetune: $(B)/cmd/grid_program.o
+$(bin)/sparsebench $(bin)/sparsetrain: $(B)/cmd/rank_watch.o
 $(B)/cmd/%.o: cmd/%.c $(B)/flags
 	@mkdir -p $(@D)
 	$(call run,CC)$(CC) $(cflags) -MMD -MP -c -o $@ $<

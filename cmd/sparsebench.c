@@ -348,7 +348,7 @@ static bool check_options(void) {
         {"seed", "run|audit"},
         {"part", "run"},
         {"set", "run|measure-coding"},
-        {"time-limit", "run|audit|measure-coding"},
+        {"time-limit", "run|audit|measure-coding|measure-link"},
         {"dry-run", "run|measure-coding"},
         {"network", "run"},
         {"html", "run|measure-coding"},

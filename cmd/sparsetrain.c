@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "rank_watch.h"
 #include "sg_clock.h"
 #include "sg_dataset.h"
 #include "sg_grid.h"
@@ -20,14 +21,26 @@
 
 static double start_s;
 
+static double stop_at_s(void) {
+    return isnan(opt.time_limit) ? 0 : start_s + opt.time_limit;
+}
+
 /* ---- progress ---------------------------------------------------------------------------------------------------- */
 
 static struct sg_progress bar;
 static const char *running = ""; /* label of the cell */
 static double fd_last_s;
 
+/* Where another rank shows the progress. */
+static void on_step(const char *what, double done, double total) {
+    (void)total;
+    if (*what == '\0')
+        rank_watch_step(done);
+}
+
 static void on_progress(const char *what, double done, double total) {
     sg_progress_show(&bar, *what ? what : running, done, total);
+    on_step(what, done, total);
     double now = sg_clock_s();
     if (opt.progress_fd >= 0 && *what == '\0' && (now - fd_last_s > 0.2 || done == total)) {
         fd_last_s = now;
@@ -216,6 +229,7 @@ static sg_status run(const struct sg_recipe *recipe, const struct sg_cell *cell,
     sg_status status = plan_output(o, cell, err);
     if (status == SG_OK && lead)
         status = sg_output_look(&finished, o, err);
+    rank_watch(stop_at_s(), o->checkpoint);
     status = sg_comm_agree(comm, status, err);
     SG_DO(status, sg_comm_broadcast(comm, &finished, sizeof finished, err));
     if (status == SG_OK && finished) {
@@ -238,9 +252,9 @@ static sg_status run(const struct sg_recipe *recipe, const struct sg_cell *cell,
                                      .k_from = opt.k_from,
                                      .resume = opt.resume,
                                      .stop = sg_signal_pending,
-                                     .stop_at_s = isnan(opt.time_limit) ? 0 : start_s + opt.time_limit,
+                                     .stop_at_s = stop_at_s(),
                                      .any_memory = !opt.memory_check,
-                                     .progress = lead ? on_progress : NULL,
+                                     .progress = lead ? on_progress : on_step,
                                      .memory = lead ? on_memory : NULL,
                                      .notice = lead ? on_notice : NULL};
     struct sg_train_report report;
@@ -342,6 +356,7 @@ int main(int argc, char **argv) {
         goto out;
     }
     sg_signals_catch();
+    rank_watch(stop_at_s(), NULL);
     status = sg_comm_open(&comm, &err);
     if (status == SG_OK) {
         sg_app_set_rank(sg_comm_rank(comm), sg_comm_size(comm));

@@ -48,7 +48,10 @@ sg_status sg_comm_open(sg_comm **out, struct sg_error *err) {
     struct sg_world world = {.size = 1, .local_ranks = 1};
     if (sg_comm_launch_rank() >= 0 && sg_transport_open(&transport, &world, err) != SG_OK)
         return err->status;
-    return open_over(out, transport, &world, err);
+    if (open_over(out, transport, &world, err) != SG_OK)
+        return err->status;
+    comm_watch_world(&(*out)->world);
+    return SG_OK;
 }
 
 bool sg_comm_has_beside(const sg_comm *c) {
@@ -245,8 +248,11 @@ sg_status sg_comm_agree(sg_comm *c, sg_status mine, struct sg_error *err) {
 void sg_comm_close(sg_comm *c) {
     if (!c)
         return;
-    if (c->transport && c->transport->close)
+    if (c->transport && c->transport->close) {
         c->transport->close();
+        comm_watch_world(NULL);
+        free(c->world.host);
+    }
     release_workers(c);
     free(c->items);
     free(c->agreed);

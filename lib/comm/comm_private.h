@@ -78,6 +78,12 @@ enum {
     COUNT_BYTES = 4          /* counted for the length of a message that is not encoded */
 };
 
+/* ---- comm_watch.c: the thread that looks at calls that wait ---- */
+
+double comm_now_s(void);
+/* The ranks whose names it says, borrowed; NULL ends the thread. */
+void comm_watch_world(const struct sg_world *world);
+
 /* ---- comm.c: functions for the other files ---- */
 
 size_t comm_first_of(const sg_comm *c, int rank); /* the first worker of a rank */

@@ -179,10 +179,27 @@ SG_CHECKED sg_status sg_comm_agree(sg_comm *c, sg_status status, struct sg_error
 enum { SG_COMM_SIZES = 12 };
 struct sg_comm_times {
     double bytes[SG_COMM_SIZES], seconds[SG_COMM_SIZES]; /* from 4 bytes to 2 MiB, ascending */
+    size_t count;                                        /* of these as many as the budget has room for, at least 2 */
 };
 
-/* Collective; *out is set on rank 0. SG_ERR_ARGUMENT: there is only one rank. */
-SG_CHECKED sg_status sg_comm_time_messages(sg_comm *c, struct sg_comm_times *out, struct sg_error *err);
+/* Collective; *out is set on rank 0. All sizes together take about budget_s, at most. `progress` is called on every
+ * rank after each size. SG_ERR_ARGUMENT: there is only one rank. */
+SG_CHECKED sg_status sg_comm_time_messages(sg_comm *c, struct sg_comm_times *out, double budget_s,
+                                           void (*progress)(double done, double total), struct sg_error *err);
+
+/* ---- a rank that does not answer ---- */
+
+/* The call of this process that waits for other ranks. */
+struct sg_comm_wait {
+    uint64_t call;   /* its number, from 1; 0 = none waits */
+    double waited_s; /* so far */
+    char who[256];   /* "rank 1 on node7", "the other 7 ranks, on node2, node3" */
+};
+typedef void sg_comm_look(const struct sg_comm_wait *wait);
+
+/* From sg_comm_open on, if there are ranks, a thread calls `look` four times a second, until sg_comm_close. It may print
+ * and end the process, which is all that can be done about a call that never returns. */
+void sg_comm_watch(sg_comm_look *look);
 
 /* Closes the exchange and MPI; NULL is fine. After a failure on this rank alone, call sg_comm_abort: it ends all
  * ranks. */

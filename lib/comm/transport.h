@@ -6,10 +6,13 @@
 
 #include "sg_status.h"
 
+enum { SG_HOST_NAME = 256 };
+
 /* The ranks, filled in when MPI is opened. */
 struct sg_world {
     int rank, size, local_rank, local_ranks;
     char library[64];
+    char (*host)[SG_HOST_NAME]; /* [size] */
 };
 
 /* Which parts of a buffer belong to each rank, in items; both [size]. */
@@ -35,6 +38,10 @@ struct sg_transport {
      * thread of a process at a time may call the transport. NULL = this MPI is for the first thread only. */
     const struct sg_transport *beside;
 };
+
+/* Around each call that waits for a rank; -1 = for any of them (comm_watch.c). */
+void transport_wait_begin(int peer);
+void transport_wait_end(void);
 
 /* Opens MPI. *out NULL: the launcher started one rank, and this build has no MPI, which it does not need then. */
 sg_status sg_transport_open(const struct sg_transport **out, struct sg_world *world, struct sg_error *err);

@@ -11,11 +11,13 @@
 #include <mpi.h>
 
 enum {
-    CHUNK_BYTES = 1 << 30, /* MPI counts in int */
+    CHUNK_BYTES = 1 << 24, /* so that one call on a slow link does not look like a rank that does not answer */
     PAUSE_NS = 20000       /* between two looks at a collective; the kernel adds some 50 us */
 };
 
+/* Ends a call that waited. */
 static sg_status check(int code, const char *what, struct sg_error *err) {
+    transport_wait_end();
     if (code == MPI_SUCCESS)
         return SG_OK;
     char text[MPI_MAX_ERROR_STRING];
@@ -46,6 +48,7 @@ static MPI_Datatype item_of(size_t bytes) {
 static sg_status gather(const void *mine, void *all, struct sg_parts parts, size_t unit, int rank,
                         struct sg_error *err) {
     MPI_Datatype item = item_of(unit);
+    transport_wait_begin(-1);
     int code = MPI_Allgatherv(mine ? mine : MPI_IN_PLACE, parts.count[rank], item, all, parts.count, parts.displacement,
                               item, MPI_COMM_WORLD);
     MPI_Type_free(&item);
@@ -55,6 +58,7 @@ static sg_status gather(const void *mine, void *all, struct sg_parts parts, size
 static sg_status deal(const void *mine, struct sg_parts sent, void *all, struct sg_parts received, size_t unit,
                       struct sg_error *err) {
     MPI_Datatype item = item_of(unit);
+    transport_wait_begin(-1);
     int code = MPI_Alltoallv(mine, sent.count, sent.displacement, item, all, received.count, received.displacement,
                              item, MPI_COMM_WORLD);
     MPI_Type_free(&item);
@@ -74,6 +78,7 @@ static sg_status gather_aside(const void *mine, void *all, struct sg_parts parts
                               struct sg_error *err) {
     MPI_Datatype item = item_of(unit);
     MPI_Request request;
+    transport_wait_begin(-1);
     int code = MPI_Iallgatherv(mine ? mine : MPI_IN_PLACE, parts.count[rank], item, all, parts.count,
                                parts.displacement, item, MPI_COMM_WORLD, &request);
     code = wait_aside(code, &request);
@@ -85,6 +90,7 @@ static sg_status deal_aside(const void *mine, struct sg_parts sent, void *all, s
                             struct sg_error *err) {
     MPI_Datatype item = item_of(unit);
     MPI_Request request;
+    transport_wait_begin(-1);
     int code = MPI_Ialltoallv(mine, sent.count, sent.displacement, item, all, received.count, received.displacement,
                               item, MPI_COMM_WORLD, &request);
     code = wait_aside(code, &request);
@@ -98,6 +104,7 @@ static sg_status in_chunks(char *data, size_t bytes, int (*part)(char *data, int
     sg_status status = SG_OK;
     while (bytes > 0 && status == SG_OK) {
         int now = bytes < CHUNK_BYTES ? (int)bytes : CHUNK_BYTES;
+        transport_wait_begin(peer);
         status = check(part(data, now, peer), what, err);
         data += now;
         bytes -= (size_t)now;
@@ -130,10 +137,12 @@ static sg_status broadcast(void *data, size_t bytes, int from, struct sg_error *
 }
 
 static void finalize(void) {
+    transport_wait_begin(-1);
     MPI_Finalize();
 }
 
 static void abort_all(int code) {
+    transport_wait_begin(-1);
     MPI_Abort(MPI_COMM_WORLD, code);
 }
 
@@ -142,6 +151,18 @@ static const struct sg_transport beside = {gather_aside, deal_aside, send_to,   
 static const struct sg_transport mpi = {gather, deal, send_to, receive, broadcast, finalize, abort_all, &beside};
 static const struct sg_transport mpi_alone = {gather, deal, send_to, receive, broadcast, finalize, abort_all, NULL};
 
+static sg_status gather_hosts(struct sg_world *world, struct sg_error *err) {
+    char mine[MPI_MAX_PROCESSOR_NAME + SG_HOST_NAME] = "";
+    int length = 0;
+    world->host = calloc((size_t)world->size, sizeof *world->host);
+    if (!world->host)
+        return sg_fail_memory(err, "the names of the hosts");
+    MPI_Get_processor_name(mine, &length);
+    mine[SG_HOST_NAME - 1] = '\0';
+    return check(MPI_Allgather(mine, SG_HOST_NAME, MPI_CHAR, world->host, SG_HOST_NAME, MPI_CHAR, MPI_COMM_WORLD),
+                 "MPI_Allgather", err);
+}
+
 sg_status sg_transport_open(const struct sg_transport **out, struct sg_world *world, struct sg_error *err) {
     int provided, length = 0;
     if (check_launcher(err) != SG_OK)
@@ -149,9 +170,11 @@ sg_status sg_transport_open(const struct sg_transport **out, struct sg_world *wo
     /* Over TCP, Open MPI moves two large messages that cross each other one after the other, unless it only sends. A
      * value that the user has set is kept. */
     setenv("OMPI_MCA_btl_tcp_flags", "send,inplace,need-ack,need-csum,hetero-rdma", 0);
+    transport_wait_begin(-1);
     sg_status status = check(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread", err);
     if (status != SG_OK)
         return status;
+    transport_wait_begin(-1);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_rank(MPI_COMM_WORLD, &world->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &world->size);
@@ -161,6 +184,9 @@ sg_status sg_transport_open(const struct sg_transport **out, struct sg_world *wo
         MPI_Comm_rank(node, &world->local_rank);
         MPI_Comm_free(&node);
     }
+    status = gather_hosts(world, err);
+    if (status != SG_OK)
+        return status;
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     MPI_Get_library_version(version, &length);
     version[strcspn(version, ",\n")] = '\0'; /* "Open MPI v4.1.4, package: …" */

@@ -432,3 +432,54 @@ refused_mixture() { # CHANGE WHAT [ARGUMENTS...]
     jq -e '(.bytes | length) == 12 and .bandwidth_gbit_per_s > 0 and ([.seconds[] | select(. > 0)] | length) == 12' link.json
     says 2 "start it by a launcher" -- sparsebench --measure-link
 }
+
+@test "a rank that does not answer is named, and a signal or the time limit ends the others, which cannot wait it out" {
+    local args=(-q recipes/smoke.yaml --set epochs=2000000 --method Hard-threshold --force -o "$OUT/r" --checkpoint-every 100)
+    local end pid code ranks
+    for end in TERM:143 limit:124; do
+        ranks=() code=0
+        [ $end = TERM:143 ] || args+=(--time-limit 2)
+        timeout 60 $MPI -n 2 "$BIN/sparsetrain" "${args[@]}" >/dev/null 2>"$OUT/log" 3>&- &
+        pid=$!
+        patiently [ -e "$OUT/r.ckpt" ]
+        ranks=($(pgrep -f "^$BIN/sparsetrain.*$OUT/r ")) # rank 0 first
+        [ ${#ranks[@]} = 2 ]
+        kill -STOP "${ranks[1]}"
+        patiently grep -q '^State:.*stopped' "/proc/${ranks[1]}/status"
+        [ $end != TERM:143 ] || kill -TERM "${ranks[0]}"
+        wait $pid || code=$?
+        [ $code = ${end#*:} ] || { cat "$OUT/log"; false; }
+        grep -q "^sparsetrain: \[rank 0\] ends here, because .* has waited .* for rank 1 on .* in step .*: --resume goes on from $OUT/r.ckpt" "$OUT/log"
+        [ -s "$OUT/r.ckpt" ] && [ -s "$OUT/r.part" ]
+        rm "$OUT"/r.*
+    done
+}
+
+# bats test_tags=slow
+@test "a wait of 20 s is said, with whom it is for, and so is its end" {
+    timeout 90 $MPI -n 2 "$BIN/sparsetrain" -q recipes/smoke.yaml --set epochs=2000000 --method Hard-threshold -o "$OUT/r" --checkpoint-every 100 >/dev/null 2>"$OUT/log" 3>&- &
+    pid=$!
+    patiently [ -e "$OUT/r.ckpt" ]
+    ranks=($(pgrep -f "^$BIN/sparsetrain.*$OUT/r "))
+    kill -STOP "${ranks[0]}"
+    for _ in $(seq 30); do
+        ! grep -q "\[rank 1\] has waited 2[0-9] s, since .* UTC, for rank 0 on .* in step" "$OUT/log" || break
+        sleep 1
+    done
+    kill -CONT "${ranks[0]}"
+    patiently grep -q "\[rank 1\] goes on after waiting for some" "$OUT/log"
+    kill -TERM "${ranks[0]}"
+    code=0
+    wait $pid || code=$?
+    [ $code = 143 ]
+    grep -q "stopped by signal 15 after step" "$OUT/log"
+}
+
+@test "--measure-link: a line through the sizes that its time has room for" {
+    run -0 --separate-stderr $MPI -n 2 "$BIN/sparsebench" --measure-link --json 3>&-
+    [ "$(jq -c '[(.bytes | length), (.seconds | length), .bytes[-1]]' <<<"$output")" = "[12,12,2097152]" ]
+    # One trip of two sizes, which may show no difference between them.
+    run --separate-stderr $MPI -n 2 "$BIN/sparsebench" --measure-link --time-limit 0 3>&-
+    [[ $status = 0 && $output == *"messages of 4 to 256 bytes"*"larger ones had no room in 0 s"*"network: {"* ]] ||
+        [[ $status = 2 && $stderr == *"nothing can be fitted"* ]]
+}

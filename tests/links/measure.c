@@ -105,13 +105,17 @@ static void measure_sizes(cJSON *out, double byte_s, void (*run)(char *data, cha
     sg_json_set(out, "seconds", sg_json_numbers(seconds, s));
 }
 
+static void no_progress(double done, double total) {
+    (void)done, (void)total;
+}
+
 /* As sparsebench --measure-link does. */
 static void measure_pair(cJSON *out, sg_comm *comm) {
     struct sg_error err;
     struct sg_comm_times times;
-    need(sg_comm_time_messages(comm, &times, &err) == SG_OK, "sg_comm_time_messages");
-    sg_json_set(out, "bytes", sg_json_numbers(times.bytes, SG_COMM_SIZES));
-    sg_json_set(out, "seconds", sg_json_numbers(times.seconds, SG_COMM_SIZES));
+    need(sg_comm_time_messages(comm, &times, 60, no_progress, &err) == SG_OK, "sg_comm_time_messages");
+    sg_json_set(out, "bytes", sg_json_numbers(times.bytes, times.count));
+    sg_json_set(out, "seconds", sg_json_numbers(times.seconds, times.count));
 }
 
 /* ---- whole exchanges ---- */
