@@ -86,11 +86,11 @@ endif
 # Sources: the library proper (installed) and the engine (linked into the programs).
 isas        := c $(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),avx2 avx512)
 isa_src     := $(sort $(wildcard kernels/cpu/*_isa.c))
-core_src    := $(sort $(filter-out lib/method/plugin_template.c,$(wildcard lib/core/*.c lib/wire/*.c lib/method/*.c)) $(filter-out $(isa_src),$(wildcard kernels/cpu/*.c)) \
+core_src    := $(sort $(wildcard lib/core/*.c lib/wire/*.c lib/method/*.c) $(filter-out $(isa_src),$(wildcard kernels/cpu/*.c)) \
                $(if $(filter 1,$(cuda)),,kernels/cuda/no_cuda.c))
 torch_tasks := cnn lm gpt ncf # lib/task/NAME*.c, their tests and recipes are only where libtorch is on
 torch_task  := $(wildcard $(torch_tasks:%=lib/task/%*.c)) lib/task/tasks_torch.c
-engine_src  := $(sort $(filter-out lib/core/% lib/wire/% lib/method/% $(torch_task),$(wildcard lib/*/*.c)))
+engine_src  := $(sort $(filter-out lib/core/% lib/wire/% lib/method/% lib/examples/% $(torch_task),$(wildcard lib/*/*.c)))
 programs    := $(sort $(subst _,-,$(basename $(notdir $(wildcard cmd/sparse*.c)))))
 torch_tests := $(sort $(wildcard $(patsubst %,tests/unit/test_%*.c,tensor $(torch_tasks))))
 test_src    := $(filter-out $(if $(filter 1,$(torch)),,$(torch_tests)),$(sort $(wildcard tests/unit/test_*.c)))
@@ -190,7 +190,7 @@ identity_torch   := $(filter lib/tensor/% lib/task/task_net.% lib/task/task_laye
 # Apart: what is decided here shows in a cell's key or header (the recipe, the columns), or is how files are read and written.
 identity_apart   := $(filter lib/recipe/recipe% lib/recipe/sg_plugins.h lib/result/% \
                     lib/base/cache.c lib/base/cache_folder.c lib/base/clock.c lib/base/file.c lib/base/file_hold.c lib/base/markup.c lib/base/node_read.c lib/base/plugin.c lib/base/sg_cache.h lib/base/sg_clock.h lib/base/sg_file.h lib/base/sg_markup.h lib/base/sg_plugin.h lib/base/sg_table.h lib/base/sg_version.h lib/base/table% lib/base/version.c lib/core/row.c lib/core/sg_row.h \
-                    lib/method/flat.c lib/method/method_text.c lib/method/method_bytes.c lib/method/sg_flat.h lib/method/sparsegrad.h lib/method/sg_compressor_plugin.h lib/method/plugin_template.c \
+                    lib/method/flat.c lib/method/method_text.c lib/method/method_bytes.c lib/method/sg_flat.h lib/method/sparsegrad.h lib/method/sg_compressor_plugin.h \
                     lib/data/checksum.% lib/task/sg_task_plugin.h lib/task/task_table.c lib/task/tasks_torch.c,$(identity_all))
 identity_parts   := logreg cnn lm gpt text ncf recorded torch apart
 identity_common  := $(filter-out $(foreach part,$(identity_parts),$(identity_$(part))),$(identity_all))
@@ -370,7 +370,7 @@ $(man_pages): $(B)/man/%.1: cmd/%.man cmd/man.awk $(bin)/%
 # The documents, and the figures that they show, in their folders, so that links between them hold.
 documents   := LICENSE README.md CHANGELOG.md CONTRIBUTING.md $(wildcard */README.md */*/README.md cmd/*.md kernels/*.md lib/*.md recipes/*.md results/*.md results/*.svg results/archive/*.svg results/analysis/*.py)
 install: all $(B)/installed/libsparsegrad.a $(B)/sparsegrad.pc $(B)/sparse-recipe.5 $(man_pages) ## install programs, man pages, recipes, library and headers (PREFIX, DESTDIR)
-	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/sparsegrad share/man/man1 share/man/man3 share/man/man5 share/bash-completion/completions share/sparsegrad/recipes/mini share/sparsegrad/recipes/night share/sparsegrad/datasets share/sparsegrad/python share/sparsegrad/plugin $(addprefix share/doc/sparsegrad/,$(sort $(dir $(documents)))))
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/sparsegrad share/man/man1 share/man/man3 share/man/man5 share/bash-completion/completions share/sparsegrad/recipes/mini share/sparsegrad/recipes/night share/sparsegrad/datasets share/sparsegrad/python share/sparsegrad/examples $(addprefix share/doc/sparsegrad/,$(sort $(dir $(documents)))))
 	install -m 755 $(addprefix $(bin)/,$(programs)) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(B)/installed/libsparsegrad.a $(DESTDIR)$(PREFIX)/lib
 	install -m 755 $(shared) $(DESTDIR)$(PREFIX)/lib/libsparsegrad.so.$(VERSION)
@@ -382,7 +382,7 @@ install: all $(B)/installed/libsparsegrad.a $(B)/sparsegrad.pc $(B)/sparse-recip
 	install -m 644 $(man_pages) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 lib/method/sparsegrad.3 $(DESTDIR)$(PREFIX)/share/man/man3
 	install -m 644 $(wildcard lib/method/*.py) $(DESTDIR)$(PREFIX)/share/sparsegrad/python
-	install -m 644 lib/method/plugin_template.c $(DESTDIR)$(PREFIX)/share/sparsegrad/plugin
+	install -m 644 $(wildcard lib/examples/*) $(DESTDIR)$(PREFIX)/share/sparsegrad/examples
 	install -m 644 $(B)/sparse-recipe.5 $(DESTDIR)$(PREFIX)/share/man/man5
 	for p in $(programs); do \
 	  $(bin)/$$p --completion=bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$p || exit; done

@@ -8,8 +8,8 @@ setup_file() {
     make -s -C "$ROOT" install PREFIX=/usr DESTDIR="$INSTALLED" >/dev/null
     export PKG_CONFIG_PATH=$INSTALLED/usr/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$INSTALLED
     mkdir "$BATS_FILE_TMPDIR/mine"
-    cp "$INSTALLED/usr/share/sparsegrad/plugin/plugin_template.c" "$BATS_FILE_TMPDIR/mine"
-    build "$BATS_FILE_TMPDIR/mine/plugin_template.c" "$BATS_FILE_TMPDIR/mine/my-topk.so"
+    cp "$INSTALLED/usr/share/sparsegrad/examples/coder.c" "$BATS_FILE_TMPDIR/mine"
+    build "$BATS_FILE_TMPDIR/mine/coder.c" "$BATS_FILE_TMPDIR/mine/my-topk.so"
 }
 
 setup() {
@@ -24,8 +24,8 @@ build() { # SOURCE OBJECT FLAGS...
 }
 
 variant() { # OBJECT SED...: the template, changed
-    sed "${@:2}" "$BATS_FILE_TMPDIR/mine/plugin_template.c" >changed.c
-    ! cmp -s changed.c "$BATS_FILE_TMPDIR/mine/plugin_template.c"
+    sed "${@:2}" "$BATS_FILE_TMPDIR/mine/coder.c" >changed.c
+    ! cmp -s changed.c "$BATS_FILE_TMPDIR/mine/coder.c"
     build changed.c "$1"
 }
 
@@ -284,7 +284,7 @@ END
 
 @test "what a plug-in does when it is loaded reaches no result, and no exit(0) of it is a success" {
     loader() { # OBJECT CODE
-        { printf '#include <fenv.h>\n#include <stdio.h>\n' && cat "$BATS_FILE_TMPDIR/mine/plugin_template.c"
+        { printf '#include <fenv.h>\n#include <stdio.h>\n' && cat "$BATS_FILE_TMPDIR/mine/coder.c"
             printf '__attribute__((constructor)) static void load(void) { %s }\n' "$2"; } >load.c
         build load.c "$1" -lm
     }

@@ -393,8 +393,8 @@ refused_mixture() { # CHANGE WHAT [ARGUMENTS...]
     if command -v cc >/dev/null; then
         flags=()
         for folder in lib/method lib/core lib/wire kernels; do flags+=("-I$ROOT/$folder"); done
-        cc -shared -fPIC "${flags[@]}" lib/method/plugin_template.c -o "$OUT/one.so"
-        cc -O2 -shared -fPIC "${flags[@]}" lib/method/plugin_template.c -o "$OUT/two.so"
+        cc -shared -fPIC "${flags[@]}" lib/examples/coder.c -o "$OUT/one.so"
+        cc -O2 -shared -fPIC "${flags[@]}" lib/examples/coder.c -o "$OUT/two.so"
         SPARSEGRAD_PLUGINS=$OUT/one.so refused_mixture "export SPARSEGRAD_PLUGINS=$OUT/two.so" \
             "rank 1 has another build or other plug-ins" --set "methods=[{name: SGD, compressor: my-topk, k: 4}]"
     fi

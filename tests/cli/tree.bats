@@ -73,18 +73,6 @@ includes() {
     [ "$(wc -w <<<"$above")" -gt 15 ]
 }
 
-@test "the files in lib/README.md compile" {
-    cd "$BATS_TEST_TMPDIR"
-    # A block that begins with /* NAME.c: is a file.
-    awk '/^```/ { file = ""; first = $0 == "```c"; next }
-        first { first = 0; if ($1 == "/*" && sub(/\.c:$/, ".c", $2)) file = $2 }
-        file { print >file }' "$ROOT/lib/README.md"
-    [ "$(echo ./*.c)" = "./code_fixed.c ./compress_first.c ./compress_mean.c ./control_late.c ./feedback_first.c ./quadratic_task.c ./second.c" ]
-    # shellcheck disable=SC2046
-    gcc -std=c11 -D_GNU_SOURCE -DSPARSEGRAD_UNSTABLE -Wall -Wextra -Wno-missing-field-initializers -Wmissing-prototypes -Werror -fsyntax-only \
-        $(cd "$ROOT" && find lib kernels -type d | sed "s|^|-I$ROOT/|") ./*.c
-}
-
 @test "file names are unique" {
     run -0 sources
     [ "${#lines[@]}" -gt 300 ]

@@ -1,7 +1,7 @@
-/* plugin_template.c: a compressor outside the repository, to begin with. It sends the k elements of every layer that
- * have the largest magnitudes, as the compressor topk of the programs does.
+/* coder.c: a compressor that writes its own message. It sends the k elements of every layer that have the largest
+ * magnitudes, as the compressor topk of the programs does.
  *
- *     cc -shared -fPIC plugin_template.c $(pkg-config --cflags sparsegrad) -o my-topk.so
+ *     cc -shared -fPIC coder.c $(pkg-config --cflags sparsegrad) -o my-topk.so
  *     sparsetrain --plugin my-topk.so recipe.yaml      with   methods: [{name: Mine, compressor: my-topk, k: 4}]
  *     sparsebench --plugin my-topk.so --verify-compressors my-topk */
 #include <math.h>
