@@ -646,8 +646,8 @@ $(B)/replay: tests/bench/replay.c $(B)/libengine.a $(B)/libsparsegrad.a $(B)/fla
 bench-replay: $(B)/replay ## reading recorded gradients, beside reading the file and `e += g`
 	@mkdir -p build/bench
 	@$(B)/replay build/bench
-reference: all ## regenerate recipes/README.md
-	$(bin)/sparsetrain --help-recipe > recipes/README.md.new && mv recipes/README.md.new recipes/README.md
+reference: all ## regenerate recipes/REFERENCE.md
+	$(bin)/sparsetrain --help-recipe > recipes/REFERENCE.md.new && mv recipes/REFERENCE.md.new recipes/REFERENCE.md
 deviations: $(B)/deviations ## regenerate results/DEVIATIONS.md
 	$(B)/deviations > results/DEVIATIONS.md.new && mv results/DEVIATIONS.md.new results/DEVIATIONS.md
 golden: all ## renew what the programs are to print: transcripts of mistakes, text formats of figures

@@ -7,18 +7,18 @@
 enum { BETA1, BETA2, EPSILON, WEIGHT_DECAY, PARAMS };
 
 #define MOMENTS                                                                                                        \
-    [BETA1] = {"beta1", 0, 1, 0.9, false, "factor on the old mean of the gradient: m <- beta1 m + (1 - beta1) g"},     \
-    [BETA2] = {"beta2", 0, 1, 0.999, false, "factor on the old mean of its square: v <- beta2 v + (1 - beta2) g^2"},   \
-    [EPSILON] = {"epsilon", 0, INFINITY, 1e-8, false, "added to the square root of v in the denominator"}
+    [BETA1] = {"beta1", 0, 1, 0.9, false, "factor in m <- beta1 m + (1 - beta1) g"},                                   \
+    [BETA2] = {"beta2", 0, 1, 0.999, false, "factor in v <- beta2 v + (1 - beta2) g^2"},                               \
+    [EPSILON] = {"epsilon", 0, INFINITY, 1e-8, false, "added to the root of v"}
 
 static const struct sg_parameter params[PARAMS] = {
     MOMENTS,
-    [WEIGHT_DECAY] = {"weight-decay", 0, INFINITY, 0, false, "adds this multiple of x to the gradient first"},
+    [WEIGHT_DECAY] = {"weight-decay", 0, INFINITY, 0, false, "multiple of x that is added to the gradient first"},
 };
 static const struct sg_parameter decoupled_params[PARAMS] = {
     MOMENTS,
     [WEIGHT_DECAY] = {"weight-decay", 0, INFINITY, 0.01, false,
-                      "a step also takes this multiple of the learning rate times x off x"},
+                      "a step also subtracts this times learning rate times x"},
 };
 
 /* The state is m [d], then v [d]. */
@@ -46,13 +46,13 @@ static const char *refuses(const double *param) {
 
 const struct sg_optimizer_ops sg_optimizer_adam = {
     .name = "adam",
-    .summary = "Adam with bias correction, as PyTorch has it",
+    .summary = "Adam with bias correction, as in PyTorch",
     .params = params,
     COMMON,
 };
 const struct sg_optimizer_ops sg_optimizer_adamw = {
     .name = "adamw",
-    .summary = "Adam with weight decay apart from the gradient, as PyTorch's AdamW has it",
+    .summary = "Adam with weight decay apart from the gradient, as AdamW of PyTorch",
     .params = decoupled_params,
     COMMON,
 };

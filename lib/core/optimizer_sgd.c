@@ -9,13 +9,13 @@ enum { MOMENTUM, NESTEROV, WEIGHT_DECAY, SGD_PARAMS };
 enum { NESTEROV_DECAY = 1, NESTEROV_PARAMS };
 
 static const struct sg_parameter sgd_params[SGD_PARAMS] = {
-    [MOMENTUM] = {"momentum", 0, 1, 0, false, "factor mu on the old momentum: m <- mu m + g, starting at m = g"},
-    [NESTEROV] = {"nesterov", 0, 1, 0, true, "1: step along g + m (as the paper's code does) instead of m"},
-    [WEIGHT_DECAY] = {"weight-decay", 0, INFINITY, 0, false, "adds this multiple of x to the gradient first"},
+    [MOMENTUM] = {"momentum", 0, 1, 0, false, "factor mu in m <- mu m + g, from m = g"},
+    [NESTEROV] = {"nesterov", 0, 1, 0, true, "1: steps along g + m, as the paper's code, in place of m"},
+    [WEIGHT_DECAY] = {"weight-decay", 0, INFINITY, 0, false, "multiple of x that is added to the gradient first"},
 };
 static const struct sg_parameter nesterov_params[NESTEROV_PARAMS] = {
-    [MOMENTUM] = {"momentum", 0, 1, 0.9, false, "factor mu on the old momentum: m <- mu m + g, starting at m = g"},
-    [NESTEROV_DECAY] = {"weight-decay", 0, INFINITY, 0, false, "adds this multiple of x to the gradient first"},
+    [MOMENTUM] = {"momentum", 0, 1, 0.9, false, "factor mu in m <- mu m + g, from m = g"},
+    [NESTEROV_DECAY] = {"weight-decay", 0, INFINITY, 0, false, "multiple of x that is added to the gradient first"},
 };
 
 static size_t sgd_state_floats(const double *param, size_t d) {
@@ -42,7 +42,7 @@ static const char *sgd_refuses(const double *param) {
 
 const struct sg_optimizer_ops sg_optimizer_sgd = {
     .name = "sgd",
-    .summary = "stochastic gradient descent with weight decay and (Nesterov) momentum",
+    .summary = "SGD with weight decay and momentum",
     .params = sgd_params,
     .n_params = SGD_PARAMS,
     .state_floats = sgd_state_floats,
@@ -61,7 +61,7 @@ static const char *nesterov_refuses(const double *param) {
 
 const struct sg_optimizer_ops sg_optimizer_nesterov = {
     .name = "nesterov",
-    .summary = "stochastic gradient descent along g + mu m: Nesterov's momentum as PyTorch has it",
+    .summary = "SGD along g + mu m: Nesterov's momentum as in PyTorch",
     .params = nesterov_params,
     .n_params = NESTEROV_PARAMS,
     .state_floats = sgd_state_floats,

@@ -10,7 +10,7 @@
 
 enum { K }; /* the place of each parameter, in the order of `parameters` */
 static const struct sg_parameter parameters[] = {
-    {"k", 1, 4294967295.0, NAN, true, "elements sent of every layer; a layer with fewer sends all it has"},
+    {"k", 1, 4294967295.0, NAN, true, "elements sent of every layer, or all if it has fewer"},
 };
 
 static sg_status check(const double *param, size_t d, struct sg_error *err) {

@@ -34,9 +34,9 @@ static const struct sg_controller_ops *controller(const double *param, double *o
 
 static const struct sg_parameter params[N_PARAMS] = {
     [LEAST + SG_SHARE_K] = {"k-min", 1, 4294967295.0, NAN, true, "elements sent of a layer that is not critical"},
-    [LEAST + SG_SHARE_DENSITY] = {"density-min", 0, 1, NAN, false, "the same as a fraction of its elements, above 0"},
+    [LEAST + SG_SHARE_DENSITY] = {"density-min", 0, 1, NAN, false, "the same as a fraction of its elements"},
     [MOST + SG_SHARE_K] = {"k-max", 1, 4294967295.0, NAN, true, "elements sent of a critical layer"},
-    [MOST + SG_SHARE_DENSITY] = {"density-max", 0, 1, NAN, false, "the same as a fraction of its elements, above 0"},
+    [MOST + SG_SHARE_DENSITY] = {"density-max", 0, 1, NAN, false, "the same as a fraction of its elements"},
     [CONTROL] = SG_ACCORDION_THRESHOLD,
     [CONTROL + 1] = SG_ACCORDION_INTERVAL,
     [CONTROL + 2] = SG_ACCORDION_ACCUMULATE,
@@ -44,7 +44,7 @@ static const struct sg_parameter params[N_PARAMS] = {
 
 const struct sg_compressor_ops sg_compress_accordion = {
     .name = "accordion",
-    .summary = "Top-k with a larger k in the layers whose gradients change fast",
+    .summary = "Top-k with a larger k in layers whose gradients change fast",
     .source = "section 6; Agarwal et al., MLSys 2021",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_GPU,
     .params = params,

@@ -38,14 +38,13 @@ static double bound(const double *param, size_t n) {
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [LAMBDA] = {"lambda", 0, FLT_MAX, NAN, false,
-                "threshold on the gradient's scale: sends a block of n elements where |p / gamma|^2 > n lambda^2"},
-    [BLOCK] = {"block", 1, 4294967295.0, 64, true, "neighbours of a layer that make a block"},
+    [LAMBDA] = {"lambda", 0, FLT_MAX, NAN, false, "sends a block of n elements where |p / gamma|^2 > n lambda^2"},
+    [BLOCK] = {"block", 1, 4294967295.0, 64, true, "neighbours that make a block"},
 };
 
 const struct sg_compressor_ops sg_compress_block_threshold = {
     .name = "block-threshold",
-    .summary = "every block of neighbours whose mean square is above lambda^2, whole",
+    .summary = "every block of neighbours whose mean square is above lambda^2",
     .source = "section 4.2, for blocks",
     .traits = SG_TRAIT_ABSOLUTE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_CHEAP_POSITIONS,
     .params = params,

@@ -49,18 +49,17 @@ static void encode_threshold(struct sg_worker *w, unsigned round, const float *p
 }
 
 #define CLIP_PARAMETER                                                                                                 \
-    { "clip", 1, FLT_MAX, 2, false, "the largest magnitude that is sent, in multiples of the threshold" }
+    { "clip", 1, FLT_MAX, 2, false, "largest magnitude that is sent, in thresholds" }
 
 static const struct sg_parameter threshold_params[THRESHOLD_PARAMS] = {
-    [LAMBDA] = {"lambda", 0, FLT_MAX, NAN, false,
-                "threshold on the gradient's scale, above 0: sends where |p / gamma| >= lambda"},
+    [LAMBDA] = {"lambda", 0, FLT_MAX, NAN, false, "above 0: sends where |p / gamma| >= lambda"},
     [THRESHOLD_CLIP] = CLIP_PARAMETER,
 };
 
 /* What is beyond the clip stays, so a residual may grow at every step, and neither class holds. */
 const struct sg_compressor_ops sg_compress_clipped_threshold = {
     .name = "clipped-threshold",
-    .summary = "hard-threshold that sends at most twice lambda of an element, or `clip` times; the rest stays",
+    .summary = "hard-threshold that sends at most clip times lambda of an element",
     .source = "the project's own, after Bereyhi et al., 2025",
     .traits = SG_TRAIT_WANTS_FEEDBACK,
     .params = threshold_params,
@@ -102,7 +101,7 @@ static const struct sg_parameter topk_params[TOPK_PARAMS] = {
 
 const struct sg_compressor_ops sg_compress_clipped_topk = {
     .name = "clipped-topk",
-    .summary = "Top-k that sends at most twice a layer's least sent magnitude, or `clip` times; the rest stays",
+    .summary = "Top-k that sends at most clip times the least sent magnitude of an element",
     .source = "the project's own, after Bereyhi et al., 2025",
     .traits = SG_TRAIT_WANTS_FEEDBACK,
     .params = topk_params,

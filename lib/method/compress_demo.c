@@ -162,9 +162,9 @@ static sg_status open_demo(struct sg_worker *w, struct sg_error *err) {
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [K] = {"k", 1, BLOCK, 32, true, "coefficients sent of every chunk; a chunk with fewer sends all"},
-    [CHUNK] = {"chunk", 1, MOST, 64, true, "the most rows and columns of a chunk"},
-    [SIGN] = {"sign", 0, 1, 1, true, "1: the optimizer is given signs, as in DeMo; 0: the numbers themselves"},
+    [K] = {"k", 1, BLOCK, 32, true, "coefficients sent of every chunk"},
+    [CHUNK] = {"chunk", 1, MOST, 64, true, "rows and columns of a chunk, at most"},
+    [SIGN] = {"sign", 0, 1, 1, true, "1: the optimizer gets signs, as in DeMo; 0: numbers"},
 };
 
 static const struct sg_rounds rounds = {
@@ -172,7 +172,7 @@ static const struct sg_rounds rounds = {
 
 const struct sg_compressor_ops sg_compress_demo = {
     .name = "demo",
-    .summary = "the largest cosine coefficients of every chunk, mean over the workers that sent each, and its sign",
+    .summary = "the largest cosine coefficients of every chunk; each becomes the mean over the workers that sent it",
     .source = "Peng, Quesnelle, Kingma (DeMo), 2024",
     .traits = SG_TRAIT_WANTS_FEEDBACK,
     .params = params,

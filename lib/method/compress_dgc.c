@@ -65,14 +65,13 @@ static int select_dgc(struct sg_worker *w, struct sg_select *s) {
 
 static const struct sg_parameter params[PARAMS] = {
     [SG_SHARE_K] = SG_SHARE_K_PARAMETER,
-    [SG_SHARE_DENSITY] = {"density", 0, 1, NAN, false,
-                          "fraction c of every layer's n elements, above 0: about ceil(c n)"},
-    [SAMPLE] = {"sample", 0.0001, 1, 0.01, false, "fraction of a layer's elements that the threshold is found from"},
+    [SG_SHARE_DENSITY] = {"density", 0, 1, NAN, false, "fraction c of every layer's n elements: about ceil(c n)"},
+    [SAMPLE] = {"sample", 0.0001, 1, 0.01, false, "fraction of a layer's elements that gives the threshold"},
 };
 
 const struct sg_compressor_ops sg_compress_dgc = {
     .name = "dgc",
-    .summary = "at most k of every layer, biases too: what reaches a threshold found from a sample",
+    .summary = "at most k of every layer, above a threshold from a sample",
     .source = "Lin et al., ICLR 2018, as in the authors' code",
     .traits = SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_RANDOM,
     .params = params,

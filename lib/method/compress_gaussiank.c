@@ -48,12 +48,12 @@ static int select_gaussiank(struct sg_worker *w, struct sg_select *s) {
 static const struct sg_parameter params[PARAMS] = {
     SG_SHARE_PARAMETERS,
     [MAGNITUDES] = {"magnitudes", 0, 1, 0, true,
-                    "1: fit the normal distribution to |p|, as the code of SIDCo's authors does, not to p"},
+                    "1: fits the distribution to |p|, as in the code of SIDCo's authors, in place of p"},
 };
 
 const struct sg_compressor_ops sg_compress_gaussiank = {
     .name = "gaussian-k",
-    .summary = "about k of every layer: what is beyond the quantile of a normal distribution",
+    .summary = "about k of every layer, beyond the quantile of a normal distribution",
     .source = "Shi et al., arXiv 1911.08772",
     .traits = SG_TRAIT_WANTS_FEEDBACK,
     .params = params,

@@ -94,7 +94,7 @@ static sg_status open_global_qsgd(struct sg_worker *w, struct sg_error *err) {
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [BITS] = {"bits", 2, 24, 8, true, "of an integer, and nearly of the sum over workers"},
+    [BITS] = {"bits", 2, 24, 8, true, "bits of an integer, and nearly of the sum over workers"},
 };
 
 static const struct sg_rounds rounds = {
@@ -102,7 +102,7 @@ static const struct sg_rounds rounds = {
 
 const struct sg_compressor_ops sg_compress_global_qsgd = {
     .name = "global-qsgd",
-    .summary = "every element rounded at random to an integer, in the scale of the largest of all workers",
+    .summary = "every element rounded at random to an integer, in the scale of the workers' largest",
     .source = "Xin et al., ECAI 2025",
     .traits = SG_TRAIT_UNBIASED | SG_TRAIT_RANDOM,
     .params = params,
@@ -248,7 +248,7 @@ static sg_status open_powers(struct sg_worker *w, struct sg_error *err) {
 }
 
 static const struct sg_parameter power_params[PARAMS] = {
-    [BITS] = {"bits", 2, 8, 8, true, "of a sign and an exponent, and of the sum over workers"},
+    [BITS] = {"bits", 2, 8, 8, true, "bits of sign and exponent, and of the sum over workers"},
 };
 
 static const struct sg_rounds power_rounds = {.count = 2,
@@ -262,7 +262,7 @@ static const struct sg_rounds power_rounds = {.count = 2,
 
 const struct sg_compressor_ops sg_compress_global_qsgd_exp = {
     .name = "global-qsgd-exp",
-    .summary = "every element rounded at random to a power of two, in the scale of the largest of all workers",
+    .summary = "every element rounded at random to a power of two, in the scale of the workers' largest",
     .source = "Xin et al., ECAI 2025",
     .traits = SG_TRAIT_UNBIASED | SG_TRAIT_RANDOM,
     .params = power_params,

@@ -112,15 +112,14 @@ static unsigned traits_of(const double *param) {
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [STEP] = {"step", 0, FLT_MAX, NAN, false,
-              "D, the distance between neighbours of the grid, on the gradient's scale as lambda of hard-threshold"},
-    [BITS] = {"bits", 2, 24, 8, true, "b, of a number; what is above 2^(b-1) - 1 steps is sent as it is"},
-    [STOCHASTIC] = {"stochastic", 0, 1, 0, true, "0: rounds to the nearest, ties to even; 1: at random, without bias"},
+    [STEP] = {"step", 0, FLT_MAX, NAN, false, "distance D between neighbours of the grid, on the gradient's scale"},
+    [BITS] = {"bits", 2, 24, 8, true, "bits b of a number; what is above 2^(b-1) - 1 steps is sent as it is"},
+    [STOCHASTIC] = {"stochastic", 0, 1, 0, true, "0: rounds to the nearest; 1: at random, without bias"},
 };
 
 const struct sg_compressor_ops sg_compress_grid = {
     .name = "grid",
-    .summary = "every element rounded to a multiple of a fixed step; what becomes 0 is not sent",
+    .summary = "every element rounded to a multiple of a fixed step; zeros are not sent",
     .source = "Gupta et al., ICML 2015; section 5 names it as absolute",
     .traits = SG_TRAIT_ABSOLUTE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_GPU,
     .traits_of = traits_of,

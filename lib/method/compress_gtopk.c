@@ -136,14 +136,14 @@ static void keep(struct sg_worker *w, float *e, const float *sum) {
 static const struct sg_parameter params[PARAMS] = {
     SG_SHARE_PARAMETERS,
     [CONSERVE] = {"conserve", 0, 1, 0, true,
-                  "0: feedback by positions, as published, which loses some of what the tree drops; 1: none is lost"},
+                  "0: as published, where some dropped entries are lost; 1: residuals keep all of them"},
 };
 
 static const struct sg_rounds rounds = {.count = 1, .hears = true, .room = room, .combine = combine, .keep = keep};
 
 const struct sg_compressor_ops sg_compress_gtopk = {
     .name = "gtopk",
-    .summary = "the k largest of the sum, found in a tree of workers that each drop all but k entries",
+    .summary = "about the k largest of the sum, found in a tree of workers that each hand on k entries",
     .source = "Shi et al., ICDCS 2019",
     .traits = SG_TRAIT_WANTS_FEEDBACK,
     .params = params,

@@ -6,7 +6,7 @@
 
 const struct sg_compressor_ops sg_compress_fp16 = {
     .name = "fp16",
-    .summary = "every element as an IEEE half; beyond 65504 it saturates",
+    .summary = "every element as an IEEE half, at most 65504",
     .source = "a format of IEEE 754",
     .traits = SG_TRAIT_DENSE | SG_TRAIT_SUMS | SG_TRAIT_GPU,
     .code = &sg_code_fp16,

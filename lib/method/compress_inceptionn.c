@@ -30,13 +30,12 @@ static double bound(const double *param, size_t n) {
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [BOUND] = {"error-bound", 0x1p-100, 0x1p100, NAN, false,
-               "the largest error of an element, on the gradient's scale"},
+    [BOUND] = {"error-bound", 0x1p-100, 0x1p100, NAN, false, "largest error of an element, on the gradient's scale"},
 };
 
 const struct sg_compressor_ops sg_compress_inceptionn = {
     .name = "inceptionn",
-    .summary = "every element in 2 to 34 bits, as an error bound needs",
+    .summary = "every element in 2 to 34 bits, as an error bound requires",
     .source = "Li et al., MICRO 2018",
     .traits = SG_TRAIT_ABSOLUTE | SG_TRAIT_DENSE,
     .params = params,

@@ -61,12 +61,12 @@ static double bound(const double *param, size_t n) {
 
 static const struct sg_parameter params[PARAMS] = {
     SG_SHARE_PARAMETERS,
-    [REST] = {"rest", 0.001, 1e6, 1, false, "elements drawn of the rest for each of the largest; at least one a layer"},
+    [REST] = {"rest", 0.001, 1e6, 1, false, "random elements for each of the largest"},
 };
 
 const struct sg_compressor_ops sg_compress_induced = {
     .name = "induced",
-    .summary = "the k largest magnitudes of every layer, and an unbiased random subset of the rest",
+    .summary = "the k largest magnitudes of every layer and an unbiased random subset of the rest",
     .source = "Horvath and Richtarik, ICLR 2021",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_UNBIASED | SG_TRAIT_RANDOM,
     .params = params,

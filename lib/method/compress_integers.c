@@ -18,7 +18,7 @@ static double bound_8bit(const double *param, size_t n) {
 
 const struct sg_compressor_ops sg_compress_8bit = {
     .name = "8bit",
-    .summary = "every element as a sign and one of 128 fractions, from 1.5e-6, of its layer's largest magnitude",
+    .summary = "every element as a sign and one of 128 fractions of its layer's largest magnitude",
     .source = "Dettmers, ICLR 2016",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_DENSE,
     .code = &sg_code_8bit,
@@ -39,7 +39,7 @@ static unsigned traits_int_block(const double *param) {
 
 const struct sg_compressor_ops sg_compress_int_block = {
     .name = "int-block",
-    .summary = "every element as an integer of b bits, in a unit that its bucket shares",
+    .summary = "every element as an integer of b bits in a unit of its bucket",
     .source = "int8 and int4 by blocks, as in ZeRO++ (Wang et al., ICLR 2024)",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_DENSE,
     .traits_of = traits_int_block,
@@ -57,7 +57,7 @@ static unsigned traits_minmax(const double *param) {
 /* No bound by |x|: the error is up to a step, which the range of the bucket sets. */
 const struct sg_compressor_ops sg_compress_minmax = {
     .name = "minmax",
-    .summary = "every element as one of 2^b places between the least and the largest of its bucket",
+    .summary = "every element as one of 2^b places between the least and largest of its bucket",
     .source = "CGX (Markov et al., Middleware 2022)",
     .traits = SG_TRAIT_DENSE,
     .traits_of = traits_minmax,

@@ -67,9 +67,9 @@ static sg_status open_intsgd(struct sg_worker *w, struct sg_error *err) {
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [BITS] = {"bits", 2, 24, 8, true, "of an integer and of the sum over workers"},
-    [BETA] = {"beta", 0, 1, 0.9, false, "how much of the moving average of |mean|^2 stays at a step"},
-    [SCALE] = {"scale", 1e-9, 1e9, 1, false, "factor of alpha; the larger, the finer"},
+    [BITS] = {"bits", 2, 24, 8, true, "bits of an integer and of the sum over workers"},
+    [BETA] = {"beta", 0, 1, 0.9, false, "factor on the old moving average of |mean|^2"},
+    [SCALE] = {"scale", 1e-9, 1e9, 1, false, "factor on alpha; larger is finer"},
 };
 
 static const struct sg_rounds rounds = {
@@ -77,7 +77,7 @@ static const struct sg_rounds rounds = {
 
 const struct sg_compressor_ops sg_compress_intsgd = {
     .name = "intsgd",
-    .summary = "every element as an integer, in a scale that follows from the steps before",
+    .summary = "every element as an integer, in a scale from the steps before",
     .source = "Mishchenko et al., ICLR 2022",
     .traits = SG_TRAIT_DENSE | SG_TRAIT_RANDOM,
     .params = params,

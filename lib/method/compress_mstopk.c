@@ -61,12 +61,12 @@ static int select_mstopk(struct sg_worker *w, struct sg_select *s) {
 
 static const struct sg_parameter params[PARAMS] = {
     SG_SHARE_PARAMETERS,
-    [ROUNDS] = {"rounds", 1, 1000, 30, true, "steps of the bisection"},
+    [ROUNDS] = {"rounds", 1, 1000, 30, true, "steps of bisection"},
 };
 
 const struct sg_compressor_ops sg_compress_mstopk = {
     .name = "mstopk",
-    .summary = "k of every layer that are nearly the largest, by a bisection of the threshold",
+    .summary = "k of every layer, nearly the largest, by bisection of the threshold",
     .source = "Shi et al., MLSys 2021",
     .traits = SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_RANDOM,
     .params = params,

@@ -15,7 +15,7 @@ static double bound_natural(const double *param, size_t n) {
 
 const struct sg_compressor_ops sg_compress_natural = {
     .name = "natural",
-    .summary = "every element rounded at random to a power of two: its sign and exponent, 9 bits",
+    .summary = "every element rounded at random to a power of two, in 9 bits",
     .source = "Horvath et al., MSML 2022",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_UNBIASED | SG_TRAIT_DENSE | SG_TRAIT_RANDOM | SG_TRAIT_GPU,
     .code = &sg_code_natural,
@@ -25,7 +25,7 @@ const struct sg_compressor_ops sg_compress_natural = {
 /* No bound and not unbiased: what is below 2^-108 becomes 0. */
 const struct sg_compressor_ops sg_compress_natural_8 = {
     .name = "natural-8",
-    .summary = "natural in 8 bits: 7 for the exponent, from 2^-108 to 2^18",
+    .summary = "natural in 8 bits, from 2^-108 to 2^18",
     .source = "GRACE's variant of Horvath et al., MSML 2022",
     .traits = SG_TRAIT_DENSE | SG_TRAIT_RANDOM | SG_TRAIT_GPU,
     .code = &sg_code_natural_8,
@@ -39,7 +39,7 @@ static double bound_dithering(const double *param, size_t n) {
 
 const struct sg_compressor_ops sg_compress_dithering = {
     .name = "natural-dithering",
-    .summary = "every element rounded at random to its bucket's norm times a power of two",
+    .summary = "every element rounded at random to a power of two of its bucket's norm",
     .source = "Horvath et al., MSML 2022",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_UNBIASED | SG_TRAIT_DENSE | SG_TRAIT_RANDOM | SG_TRAIT_GPU,
     .params = sg_code_dithering_params,

@@ -211,7 +211,7 @@ static void keep(struct sg_worker *w, float *e, const float *sum) {
 static const struct sg_parameter params[PARAMS] = {
     SG_SHARE_PARAMETERS,
     [REFRESH] = {"refresh", 1, 1e9, 32, true, "steps between exact thresholds"},
-    [REPARTITION] = {"repartition", 1, 1e9, 64, true, "steps between new bounds of the workers' regions"},
+    [REPARTITION] = {"repartition", 1, 1e9, 64, true, "steps between new regions of workers"},
 };
 
 static const struct sg_rounds rounds = {
@@ -219,7 +219,7 @@ static const struct sg_rounds rounds = {
 
 const struct sg_compressor_ops sg_compress_ok_topk = {
     .name = "ok-topk",
-    .summary = "about the k largest of the sum, from the first step, by thresholds that are used for many steps",
+    .summary = "about the k largest of the sum, by thresholds that hold for many steps",
     .source = "Li and Hoefler, PPoPP 2022",
     .traits = SG_TRAIT_WANTS_FEEDBACK,
     .params = params,

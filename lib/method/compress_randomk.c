@@ -77,8 +77,8 @@ static unsigned traits_of(const double *param) {
 
 static const struct sg_parameter params[PARAMS] = {
     SG_SHARE_PARAMETERS,
-    [UNBIASED] = {"unbiased", 0, 1, 0, true, "1: scale what is sent by n/k; only with error-feedback: none"},
-    [SHARED] = {"shared", 0, 1, 0, true, "1: all workers send the same positions, which are then not sent"},
+    [UNBIASED] = {"unbiased", 0, 1, 0, true, "1: multiplies values by n/k; only with error-feedback: none"},
+    [SHARED] = {"shared", 0, 1, 0, true, "1: all workers draw the same positions, which are then not sent"},
 };
 
 const struct sg_compressor_ops sg_compress_randomk = {

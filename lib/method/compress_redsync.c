@@ -54,13 +54,13 @@ static int select_redsync(struct sg_worker *w, struct sg_select *s) {
 
 static const struct sg_parameter params[PARAMS] = {
     SG_SHARE_PARAMETERS,
-    [EPSILON] = {"epsilon", 0.001, 0.999, 0.2, false, "where the search ends; the step of trim"},
-    [TRIM] = {"trim", 0, 1, 0, true, "1: lower the threshold in steps until at least k numbers are above it"},
+    [EPSILON] = {"epsilon", 0.001, 0.999, 0.2, false, "precision of the search; the step of trim"},
+    [TRIM] = {"trim", 0, 1, 0, true, "1: lowers the threshold until k numbers are above it"},
 };
 
 const struct sg_compressor_ops sg_compress_redsync = {
     .name = "redsync",
-    .summary = "about k of every layer: what is above a threshold searched between mean and largest magnitude",
+    .summary = "about k of every layer, above a threshold searched between mean and largest magnitude",
     .source = "Fang et al., JPDC 2019",
     .traits = SG_TRAIT_WANTS_FEEDBACK,
     .params = params,

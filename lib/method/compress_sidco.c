@@ -205,10 +205,10 @@ static sg_status open_sidco(struct sg_worker *w, struct sg_error *err) {
 
 static const struct sg_parameter params[PARAMS_GP] = {
     SG_SHARE_PARAMETERS,
-    [FIRST] = {"first", 0.001, 0.999, 0.25, false, "the share that the first of several stages lets through"},
-    [STAGES] = {"stages", 0, 64, 0, true, "how many stages; 0: every layer's adapt to what it sent"},
+    [FIRST] = {"first", 0.001, 0.999, 0.25, false, "fraction that the first of several stages keeps"},
+    [STAGES] = {"stages", 0, 64, 0, true, "number of stages; 0: adapted to what a layer sent"},
     [APPROXIMATE] = {"approximate", 0, 1, 0, true,
-                     "1: the gamma quantile as -scale (ln q + ln Gamma(shape)), for q small"},
+                     "1: approximates the gamma quantile by -scale (ln q + ln Gamma(shape))"},
 };
 
 #define SIDCO(fit, parameters, with, by)                                                                               \

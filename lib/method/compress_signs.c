@@ -15,7 +15,7 @@ static double bound(const double *param, size_t n) {
 
 const struct sg_compressor_ops sg_compress_ef_signsgd = {
     .name = "ef-signsgd",
-    .summary = "every element's sign, + for 0, with the mean magnitude of its layer",
+    .summary = "every element's sign with the mean magnitude of its layer",
     .source = "Karimireddy et al., ICML 2019",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_DENSE | SG_TRAIT_GPU,
     .code = &sg_code_signs,
@@ -25,7 +25,7 @@ const struct sg_compressor_ops sg_compress_ef_signsgd = {
 /* It may lose more than there was: 2 (1 - |x|_1 / (sqrt(n) |x|)) |x|^2, so there is no bound. */
 const struct sg_compressor_ops sg_compress_sign_l2 = {
     .name = "sign-l2",
-    .summary = "every element's sign, with the root of the mean square of its layer",
+    .summary = "every element's sign with the root mean square of its layer",
     .source = "Tang et al. (1-bit Adam), ICML 2021",
     .traits = SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_DENSE | SG_TRAIT_GPU,
     .code = &sg_code_signs_rms,
@@ -94,7 +94,7 @@ static const struct sg_rounds magnitudes_twice = {
 
 const struct sg_compressor_ops sg_compress_sign_l2_twice = {
     .name = "sign-l2-twice",
-    .summary = "sign-l2 by each worker, and once more of the mean over workers with a residual of its own (1-bit Adam)",
+    .summary = "sign-l2 of each worker, then of the mean, with a second residual (1-bit Adam)",
     .source = "Tang et al. (1-bit Adam), ICML 2021",
     .traits = SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_DENSE,
     .code = &sg_code_signs_rms,
@@ -106,7 +106,7 @@ const struct sg_compressor_ops sg_compress_sign_l2_twice = {
  * for the learning rate are the feedback rule dist-ef-sgdm. */
 const struct sg_compressor_ops sg_compress_ef_signsgd_twice = {
     .name = "ef-signsgd-twice",
-    .summary = "ef-signsgd by each worker, and once more of the mean over workers with a residual of its own",
+    .summary = "ef-signsgd of each worker, then of the mean, with a second residual",
     .source = "Zheng et al. (dist-EF-blockSGDM), NeurIPS 2019",
     .traits = SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_DENSE,
     .code = &sg_code_signs,
@@ -115,7 +115,7 @@ const struct sg_compressor_ops sg_compress_ef_signsgd_twice = {
 
 const struct sg_compressor_ops sg_compress_onebit = {
     .name = "onebit",
-    .summary = "every element as the mean of its layer's elements of the same sign",
+    .summary = "every element as the mean of its layer's elements of its sign",
     .source = "Seide et al., Interspeech 2014",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_DENSE | SG_TRAIT_GPU,
     .code = &sg_code_two_means,
@@ -149,14 +149,14 @@ static void vote(const struct sg_shared *s, unsigned round, float *sum) {
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [TIE] = {"tie", 0, 1, 0, true, "what an even number of workers decide where they tie: 0 = zero, 1 = plus"},
+    [TIE] = {"tie", 0, 1, 0, true, "result of a tied vote: 0 = zero, 1 = plus"},
 };
 
 static const struct sg_rounds majority = {.count = 1, .combine = vote};
 
 const struct sg_compressor_ops sg_compress_signsgd = {
     .name = "signsgd",
-    .summary = "every element's sign; all move by the sign of the majority (Signum with error-feedback: momentum)",
+    .summary = "every element's sign; all move by the majority's sign (Signum with error-feedback: momentum)",
     .source = "Bernstein et al., ICML 2018; ICLR 2019",
     .traits = SG_TRAIT_DENSE | SG_TRAIT_GPU,
     .params = params,

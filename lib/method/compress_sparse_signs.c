@@ -72,14 +72,13 @@ static sg_status check_strom(const double *param, size_t d, struct sg_error *err
 }
 
 static const struct sg_parameter strom_params[STROM_PARAMS] = {
-    [TAU] = {"tau", 0, FLT_MAX, NAN, false,
-             "threshold on the gradient's scale, and what is sent: tau with its sign where |p / gamma| >= tau"},
+    [TAU] = {"tau", 0, FLT_MAX, NAN, false, "sends tau with its sign where |p / gamma| >= tau"},
 };
 
 /* What an element has above tau stays, so no bound holds where |p| > 2 tau: a residual may grow at every step. */
 const struct sg_compressor_ops sg_compress_strom = {
     .name = "strom",
-    .summary = "tau or -tau for every element at least tau in magnitude (densely: MXNet's 2 bits)",
+    .summary = "tau or -tau for every element at least tau in magnitude",
     .source = "Strom, Interspeech 2015",
     .traits = SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_GPU,
     .params = strom_params,
@@ -185,7 +184,7 @@ static const struct sg_rounds stc_rounds = {
 
 const struct sg_compressor_ops sg_compress_signtopk = {
     .name = "signtopk",
-    .summary = "the k largest magnitudes of every layer, each as their mean with its sign (Qsparse's sign-Top-k)",
+    .summary = "the k largest magnitudes of every layer, as their mean with a sign (Qsparse)",
     .source = "Basu et al., NeurIPS 2019",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_GPU,
     .params = sg_share_params,
@@ -199,8 +198,7 @@ const struct sg_compressor_ops sg_compress_signtopk = {
 
 const struct sg_compressor_ops sg_compress_stc = {
     .name = "stc",
-    .summary =
-        "signtopk by each worker, and once more, of exactly k, of the mean over workers with a residual of its own",
+    .summary = "signtopk of each worker, then of the mean, with a second residual",
     .source = "Sattler et al., IEEE TNNLS 2020",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK,
     .params = sg_share_params,
@@ -217,7 +215,7 @@ const struct sg_compressor_ops sg_compress_stc = {
  * optimizer follows (FORMULAS.md). */
 const struct sg_compressor_ops sg_compress_topk_twice = {
     .name = "topk-twice",
-    .summary = "topk by each worker, and once more of the mean over workers with a residual of its own",
+    .summary = "topk of each worker, then of the mean, with a second residual",
     .source = "Tang et al. (DoubleSqueeze), ICML 2019; Zhong et al. (BytePS-Compress), 2021",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK,
     .params = sg_share_params,
@@ -295,13 +293,12 @@ static double bound_dryden(const double *param, size_t n) {
 }
 
 static const struct sg_parameter dryden_params[DRYDEN_PARAMS] = {
-    [SHARE] = {"density", 0, 1, NAN, false,
-               "fraction c of the N elements above 0 and of those below, above 0: sends max(1, floor(c N))"},
+    [SHARE] = {"density", 0, 1, NAN, false, "fraction c of the N elements of a sign: sends max(1, floor(c N))"},
 };
 
 const struct sg_compressor_ops sg_compress_dryden = {
     .name = "dryden",
-    .summary = "the largest of the positive and of the negative elements of every layer, as the mean of each",
+    .summary = "the largest positive and negative elements of every layer, as their two means",
     .source = "Dryden et al., MLHPC 2016",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK,
     .params = dryden_params,

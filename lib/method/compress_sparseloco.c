@@ -135,16 +135,16 @@ static size_t data_bytes(const struct sg_shared *s) {
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [K] = {"k", 1, BLOCK, 64, true, "elements sent of every tile, odd or even; a tile with fewer sends all"},
-    [CHUNK] = {"chunk", 1, MOST, 64, true, "the most rows and columns of a tile"},
-    [CLIP] = {"clip", 0, 1, 1, true, "1: a worker's numbers of a layer are scaled down to the workers' median norm"},
+    [K] = {"k", 1, BLOCK, 64, true, "elements sent of every tile"},
+    [CHUNK] = {"chunk", 1, MOST, 64, true, "rows and columns of a tile, at most"},
+    [CLIP] = {"clip", 0, 1, 1, true, "1: a worker's layer is scaled down to the workers' median norm"},
 };
 
 static const struct sg_rounds rounds = {.count = 1, .hears = true, .room = room, .combine = combine, .keep = keep};
 
 const struct sg_compressor_ops sg_compress_sparseloco = {
     .name = "sparseloco",
-    .summary = "the largest elements of every tile in two bits each, mean over the workers that sent each",
+    .summary = "the largest elements of every tile, in two bits; each becomes the mean over the workers that sent it",
     .source = "Sarfi et al. (SparseLoCo), 2025; github.com/one-covenant/templar",
     .traits = SG_TRAIT_WANTS_FEEDBACK,
     .params = params,

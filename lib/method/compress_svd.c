@@ -181,12 +181,12 @@ static double bound_above(const double *param, size_t n) {
 }
 
 static const struct sg_parameter threshold_params[] = {
-    {"tau", 0, FLT_MAX, NAN, false, "threshold on the gradient's scale: sends triplets of singular values above tau"},
+    {"tau", 0, FLT_MAX, NAN, false, "sends triplets with singular values above tau, on the gradient's scale"},
 };
 
 const struct sg_compressor_ops sg_compress_svd_threshold = {
     .name = "svd-threshold",
-    .summary = "every singular triplet of a layer's matrix whose value is above tau",
+    .summary = "the singular triplets of a layer's matrix with values above tau",
     .source = "section 4.2, for singular values",
     .traits = SG_TRAIT_ABSOLUTE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_DENSE,
     .params = threshold_params,
@@ -233,12 +233,12 @@ static void encode_at_random(struct sg_worker *w, unsigned round, const float *p
 }
 
 static const struct sg_parameter atomo_params[ATOMO_PARAMS] = {
-    [EXPECTED] = {"rank", 1, 1024, 3, true, "singular triplets of every layer's matrix that are expected to be sent"},
+    [EXPECTED] = {"rank", 1, 1024, 3, true, "expected triplets of every layer's matrix"},
 };
 
 const struct sg_compressor_ops sg_compress_atomo = {
     .name = "atomo",
-    .summary = "singular triplets of a layer's matrix at random, scaled so that the mean is right",
+    .summary = "random singular triplets of a layer's matrix, without bias",
     .source = "Wang et al., NeurIPS 2018",
     .traits = SG_TRAIT_UNBIASED | SG_TRAIT_RANDOM | SG_TRAIT_DENSE,
     .params = atomo_params,

@@ -39,15 +39,14 @@ static int select_threshold_first(struct sg_worker *w, struct sg_select *s) {
 
 static const struct sg_parameter params[PARAMS] = {
     SG_SHARE_PARAMETERS,
-    [LAMBDA] = {"lambda", 0, FLT_MAX, NAN, false,
-                "of hard-threshold, on the gradient's scale: sends where |p / gamma| >= lambda"},
-    [AT] = {"at", 1, 1e15, NAN, true, "the first step of the second compressor, counted from 0"},
+    [LAMBDA] = {"lambda", 0, FLT_MAX, NAN, false, "hard-threshold sends where |p / gamma| >= lambda"},
+    [AT] = {"at", 1, 1e15, NAN, true, "first step of the second compressor, from 0"},
 };
 
 /* No class holds for a whole run: Top-k is relative, hard-threshold is absolute. */
 const struct sg_compressor_ops sg_compress_topk_then_threshold = {
     .name = "topk-then-threshold",
-    .summary = "Top-k before a step and hard-threshold from it on, with one residual",
+    .summary = "Top-k before a step, hard-threshold from it on",
     .source = "the project's own, to tell early steps from late ones",
     .traits = SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_GPU,
     .params = params,
@@ -60,7 +59,7 @@ const struct sg_compressor_ops sg_compress_topk_then_threshold = {
 
 const struct sg_compressor_ops sg_compress_threshold_then_topk = {
     .name = "threshold-then-topk",
-    .summary = "hard-threshold before a step and Top-k from it on, with one residual",
+    .summary = "hard-threshold before a step, Top-k from it on",
     .source = "the project's own, to tell early steps from late ones",
     .traits = SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_GPU,
     .params = params,

@@ -129,8 +129,8 @@ static sg_status open_switchml(struct sg_worker *w, struct sg_error *err) {
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [BITS] = {"bits", 2, LONGEST, LONGEST, true, "of an integer and of the sum over workers: up to 24, or 32"},
-    [BLOCK] = {"block", 1, 4294967295.0, 256, true, "neighbours of a layer that share an exponent of 8 bits"},
+    [BITS] = {"bits", 2, LONGEST, LONGEST, true, "bits of an integer and of the sum over workers: up to 24, or 32"},
+    [BLOCK] = {"block", 1, 4294967295.0, 256, true, "neighbours that share an exponent of 8 bits"},
 };
 
 static const struct sg_rounds rounds = {
@@ -138,7 +138,7 @@ static const struct sg_rounds rounds = {
 
 const struct sg_compressor_ops sg_compress_switchml = {
     .name = "switchml",
-    .summary = "every element as an integer in a scale that all workers agree on, so that a switch can add them",
+    .summary = "every element as an integer in a scale common to all workers, which a switch can add",
     .source = "Sapio et al., NSDI 2021",
     .params = params,
     .n_params = PARAMS,

@@ -114,14 +114,14 @@ static unsigned traits_of_shared(const double *param) {
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [CLIP] = {"clip", 0, 1e6, 0, false,
-              "before, elements are clipped at so many standard deviations of their layer, which is a bias (the "
-              "publication: 2.5); 0 = never"},
+    [CLIP] =
+        {"clip", 0, 1e6, 0, false,
+         "clips elements first, at so many standard deviations of their layer (published: 2.5), with bias; 0: never"},
 };
 
 const struct sg_compressor_ops sg_compress_terngrad = {
     .name = "terngrad",
-    .summary = "every element rounded at random to 0 or the largest magnitude of its layer, with its sign",
+    .summary = "every element rounded at random to 0 or its layer's largest magnitude with its sign",
     .source = "Wen et al., NeurIPS 2017",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_UNBIASED | SG_TRAIT_DENSE | SG_TRAIT_RANDOM | SG_TRAIT_GPU,
     .traits_of = traits_of,
@@ -134,7 +134,7 @@ const struct sg_compressor_ops sg_compress_terngrad = {
 /* With the largest s of all workers one worker may lose more than with its own, so there is no bound. */
 const struct sg_compressor_ops sg_compress_terngrad_shared = {
     .name = "terngrad-shared",
-    .summary = "terngrad with the largest magnitude of all workers, which they exchange first",
+    .summary = "terngrad with the largest magnitude over all workers, exchanged first",
     .source = "Wen et al., NeurIPS 2017",
     .traits = SG_TRAIT_UNBIASED | SG_TRAIT_DENSE | SG_TRAIT_RANDOM,
     .traits_of = traits_of_shared,

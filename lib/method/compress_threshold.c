@@ -83,11 +83,10 @@ static double bound(const double *param, size_t n) {
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [LAMBDA] = {"lambda", 0, FLT_MAX, NAN, false,
-                "threshold on the gradient's scale: sends where |p / gamma| >= lambda"},
+    [LAMBDA] = {"lambda", 0, FLT_MAX, NAN, false, "sends where |p / gamma| >= lambda"},
     [BUDGET] = {"budget", 0, 1e18, NAN, false,
-                "instead of lambda: what a worker sends over the whole run, up to 1 as average density, above 1 in "
-                "entries; lambda is found and steered as training goes on"},
+                "in place of lambda: what a worker sends in the run, up to 1 as average density, above 1 in entries; "
+                "lambda is steered to meet it"},
 };
 
 const struct sg_compressor_ops sg_compress_hard_threshold = {

@@ -50,7 +50,7 @@ static const struct sg_parameter params[PARAMS] = {
 
 const struct sg_compressor_ops sg_compress_topk_reuse = {
     .name = "topk-reuse",
-    .summary = "the k largest magnitudes at every R-th step, and what reaches their least one in between (DCT)",
+    .summary = "the k largest magnitudes at every R-th step; in between those that reach the least of them (DCT)",
     .source = "Gupta et al., KDD 2021; Li and Hoefler, PPoPP 2022",
     .traits = SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_GPU,
     .params = params,

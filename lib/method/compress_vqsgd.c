@@ -104,16 +104,15 @@ static unsigned traits_of(const double *param) {
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [SG_SHARE_K] = {"k", 1, 4294967295.0, NAN, true, "vertices drawn for every layer, at most its n elements"},
-    [SG_SHARE_DENSITY] = {"density", 0, 1, NAN, false,
-                          "the same as a fraction c of its n elements, above 0: max(1, floor(c n))"},
+    [SG_SHARE_K] = {"k", 1, 4294967295.0, NAN, true, "vertices drawn for every layer"},
+    [SG_SHARE_DENSITY] = {"density", 0, 1, NAN, false, "the same as a fraction of its elements"},
     [LEAST_ERROR] = {"least-error", 0, 1, 0, true,
-                     "0: what is sent is right in the mean; 1: shrunk to the least mean error, for error feedback"},
+                     "0: without bias; 1: shrunk to the least mean error, for error feedback"},
 };
 
 const struct sg_compressor_ops sg_compress_vqsgd = {
     .name = "vqsgd",
-    .summary = "k vertices of a cross-polytope around every layer, drawn so that their mean is right",
+    .summary = "k random vertices of a cross-polytope around every layer, without bias",
     .source = "Gandikota et al., AISTATS 2021",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_UNBIASED | SG_TRAIT_RANDOM,
     .traits_of = traits_of,

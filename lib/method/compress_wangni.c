@@ -78,14 +78,13 @@ static void encode_wangni(struct sg_worker *w, unsigned round, const float *p, s
 }
 
 static const struct sg_parameter params[SG_SHARE_PARAMS] = {
-    [SG_SHARE_K] = {"k", 1, 4294967295.0, NAN, true, "elements of every layer that are expected to be sent"},
-    [SG_SHARE_DENSITY] = {"density", 0, 1, NAN, false,
-                          "the same as a fraction c of its n elements: max(1, floor(c n))"},
+    [SG_SHARE_K] = {"k", 1, 4294967295.0, NAN, true, "expected elements of every layer"},
+    [SG_SHARE_DENSITY] = {"density", 0, 1, NAN, false, "the same as a fraction of its elements"},
 };
 
 const struct sg_compressor_ops sg_compress_wangni = {
     .name = "wangni",
-    .summary = "every element with a probability in proportion to its magnitude, scaled so that the mean is right",
+    .summary = "elements with a probability in proportion to their magnitude, without bias",
     .source = "Wangni et al., NeurIPS 2018",
     .traits = SG_TRAIT_UNBIASED | SG_TRAIT_RANDOM,
     .params = params,

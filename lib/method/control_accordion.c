@@ -80,7 +80,7 @@ static const double *modes(const double *state, size_t layers) {
 }
 
 static const struct sg_parameter params[N_PARAMS] = {
-    [LOW] = {"low", 0, 1e18, NAN, false, "the knob of a layer that is not critical; the compressor's own by default"},
+    [LOW] = {"low", 0, 1e18, NAN, false, "the knob of other layers, by default the method's own"},
     [HIGH] = {"high", 0, 1e18, NAN, false, "the knob of a critical layer"},
     [THRESHOLD] = SG_ACCORDION_THRESHOLD,
     [INTERVAL] = SG_ACCORDION_INTERVAL,
@@ -94,7 +94,7 @@ static sg_status check(const double *param, const struct sg_facts *run, struct s
 
 const struct sg_controller_ops sg_control_accordion = {
     .name = "accordion",
-    .summary = "two values of the knob: one for layers whose gradients change fast, one for the others",
+    .summary = "two values of the knob: one for layers whose gradients change fast, one for others",
     .source = "Agarwal et al., MLSys 2021",
     .params = params,
     .n_params = N_PARAMS,

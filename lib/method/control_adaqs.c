@@ -58,14 +58,14 @@ static void learn(const double *param, double *state, const struct sg_facts *f, 
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [MOST] = {"most", 0, 1e18, NAN, false, "what the knob never exceeds; no limit by default"},
+    [MOST] = {"most", 0, 1e18, NAN, false, "largest value of the knob"},
     [INTERVAL] = {"interval", 1, 1e9, 1, true, "epochs between decisions"},
-    [RATIO] = {"ratio", 0, 1, 0.5, false, "the knob doubles where mean / standard deviation fell to this part"},
+    [RATIO] = {"ratio", 0, 1, 0.5, false, "doubles when mean / standard deviation fell by this factor"},
 };
 
 const struct sg_controller_ops sg_control_adaqs = {
     .name = "adaqs",
-    .summary = "the knob doubles as the gradient's mean falls against its standard deviation (AdaQS; the rule is ours)",
+    .summary = "doubles the knob as the gradient's mean falls against its standard deviation (after AdaQS)",
     .source = "Guo et al., ICASSP 2020",
     .params = params,
     .n_params = PARAMS,

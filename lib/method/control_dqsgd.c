@@ -51,13 +51,12 @@ static void learn(const double *param, double *state, const struct sg_facts *f, 
 }
 
 static const struct sg_parameter params[] = {
-    {"alpha", 0, 1, 1, false,
-     "what a step leaves of earlier noise, as 1 - 2*l2*gamma + L*l2*gamma*gamma; 1: not convex"},
+    {"alpha", 0, 1, 1, false, "factor on earlier noise at a step, as 1 - 2*l2*gamma + L*l2*gamma*gamma; 1: not convex"},
 };
 
 const struct sg_controller_ops sg_control_dqsgd = {
     .name = "dqsgd",
-    .summary = "levels in proportion to the gradient's norm, and fewer the more steps are to come (DQ-SGD)",
+    .summary = "levels in proportion to the gradient's norm, and fewer early in the run (DQ-SGD)",
     .source = "Yan et al., arXiv 2107.14575",
     .params = params,
     .n_params = 1,

@@ -115,17 +115,16 @@ static void decide(const double *param, double *state, const struct sg_facts *f,
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [LEAST] = {"least", 0, 1e18, NAN, false, "the smallest value of the knob that is compared, above 0"},
-    [MOST] = {"most", 0, 1e18, NAN, false, "the largest"},
-    [VALUES] = {"values", 2, SG_CANDIDATES - 1, 16, true, "how many values are compared, beside the method's own"},
-    [EVERY] = {"every", 1, 1e9, 100, true,
-               "steps from one choice to the next; until the first the knob is the method's own"},
-    [BINS] = {"bins", 10, 1e6, 10000, true, "parts into which the error that is allowed is divided"},
+    [LEAST] = {"least", 0, 1e18, NAN, false, "smallest value that is compared, above 0"},
+    [MOST] = {"most", 0, 1e18, NAN, false, "largest value"},
+    [VALUES] = {"values", 2, SG_CANDIDATES - 1, 16, true, "values compared beside the method's own"},
+    [EVERY] = {"every", 1, 1e9, 100, true, "steps from one choice to the next"},
+    [BINS] = {"bins", 10, 1e6, 10000, true, "parts into which the allowed error is divided"},
 };
 
 const struct sg_controller_ops sg_control_l_greco = {
     .name = "l-greco",
-    .summary = "the knobs of the layers that cost the fewest bits for the error of the method's own knob",
+    .summary = "knobs of layers with the fewest bits at the error of the method's own knob",
     .source = "Alimohammadi et al., MLSys 2024",
     .params = params,
     .n_params = PARAMS,

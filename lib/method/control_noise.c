@@ -62,15 +62,16 @@ static void decide(const double *param, double *state, const struct sg_facts *f,
 
 static const struct sg_parameter params[PARAMS] = {
     [EVERY] = {"every", 1, 1e9, 10, true, "steps between two measurements"},
-    [POWER] = {"power", -2, 2, 0.5, false, "exponent of sigma_l: 0 = one threshold, 1 = the same share of each layer"},
-    [FLOOR] = {"floor", 0, 1, 0, false, "least share of its entries that a layer sends under the law"},
-    [RATE] = {"rate-power", -2, 2, 0, false, "exponent of 1 / learning rate, another factor"},
-    [MEMORY] = {"memory", 1, 1e9, 5, true, "measurements that the moving mean goes back"},
+    [POWER] = {"power", -2, 2, 0.5, false,
+               "exponent of sigma_l: 0 = one threshold, 1 = the same density in each layer"},
+    [FLOOR] = {"floor", 0, 1, 0, false, "least density of a layer under the law"},
+    [RATE] = {"rate-power", -2, 2, 0, false, "exponent of 1 / learning rate, a second factor"},
+    [MEMORY] = {"memory", 1, 1e9, 5, true, "measurements in the moving mean"},
 };
 
 const struct sg_controller_ops sg_control_noise = {
     .name = "noise",
-    .summary = "a threshold that follows the noise: in each layer the method's own times a power of an entry's sigma",
+    .summary = "multiplies a layer's threshold by a power of the noise sigma_l of its entries",
     .source = "the project's own, from the law of a random walk between -lambda and lambda",
     .params = params,
     .n_params = PARAMS,

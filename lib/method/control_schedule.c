@@ -27,7 +27,7 @@ static void warm_up(const double *param, double *state, const struct sg_facts *f
 
 static const struct sg_parameter warm_up_params[WARM_UP_PARAMS] = {
     [FROM] = {"from", 0, 1e18, 0.25, false, "the knob in the first epoch, above 0"},
-    [EPOCHS] = {"epochs", 1, 1e9, 4, true, "epochs until the knob is the method's own"},
+    [EPOCHS] = {"epochs", 1, 1e9, 4, true, "epochs until the method's own value"},
 };
 
 static sg_status check_warm_up(const double *param, const struct sg_facts *run, struct sg_error *err) {
@@ -37,7 +37,7 @@ static sg_status check_warm_up(const double *param, const struct sg_facts *run, 
 
 const struct sg_controller_ops sg_control_warm_up = {
     .name = "warm-up",
-    .summary = "the knob moves from another value to the method's own by the same factor every epoch",
+    .summary = "moves the knob from another value to the method's own, by the same factor every epoch",
     .source = "Lin et al., ICLR 2018",
     .params = warm_up_params,
     .n_params = WARM_UP_PARAMS,
@@ -56,13 +56,13 @@ static void doubling(const double *param, double *state, const struct sg_facts *
 }
 
 static const struct sg_parameter doubling_params[DOUBLING_PARAMS] = {
-    [MOST] = {"most", 0, 1e18, NAN, false, "what the knob never exceeds; no limit by default"},
-    [INTERVAL] = {"interval", 1, 1e9, 10, true, "epochs after which the knob doubles"},
+    [MOST] = {"most", 0, 1e18, NAN, false, "largest value of the knob"},
+    [INTERVAL] = {"interval", 1, 1e9, 10, true, "epochs between doublings"},
 };
 
 const struct sg_controller_ops sg_control_doubling = {
     .name = "doubling",
-    .summary = "the knob doubles every so many epochs",
+    .summary = "doubles the knob every so many epochs",
     .source = "Guo et al., ICASSP 2020",
     .params = doubling_params,
     .n_params = DOUBLING_PARAMS,

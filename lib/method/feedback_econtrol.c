@@ -42,12 +42,12 @@ static void keep(const struct sg_feedback_state *s) {
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [ETA] = {"eta", 0, 1, 0.01, false, "factor on the residual in what is compressed"},
+    [ETA] = {"eta", 0, 1, 0.01, false, "factor on the residual in p"},
 };
 
 const struct sg_feedback_rule sg_feedback_econtrol = {
     .name = "econtrol",
-    .summary = "sends C(eta e + g - h) with an estimate h as in ef21, and e sums up what h lacks",
+    .summary = "p = eta e + g - h with the estimate h of ef21; e = sum of g - h",
     .source = "Gao et al., ICLR 2024",
     .params = params,
     .n_params = PARAMS,

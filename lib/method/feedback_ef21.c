@@ -38,7 +38,7 @@ void method_add_to_estimate(const struct sg_feedback_state *s, float *sum) {
 
 const struct sg_feedback_rule sg_feedback_ef21 = {
     .name = "ef21",
-    .summary = "sends the compressed change of the gradient; the optimizer is given the sum of all estimates",
+    .summary = "p = g - h with h the sum of what was sent; the optimizer gets the mean of h",
     .source = "Richtarik et al., NeurIPS 2021",
     .keeps = true,
     .on_gpu = true,
@@ -50,12 +50,12 @@ const struct sg_feedback_rule sg_feedback_ef21 = {
 };
 
 static const struct sg_parameter sgdm_params[SGDM_PARAMS] = {
-    [ETA] = {"eta", 0, 1, 0.1, false, "weight of the new gradient in a worker's moving mean"},
+    [ETA] = {"eta", 0, 1, 0.1, false, "weight of the new gradient"},
 };
 
 const struct sg_feedback_rule sg_feedback_ef21_sgdm = {
     .name = "ef21-sgdm",
-    .summary = "ef21 of every worker's moving mean v = (1 - eta) v + eta g",
+    .summary = "ef21 of a worker's moving mean v = (1 - eta) v + eta g",
     .source = "Fatkhullin et al., NeurIPS 2023",
     .params = sgdm_params,
     .n_params = SGDM_PARAMS,

@@ -67,14 +67,14 @@ static bool resets(const double *param, uint64_t step) {
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [RESET] = {"reset", 0, 1e18, NAN, false, "the compressor's knob for residuals; by default the method's own"},
-    [INTERVAL] = {"interval", 1, 1e9, 8, true, "steps from one reset of the residuals to the next"},
-    [MOMENTUM] = {"momentum", 0, 1, 0, false, "factor on the old momentum of a worker"},
+    [RESET] = {"reset", 0, 1e18, NAN, false, "the compressor's knob for residuals, by default the method's own"},
+    [INTERVAL] = {"interval", 1, 1e9, 8, true, "steps between messages of residuals"},
+    [MOMENTUM] = {"momentum", 0, 1, 0, false, "factor m on the old momentum"},
 };
 
 const struct sg_feedback_rule sg_feedback_cser = {
     .name = "cser",
-    .summary = "p = gamma g, and a worker applies what it does not send to its own x; C(e) is sent at intervals",
+    .summary = "p = gamma g; a worker applies its unsent part to its own x; C(e) is sent at intervals",
     .source = "Xie et al., NeurIPS 2020",
     .params = params,
     .n_params = PARAMS,
@@ -122,7 +122,7 @@ static bool is_far(const double *param, double mean) {
 }
 
 static const struct sg_parameter local_params[LOCAL_PARAMS] = {
-    [STEPS] = {"steps", 1, 1e9, 4, true, "steps that a worker takes from one message to the next"},
+    [STEPS] = {"steps", 1, 1e9, 4, true, "steps of a worker between messages"},
 };
 
 #define STEPS_ALONE                                                                                                    \
@@ -131,7 +131,7 @@ static const struct sg_parameter local_params[LOCAL_PARAMS] = {
 
 const struct sg_feedback_rule sg_feedback_local_steps = {
     .name = "local-steps",
-    .summary = "a worker steps by itself, and at intervals sends C(e + how far it came): Qsparse-local-SGD",
+    .summary = "workers step by themselves and at intervals send C(e + their way) (Qsparse-local-SGD)",
     .source = "Basu et al., NeurIPS 2019",
     .params = local_params,
     .n_params = LOCAL_PARAMS,
@@ -140,12 +140,12 @@ const struct sg_feedback_rule sg_feedback_local_steps = {
 };
 
 static const struct sg_parameter diloco_params[LOCAL_PARAMS] = {
-    [STEPS] = {"steps", 1, 1e9, 500, true, "H: steps that a worker takes from one message to the next"},
+    [STEPS] = {"steps", 1, 1e9, 500, true, "steps H of a worker between messages"},
 };
 
 const struct sg_feedback_rule sg_feedback_diloco = {
     .name = "diloco",
-    .summary = "local-steps with Nesterov's momentum as the outer optimizer, and as a rule AdamW as `optimizer`",
+    .summary = "local-steps with Nesterov's momentum as outer optimizer; `optimizer` is usually adamw",
     .source = "Douillard et al. (DiLoCo), arXiv 2311.08105",
     .params = diloco_params,
     .n_params = LOCAL_PARAMS,
@@ -155,12 +155,12 @@ const struct sg_feedback_rule sg_feedback_diloco = {
 
 static const struct sg_parameter dynamic_params[DYNAMIC_PARAMS] = {
     [THRESHOLD] = {"threshold", 0, 1e18, 0, false,
-                   "workers send when the root mean square of how far they came exceeds it, in the units of x"},
+                   "root mean square of the workers' ways above which they send, in the units of x"},
 };
 
 const struct sg_feedback_rule sg_feedback_dynamic_averaging = {
     .name = "dynamic-averaging",
-    .summary = "local-steps whose messages are sent when the workers have come further than a threshold",
+    .summary = "local-steps that send when the workers' ways exceed a threshold",
     .source = "Theologitis et al. (NaiveFDA), arXiv 2405.20988; Kamp et al., ECML PKDD 2018",
     .params = dynamic_params,
     .n_params = DYNAMIC_PARAMS,

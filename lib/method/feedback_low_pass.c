@@ -21,12 +21,12 @@ static void keep(const struct sg_feedback_state *s) {
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [BETA] = {"beta", 1e-6, 1, 0.1, false, "the share of what was not sent that enters the residual"},
+    [BETA] = {"beta", 1e-6, 1, 0.1, false, "weight of the unsent part"},
 };
 
 const struct sg_feedback_rule sg_feedback_low_pass = {
     .name = "scalecom-lpf",
-    .summary = "p = e + g, and e = (1 - beta) e + beta (p - C(p)): a low-pass filter on the residual",
+    .summary = "p = e + g; e = (1 - beta) e + beta (p - C(p)), a low-pass filter",
     .source = "Chen et al., NeurIPS 2020",
     .params = params,
     .n_params = PARAMS,

@@ -58,15 +58,14 @@ static void after_dgc(const struct sg_feedback_state *s, const float *g, const s
 }
 
 static const struct sg_parameter params[DGC_PARAMS] = {
-    [MOMENTUM] = {"momentum", 0, 1, 0.9, false, "factor on the old momentum of a worker"},
+    [MOMENTUM] = {"momentum", 0, 1, 0.9, false, "factor m on the old momentum"},
     [NESTEROV] = {"nesterov", 0, 1, 0, true, "1: Nesterov's momentum"},
-    [CLIP] = {"clip", 0, 1e18, NAN, false,
-              "the norm of a worker's gradient is at most this / sqrt(workers); without it nothing is clipped"},
+    [CLIP] = {"clip", 0, 1e18, NAN, false, "largest norm of a worker's gradient times sqrt(workers)"},
 };
 
 const struct sg_feedback_rule sg_feedback_momentum = {
     .name = "dgc-momentum",
-    .summary = "p = e + u with the worker's own momentum u = m u + g, which starts again where an element is sent",
+    .summary = "p = e + u with a worker's momentum u = m u + g, which is 0 again where it was sent",
     .source = "Lin et al., ICLR 2018",
     .params = params,
     .n_params = PARAMS,
@@ -79,7 +78,7 @@ const struct sg_feedback_rule sg_feedback_momentum = {
 
 const struct sg_feedback_rule sg_feedback_dgc = {
     .name = "dgc",
-    .summary = "dgc-momentum with the choices of the authors' code: Nesterov's momentum and clipped gradients",
+    .summary = "dgc-momentum as in the authors' code: with Nesterov's momentum and clipped gradients",
     .source = "Lin et al., ICLR 2018; github.com/synxlin/deep-gradient-compression",
     .params = params,
     .n_params = DGC_PARAMS,
@@ -101,7 +100,7 @@ static const float *look_ahead(const struct sg_feedback_state *s, const float *g
 
 const struct sg_feedback_rule sg_feedback_dist_ef_sgdm = {
     .name = "dist-ef-sgdm",
-    .summary = "lr-correction of m u + g in the place of g, with the worker's own momentum u = m u + g (Nesterov's)",
+    .summary = "lr-correction of m u + g in place of g, with a worker's momentum u = m u + g",
     .source = "Zheng et al., NeurIPS 2019",
     .params = params,
     .n_params = PARAMS,
@@ -124,12 +123,12 @@ static const float *add_to_mean(const struct sg_feedback_state *s, const float *
 }
 
 static const struct sg_parameter mean_params[PARAMS] = {
-    [MOMENTUM] = {"beta", 0, 1, 0.9, false, "factor on the old mean of a worker's gradients"},
+    [MOMENTUM] = {"beta", 0, 1, 0.9, false, "factor on the old m"},
 };
 
 const struct sg_feedback_rule sg_feedback_mean = {
     .name = "momentum",
-    .summary = "p = m with the worker's own m = beta m + (1 - beta) g (with signsgd: Signum); what is not sent is lost",
+    .summary = "p = m with a worker's mean m = beta m + (1 - beta) g; the unsent part is lost (with signsgd: Signum)",
     .source = "Bernstein et al., ICML 2018",
     .params = mean_params,
     .n_params = PARAMS,

@@ -4,7 +4,7 @@
 
 const struct sg_feedback_rule sg_feedback_update = {
     .name = "update",
-    .summary = "p = e + gamma g, and e = p less what was sent: Algorithm 1",
+    .summary = "p = e + gamma g; e = p - C(p): Algorithm 1",
     .source = "Algorithm 1; Stich et al., NeurIPS 2018",
     .keeps = true,
     .in_updates = true,
@@ -13,7 +13,7 @@ const struct sg_feedback_rule sg_feedback_update = {
 
 const struct sg_feedback_rule sg_feedback_gradient = {
     .name = "gradient",
-    .summary = "p = e + g; the learning rate comes after the sum over workers",
+    .summary = "p = e + g; e = p - C(p)",
     .source = "Remark 1",
     .keeps = true,
     .on_gpu = true,
@@ -21,7 +21,7 @@ const struct sg_feedback_rule sg_feedback_gradient = {
 
 const struct sg_feedback_rule sg_feedback_none = {
     .name = "none",
-    .summary = "p = g; what is not sent is lost",
+    .summary = "p = g; the unsent part is lost",
     .source = "section 3",
     .on_gpu = true,
 };
@@ -29,7 +29,7 @@ const struct sg_feedback_rule sg_feedback_none = {
 /* The residual stays what it is in the units of the parameters when the learning rate changes, as BytePS does it. */
 const struct sg_feedback_rule sg_feedback_lr_correction = {
     .name = "lr-correction",
-    .summary = "p = (gamma of the last step / gamma) e + g: what waits keeps the learning rate of its own step",
+    .summary = "p = (last gamma / gamma) e + g, so that a residual keeps the rate of its own step",
     .source = "BytePS, vanilla error feedback",
     .keeps = true,
     .follows_rate = true,

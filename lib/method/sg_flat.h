@@ -71,7 +71,7 @@ SG_API SG_CHECKED sg_status sg_decode(float *sum, size_t n, const uint8_t *messa
  *     topk density=0.001 | levels levels=15
  *     hard-threshold lambda=0.01; error-feedback=dgc-momentum momentum=0.9; seed=7
  *
- * Names of compressors, codes and parameters are those of recipes (recipes/README.md, sparsetrain --help-compressors).
+ * Names of compressors, codes and parameters are those of recipes (sparsetrain --help-recipe, --help-compressors).
  * A parameter that is not named has its preset. Values are plain decimals; expressions are allowed
  * in recipes only. Settings:
  *

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "recipe_internal.h"
+#include "sg_json.h"
 #include "sg_task.h"
 
 static const char example[] =
@@ -41,40 +42,6 @@ static const char example[] =
     "  - {x: bits, y: relative-suboptimality, log: xy}\n"
     "  - {x: epoch, y: error-norm, methods: [Top-k k=1, Top-k k=4, Hard-threshold]}\n";
 
-/* Local training as it was published. DiLoCo has the constants of its paper, the others those of the authors' code. */
-static const char local_training[] =
-    "optimizer: {kind: adamw, learning-rate: 4e-4, weight-decay: 0.1, warm-up-epochs: 0.1, warm-up-from: 0.01, "
-    "decay: cosine}\n"
-    "methods:\n"
-    "  - {name: AdamW, compressor: none, error-feedback: none, baseline: true}\n"
-    "  - {name: DiLoCo, compressor: none, error-feedback: {form: diloco, steps: 500}}\n"
-    "  - name: SparseLoCo\n"
-    "    compressor: sparseloco\n"
-    "    error-feedback: {form: local-steps, steps: 30, decay: 0.95, outer: {learning-rate: 0.4}}\n"
-    "  - name: DeMo\n"
-    "    compressor: demo\n"
-    "    optimizer: {kind: sgd, learning-rate: 4e-4, weight-decay: 0.1, warm-up-epochs: 0.1, warm-up-from: 0.01, "
-    "decay: cosine}\n"
-    "    error-feedback: {form: lr-correction, decay: 0.999}\n";
-
-static const char *const deviations[] = {
-    "Figure 1: the paper says a 6,000-parameter model; gisette has 5000 features and 6000 samples, so d = 5000.",
-    "Figure 1: lambda is 5e-3/gamma = 4.2148, as the authors' code thresholds; the paper's text rounds it to 4.2.",
-    "Figure 1 and madelon: the split and the draws of rows are unseeded in the authors' code; here they are functions "
-    "of the seed, and curves are compared as bands over seeds.",
-    "x* is solved to the limit of double precision, the authors' is a stored inexact one: f* and f(x0) differ from "
-    "theirs in the 9th digit.",
-    "Volume is counted three ways: density (mean over workers), density-padded (the largest worker, as the authors' "
-    "equal-size all-gather counts; their Figure 2 has its average, average-density-padded, on the axis) and "
-    "bytes-sent. Nominal bits are 32 a value and 32 an index, whatever `message` says.",
-    "error-feedback has the paper's form (update) and the one of its DNN code (gradient), by name.",
-    "Figure 2b: words are split at white space; the authors' tokenizer gave them V = 28,869 words and d = 28,949,319. "
-    "The constants V and d of a result are this one's.",
-    "Figure 2b: the paper's learning rate is 1.25, 20 at its peak; the authors' code applies its Nesterov rule with "
-    "momentum 0, which steps along g + g, so fig2b has 2.5, 40 at its peak.",
-    "Figure 2b: thresholds are picked by hand; mini/fig2b trains on the validation file, evaluates on the test file.",
-};
-
 /* The names that a value can have, "a|b|c". */
 static void put_variants(FILE *out, enum sg_value_type type) {
     const char *name;
@@ -89,7 +56,7 @@ static const char *type_text(const struct sg_schema_row *row) {
                                        [SG_VALUE_SERIES] = "series",
                                        [SG_VALUE_METHOD] = "method",
                                        [SG_VALUE_NUMBER] = "number",
-                                       [SG_VALUE_INTEGER] = "whole number",
+                                       [SG_VALUE_INTEGER] = "integer",
                                        [SG_VALUE_SIZE] = "bytes or size",
                                        [SG_VALUE_BOOLEAN] = "true|false",
                                        [SG_VALUE_EXPRESSION] = "number or expression",
@@ -97,14 +64,14 @@ static const char *type_text(const struct sg_schema_row *row) {
                                        [SG_VALUE_ENCODING] = NULL};
     return row->type == SG_VALUE_CHOICE                                      ? row->choices
            : row->type == SG_VALUE_SERIES && row->constant && row->most == 0 ? "series or constant"
-           : row->type == SG_VALUE_EXPRESSION && row->whole                  ? "whole number or expression"
+           : row->in_method && row->type == SG_VALUE_EXPRESSION              ? row->whole ? "integer" : "number"
            : row->type == SG_VALUE_MAP && row->or_number                     ? "number or section"
            : row->type == SG_VALUE_MAP && row->shorthand                     ? "value or section"
            : (size_t)row->type < sizeof text / sizeof *text                  ? text[row->type]
                                                                              : NULL;
 }
 
-/* "list of whole numbers"; a choice has no plural. */
+/* "list of integers"; a choice has no plural. Parameters of methods have all forms, as the head says. */
 static void put_type(FILE *out, const struct sg_schema_row *row) {
     const char *type = type_text(row);
     const bool list = row->most > 0, word = type != NULL && strchr(type, '|') == NULL;
@@ -114,27 +81,37 @@ static void put_type(FILE *out, const struct sg_schema_row *row) {
     else
         fputs(type, out);
     if (row->type == SG_VALUE_CHOICE && row->or_number)
-        fputs(" or whole number", out);
+        fputs(" or integer", out);
     fputs(list && word && type[strlen(type) - 1] != 's' ? "s" : "", out);
-    fputs(row->grid ? ", or a list" : "", out);
+    fputs(row->grid && !row->in_method ? " or list" : "", out);
 }
 
-/* "* `batch` (whole number, or a list; at least 1; in samples; default 1):", and what it means in the next line. */
+/* "1..65536", "0..1, not 0", ">= 1"; nothing where every number is valid. */
+static void put_range(FILE *out, const struct sg_schema_row *row) {
+    const double most = 9007199254740992.0; /* 2^53 is the bound of doubles, which says nothing about the key */
+    char min[SG_NUMBER_CHARS], max[SG_NUMBER_CHARS];
+    const bool low = isfinite(row->min), high = row->max < most;
+    sg_number_text(row->min, min);
+    sg_number_text(row->max, max);
+    if (low && high && row->min == row->max)
+        fprintf(out, "; %s", min);
+    else if (low && high)
+        fprintf(out, "; %s..%s%s%s", min, max, row->above ? ", not " : "", row->above ? min : "");
+    else if (low)
+        fprintf(out, "; %s %s", row->above ? ">" : ">=", min);
+    else if (high)
+        fprintf(out, "; <= %s", max);
+}
+
+/* "* `batch` (integer or list; >= 1; samples; default 1):", and what it means in the next line. */
 static void print_row(FILE *out, const struct sg_schema_row *row) {
     const bool empty = row->preset[0] == '\0' || strcmp(row->preset, "{}") == 0 || strcmp(row->preset, "[]") == 0;
-    char range[SG_RANGE];
-    struct sg_schema_row shown = *row;
-    if (shown.max >= 9007199254740992.0) /* 2^53 is the bound of doubles, which says nothing about the key */
-        shown.max = INFINITY;
     fprintf(out, "* `%s` (", sg_row_key(row));
     put_type(out, row);
-    range[0] = '\0';
     if (sg_is_number_type(row->type))
-        sg_range_text(&shown, range);
-    if (range[0] != '\0')
-        fprintf(out, "; %s", range);
+        put_range(out, row);
     if (row->unit != NULL && row->unit[0] != '\0')
-        fprintf(out, "; in %s", row->unit);
+        fprintf(out, "; %s", row->unit);
     if (row->required)
         fputs("; required", out);
     else if (!empty)
@@ -158,10 +135,52 @@ static bool has_rows(const struct sg_schema *schema, const char *section, const 
     return false;
 }
 
+static bool same_text(const char *a, const char *b) {
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+static bool same_number(double a, double b) {
+    return a == b || (isnan(a) && isnan(b));
+}
+
+/* The first row of another task, compressor … that says the same of the same key; NULL = this is the first. */
+static const struct sg_schema_row *said_before(const struct sg_schema *schema, const struct sg_schema_row *row) {
+    for (const struct sg_schema_row *r = schema->row; r < row && row->owner != NULL; r++)
+        if (r->owner != NULL && strcmp(r->owner, row->owner) != 0 && r->type == row->type && r->whole == row->whole &&
+            strcmp(sg_row_key(r), sg_row_key(row)) == 0 && strcmp(r->preset, row->preset) == 0 &&
+            same_number(r->min, row->min) && same_number(r->max, row->max) && strcmp(r->help, row->help) == 0 &&
+            same_text(r->choices, row->choices) && same_text(r->like, row->like))
+            return r;
+    return NULL;
+}
+
+/* What the owner of a row is: "compressor", "task". */
+static const char *kind_of_owner(const struct sg_schema_row *row) {
+    for (size_t i = 0; i < SG_OWNERS; i++)
+        if (sg_row_in(row, sg_owners[i].section))
+            return sg_owners[i].what;
+    return "task";
+}
+
+/* The rows of a section. Those that another owner has had before are named with it: "* `k`, `density`: as in compressor
+ * `topk`". */
 static void print_rows(FILE *out, const struct sg_schema *schema, const char *section, const char *owner) {
-    for (size_t i = 0; i < schema->count; i++)
-        if (owned(&schema->row[i], owner) && sg_row_in(&schema->row[i], section))
-            print_row(out, &schema->row[i]);
+    const struct sg_schema_row *shared = NULL;
+    for (size_t i = 0; i < schema->count; i++) {
+        const struct sg_schema_row *row = &schema->row[i], *before = said_before(schema, row);
+        if (!owned(row, owner) || !sg_row_in(row, section))
+            continue;
+        const bool goes_on = shared != NULL && before != NULL && shared->owner == before->owner;
+        if (shared != NULL && !goes_on)
+            fprintf(out, ": as in %s `%s`\n", kind_of_owner(shared), shared->owner);
+        if (before != NULL)
+            fprintf(out, "%s `%s`", goes_on ? "," : "*", sg_row_key(row));
+        else
+            print_row(out, row);
+        shared = before;
+    }
+    if (shared != NULL)
+        fprintf(out, ": as in %s `%s`\n", kind_of_owner(shared), shared->owner);
 }
 
 /* Sections below the top level or below an owner's section. */
@@ -170,7 +189,7 @@ static void print_sub_sections(FILE *out, const struct sg_schema *schema, const 
         const struct sg_schema_row *row = &schema->row[i];
         char section[64], title[80];
         sg_row_section(row, section);
-        if (!owned(row, owner) || row->like != NULL || !has_rows(schema, section, owner))
+        if (!owned(row, owner) || row->like != NULL || !has_rows(schema, section, owner) || said_before(schema, row))
             continue;
         snprintf(title, sizeof title, "`%s`", section);
         print_heading(out, title, row->help);
@@ -187,7 +206,7 @@ static void print_owner(FILE *out, const struct sg_schema *schema, const char *w
         print_rows(out, schema, section, name);
         print_sub_sections(out, schema, name);
     } else {
-        fprintf(out, "\n### %s\n\n%s; no keys of its own.\n", title, summary);
+        fprintf(out, "\n### %s\n\n%s\n", title, summary);
     }
 }
 
@@ -219,9 +238,8 @@ static void print_constants(FILE *out, const struct sg_constant_kind *constant, 
 /* What record.series, claims, plots and expressions can name in every recipe. */
 static void print_common_names(FILE *out) {
     print_heading(out, "Series of every task", "");
-    fputs("What record.series can list, beside the series of the task's own, below. Claims and plots name what is "
-          "listed\n"
-          "there, and step and epoch, which every run records. results/DEFINITIONS.md has the formulas in full.\n\n",
+    fputs("record.series lists them and the series of the task, below. Claims and plots may name what is listed, and\n"
+          "step and epoch. results/DEFINITIONS.md has the formulas.\n\n",
           out);
     for (size_t i = 0; i < SG_COLUMNS; i++) {
         print_series(out, &sg_common_metrics[i], 1);
@@ -230,12 +248,10 @@ static void print_common_names(FILE *out) {
                 fprintf(out, "  (not of task %s)\n", sg_task_kind_at(k)->name);
     }
     print_heading(out, "Constants of every task", "");
-    fputs(
-        "Numbers that are known once the data are open, beside the constants of the task's own, below. Expressions of\n"
-        "`learning-rate` may use the task's; the parameters of compressors, controllers and codes these and gamma;\n"
-        "claims, and plots of kind points, name any of them. '-' is minus in an expression, so that names are spelt\n"
-        "with '_' there: f_star; in claims and plots f-star.\n\n",
-        out);
+    fputs("Numbers that are known once the data are open, beside those of the task, below. An expression of the task\n"
+          "or of learning-rate may use the task's constants, and one of a method also gamma. Claims and plots of kind\n"
+          "points may name all of them. Names have '_' in expressions, as f_star, and '-' in claims, as f-star.\n\n",
+          out);
     print_constants(out, sg_common_constants, SG_COMMON_CONSTANTS);
 }
 
@@ -243,7 +259,8 @@ static void print_owners(FILE *out, const struct sg_schema *schema) {
     const struct sg_task_kind *task;
     for (size_t i = 0; (task = sg_task_kind_at(i)) != NULL; i++) {
         print_owner(out, schema, "task", "task", task->name, task->summary);
-        fprintf(out, "\nSeries of its own:\n\n");
+        if (task->n_metrics > 0)
+            fprintf(out, "\nSeries of its own:\n\n");
         print_series(out, task->metric, task->n_metrics);
         fprintf(out, "\nConstants of its own:\n\n");
         print_constants(out, task->constant, task->n_constants);
@@ -259,44 +276,26 @@ void sg_recipe_reference(FILE *out) {
     struct sg_schema schema;
     if (!sg_schema_open(&schema))
         return;
-    fputs("# Keys of a recipe\n\nGenerated from the schema of the programs by `--help-recipe`.\n\n", out);
-    fputs("A complete recipe, which runs as it stands, anywhere and within seconds, by\n"
+    fputs("# Keys of a recipe\n\nPrinted by `--help-recipe` from the table of keys that the programs read.\n\n", out);
+    fputs("This recipe runs as it stands, anywhere and within seconds, by\n"
           "sparsebench example.yaml | sparseplot-export --format svg > example.svg:\n\n",
           out);
     fprintf(out, "```yaml\n%s```\n\n", example);
     fputs(
-        "A recipe is one YAML file of at most 1 MiB: no anchors, aliases, tags or second document; only true and "
-        "false\n"
-        "are booleans, numbers are decimal, quoted values are text, null says as if absent. Series are written with "
-        "'-'\n"
-        "here and with '_' in results. Expressions know + - * / ( ) sqrt() and constants. On the command line,\n"
-        "--set key=value changes one key: --set workers=4, --set methods.Top-k.k=5, --set seeds=1,2,\n"
-        "--set methods.Top-k.controller.high=8.\n\n"
-        "A key whose type says 'or a list' takes several values: workers: [4, 8], or --set 'workers=[4, 8]'. Every\n"
-        "method is then run with each of them, several lists with each combination. The label of a cell tells its\n"
-        "values, those of the method's parameters first: 'Top-k k=1 workers=4'. Claims, plots and --method name it "
-        "so;\n"
-        "a claim or a plot that leaves the lists out, 'Top-k k=1', is one for each of their values. A plot of kind\n"
-        "points may have the key on an axis, x: workers: it joins the cells that differ in that key\n"
-        "alone. A cell is the same run as that of a recipe with single values, and is not run again. An expression of\n"
-        "learning-rate is drawn at its value. Where a list is expected, a single number or word is a list of one.\n\n"
-        "A number of the optimizer, the feedback or a method may be a range, which is tuned: learning-rate: log\n"
-        "1e-3..1, or linear 0..1, with a section tune: {trials: 5, by: test-accuracy}. Every seed is then a study of\n"
-        "so many trials. A trial is a run with values drawn from the ranges, a cell of the label 'Top-k trial=2', at\n"
-        "the seed and 1000. Each fifth of a range has one of five trials. If task.validation holds data out, trials\n"
-        "are evaluated on these. The values of the best trial run once more at the seed itself, which took part in no\n"
-        "choice, as 'Top-k winner=2', and this run is the result. Claims, tables and plots so have the tuned method\n"
-        "under its own name, with all seeds. All methods have as many trials, and one that gives a value in place of\n"
-        "the range, as learning-rate: 0.1, is not tuned. A draw depends on the seed, the number of the trial, that of\n"
-        "all trials and the key's path: methods share them. The values that won, in tables and legends, are those of\n"
-        "the study that is the median over the seeds (results/DEFINITIONS.md).\n",
+        "A recipe is one YAML file of at most 1 MiB, without anchors, aliases, tags or a second document. Only true\n"
+        "and false are booleans. Numbers are decimal, quoted values are text, and null means absent. Series have '-'\n"
+        "in their names here and '_' in results. Expressions know + - * / ( ) sqrt() and constants. On the command\n"
+        "line --set changes one key: --set workers=4, --set methods.Top-k.k=5, --set 'workers=[4, 8]'.\n\n"
+        "Brackets behind a key hold its type, its range, its unit, and its default. 'or list' means that a list gives\n"
+        "a cell for each value. The parameters of compressors, controllers and codes may all be lists, and also\n"
+        "expressions. Where a list is expected, a single value is a list of one.\n\n"
+        "Several lists give a cell for each combination. The label of a cell ends with its values: 'Top-k k=1\n"
+        "workers=4'. Claims, plots and --method use such labels. A claim or plot that leaves values out, as 'Top-k\n"
+        "k=1', is made once for each of them. A plot of kind points may have a listed key on an axis.\n\n"
+        "A number of the optimizer, the feedback or a method may be a range: learning-rate: log 1e-3..1, or linear\n"
+        "0..1. The section tune then finds its value at every seed, by trials, and trains once more with the best.\n"
+        "results/DEFINITIONS.md says how.\n",
         out);
-    fprintf(out,
-            "\nLocal training as its publications have it: `optimizer` is that of each worker's own steps, and its\n"
-            "schedule counts every one of them; `outer` moves what all workers share. DeMo has no local steps: its\n"
-            "residual is its momentum, and its optimizer steps along signs. Any compressor, code and controller may\n"
-            "stand in the place of these:\n\n```\n%s```\n",
-            local_training);
     print_heading(out, "Top level", "");
     print_rows(out, &schema, "", NULL);
     print_sub_sections(out, &schema, NULL);
@@ -305,8 +304,5 @@ void sg_recipe_reference(FILE *out) {
                 "and claims.");
     print_common_names(out);
     print_owners(out, &schema);
-    fputs("\n## Deviations from the paper\n\n", out);
-    for (size_t i = 0; i < sizeof deviations / sizeof *deviations; i++)
-        fprintf(out, "* %s\n", deviations[i]);
     sg_schema_close(&schema);
 }

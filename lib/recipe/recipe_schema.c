@@ -1,5 +1,5 @@
-/* recipe_schema.c: every key of a recipe. This table gives the parser, --set, --help-recipe, recipes/README.md and the
- * resolved copy. */
+/* recipe_schema.c: every key of a recipe. This table gives the parser, --set, --help-recipe (recipes/REFERENCE.md) and
+ * the resolved copy. */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -30,266 +30,241 @@
 #define SG_BENCH_DISTRIBUTIONS "gaussian|laplace|heavy-tailed|one-hot-layer|all-equal"
 #define ABOVE(p, lo, hi, ...)  NUMBER(p, lo, hi, .above = true, __VA_ARGS__)
 #define OUTER                                                                                                          \
-    "the optimizer of what all workers share, whose gradient is the mean of what is sent, with the keys of "           \
-    "`optimizer`; that is then the optimizer of each worker's own steps. Absent: x <- x - mean"
+    "optimizer of the common x, with the keys of `optimizer`; its gradient is the mean of the messages. `optimizer` "  \
+    "then is that of each worker's own steps. By default x <- x - mean"
 
 static const struct sg_schema_row static_row[] = {
     INTEGER("schema", 1, 1, .required = true, .help = "format version; must be the first key"),
     {"name", SG_VALUE_NAME, .required = true, .max = 64,
-     .help = "identifier: lower-case words joined by '-'; names result files"},
+     .help = "lower-case words joined by '-'; names the files of results"},
     TEXT("title", 200, .help = "title of the figure"),
-    {"kind", SG_VALUE_KIND, .preset = "training", .help = "what is measured: training runs or kernels"},
+    {"kind", SG_VALUE_KIND, .preset = "training", .help = "what is measured"},
 
     /* kind: kernels */
     CHOICE("operations", SG_BENCH_OPERATIONS, KERNELS, .required = true, .least = 0, .most = 32,
-           .help = "what is timed; a list"),
+           .help = "what is timed"),
     CHOICE("sizes", "resnet18|lstm|ncf", KERNELS, .required = true, .least = 1, .most = 64, .or_number = true, .min = 1,
-           .max = 1e9, .help = "the layers of a model, or a whole number: one layer of so many elements; a list"),
+           .max = 1e9, .help = "the layers of a model, or one layer of so many elements"),
     ABOVE("densities", 0, 1, KERNELS, .preset = "[0.001]", .least = 1, .most = 16,
-          .help = "fraction of the elements that is sent; a list"),
+          .help = "fraction of the elements that is sent"),
     CHOICE("distributions", SG_BENCH_DISTRIBUTIONS, KERNELS, .preset = "[gaussian]", .least = 1, .most = 8,
-           .help = "how the gradient's elements are drawn; a list"),
+           .help = "how the gradient's elements are drawn"),
     CHOICE("back-ends", "c|avx2|avx512|cuda", KERNELS, .preset = "[c, avx2, avx512]", .least = 1, .most = 8,
-           .help =
-               "kernel tables; those that the machine lacks are left out with a warning, cuda stands alone; a list"),
+           .help = "kernel tables. Those that the machine lacks are left out with a warning; cuda stands alone"),
     {"encodings", SG_VALUE_ENCODING, KERNELS, .preset = "[auto]", .least = 1, .most = 8,
-     .help = "encodings that encode and decode are timed with; a list"},
+     .help = "encodings with which encode and decode are timed"},
     {"values", SG_VALUE_PLAIN_CODE, KERNELS, .preset = "[fp32, fp16]", .least = 1, .most = 2,
-     .help = "values that encode and decode are timed with; a list"},
+     .help = "values with which encode and decode are timed"},
     MAP("compressors", KERNELS, .when_given = true,
-        .help =
-            "a worker's share of a step of whole compressors, which are timed with error feedback at their presets; "
-            "threads, samples and the last back-end that the machine has hold here too"),
-    TEXT("compressors.names", 64, KERNELS, .preset = "[all]", .least = 1, .most = 256,
-         .help = "compressors, or all of the table; a list"),
+        .help = "whole compressors: a worker's part of a step, with error feedback and default parameters, on the last "
+                "back-end of the machine"),
+    TEXT("compressors.names", 64, KERNELS, .preset = "[all]", .least = 1, .most = 256, .help = "the compressors"),
     CHOICE("compressors.sizes", "resnet18|lstm|ncf|recording|recording-flat", KERNELS, .preset = "[resnet18]",
            .least = 1, .most = 16, .or_number = true, .min = 1, .max = 1e9,
-           .help = "as sizes; recording: the layers of a recording, recording-flat: all of it as one layer; a list"),
+           .help = "as sizes above. recording: the layers of a recording; recording-flat: the same as one layer"),
     ABOVE("compressors.densities", 0, 1, KERNELS, .preset = "[0.01]", .least = 1, .most = 16,
-          .help = "density of those that have one; it sets the threshold of others; a list"),
+          .help = "density of compressors that have one; it also sets thresholds"),
     CHOICE("compressors.distributions", SG_BENCH_DISTRIBUTIONS, KERNELS, .preset = "[gaussian]", .least = 1, .most = 8,
-           .help = "as distributions; a list"),
-    TEXT("compressors.recording", 400, KERNELS,
-         .help = "gradients as task.files of the task recorded, which are given to the compressors step by step"),
-    INTEGER("threads", 1, 1024, KERNELS, .preset = "[1]", .least = 1, .most = 16,
-            .help = "threads inside a kernel; a list"),
-    INTEGER("samples", 20, 10000, KERNELS, .preset = "30", .help = "timed samples of each operation, 1 ms or longer"),
+           .help = "as distributions above"),
+    TEXT("compressors.recording", 400, KERNELS, .help = "recorded gradients, as task.files of the task recorded"),
+    INTEGER("threads", 1, 1024, KERNELS, .preset = "[1]", .least = 1, .most = 16, .help = "threads inside a kernel"),
+    INTEGER("samples", 20, 10000, KERNELS, .preset = "30",
+            .help = "timed samples of an operation, each 1 ms or longer"),
 
     /* kind: training */
 
-    MAP("task", .training = true, .required = true, .help = "what is trained; its kind decides the keys"),
+    MAP("task", .training = true, .required = true, .help = "what is trained; the kind decides the other keys"),
     {"task.kind", SG_VALUE_TASK, .required = true, .help = "kind of task"},
 
     INTEGER("workers", 1, 65536, .training = true, .preset = "1", .grid = true,
-            .help = "n, the algorithm's workers, however many processes run them"),
+            .help = "n, the workers of the algorithm. Any number of processes can run them"),
     ABOVE("participation", 0, 1, .training = true, .preset = "1", .grid = true, .when_given = true,
-          .help = "the share of the workers that take part in a step, at least one, drawn anew for every message; the "
-                  "others send nothing, and all that is kept of them stays as it is"),
+          .help = "fraction of the workers that take part in a step, drawn anew for every message. The others send "
+                  "nothing; their residuals and momenta do not change"),
     INTEGER("batch", 1, 2147483647, .training = true, .preset = "1", .unit = "samples", .grid = true,
-            .help = "samples a worker draws a step"),
+            .help = "samples that a worker draws at a step"),
     INTEGER("total-batch", 1, 2147483647, .training = true, .when_given = true, .unit = "samples",
-            .help = "in place of batch: samples that all workers draw a step together, of which each draws its share; "
-                    "every number of workers must divide it. A cell is that of the batch that it comes to"),
+            .help = "samples that all workers together draw at a step. Equal to a batch of total-batch / workers; the "
+                    "cell is shared with it. The number of workers must divide it"),
     ABOVE("epochs", 0, INFINITY, .training = true, .grid = true,
-          .help = "length of a run in passes over the data; give this or steps"),
+          .help = "length of a run in passes over the data, in place of steps"),
     INTEGER("steps", 1, WHOLE_MAX, .training = true, .grid = true,
-            .help = "length of a run in steps; give this or epochs"),
+            .help = "length of a run in steps, in place of epochs"),
 
-    MAP("optimizer", .training = true, .required = true, .help = "how the aggregated gradient moves the parameters"),
+    MAP("optimizer", .training = true, .required = true, .help = "how the mean of the messages moves the parameters"),
     {"optimizer.kind", SG_VALUE_OPTIMIZER, .preset = "sgd", .help = "kind of optimizer"},
     {"optimizer.learning-rate", SG_VALUE_EXPRESSION, .required = true, .min = 0, .max = INFINITY, .above = true,
-     .grid = true, .help = "gamma: a number or an expression over the task's constants, as 1/(L+l2)"},
+     .grid = true, .help = "gamma. An expression may use the task's constants, as 1/(L+l2)"},
     ABOVE("optimizer.scale", 0, INFINITY, .preset = "1", .grid = true,
-          .help = "factor on the learning rate that the warm-up ends with; without a warm-up it holds from the start"),
+          .help = "factor on the learning rate after the warm-up, and throughout without one"),
     NUMBER("optimizer.warm-up-epochs", 0, INFINITY, .preset = "0", .unit = "epochs", .grid = true,
-           .help = "the factor rises from warm-up-from to scale in a straight line, step by step, over these"),
+           .help = "length of the warm-up, in which the factor rises linearly from warm-up-from to scale"),
     ABOVE("optimizer.warm-up-from", 0, INFINITY, .preset = "1", .grid = true, .when_given = true,
-          .help = "factor on the learning rate that the warm-up begins with"),
+          .help = "factor on the learning rate at the first step of the warm-up"),
     CHOICE("optimizer.decay", "steps|cosine", .preset = "steps", .grid = true, .when_given = true,
-           .help = "steps: the learning rate falls at decay-at; cosine: from the end of the warm-up to that of the run "
-                   "it falls along half a cosine"),
+           .help = "steps: the rate falls at decay-at. cosine: it falls along half a cosine from the end of the "
+                   "warm-up to the end of the run"),
     NUMBER("optimizer.decay-to", 0, 1, .preset = "0", .grid = true, .when_given = true,
-           .help = "share of the learning rate that a cosine ends with"),
+           .help = "fraction of the rate at the end of a cosine"),
     ABOVE("optimizer.decay-at", 0, INFINITY, .preset = "[]", .least = 0, .most = 64, .unit = "epochs",
-          .help = "at each of these the learning rate is multiplied by decay-factor; an ascending list"),
-    NUMBER("optimizer.decay-factor", 0, 1, .above = true, .preset = "0.1", .grid = true, .help = "0.1: divided by 10"),
+          .help = "epochs, ascending, at which the rate is multiplied by decay-factor"),
+    NUMBER("optimizer.decay-factor", 0, 1, .above = true, .preset = "0.1", .grid = true,
+           .help = "factor on the rate at each of decay-at"),
 
     MAP("error-feedback", .training = true, .preset = "update", .shorthand = "form",
-        .help = "what happens to what was not sent"),
+        .help = "what happens to the part of a gradient that was not sent"),
     {"error-feedback.form", SG_VALUE_FEEDBACK, .preset = "update",
-     .help = "the rule, whose own keys stand beside it: update is Algorithm 1; update, cser, local-steps, diloco and "
-             "dynamic-averaging send updates, which have the learning rate; with every other form it comes after "
-             "aggregation"},
+     .help = "the rule; its own keys stand beside it. update is Algorithm 1. update, cser, local-steps, diloco and "
+             "dynamic-averaging send updates, which contain the learning rate; the other forms send gradients"},
     MAP("error-feedback.outer", .owner = "diloco", .like = "optimizer",
         .preset = "{kind: nesterov, learning-rate: 0.7}", .help = OUTER),
     MAP("error-feedback.outer", .owner = "local-steps", .like = "optimizer", .when_given = true, .help = OUTER),
     MAP("error-feedback.outer", .owner = "dynamic-averaging", .like = "optimizer", .when_given = true, .help = OUTER),
     NUMBER("error-feedback.decay", 0, 1, .preset = "1", .grid = true,
-           .help = "factor on the old residual; 1 = the paper's"),
+           .help = "factor on the old residual; the paper has 1"),
     CHOICE("scope", "layer|model", .training = true, .preset = "layer", .grid = true,
-           .help = "compress each parameter tensor by itself, or all as one vector"),
+           .help = "layer: each parameter tensor is compressed by itself. model: all as one vector"),
     MAP("message", .training = true, .preset = "raw", .shorthand = "encoding",
-        .help = "how messages travel, which bytes-sent counts"),
+        .help = "how messages are written; bytes-sent counts it"),
     {"message.encoding", SG_VALUE_ENCODING, .preset = "raw", .grid = true,
-     .help = "how the indices of a sparse message are written; auto: the smallest for each message, and levels of "
-             "quantizers in a prefix code where that is smaller. No encoding changes what is received"},
+     .help = "how positions are written. auto takes the shortest for each message, and a prefix code for levels where "
+             "that is shorter. No encoding changes what is received"},
     {"message.values", SG_VALUE_PLAIN_CODE, .preset = "fp32", .grid = true,
-     .help = "fp16: values are rounded to IEEE halves (beyond 65504 to 65504); bf16: to the upper half of a float. The "
-             "error "
-             "goes into the residual"},
+     .help =
+         "fp16: IEEE halves, at most 65504. bf16: the upper half of a float. The residual keeps the rounding error"},
 
-    MAP("exchange", .training = true, .when_given = true, .help = "when ranks exchange messages; results are the same"),
+    MAP("exchange", .training = true, .when_given = true, .help = "when ranks exchange messages; it changes no result"),
     {"exchange.buckets", SG_VALUE_SIZE,
-     .help = "under MPI, exchange the layers in buckets of so many bytes of floats, as 25MB or 25MiB, the last layers "
-             "first, "
-             "while the backward pass computes the gradients of others. The tasks cnn and, without clip, gpt do so; of "
-             "several workers of a rank, it is the last one's pass that hides exchanges. What goes by the whole model "
-             "travels as a whole, and the run says so"},
+     .help = "size of a bucket of layers, as 25MB or 25MiB of floats. Under MPI buckets are exchanged during the "
+             "backward pass, the last layers first: in the tasks cnn and, without clip, gpt, during the pass of a "
+             "rank's last worker. Methods that need the whole model exchange it whole, and the run says so"},
 
     INTEGER("seeds", 0, WHOLE_MAX, .training = true, .preset = "[1]", .least = 1, .most = 1000,
-            .help = "one cell a method and seed; a list or one of them, also as 1,2 or 1..10, or {first, count}"),
-    INTEGER("seeds.first", 0, WHOLE_MAX, .preset = "1", .help = "first seed of a range"),
-    INTEGER("seeds.count", 1, 1000, .required = true, .help = "how many seeds follow each other"),
+            .help = "each gives a cell of every method. Also 1..10, or {first, count}"),
+    INTEGER("seeds.first", 0, WHOLE_MAX, .preset = "1", .help = "the first seed"),
+    INTEGER("seeds.count", 1, 1000, .required = true, .help = "how many follow each other"),
 
     MAP("network", .training = true, .when_given = true,
-        .help = "a modelled network: results get the series time, exposed-time and compute-time, which are computed "
-                "from what finished runs sent; no run depends on it"),
+        .help = "a modelled network. Results then have the series time, exposed-time and compute-time, computed from "
+                "the messages of finished runs. No run depends on it"),
     INTEGER("network.workers", 1, 65536,
-            .help = "P of the network; absent: the recipe's. The messages of the recipe's workers are repeated"),
+            .help = "workers of the network, by default the recipe's, whose messages are repeated"),
     INTEGER("network.elements", 1, 1e15,
-            .help =
-                "numbers of the model that is meant, where a run or a recording has fewer: every layer's messages, and "
-                "what compressing them takes, count in proportion. Absent: the run's own"),
+            .help = "parameters of the modelled model, by default the run's. Messages and times of compression of "
+                    "every layer count in proportion"),
     {"network.link", SG_VALUE_LINK, .preset = "10gbe-tcp", .help = "link between nodes"},
     {"network.collective", SG_VALUE_SUM, .preset = "auto",
-     .help = "how messages travel that are added up on their way: those of `none`, fp16 and bf16, of randomk with "
-             "shared, and of compressors whose rounds add shorter vectors (powersgd, integers)"},
+     .help = "exchange of messages that the network can add up: none, fp16, bf16, randomk with shared, and sums of "
+             "shorter vectors (powersgd, integers)"},
     {"network.gather", SG_VALUE_EXCHANGE,
-     .help = "how all other messages travel; absent or auto: as the method's publication has it (gtopk, ok-topk), else "
-             "auto-two-round for codes of every element and auto-gather for the rest"},
+     .help = "exchange of all other messages. auto: the publication's for gtopk and ok-topk, auto-two-round for codes "
+             "of every element, else auto-gather"},
     {"network.overlap", SG_VALUE_OVERLAP, .preset = "fused",
-     .help = "how exchanges hide behind the backward pass; layer and priority need record.layers"},
+     .help = "how exchanges overlap the backward pass; layer and priority need record.layers"},
     NUMBER("network.bucket", 0, 1e6, .preset = "25", .unit = "MiB",
-           .help = "of fused: layers are collected until they have so many bytes without compression, the first time 1 "
-                   "MiB, as PyTorch's DistributedDataParallel does; 0: the buckets that end all exchanges first"),
+           .help = "uncompressed size of a bucket of layers with fused; the first has 1 MiB, as in PyTorch's "
+                   "DistributedDataParallel. 0: the buckets with the earliest end"),
     INTEGER("network.nodes", 1, 65536,
-            .help =
-                "machines, each with as many workers; absent: one for each worker. Only hierarchical collectives and "
-                "nccl use it"),
+            .help = "machines with equally many workers, by default one a worker. Only hierarchical collectives and "
+                    "nccl use it"),
     {"network.link-within", SG_VALUE_LINK, .preset = "nvlink-a100", .help = "link within a node"},
     INTEGER("network.ports", 1, 64, .preset = "1", .help = "network ports of a node"),
     INTEGER("network.share", 1, 65536, .preset = "1",
-            .help =
-                "processes that share one link between nodes, as several GPUs of a node do or workers of one shaped "
-                "machine: each gets that part of the bandwidth. `nodes` does not divide it, because a ring crosses "
-                "from node to node once"),
+            .help = "processes that share a link between nodes, as GPUs of a machine do; each gets its fraction of the "
+                    "bandwidth. `nodes` does not divide it, because a ring crosses between two nodes once"),
     INTEGER("network.servers", 1, 65536,
-            .help =
-                "K of parameter-server, absent: as many as workers; and of star, whose server's link is as wide as K "
-                "workers', absent: 1"),
-    ABOVE("network.bandwidth", 0, 1e6, .unit = "Gbit/s", .help = "in place of the link's bus bandwidth"),
-    NUMBER("network.latency", 0, 1e9, .unit = "us", .help = "in place of the link's time for a message without bytes"),
+            .help = "servers of parameter-server, by default as many as workers. For star: the server's link as a "
+                    "multiple of a worker's, by default 1"),
+    ABOVE("network.bandwidth", 0, 1e6, .unit = "Gbit/s", .help = "replaces the link's bus bandwidth"),
+    NUMBER("network.latency", 0, 1e9, .unit = "us", .help = "replaces the link's time for an empty message"),
     NUMBER("network.compute", 0, 1e6, .preset = "0", .unit = "seconds",
-           .help = "forward and backward pass of a step; a third is forward, and layers take their share of the "
-                   "elements. 0: times are those of communication alone"),
+           .help = "time of a step's forward and backward pass. A third is forward; layers take time in proportion to "
+                   "their elements"),
     TEXT("network.processor", 200,
-         .help = "whose time encoding and decoding take: v100 (published figures), cpu (this library on an AMD EPYC, "
-                 "measured), free, or a .json file that sparsebench --measure-coding wrote; `none` takes no time. "
-                 "Absent: v100, and for --advise this machine"),
+         .help = "the machine whose times of compression count: v100 (published), cpu (measured on an AMD EPYC), free, "
+                 "or a file by sparsebench --measure-coding. By default v100; --advise measures this machine"),
     NUMBER("network.coding", 0, 1e6, .unit = "ns",
-           .help = "encoding and decoding of one number of the model, in place of network.processor"),
+           .help = "time of compression of one parameter, in place of processor"),
     {"network.bursts", SG_VALUE_BOOLEAN, .when_given = true,
-     .help = "also burst-linear, burst-union and others: what it costs, in several ways, that steps send different "
-             "amounts; needs record.every: 1 and record.workers"},
+     .help = "adds burst-linear, burst-union and others: the cost of steps that send different amounts. Needs "
+             "record.every: 1 and record.workers"},
 
-    MAP("record", .training = true, .required = true, .help = "what a run writes down"),
+    MAP("record", .training = true, .required = true, .help = "what a run records"),
     INTEGER("record.every", 1, WHOLE_MAX, .preset = "1", .unit = "steps", .help = "steps between two records"),
     NUMBER("record.evaluate", 0, INFINITY, .unit = "epochs",
-           .help =
-               "epochs between evaluations of the task's columns, null elsewhere, and always after the last step; 0 = "
-               "never; absent: with every record where that is cheap (logreg), else 1"),
+           .help = "epochs between evaluations of the task's columns; 0: none. The last step is always evaluated. By "
+                   "default 1, for logreg every record"),
     {"record.layers", SG_VALUE_BOOLEAN, .preset = "false",
-     .help = "entries sent, error-norm and error-max of every layer with each record, as arrays"},
+     .help = "records entries sent, error-norm and error-max of every layer"},
     {"record.workers", SG_VALUE_BOOLEAN, .when_given = true,
-     .help = "with layers: also the entries of every layer that each worker sent, which a modelled network goes by"},
-    SERIES("record.series", .required = true, .least = 1, .most = 64, .help = "columns beside step and epoch; a list"),
+     .help = "with layers: records the entries of each worker too, from which a modelled network computes times"},
+    SERIES("record.series", .required = true, .least = 1, .most = 64, .help = "columns beside step and epoch"),
 
     MAP("tune", .training = true, .when_given = true,
-        .help = "how the keys that have a range are tuned, each method by itself with the same number of trials; every "
-                "seed is a study of its own"),
+        .help = "how keys with a range are tuned: each method by itself, with equally many trials, anew at every seed"),
     INTEGER("tune.trials", 1, 1000, .required = true,
-            .help =
-                "trials of a study: runs with values drawn from the ranges, one of each part of a range that is cut "
-                "into so many"),
+            .help = "runs with values drawn from the ranges, one from each of so many equal parts"),
     SERIES("tune.by", .required = true,
-           .help = "series that decides: the trial with the best value wins its study, the largest of an accuracy "
-                   "or a hit rate, else the smallest"),
-    MAP("tune.at", .preset = "{final: true}", .like = "claims[].at", .help = "which value of a run decides"),
+           .help =
+               "series by which the best trial is chosen: the largest accuracy or hit rate, the smallest of all else"),
+    MAP("tune.at", .preset = "{final: true}", .like = "claims[].at", .help = "which value of it counts"),
 
-    MAP("methods", .training = true, .required = true, .least = 1, .most = 256, .help = "what is compared; a list"),
-    TEXT("methods[].name", 64, .required = true, .help = "label in results and figures"),
+    MAP("methods", .training = true, .required = true, .least = 1, .most = 256, .help = "what is compared"),
+    TEXT("methods[].name", 64, .required = true, .help = "name in results and figures"),
     {"methods[].compressor", SG_VALUE_COMPRESSOR, .required = true,
-     .help =
-         "name of a compressor; its parameters stand beside it, each a number, an expression over the task's constants "
-         "and gamma, `match` where sparsetune is to find it, or a list of these (one cell each)"},
+     .help = "name of a compressor. Its parameters stand beside it: numbers, expressions over the task's constants and "
+             "gamma, `match` for values that sparsetune finds, or lists of these"},
     MAP("methods[].controller", .shorthand = "kind", .when_given = true,
-        .help = "what changes one parameter of the compressor, its knob, as training goes on"),
+        .help = "what changes one parameter of the compressor during training. This parameter is its knob"),
     {"methods[].controller.kind", SG_VALUE_CONTROLLER, .required = true,
-     .help = "name of a controller; its parameters stand beside it, in the forms of a compressor's"},
+     .help = "name of a controller; its parameters stand beside it"},
     MAP("methods[].values", .shorthand = "code", .when_given = true,
-        .help = "how the values of a selector are written; overrides message.values"),
+        .help = "the code of the values that a selector sends; replaces message.values"),
     {"methods[].values.code", SG_VALUE_CODE, .required = true,
-     .help = "name of a code; its parameters stand beside it, in the forms of a compressor's. What it rounds off goes "
-             "into the residual"},
+     .help = "name of a code; its parameters stand beside it. The residual keeps the rounding error"},
     MAP("methods[].k-from", .shorthand = "method", .when_given = true,
-        .help = "in place of topk's k or density: what another method of the recipe sent at the same seed, along the "
-                "axes below; along the others the mean, so that the volume of the run is the same. Needs scope: layer "
-                "and record: {every: 1, layers: true, workers: true}; the other method runs first"),
+        .help = "gives topk the entries that another method sent at the same seed, so that volumes are equal. Needs "
+                "scope: layer and record: {every: 1, layers: true, workers: true}"),
     TEXT("methods[].k-from.method", 128, .required = true, .help = "label of the other method's cell"),
     {"methods[].k-from.layers", SG_VALUE_BOOLEAN, .preset = "true", .grid = true,
-     .help = "each layer's own number; else the layers' share of their sum, by their sizes"},
+     .help = "copies the numbers by layer; else divides their sum by the layers' sizes"},
     {"methods[].k-from.steps", SG_VALUE_BOOLEAN, .preset = "true", .grid = true,
-     .help = "each step's own number; else the mean over the steps"},
+     .help = "copies them by step; else takes the mean"},
     {"methods[].k-from.workers", SG_VALUE_BOOLEAN, .preset = "true", .grid = true,
-     .help = "each worker's own number; else the mean over the workers"},
-    MAP("methods[].optimizer", .like = "optimizer", .help = "replaces the recipe's as a whole"),
-    MAP("methods[].error-feedback", .shorthand = "form", .like = "error-feedback", .help = "overrides the recipe's"),
-    CHOICE("methods[].scope", "layer|model", .grid = true, .help = "overrides the recipe's"),
-    MAP("methods[].message", .shorthand = "encoding", .like = "message", .help = "overrides the recipe's"),
-    MAP("methods[].shards", .shorthand = "kind", .help = "overrides task.shards, where the task has that"),
+     .help = "copies them by worker; else takes the mean"},
+    MAP("methods[].optimizer", .like = "optimizer", .help = "replaces the recipe's whole section"),
+    MAP("methods[].error-feedback", .shorthand = "form", .like = "error-feedback", .help = "replaces the recipe's"),
+    CHOICE("methods[].scope", "layer|model", .grid = true, .help = "replaces the recipe's"),
+    MAP("methods[].message", .shorthand = "encoding", .like = "message", .help = "replaces the recipe's"),
+    MAP("methods[].shards", .shorthand = "kind", .help = "replaces task.shards"),
     CHOICE("methods[].shards.kind", "iid|sorted|dirichlet", .required = true, .grid = true,
            .help = "as task.shards.kind"),
     NUMBER("methods[].shards.alpha", 1e-6, 1e6, .grid = true, .help = "as task.shards.alpha"),
-    CHOICE("methods[].sharding", "global|reference", .grid = true,
-           .help = "overrides task.sharding, where the task has that"),
+    CHOICE("methods[].sharding", "global|reference", .grid = true, .help = "replaces task.sharding"),
     ABOVE("methods[].epochs", 0, INFINITY, .grid = true,
-          .help = "overrides the recipe's length, unless --set gives that"),
+          .help = "replaces the recipe's length; --set of that takes precedence"),
     INTEGER("methods[].steps", 1, WHOLE_MAX, .grid = true,
-            .help = "overrides the recipe's length, unless --set gives that"),
+            .help = "replaces the recipe's length; --set of that takes precedence"),
     {"methods[].learning-rate", SG_VALUE_EXPRESSION, .min = 0, .max = INFINITY, .above = true, .grid = true,
-     .help = "overrides the optimizer's"},
+     .help = "replaces the optimizer's"},
     {"methods[].exchange", SG_VALUE_EXCHANGE,
-     .help = "how the method's messages travel on a modelled network, in place of network.collective and "
-             "network.gather; no run depends on it"},
+     .help = "exchange on a modelled network, in place of network.collective and network.gather"},
     {"methods[].baseline", SG_VALUE_BOOLEAN, .preset = "false",
-     .help = "drawn dashed, as the paper's no-compression line"},
+     .help = "what others are compared with; drawn as a dashed line"},
 
     /* both kinds */
     MAP("claims", .preset = "[]", .least = 0, .most = 256,
-        .help =
-            "the paper's sentences as checks; a list. Of training each is judged at every seed, of kernels in every "
-            "case (results/DEFINITIONS.md)"),
+        .help = "sentences that are judged at every seed, or for kernels in every case"),
     TEXT("claims[].text", 300, .required = true, .help = "the sentence"),
     {"claims[].descriptive", SG_VALUE_BOOLEAN, .preset = "false",
-     .help = "written after its result: it keeps what was found and tests no expectation; tables and pages say so"},
-    TEXT("claims[].note", 300, .help = "shown behind the numbers, as where a bound comes from"),
+     .help = "written after the result, so that it tests no expectation"},
+    TEXT("claims[].note", 300, .help = "remark behind the numbers, as where a bound comes from"),
     SERIES("claims[].metric", .required = true, .constant = true,
-           .help = "series or constant of a run that is looked at; of kernels `time`, the seconds of a call"),
+           .help = "series or constant that is compared; for kernels `time`"),
     METHOD("claims[].of", .required = true,
-           .help = "method, or label of its cell when it has lists; of kernels an operation, on the last back-end that "
-                   "the machine has"),
+           .help = "method, or label of a cell; for kernels an operation, on the machine's last back-end"),
     MAP("claims[].at", .training = true, .preset = "{final: true}",
-        .help = "how a series becomes one number: one of the keys below (when and below go together)"),
+        .help = "how a series becomes one number: one of the keys below, or when with below"),
     TRUE_ONLY("claims[].at.final", .help = "the last record"),
     ABOVE("claims[].at.tail-median", 0, 1, .help = "median of this last fraction of the records"),
     ABOVE("claims[].at.tail-mean", 0, 1, .help = "mean of this last fraction of the records"),
@@ -299,43 +274,42 @@ static const struct sg_schema_row static_row[] = {
     TRUE_ONLY("claims[].at.sum", .help = "the sum over the records"),
     NUMBER("claims[].at.epoch", 0, INFINITY, .help = "the first record at or after this epoch"),
     INTEGER("claims[].at.step", 0, WHOLE_MAX, .help = "the first record at or after this step"),
-    SERIES("claims[].at.when", .help = "the first record where this series is at or below `below`; +inf if never"),
-    NUMBER("claims[].at.below", -INFINITY, INFINITY, .help = "goes with `when`"),
+    SERIES("claims[].at.when", .help = "the first record where this series is at most `below`; +inf if there is none"),
+    NUMBER("claims[].at.below", -INFINITY, INFINITY, .help = "goes with when"),
     MAP("claims[].at-most", .or_number = true,
-        .help = "upper bound: a number, or times x (a metric of a method) + plus; a claim has this or at-least"),
+        .help = "upper bound: a number, or times x + plus with x the metric of a method. A claim has this or at-least"),
     NUMBER("claims[].at-most.times", -INFINITY, INFINITY, .preset = "1", .help = "factor on the other value"),
-    NUMBER("claims[].at-most.plus", -INFINITY, INFINITY, .preset = "0", .help = "added to it"),
-    METHOD("claims[].at-most.of", .help = "method of the other value; absent: the claim's"),
-    SERIES("claims[].at-most.metric", .constant = true, .help = "its series or constant; absent: the claim's"),
+    NUMBER("claims[].at-most.plus", -INFINITY, INFINITY, .preset = "0", .help = "summand"),
+    METHOD("claims[].at-most.of", .help = "method of the other value, by default the claim's"),
+    SERIES("claims[].at-most.metric", .constant = true, .help = "its series or constant, by default the claim's"),
     MAP("claims[].at-most.at", .training = true, .like = "claims[].at",
-        .help = "its place in the series; absent: the claim's"),
+        .help = "its place in the series, by default the claim's"),
     MAP("claims[].at-least", .or_number = true, .like = "claims[].at-most", .help = "lower bound, in the same forms"),
 
-    MAP("plots", .training = true, .preset = "[]", .least = 0, .most = 64, .help = "panels of the figure; a list"),
+    MAP("plots", .training = true, .preset = "[]", .least = 0, .most = 64, .help = "panels of the figure"),
     SERIES("plots[].x", .required = true, .constant = true,
-           .help = "series on the horizontal axis; points may have a constant or a key that is a list there"),
-    SERIES("plots[].y", .required = true, .constant = true, .help = "series on the vertical axis; likewise"),
+           .help = "series of the horizontal axis; of points also a constant or a listed key"),
+    SERIES("plots[].y", .required = true, .constant = true, .help = "the same of the vertical axis"),
     CHOICE("plots[].log", "none|x|y|xy", .preset = "none", .help = "logarithmic axes"),
     TEXT("plots[].title", 200, .help = "title of the panel"),
     NUMBER("plots[].x-range", -INFINITY, INFINITY, .least = 2, .most = 2,
-           .help = "[from, to]; absent: automatic. Of a ranking: which cells are in it; absent: all"),
-    NUMBER("plots[].y-range", -INFINITY, INFINITY, .least = 2, .most = 2, .help = "[from, to]; absent: automatic"),
+           .help = "[from, to]. Cells of a ranking must lie in it"),
+    NUMBER("plots[].y-range", -INFINITY, INFINITY, .least = 2, .most = 2, .help = "[from, to]"),
     CHOICE("plots[].kind", "curves|points|ranking", .preset = "curves",
            .help =
-               "curves: y over x along each run; points: one point a cell, as quality against density; ranking: the "
-               "cells whose x is within x-range sorted by y, the best at the top, each with its seeds, and a line "
-               "where the baseline is, as quality at equal bytes"),
+               "curves: y over x along runs. points: a point for each cell, as quality over density. ranking: the "
+               "cells within x-range sorted by y, the best at the top, with their seeds and a line for the baseline"),
     CHOICE("plots[].band", "auto|std|quartiles|none", .preset = "auto",
-           .help = "curves: mean ± 1 standard deviation over the seeds, or median and quartiles; auto: these on a "
+           .help = "of curves over seeds: mean ± one standard deviation, or median and quartiles. auto: quartiles on a "
                    "logarithmic y axis, else std"),
     INTEGER("plots[].smooth", 1, 9999, .preset = "1", .unit = "records",
-            .help = "curves: each record shows the mean of so many around it, geometric on a logarithmic y axis"),
+            .help = "of curves: each record shows the mean of so many around it, geometric on a logarithmic y axis"),
     METHOD("plots[].methods", .least = 1, .most = 256,
-           .help = "methods, or labels of cells, that are shown; absent: all"),
+           .help = "methods or labels of cells that are shown, by default all"),
     MAP("plots[].x-at", .preset = "{final: true}", .like = "claims[].at",
-        .help = "points and rankings: which x of a run"),
+        .help = "of points and rankings: which x of a run"),
     MAP("plots[].y-at", .preset = "{final: true}", .like = "claims[].at",
-        .help = "points and rankings: which y of a run"),
+        .help = "of points and rankings: which y of a run"),
 };
 
 enum { STATIC_ROWS = sizeof static_row / sizeof *static_row };
@@ -383,11 +357,8 @@ static bool append_sub_map(struct sg_schema *s, const struct sg_key *key, const 
     size_t length = strcspn(key->name, ".");
     if (key->name[length] == '\0')
         return true;
-    struct sg_schema_row row = {.type = SG_VALUE_MAP,
-                                .preset = "{}",
-                                .help = "a section of its own, below",
-                                .when_given = key->when_given,
-                                .owner = owner};
+    struct sg_schema_row row = {
+        .type = SG_VALUE_MAP, .preset = "{}", .help = "below", .when_given = key->when_given, .owner = owner};
     snprintf(row.path, sizeof row.path, "task.%.*s", (int)length, key->name);
     for (size_t i = 0; i < s->count; i++)
         if (s->row[i].owner == owner && strcmp(s->row[i].path, row.path) == 0)

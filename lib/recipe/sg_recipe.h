@@ -2,8 +2,8 @@
  *
  * A recipe is read from libyaml events into a tree of nodes, checked against one schema table (recipe_schema.c), and
  * completed with defaults. Compressors, tasks, optimizers and data generators add the keys that they declare to the
- * table. The same table gives --help-recipe, recipes/README.md, --set and the resolved copy in results. The reader is
- * strict: unknown, duplicate, misplaced, ill-typed, out-of-range or missing keys, anchors, aliases, tags, a second
+ * table. The same table gives --help-recipe (recipes/REFERENCE.md), --set and the resolved copy in results. The reader
+ * is strict: unknown, duplicate, misplaced, ill-typed, out-of-range or missing keys, anchors, aliases, tags, a second
  * document, depth > 8 and more than 1 MiB are errors with "path:line:column:". Up to 10 errors are reported at once. */
 #ifndef SG_RECIPE_H
 #define SG_RECIPE_H
@@ -144,7 +144,7 @@ SG_CHECKED sg_status sg_cell_method(struct sg_method_config *out, double room[SG
  * key with which the message begins, else the method. */
 const struct sg_node *sg_method_place(const struct sg_node *method, const char *message);
 
-/* Prints the reference of all keys, --help-recipe and recipes/README.md: Markdown without tables, as text to read. */
+/* Prints the reference of all keys, which --help-recipe and recipes/REFERENCE.md show: Markdown without tables. */
 void sg_recipe_reference(FILE *out);
 
 /* Prints a row for each compressor: its kind, what it promises, its bits on an example, its publication. Lines have at

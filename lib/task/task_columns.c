@@ -6,9 +6,9 @@
 
 const struct sg_metric sg_common_metrics[SG_COLUMNS] = {
     [SG_COLUMN_BITS] = {"bits", "bit per worker",
-                        "cumulative nominal bits a worker sent: 32 a value, and 32 an index when sparse",
+                        "nominal bits sent so far, mean over workers: 32 a value, and 32 a position if sparse",
                         .title = "bits per worker"},
-    [SG_COLUMN_BITS_VALUES] = {"bits_values", "bit per worker", "the same without indices: 32 a value",
+    [SG_COLUMN_BITS_VALUES] = {"bits_values", "bit per worker", "the same without positions",
                                .title = "bits per worker (values only)"},
     [SG_COLUMN_DENSITY] = {"density", "", "entries sent / d at this step, mean over workers", .of_step = true,
                            .symbol = "k/d"},
@@ -18,8 +18,7 @@ const struct sg_metric sg_common_metrics[SG_COLUMNS] = {
     [SG_COLUMN_AVERAGE_DENSITY_PADDED] = {"average_density_padded", "", "mean of density_padded over the steps so far",
                                           .of_step = true, .title = "average density, padded to the largest"},
     [SG_COLUMN_BYTES_SENT] = {"bytes_sent", "byte per worker",
-                              "cumulative bytes of the messages as encoded, mean over workers",
-                              .title = "bytes per worker"},
+                              "bytes of the encoded messages so far, mean over workers", .title = "bytes per worker"},
     [SG_COLUMN_ERROR_NORM] = {"error_norm", "", "(1/n) sum_i |e_i|^2 after this step", .symbol = "‖e‖²"},
     [SG_COLUMN_TOTAL_ERROR] = {"total_error", "", "sum of error_norm over all steps so far; null without a residual",
                                .symbol = "Σ‖e‖²"},
@@ -27,53 +26,45 @@ const struct sg_metric sg_common_metrics[SG_COLUMNS] = {
                              .symbol = "‖e‖∞"},
     [SG_COLUMN_COMPRESSION_ERROR] = {"compression_error", "", "(1/n) sum_i |p_i - C(p_i)|^2 / |p_i|^2 at this step",
                                      .of_step = true, .symbol = "‖p − C(p)‖² / ‖p‖²"},
-    [SG_COLUMN_TRAIN_LOSS] = {"train_loss", "", "mean over workers of the loss of this step's batch", .of_step = true,
+    [SG_COLUMN_TRAIN_LOSS] = {"train_loss", "", "loss of this step's batch, mean over workers", .of_step = true,
                               .quantity = SG_QUANTITY_LOSS, .title = "training loss"},
     [SG_COLUMN_LEARNING_RATE] = {"learning_rate", "", "gamma_t of this step", .of_step = true, .symbol = "γ"},
-    [SG_COLUMN_LAMBDA] = {"lambda", "", "threshold of this step; null where nothing is to be sent, or without one",
-                          .of_step = true, .title = "threshold", .symbol = "λ"},
-    [SG_COLUMN_AVERAGE_COMPRESSION_ERROR] = {"average_compression_error", "",
-                                             "mean of compression_error over the recorded steps so far, whatever the "
-                                             "feedback: nu^2 if C is unbiased, else 1 - delta",
-                                             .of_step = true},
-    [SG_COLUMN_COMPRESSION_BIAS] = {"compression_bias", "",
-                                    "(1/n) sum_i <C(p_i) - p_i, p_i> / |p_i|^2, mean over the recorded steps so far: 0 "
-                                    "in the mean if C is unbiased",
-                                    .of_step = true, .symbol = "⟨C(p) − p, p⟩ / ‖p‖²", .quantity = SG_QUANTITY_SIGNED},
-    [SG_COLUMN_COMPRESSION_BIAS_SIGMA] = {"compression_bias_sigma", "",
-                                          "the standard error of compression_bias, from how its steps vary",
+    [SG_COLUMN_LAMBDA] = {"lambda", "", "threshold of this step; null without one", .of_step = true,
+                          .title = "threshold", .symbol = "λ"},
+    [SG_COLUMN_AVERAGE_COMPRESSION_ERROR] =
+        {"average_compression_error", "",
+         "mean of compression_error over the recorded steps so far: nu^2 if C is unbiased, else 1 - delta",
+         .of_step = true},
+    [SG_COLUMN_COMPRESSION_BIAS] =
+        {"compression_bias", "",
+         "mean over the recorded steps so far of (1/n) sum_i <C(p_i) - p_i, p_i> / |p_i|^2; near 0 if C is unbiased",
+         .of_step = true, .symbol = "⟨C(p) − p, p⟩ / ‖p‖²", .quantity = SG_QUANTITY_SIGNED},
+    [SG_COLUMN_COMPRESSION_BIAS_SIGMA] = {"compression_bias_sigma", "", "standard error of compression_bias",
                                           .of_step = true},
-    [SG_COLUMN_GRADIENT_NORM] = {"gradient_norm", "", "(1/n) sum_i |g_i|^2 at this step, g_i as the task computes it",
-                                 .of_step = true, .symbol = "‖g‖²"},
-    [SG_COLUMN_ERROR_RELATIVE] = {"error_relative", "",
-                                  "total_error / the sum of gradient_norm over all steps so far, on the residual's "
-                                  "scale; null without a residual",
-                                  .of_step = true, .symbol = "Σ‖e‖² / Σ‖g‖²"},
+    [SG_COLUMN_GRADIENT_NORM] = {"gradient_norm", "", "(1/n) sum_i |g_i|^2 at this step", .of_step = true,
+                                 .symbol = "‖g‖²"},
+    [SG_COLUMN_ERROR_RELATIVE] =
+        {"error_relative", "", "total_error / the sum of gradient_norm over all steps so far, on the residual's scale",
+         .of_step = true, .symbol = "Σ‖e‖² / Σ‖g‖²"},
     [SG_COLUMN_ERROR_MEAN_NORM] = {"error_mean_norm", "", "|(1/n) sum_i e_i|^2 after this step", .symbol = "‖ē‖²"},
-    [SG_COLUMN_ERROR_COMMON] = {"error_common", "",
-                                "(n error_mean_norm - error_norm) / (n - 1) after this step: |E e_i|^2 if residuals "
-                                "are independent; null for one worker",
-                                .of_step = true, .title = "what residuals have in common",
-                                .quantity = SG_QUANTITY_SIGNED},
+    [SG_COLUMN_ERROR_COMMON] =
+        {"error_common", "",
+         "(n error_mean_norm - error_norm) / (n - 1) after this step: |E e_i|^2 if residuals are independent",
+         .of_step = true, .title = "what residuals have in common", .quantity = SG_QUANTITY_SIGNED},
     [SG_COLUMN_ERROR_BY_LAYER] =
         {"error_by_layer", "",
-         "the mean over parameters of E_l of their layer, with E_l the sum of |e_l|^2 / the sum "
-         "of |g_l|^2 over the recorded steps so far, each a mean over workers; null without a "
-         "residual",
+         "mean over parameters of their layer's sum |e_l|^2 / sum |g_l|^2 over the recorded steps so far",
          .of_step = true, .symbol = "Σ (n_l / d) Σ‖e_l‖² / Σ‖g_l‖²"},
     [SG_COLUMN_ERROR_WEIGHED] =
         {"error_weighed", "",
-         "the sum of v_l^2 |e_l|^2 after this step, with e on the scale of x and v_l = |g_l|^2 / n_l of the layer's "
-         "gradient, each square a mean over workers; null without a residual",
-         .of_step = true, .symbol = "Σ v_l² ‖γ e_l‖²"},
+         "sum over layers of v_l^2 |e_l|^2 after this step, e on the scale of x, v_l = |g_l|^2 / n_l", .of_step = true,
+         .symbol = "Σ v_l² ‖γ e_l‖²"},
     [SG_COLUMN_ERROR_LAG] = {"error_lag", "",
-                             "<ē, g> / |g|^2 at this step, in steps: ē is the mean residual before it on the scale of "
-                             "gradients, g = (1/n) sum_i g_i; null without a residual",
+                             "<ē, g> / |g|^2 at this step: steps of gradient that wait in the mean residual",
                              .of_step = true, .symbol = "⟨ē, ḡ⟩ / ‖ḡ‖²", .quantity = SG_QUANTITY_SIGNED},
-    [SG_COLUMN_ERROR_CURVATURE] = {"error_curvature", "",
-                                   "|(1/n) sum_i (g_i(x) - g_i(x - ē))|^2 on this step's batches, ē on the scale of x; "
-                                   "one more gradient at recorded steps; null without a residual",
-                                   .of_step = true, .symbol = "‖ḡ(x) − ḡ(x − ē)‖²"},
+    [SG_COLUMN_ERROR_CURVATURE] =
+        {"error_curvature", "", "|(1/n) sum_i (g_i(x) - g_i(x - ē))|^2 on this step's batches; costs a second gradient",
+         .of_step = true, .symbol = "‖ḡ(x) − ḡ(x − ē)‖²"},
 };
 
 const struct sg_metric *sg_task_metric(const struct sg_task_kind *kind, const char *name) {
@@ -95,11 +86,10 @@ const struct sg_metric *sg_column_find(const char *name) {
 }
 
 const struct sg_constant_kind sg_common_constants[SG_COMMON_CONSTANTS] = {
-    [SG_CONSTANT_GAMMA] = {"gamma", "the base learning rate, the value of optimizer.learning-rate"},
+    [SG_CONSTANT_GAMMA] = {"gamma", "the base learning rate, optimizer.learning-rate"},
     [SG_CONSTANT_ERROR_BOUND] = {"error_bound",
-                                 "the bound on error-norm that an absolute compressor keeps: (gamma nu)^2 in "
-                                 "the form `update`, where gamma is the largest of the run, else nu^2; "
-                                 "hard-threshold has nu^2 = d lambda^2"},
+                                 "bound on error-norm of an absolute compressor: nu^2, or (gamma nu)^2 with the run's "
+                                 "largest gamma in the form update; hard-threshold has nu^2 = d lambda^2"},
 };
 
 bool sg_task_records(const struct sg_task_kind *kind, enum sg_column column) {

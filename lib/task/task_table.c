@@ -11,39 +11,37 @@ extern const struct sg_task_ops sg_logreg_ops, sg_recorded_ops;
 
 #define SHARD_KEYS                                                                                                     \
     {"shards.kind", SG_KEY_CHOICE, .choices = "iid|sorted|dirichlet", .preset = "iid",                                 \
-     .help = "which samples a worker has. iid: a random part; sorted: by class, one class or few; dirichlet: shares "  \
+     .help = "which samples a worker has. iid: random ones. sorted: those of one class or few. dirichlet: fractions "  \
              "of classes drawn for each worker"},                                                                      \
     {                                                                                                                  \
         .name = "shards.alpha", .type = SG_KEY_NUMBER, .min = 1e-6, .max = 1e6,                                        \
-        .help = "concentration of dirichlet: large is near iid, small is one class each"                               \
+        .help = "concentration of dirichlet; large is near iid, small near one class each"                             \
     }
 
 #define PRECISION_KEY                                                                                                  \
     {                                                                                                                  \
         "precision", SG_KEY_CHOICE, .choices = "fp32|tf32", .preset = "fp32", .when_given = true,                      \
-                                    .help = "of convolutions and matrix products on a GPU. tf32: their factors are "   \
-                                            "rounded to 11 significant bits, "                                         \
-                                            "which is faster; it needs --device cuda"                                  \
+                                    .help = "of convolutions and matrix products. tf32: factors of 11 significant "    \
+                                            "bits, faster, needs --device cuda"                                        \
     }
 
 #define EVALUATE_ON_KEY                                                                                                \
     {                                                                                                                  \
         "evaluate-on", SG_KEY_CHOICE, .choices = "test|validation", .preset = "test", .when_given = true,              \
-                                      .help = "part of the data that the test series are of; trials of `tune` "        \
-                                              "have validation by themselves"                                          \
+                                      .help = "data of the test series; trials of tune always use validation"          \
     }
 
 enum { LOGREG_L2_MAY_USE = 6, LOGREG_START_MAY_USE = 7 }; /* of the constants below */
 
 static const struct sg_constant_kind logreg_constant[] = {
-    {"L", "sigma_max(A)^2 / (4 m), the largest curvature of the loss without l2"},
+    {"L", "sigma_max(A)^2 / (4 m), the largest curvature without l2"},
     {"row_mean", "mean_j |a_j|^2 / 4"},
     {"row_max", "max_j |a_j|^2 / 4"},
     {"m", "rows of the data set"},
-    {"d", "parameters: features of the data set"},
+    {"d", "parameters: features of the data"},
     {"n", "workers"},
     {"l2", "the value of task.l2"},
-    {"label_skew", "mean over workers of (1/2) sum_c |share of class c in the shard - in all data|"},
+    {"label_skew", "mean over workers of (1/2) sum_c |fraction of class c in the shard - in all data|"},
     {"D", "(1/n) sum_i |grad f_i(x*)|^2, null without x*"},
     {"f_star", "f(x*), null without x*"},
     {"f_start", "f(x0)"},
@@ -51,24 +49,23 @@ static const struct sg_constant_kind logreg_constant[] = {
 
 static const struct sg_key logreg_key[] = {
     {"dataset", SG_KEY_STRING, .data = true, .required = true,
-     .help = "name of a data set in datasets/, or the path of a LIBSVM file (with a '/' in it)"},
+     .help = "name of a data set in datasets/, or a path with a '/' of a LIBSVM file"},
     {"stand-in", SG_KEY_STRING, .data = true,
-     .help = "generator to use where the data set is missing: gisette-like, two-clouds; results say so"},
+     .help = "generator in place of a missing data set: gisette-like, two-clouds. Results say so"},
     {"l2", SG_KEY_EXPRESSION, .preset = "L/10000", .constants = LOGREG_L2_MAY_USE,
-     .help = "weight of (l2/2)|x|^2; may use L, row_mean, row_max, m, d, n"},
+     .help = "weight of (l2/2)|x|^2. May use L, row_mean, row_max, m, d, n"},
     {"oracle", SG_KEY_CHOICE, .choices = "stochastic|full|full-shifted|lsvrg|lsvrg-shifted", .preset = "stochastic",
-     .help = "stochastic: `batch` rows of the worker's shard drawn uniformly with replacement; full: the gradient of "
-             "the whole shard; full-shifted: grad f_i(x) - grad f_i(x*), written GD*; lsvrg: rows j drawn as for "
-             "stochastic, grad f_ij(x) - grad f_ij(w_i) + grad f_i(w_i) with a reference point w_i that moves to x at "
-             "random (loopless SVRG; EC-LSVRG with error feedback); lsvrg-shifted: that less grad f_i(x*) "
-             "(EC-LSVRGstar)"},
+     .help = "stochastic: batch rows of the shard, drawn with replacement. full: grad f_i(x) of the whole shard. "
+             "full-shifted: grad f_i(x) - grad f_i(x*) (GD*). lsvrg: grad f_ij(x) - grad f_ij(w_i) + grad f_i(w_i) of "
+             "drawn rows j, where w_i moves to x at random (loopless SVRG; EC-LSVRG). lsvrg-shifted: that less grad "
+             "f_i(x*) (EC-LSVRGstar)"},
     {"refresh", SG_KEY_EXPRESSION, .when_given = true, .constants = LOGREG_L2_MAY_USE, .preset = "n/m",
-     .help = "probability, above 0 and at most 1, that a worker's reference point moves to x at a step; only for "
-             "oracle lsvrg and lsvrg-shifted; may use L, row_mean, row_max, m, d, n"},
+     .help =
+         "of lsvrg: probability, above 0 and at most 1, that w_i moves to x at a step. May use the constants of l2"},
     {"start.offset-from-optimum", SG_KEY_EXPRESSION, .constants = LOGREG_START_MAY_USE,
-     .help = "c: start at x0 = x* + c in every coordinate; absent: at zeros"},
+     .help = "c: x0 = x* + c in every coordinate, by default zeros"},
     {"solve-optimum", SG_KEY_BOOLEAN, .preset = "true",
-     .help = "false: do not solve for x*; series that need it are then unavailable"},
+     .help = "false: x* is not computed; series that need it are unavailable"},
     SHARD_KEYS,
 };
 
@@ -79,7 +76,7 @@ static const struct sg_metric logreg_metric[] = {
     {"relative_suboptimality", "", "(f(x) - f(x*)) / (f(x0) - f(x*))", .axis = "suboptimality",
      .symbol = "(f(x) − f*) / (f(x⁰) − f*)", .quantity = SG_QUANTITY_SUBOPTIMALITY},
     {"distance_squared", "", "|x - x*|^2", .title = "squared distance", .axis = "distance", .symbol = "‖x − x*‖²"},
-    {"full_gradient_norm", "", "|grad f(x)|^2 over all rows; costs a pass over the data where it is recorded",
+    {"full_gradient_norm", "", "|grad f(x)|^2 over all rows; costs a pass over the data",
      .title = "squared norm of the full gradient", .axis = "full gradient", .symbol = "‖∇f(x)‖²"},
 };
 
@@ -88,41 +85,40 @@ static const struct sg_constant_kind cnn_constant[] = {
     {"n", "workers"},
     {"images", "images in the training set"},
     {"classes", "classes of the data set"},
-    {"label_skew", "mean over workers of (1/2) sum_c |share of class c in the shard - in all data|"},
+    {"label_skew", "mean over workers of (1/2) sum_c |fraction of class c in the shard - in all data|"},
 };
 
 static const struct sg_key cnn_key[] = {
     {"model", SG_KEY_CHOICE, .choices = "resnet8|resnet20|resnet18|googlenet|googlenet-deep|senet18|seresnet18",
-     .required = true, .help = "the network; resnet8 and resnet20 have 16-32-64 channels"},
+     .required = true, .help = "the network; resnet8 and resnet20 have 16, 32, 64 channels"},
     {"width", SG_KEY_NUMBER, .when_given = true, .min = 0.01, .max = 16, .preset = "1",
-     .help = "multiple of the network's channels, each rounded to a whole number"},
+     .help = "factor on the numbers of channels, which are rounded"},
     {"dataset", SG_KEY_STRING, .data = true, .required = true,
      .help = "cifar-10, cifar-100, or a subset cifar-100-NAME"},
     {"stand-in", SG_KEY_STRING, .data = true,
-     .help = "generator to use where the data set is missing: cifar-like; results say so"},
+     .help = "generator in place of a missing data set: cifar-like. Results say so"},
     {"augment", SG_KEY_CHOICE, .choices = "usual|none|crop-flip|crop-flip-rotate", .preset = "usual",
      .help = "usual: crop-flip for CIFAR-10, crop-flip-rotate for CIFAR-100"},
     {"train-images", SG_KEY_INTEGER, .data = true, .min = 0, .max = 1e9, .preset = "0", .unit = "images",
-     .help = "train on so many, chosen at random but always the same; 0 = all"},
+     .help = "training images, always the same random ones; 0: all"},
     {"test-images", SG_KEY_INTEGER, .data = true, .min = 0, .max = 1e9, .preset = "0", .unit = "images",
-     .help = "evaluate on so many, chosen the same way; 0 = all"},
+     .help = "test images, chosen the same way; 0: all"},
     {"average-model", SG_KEY_BOOLEAN, .preset = "true",
-     .help = "evaluate the running average of the model as well, which doubles the time of an evaluation"},
+     .help = "also evaluates the running average of the model, which takes as long again"},
     PRECISION_KEY,
     SHARD_KEYS,
     {"validation", SG_KEY_INTEGER, .when_given = true, .data = true, .min = 1, .max = 1e9, .unit = "images",
-     .help = "hold so many of the training images out for validation, on which the trials of `tune` are evaluated"},
+     .help = "training images that are held out, on which trials of tune are evaluated"},
     EVALUATE_ON_KEY,
 };
 
 static const struct sg_metric cnn_metric[] = {
     {"test_loss", "",
-     .help = "mean cross-entropy over the test set, each worker its part with its own batch-norm statistics",
+     .help = "mean cross-entropy over the test set; each worker evaluates its part with its own batch-norm statistics",
      .quantity = SG_QUANTITY_LOSS},
-    {"test_accuracy", "", "share of the test images whose largest logit is their class's, the same way", .higher = true,
+    {"test_accuracy", "", "fraction of the test images whose largest logit is their class's", .higher = true,
      .quantity = SG_QUANTITY_SHARE},
-    {"test_loss_averaged", "",
-     .help = "test_loss of the mean of the models at the evaluations so far, statistics averaged too",
+    {"test_loss_averaged", "", .help = "test_loss of the mean of models and statistics over the evaluations so far",
      .quantity = SG_QUANTITY_LOSS},
     {"test_accuracy_averaged", "", "test_accuracy of that mean", .higher = true, .quantity = SG_QUANTITY_SHARE},
 };
@@ -136,50 +132,45 @@ static const struct sg_constant_kind lm_constant[] = {
 
 #define TEXT_KEYS                                                                                                      \
     {"dataset", SG_KEY_STRING, .data = true, .required = true,                                                         \
-     .help = "wikitext-2, another set of the files train.txt, valid.txt and test.txt, or the path of a text (with a "  \
-             "'/' in it), of which the last tenth is the test: words between white space"},                            \
+     .help = "wikitext-2, another set of train.txt, valid.txt and test.txt, or a path with a '/' of a text, whose "    \
+             "last tenth is the test. Words stand between white space"},                                               \
         {"stand-in", SG_KEY_STRING, .data = true,                                                                      \
-         .help = "generator to use where the data set is missing: text-like; results say so"},                         \
+         .help = "generator in place of a missing data set: text-like. Results say so"},                               \
         {"train-file",      SG_KEY_CHOICE,                                                                             \
          .data = true,      .choices = "train|valid|test",                                                             \
-         .preset = "train", .help = "the file to train on, and whose words are the vocabulary"},                       \
+         .preset = "train", .help = "file of training; its words are the vocabulary"},                                 \
         {"test-file",       SG_KEY_CHOICE,                                                                             \
          .data = true,      .choices = "train|valid|test",                                                             \
-         .preset = "valid", .help = "the file to evaluate on; the paper's perplexity is that of valid"},               \
+         .preset = "valid", .help = "file of evaluation; the paper's perplexity is that of valid"},                    \
         {"train-tokens", SG_KEY_INTEGER, .data = true,     .min = 0,                                                   \
-         .max = 1e9,     .preset = "0",  .unit = "tokens", .help = "train on so many, from the start; 0 = all"},       \
+         .max = 1e9,     .preset = "0",  .unit = "tokens", .help = "training tokens, from the start; 0: all"},         \
         {"test-tokens", SG_KEY_INTEGER, .data = true,     .min = 0,                                                    \
-         .max = 1e9,    .preset = "0",  .unit = "tokens", .help = "evaluate on so many, from the start; 0 = all"},     \
-        {"lower-case", SG_KEY_BOOLEAN, .data = true, .preset = "true",                                                 \
-         .help = "turn all letters to lower case first"},                                                              \
-    {                                                                                                                  \
+         .max = 1e9,    .preset = "0",  .unit = "tokens", .help = "test tokens, from the start; 0: all"},              \
+        {"lower-case", SG_KEY_BOOLEAN, .data = true, .preset = "true", .help = "turns letters to lower case first"}, { \
         "vocabulary", SG_KEY_INTEGER,                                                                                  \
             .data = true, .min = 0, .max = 1e9, .preset = "0", .unit = "words",                                        \
-            .help = "keep so many, the most frequent, <unk> and <eos> among them; others are read as <unk>; 0 = all"   \
+            .help = "the most frequent words, <unk> and <eos> among them; others become <unk>. 0: all"                 \
     }
 
 static const struct sg_key lm_key[] = {
     TEXT_KEYS,
     {"embedding", SG_KEY_INTEGER, .min = 1, .max = 65536, .preset = "650", .help = "width of a word"},
     {"hidden", SG_KEY_INTEGER, .min = 1, .max = 65536,
-     .help = "width of the LSTM layers but the last, which is as wide as a word; absent: the same"},
+     .help = "width of the LSTM layers but the last, by default that of a word"},
     {"layers", SG_KEY_INTEGER, .min = 1, .max = 16, .preset = "3", .help = "LSTM layers"},
     {"dropout", SG_KEY_NUMBER, .min = 0, .max = 0.99, .preset = "0.4",
-     .help = "share of the embedding's, of every layer's and of the output's numbers that a step leaves out"},
+     .help = "fraction of the numbers of embedding, layers and output that a step leaves out"},
     {"bptt", SG_KEY_INTEGER, .min = 1, .max = 65536, .preset = "30", .unit = "tokens",
-     .help = "tokens of a column that a step reads and back-propagates through; `batch` counts a worker's columns"},
+     .help = "tokens of a column that a step reads and back-propagates through"},
     {"clip", SG_KEY_NUMBER, .min = 0, .max = 1e9, .preset = "0.4",
-     .help = "largest norm of a worker's gradient, which is scaled down to it before error feedback; 0 = no limit"},
+     .help = "largest norm of a worker's gradient before error feedback, to which it is scaled down; 0: none"},
     PRECISION_KEY,
 };
 
 static const struct sg_metric lm_metric[] = {
-    {"test_perplexity", "",
-     .help = "mean of exp(mean cross-entropy of a batch) over all workers' batches of bptt steps, as the paper's code",
+    {"test_perplexity", "", .help = "mean over all workers' batches of exp(mean cross-entropy), as in the paper's code",
      .quantity = SG_QUANTITY_PERPLEXITY},
-    {"test_loss", "",
-     .help = "mean cross-entropy of a token of the test text, each worker its columns, state carried along them",
-     .quantity = SG_QUANTITY_LOSS},
+    {"test_loss", "", .help = "mean cross-entropy of a token of the test text", .quantity = SG_QUANTITY_LOSS},
     {"test_perplexity_corpus", "", .help = "exp(test_loss), the perplexity of the text as one",
      .quantity = SG_QUANTITY_PERPLEXITY},
 };
@@ -187,23 +178,22 @@ static const struct sg_metric lm_metric[] = {
 static const struct sg_key gpt_key[] = {
     TEXT_KEYS,
     {"tokens", SG_KEY_CHOICE, .data = true, .choices = "words|bytes", .preset = "words",
-     .help = "what a token is; bytes: one of 256, whatever the text, without `vocabulary` and `lower-case`"},
+     .help = "what a token is. bytes: one of 256, without vocabulary and lower-case"},
     {"layers", SG_KEY_INTEGER, .min = 1, .max = 24, .preset = "4", .help = "transformer blocks"},
     {"heads", SG_KEY_INTEGER, .min = 1, .max = 1024, .preset = "4",
-     .help = "heads of each block's attention; they must divide the width"},
+     .help = "attention heads of a block; a divisor of width"},
     {"width", SG_KEY_INTEGER, .min = 1, .max = 65536, .preset = "128", .help = "numbers of a token"},
     {"context", SG_KEY_INTEGER, .min = 1, .max = 65536, .preset = "128", .unit = "tokens",
-     .help = "tokens of a window, of which a worker draws `batch` a step"},
+     .help = "tokens of a window"},
     {"dropout", SG_KEY_NUMBER, .min = 0, .max = 0.99, .preset = "0",
-     .help = "share of the embedding's, of attention's and of every branch's numbers that a step leaves out"},
+     .help = "fraction of the numbers of embedding, attention and branches that a step leaves out"},
     {"clip", SG_KEY_NUMBER, .min = 0, .max = 1e9, .preset = "1",
-     .help = "largest norm of a worker's gradient, which is scaled down to it before error feedback; 0 = no limit"},
+     .help = "largest norm of a worker's gradient before error feedback, to which it is scaled down; 0: none"},
     PRECISION_KEY,
 };
 
 static const struct sg_metric gpt_metric[] = {
-    {"test_loss", "",
-     .help = "mean cross-entropy of a token of the test text in nats, in windows of the context's length",
+    {"test_loss", "", .help = "mean cross-entropy of a token of the test text, in windows of the context's length",
      .quantity = SG_QUANTITY_LOSS},
     {"test_perplexity_corpus", "", .help = "exp(test_loss), the perplexity of the text as one",
      .quantity = SG_QUANTITY_PERPLEXITY},
@@ -217,39 +207,35 @@ static const struct sg_constant_kind ncf_constant[] = {
 
 static const struct sg_key ncf_key[] = {
     {"dataset", SG_KEY_STRING, .data = true, .required = true,
-     .help = "ml-100k, ml-1m, ml-20m, ml-25m, or another in the format of one of these, named as ml-100k-NAME"},
+     .help = "ml-100k, ml-1m, ml-20m, ml-25m, or another in such a format, as ml-100k-NAME"},
     {"stand-in", SG_KEY_STRING, .data = true,
-     .help = "generator to use where the data set is missing: ratings-like; results say so"},
+     .help = "generator in place of a missing data set: ratings-like. Results say so"},
     {"users", SG_KEY_INTEGER, .data = true, .min = 0, .max = 1e9, .preset = "0", .unit = "users",
-     .help = "keep so many, chosen at random but always the same; 0 = all"},
+     .help = "users that are kept, always the same random ones; 0: all"},
     {"factors", SG_KEY_INTEGER, .min = 1, .max = 4096, .preset = "64",
-     .help = "numbers that a user and an item have in the matrix factorisation"},
+     .help = "numbers of a user and of an item in the matrix factorisation"},
     {"mlp", SG_KEY_STRING, .preset = "256-256-128-64",
-     .help = "sizes of the perceptron's input, half of which a user and an item have each, and of its layers"},
+     .help = "sizes of the perceptron's input, half of it the user's, and of its layers"},
     {"dropout", SG_KEY_NUMBER, .min = 0, .max = 0.999, .preset = "0.5",
-     .help = "rate after each of the perceptron's layers, in training"},
+     .help = "rate after each of the perceptron's layers"},
     {"negatives", SG_KEY_INTEGER, .min = 1, .max = 1000, .preset = "4",
-     .help = "pairs labelled 0 that an epoch has for each rating: its user with an item drawn from all"},
+     .help = "pairs labelled 0 for each rating of an epoch: its user with a random item"},
     {"test-negatives", SG_KEY_INTEGER, .min = 1, .max = 100000, .preset = "100", .unit = "items",
-     .help = "items without a rating that a user's test item competes with"},
+     .help = "items without a rating with which a user's test item competes"},
     {"sharding", SG_KEY_CHOICE, .choices = "global|reference", .preset = "global",
-     .help =
-         "global: an epoch's examples are shuffled together; reference: as in the paper's code, each worker shuffles "
-         "its part of a list with the ratings first, so that most workers see none of them"},
+     .help = "global: an epoch's examples are shuffled together. reference, as in the paper's code: each worker "
+             "shuffles its part of a list with the ratings first, so that most workers see no rating"},
     PRECISION_KEY,
     {"validation", SG_KEY_BOOLEAN, .when_given = true, .data = true, .preset = "false",
-     .help = "true: hold the last but one rating of each user out of training, on which the trials of `tune` are "
-             "evaluated"},
+     .help = "holds each user's last rating but one out, on which trials of tune are evaluated"},
     EVALUATE_ON_KEY,
 };
 
 static const struct sg_metric ncf_metric[] = {
-    {"hit_rate", "",
-     "Hit-Rate@10: share of the users whose test item is among the 10 best of it and the test negatives",
-     .higher = true, .quantity = SG_QUANTITY_SHARE},
-    {"ndcg", "",
-     "NDCG@10: mean over the users of 1 / log2(rank + 1) where the test item's rank is 10 or better, else 0",
-     .higher = true, .quantity = SG_QUANTITY_SHARE},
+    {"hit_rate", "", "Hit-Rate@10: fraction of the users whose test item is among the 10 best", .higher = true,
+     .quantity = SG_QUANTITY_SHARE},
+    {"ndcg", "", "NDCG@10: mean over the users of 1 / log2(rank + 1) up to rank 10, else 0", .higher = true,
+     .quantity = SG_QUANTITY_SHARE},
 };
 
 static const struct sg_constant_kind recorded_constant[] = {
@@ -260,23 +246,20 @@ static const struct sg_constant_kind recorded_constant[] = {
 
 static const struct sg_key recorded_key[] = {
     {"files", SG_KEY_STRING, .data = true, .required = true,
-     .help =
-         "path of gradients that a training wrote: a .npy file (steps, workers, d), a .safetensors file for each "
-         "step and worker, or a file by `sparsetrain --record-gradients`; {step} and {worker} in the name stand for "
-         "numbers from 0 on, and the arrays then lack that dimension; recipes/OWN-GRADIENTS.md has examples"},
+     .help = "path of gradients: a .npy array (steps, workers, d), a .safetensors file for each step and worker, or a "
+             "file by sparsetrain --record-gradients. {step} and {worker} in the name stand for numbers from 0 and "
+             "replace that dimension; see recipes/OWN-GRADIENTS.md"},
     {"steps-at.first", SG_KEY_INTEGER, .max = 1e15, .when_given = true, .data = true,
-     .help = "the number of the first step in the names of files; absent: 0"},
+     .help = "number of the first step in the names of files"},
     {"steps-at.every", SG_KEY_INTEGER, .min = 1, .max = 1e15, .when_given = true, .data = true,
-     .help = "how far the numbers of steps in the names are apart, as 10 of gradients that were written at every tenth "
-             "step; files of other steps are left out; absent: 1"},
+     .help = "distance of the steps in the names, as 10 where every tenth was written; other files are left out"},
     {"layers", SG_KEY_STRING, .max = 65536,
-     .help = "of .npy files, the shapes of the layers one after the other, as 64x3x3x3,64,10x64, up to 64 KiB; absent: "
-             "one layer"},
+     .help = "shapes of the layers of .npy files, as 64x3x3x3,64,10x64; by default one layer"},
     {"layers-file", SG_KEY_STRING, .when_given = true, .data = true,
-     .help = "in the place of `layers`, path of a text file with a line for each layer: its shape, or its name and its "
-             "shape, as conv1.weight 64x3x7x7"},
+     .help = "path of a text with a line for each layer in place of layers: a shape, or name and shape, as "
+             "conv1.weight 64x3x7x7"},
     {"steps-per-epoch", SG_KEY_INTEGER, .min = 1, .max = 1e15, .unit = "steps",
-     .help = "what an epoch is for schedules; absent: that of the run if sparsetrain wrote the file, else all steps"},
+     .help = "length of an epoch for schedules, by default that of sparsetrain's run, else all steps"},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -289,16 +272,13 @@ static const struct sg_key recorded_key[] = {
 static const struct sg_task_kind task_kind[] = {
     {"logreg", "logistic regression with l2 regularisation", OF(logreg), METRICS(logreg), .ops = &sg_logreg_ops},
     {"cnn", "image classification by a convolutional network (needs libtorch)", OF(cnn), METRICS(cnn)},
-    {"lm", "language model of LSTM layers (needs libtorch); batch counts the columns of text that a worker reads",
-     OF(lm), METRICS(lm)},
-    {"gpt",
-     "language model of transformer blocks, as GPT-2 (needs libtorch); batch counts the windows of text that a "
-     "worker reads",
+    {"lm", "language model of LSTM layers (needs libtorch); batch counts a worker's columns of text", OF(lm),
+     METRICS(lm)},
+    {"gpt", "language model of transformer blocks, as GPT-2 (needs libtorch); batch counts a worker's windows of text",
      .key = gpt_key, .n_keys = COUNT(gpt_key), .constant = lm_constant, .n_constants = COUNT(lm_constant),
      .identify = task_identify_gpt, METRICS(gpt)},
     {"ncf", "recommendation by neural collaborative filtering, NeuMF (needs libtorch)", OF(ncf), METRICS(ncf)},
-    {"recorded", "gradients of any training, read from files; all that needs no loss is measured on them", OF(recorded),
-     .ops = &sg_recorded_ops},
+    {"recorded", "gradients of any training, read from files; there is no loss", OF(recorded), .ops = &sg_recorded_ops},
 };
 
 const struct sg_task_kind *sg_task_kind_at(size_t i) {

@@ -179,17 +179,15 @@ static bool valid_eden(const struct sg_message *m) {
 }
 
 const struct sg_parameter sg_code_eden_params[PARAMS] = {
-    [BITS] = {"bits", 1, MOST_BITS, 1, true, "b, of a number: 1 is DRIVE, 2 and 3 are EDEN"},
+    [BITS] = {"bits", 1, MOST_BITS, 1, true, "bits b of a number: 1 is DRIVE, 2 and 3 are EDEN"},
     [BLOCK] = {"block", 1, MOST_BLOCK, 1024, true,
-               "numbers that are rotated together and share a scale of 32 bits, rounded up to a power of two"},
-    [LEAST_ERROR] =
-        {"least-error", 0, 1, 0, true,
-         "0: the scale of which the mean over rotations is right; 1: the one with the least error, which is relative"},
+               "numbers that share a rotation and a scale of 32 bits, rounded up to a power of two"},
+    [LEAST_ERROR] = {"least-error", 0, 1, 0, true, "0: the unbiased scale; 1: the scale with the least error"},
 };
 
 const struct sg_code sg_code_eden = {
     .name = "eden",
-    .summary = "1 to 3 bits a value of randomly rotated blocks (DRIVE, EDEN)",
+    .summary = "1 to 3 bits of randomly rotated blocks (DRIVE, EDEN)",
     .number = 39,
     .random = true,
     .params = sg_code_eden_params,

@@ -57,7 +57,7 @@ ON_GPU(floats, float, SG_PLAIN_FLOAT)
 
 const struct sg_code sg_code_fp32 = {
     .name = "fp32",
-    .summary = "32 bits a value, as computed",
+    .summary = "32 bits, as computed",
     .number = 0,
     .width = sizeof(float),
     .most_bytes = float_bytes,
@@ -111,7 +111,7 @@ ON_GPU(halves, uint16_t, SG_PLAIN_HALF)
 
 const struct sg_code sg_code_fp16 = {
     .name = "fp16",
-    .summary = "16 bits a value: IEEE halves, nearest, ties to even, saturating at 65504",
+    .summary = "16 bits: IEEE halves, at most 65504",
     .number = 1,
     .width = sizeof(uint16_t),
     .most_bytes = half_bytes,
@@ -147,7 +147,7 @@ ON_GPU(bf16, uint16_t, SG_PLAIN_BF16)
 
 const struct sg_code sg_code_bf16 = {
     .name = "bf16",
-    .summary = "16 bits a value: the upper half of a float, nearest, ties to even",
+    .summary = "16 bits: the upper half of a float",
     .number = 3,
     .width = sizeof(uint16_t),
     .most_bytes = half_bytes,

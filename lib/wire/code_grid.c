@@ -213,15 +213,14 @@ static int grid_there(void *data, const struct sg_numbers *n, size_t *bytes, dou
 }
 
 const struct sg_parameter sg_code_grid_params[PARAMS] = {
-    [STEP] = {"step", 0, FLT_MAX, 0.03125, false, "D, the distance between neighbours of the grid"},
-    [BITS] = {"bits", 2, MOST_BITS, 8, true,
-              "b, of a number; one that is further than 2^(b-1) - 1 steps from 0 is sent as it is"},
+    [STEP] = {"step", 0, FLT_MAX, 0.03125, false, "distance D between neighbours of the grid"},
+    [BITS] = {"bits", 2, MOST_BITS, 8, true, "bits b of a number; what is above 2^(b-1) - 1 steps is sent as it is"},
     [STOCHASTIC] = {"stochastic", 0, 1, 0, true, "0: rounds to the nearest; 1: at random, without bias"},
 };
 
 const struct sg_code sg_code_grid = {
     .name = "grid",
-    .summary = "whole multiples of a fixed step in b bits; what is beyond them as it is",
+    .summary = "multiples of a fixed step in b bits",
     .number = 34,
     .random = true,
     .params = sg_code_grid_params,

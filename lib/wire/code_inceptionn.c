@@ -119,12 +119,12 @@ static bool valid_tagged(const struct sg_message *m) {
 }
 
 const struct sg_parameter sg_code_inceptionn_params[PARAMS] = {
-    [BOUND] = {"error-bound", 0x1p-126, 0x1p126, 0x1p-10, false, "the largest error of a number"},
+    [BOUND] = {"error-bound", 0x1p-126, 0x1p126, 0x1p-10, false, "largest error of a number"},
 };
 
 const struct sg_code sg_code_inceptionn = {
     .name = "inceptionn",
-    .summary = "2 bits a value, and 0, 8, 16 or 32 more, as an error bound needs",
+    .summary = "2, 10, 18 or 34 bits, as an error bound requires",
     .number = 41,
     .params = sg_code_inceptionn_params,
     .n_params = PARAMS,

@@ -55,7 +55,7 @@ static bool valid_integers(const uint32_t *field, size_t count, uint32_t bits) {
 }
 
 const struct sg_parameter sg_code_int_block_params[PARAMS] = {
-    [BITS] = {"bits", 2, MOST_BITS, 8, true, "b, of a number"},
+    [BITS] = {"bits", 2, MOST_BITS, 8, true, "bits b of a number"},
     [BUCKET] = {"bucket", 1, 4294967295.0, 256, true, "neighbours that share a unit of 32 bits"},
     [STOCHASTIC] = {"stochastic", 0, 1, 0, true, "0: rounds to the nearest; 1: at random, without bias"},
 };
@@ -74,7 +74,7 @@ WIRE_BUCKETS_FUNCTIONS(int_block)
 
 const struct sg_code sg_code_int_block = {
     .name = "int-block",
-    .summary = "integers of b bits, in a unit that a bucket shares (int8, int4; ZeRO++, LoCo)",
+    .summary = "integers of b bits in a unit of a bucket (int8, int4; ZeRO++, LoCo)",
     .number = 37,
     .random = true,
     .params = sg_code_int_block_params,
@@ -114,8 +114,8 @@ static bool valid_ends(const float *scalar, uint32_t bits) {
 }
 
 const struct sg_parameter sg_code_minmax_params[PARAMS] = {
-    [BITS] = {"bits", 2, MOST_BITS, 4, true, "b, of a number"},
-    [BUCKET] = {"bucket", 1, 4294967295.0, 512, true, "neighbours that share their least and largest number, 64 bits"},
+    [BITS] = {"bits", 2, MOST_BITS, 4, true, "bits b of a number"},
+    [BUCKET] = {"bucket", 1, 4294967295.0, 512, true, "neighbours that share a least and a largest number of 32 bits"},
     [STOCHASTIC] = {"stochastic", 0, 1, 0, true, "0: rounds to the nearest; 1: at random, without bias"},
 };
 
@@ -132,7 +132,7 @@ WIRE_BUCKETS_FUNCTIONS(minmax)
 
 const struct sg_code sg_code_minmax = {
     .name = "minmax",
-    .summary = "one of 2^b places between the least and the largest number of a bucket (CGX)",
+    .summary = "one of 2^b places between the least and largest number of a bucket (CGX)",
     .number = 38,
     .random = true,
     .params = sg_code_minmax_params,

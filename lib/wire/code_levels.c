@@ -82,13 +82,13 @@ WIRE_BUCKETS_FUNCTIONS(levels)
 WIRE_BUCKETS_GPU_FUNCTION(levels, n->param[MAX_NORM] > 0)
 
 const struct sg_parameter sg_code_levels_params[PARAMS] = {
-    [LEVELS] = {"levels", 1, MOST_LEVELS, 15, true, "s, the levels above 0: a number takes 1 + ceil(log2(s + 1)) bits"},
+    [LEVELS] = {"levels", 1, MOST_LEVELS, 15, true, "levels s above 0: a number has 1 + ceil(log2(s + 1)) bits"},
     NORM_PARAMETERS,
 };
 
 const struct sg_code sg_code_levels = {
     .name = "levels",
-    .summary = "multiples of a unit that a bucket shares, rounded at random without bias (QSGD; after topk: Qsparse)",
+    .summary = "multiples of a unit of a bucket, rounded at random without bias (QSGD; after topk: Qsparse)",
     .number = 2,
     .random = true,
     .params = sg_code_levels_params,
@@ -131,13 +131,13 @@ WIRE_BUCKETS_FUNCTIONS(dithering)
 WIRE_BUCKETS_GPU_FUNCTION(dithering, n->param[MAX_NORM] > 0)
 
 const struct sg_parameter sg_code_dithering_params[PARAMS] = {
-    [LEVELS] = {"levels", 1, MOST_POWERS, 7, true, "s, the powers of two: a number takes 1 + ceil(log2(s + 1)) bits"},
+    [LEVELS] = {"levels", 1, MOST_POWERS, 7, true, "powers of two s: a number has 1 + ceil(log2(s + 1)) bits"},
     NORM_PARAMETERS,
 };
 
 const struct sg_code sg_code_dithering = {
     .name = "natural-dithering",
-    .summary = "powers of two of a norm that a bucket shares, rounded at random without bias",
+    .summary = "powers of two of a bucket's norm, rounded at random without bias",
     .number = 36,
     .random = true,
     .params = sg_code_dithering_params,

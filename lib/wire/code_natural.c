@@ -48,7 +48,7 @@ WIRE_BUCKETS_GPU_FUNCTION(natural, false)
 
 const struct sg_code sg_code_natural = {
     .name = "natural",
-    .summary = "9 bits a value: sign and exponent, rounded at random to a power of two without bias",
+    .summary = "9 bits: a power of two, rounded at random without bias",
     .number = 32,
     .random = true,
     WIRE_BUCKETS_CODE(natural),
@@ -67,7 +67,7 @@ WIRE_BUCKETS_GPU_FUNCTION(natural_8, false)
 
 const struct sg_code sg_code_natural_8 = {
     .name = "natural-8",
-    .summary = "natural in 8 bits a value, as GRACE writes it: 0 below 2^-108, at most 2^18",
+    .summary = "natural in 8 bits, from 2^-108 to 2^18, as in GRACE",
     .number = 33,
     .random = true,
     WIRE_BUCKETS_CODE(natural_8),

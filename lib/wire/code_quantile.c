@@ -96,7 +96,7 @@ const struct sg_parameter sg_code_quantile_params[PARAMS] = {
 
 const struct sg_code sg_code_quantile = {
     .name = "sketch-quantile",
-    .summary = "6 bits a value: the mean of the 64th of the bucket that the number is in (SketchML)",
+    .summary = "6 bits: the mean of one of 64 quantile bins of a bucket (SketchML)",
     .number = 40,
     .params = sg_code_quantile_params,
     .n_params = PARAMS,

@@ -287,24 +287,24 @@ SIGNS_FUNCTIONS(two_means, SG_VALUES_SIDES, true, SG_TERM_SIDES, mean_of_each_si
 
 const struct sg_code sg_code_signs = {
     .name = "signs",
-    .summary = "1 bit a number: its sign, with the mean magnitude of the layer's numbers",
+    .summary = "1 bit: the sign, with the layer's mean magnitude",
     .number = 16,
     SIGNS_CODE(signs),
 };
 
 const struct sg_code sg_code_signs_rms = {
     .name = "signs-rms",
-    .summary = "1 bit a number: its sign, with the root of the mean square of the layer's numbers",
+    .summary = "1 bit: the sign, with the layer's root mean square",
     .number = 17,
     SIGNS_CODE(rms),
 };
 
 static const struct sg_parameter fixed_params[] = {
-    {"magnitude", 0, (double)FLT_MAX, 1, false, "what every number is read back as, with its sign"}};
+    {"magnitude", 0, (double)FLT_MAX, 1, false, "magnitude of every number"}};
 
 const struct sg_code sg_code_signs_fixed = {
     .name = "signs-fixed",
-    .summary = "1 bit a number: its sign, with a magnitude that is the same for all",
+    .summary = "1 bit: the sign, with one magnitude for all",
     .number = 18,
     .params = fixed_params,
     .n_params = 1,
@@ -313,7 +313,7 @@ const struct sg_code sg_code_signs_fixed = {
 
 const struct sg_code sg_code_two_means = {
     .name = "two-means",
-    .summary = "1 bit a number: the mean of the layer's numbers of the same sign",
+    .summary = "1 bit: the mean of the layer's numbers of that sign",
     .number = 19,
     SIGNS_CODE(two_means),
 };
@@ -368,7 +368,7 @@ static size_t encode_lookup(void *to, const struct sg_numbers *n, double *bits) 
 
 const struct sg_code sg_code_lookup = {
     .name = "lookup",
-    .summary = "two bits a number, which name one of four values of a layer: the means of their numbers (SparseLoCo)",
+    .summary = "2 bits: one of four means of a layer (SparseLoCo)",
     .number = 80,
     .most_bytes = lookup_bytes,
     .encode = encode_lookup,

@@ -140,6 +140,13 @@ yaml() {
     run -0 build/bin/sparsebench methods.yaml --dry-run
 }
 
+@test "the claim of recipes/README.md is accepted in a recipe" {
+    { sed '/^claims:/,$d' recipes/smoke.yaml; awk '/^```/ { on = $0 == "```yaml"; next } on' recipes/README.md; } >claim.yaml
+    [ "$(grep -c '  - text' claim.yaml)" = 1 ]
+    run -0 build/bin/sparsebench claim.yaml --set 'record.series=[loss, bits]' --dry-run
+    rm claim.yaml
+}
+
 # The names of a document's headings, as links to them are written.
 anchors() { # DOCUMENT
     grep '^#' "$1" | sed 's/^#* *//' | python3 -c 'import re, sys
@@ -149,7 +156,7 @@ for line in sys.stdin: print(re.sub(r"[^\w\- ]", "", line.strip().lower()).repla
 @test "every place in a document that another one links is there" {
     local missing="" count=0 path
     local -A known
-    for document in README.md C*.md recipes/README.md recipes/clusters/README.md cmd/README.md kernels/*.md lib/*.md results/*.md tests/README.md; do
+    for document in README.md C*.md recipes/*.md recipes/clusters/README.md cmd/README.md kernels/*.md lib/*.md results/*.md tests/README.md; do
         while IFS='#' read -r file place; do
             count=$((count + 1))
             path=$document
@@ -249,7 +256,7 @@ for line in sys.stdin: print(re.sub(r"[^\w\- ]", "", line.strip().lower()).repla
 }
 
 @test "prose of the documents wraps at 100 columns" {
-    run -0 python3 - README.md C*.md cmd/README.md datasets/README.md kernels/GPU.md lib/BUILD.md $(ls results/*.md | grep -v DEVIATIONS) <<'END'
+    run -0 python3 - README.md C*.md cmd/README.md datasets/README.md kernels/GPU.md lib/BUILD.md recipes/README.md $(ls results/*.md | grep -v DEVIATIONS) <<'END'
 import sys
 long = []
 for path in sys.argv[1:]:
@@ -265,7 +272,7 @@ END
 
 @test "every file that a document links is there" {
     local missing="" absent=""
-    for document in README.md C*.md recipes/README.md recipes/clusters/README.md cmd/README.md datasets/README.md kernels/*.md lib/*.md results/*.md results/archive/README.md tests/README.md; do
+    for document in README.md C*.md recipes/*.md recipes/clusters/README.md cmd/README.md datasets/README.md kernels/*.md lib/*.md results/*.md results/archive/README.md tests/README.md; do
         for link in $(grep -o '](\([^)]*\))' $document | sed 's/^](//; s/)$//; s/#.*//' | grep -v '^https\?:' | sort -u); do
             [ -e "$(dirname $document)/$link" ] && continue
             case $document:$link in README.md:results/*.svg) absent="$absent $link" ;; *) missing="$missing $document:$link" ;; esac
@@ -280,8 +287,8 @@ END
     diff results/DEVIATIONS.md <(build/release/deviations) || { echo "run make deviations"; false; }
 }
 
-@test "recipes/README.md is what the programs print" {
-    diff recipes/README.md <(build/bin/sparsetrain --help-recipe) || { echo "run make reference"; false; }
+@test "recipes/REFERENCE.md is what the programs print" {
+    diff recipes/REFERENCE.md <(build/bin/sparsetrain --help-recipe) || { echo "run make reference"; false; }
 }
 
 # The resolved recipe of a result on stdin, a value a line; only the values that file $1 has too: keys that came later

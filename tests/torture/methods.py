@@ -26,6 +26,7 @@ def reference(text):
     tables, keys, columns, title = {}, {}, {}, ""
     for line in text.splitlines():
         row = re.match(r"\* `([^`]+)` \((.*)\):$", line)
+        shared = re.match(r"\* (`.*`): as in (.*`)$", line)
         column = re.match(r"\* `([^`]+)`", line)
         if line.startswith("### "):
             title = line[4:]
@@ -34,6 +35,8 @@ def reference(text):
             kind, *facts = row[2].split("; ")
             default = [fact.removeprefix("default ") for fact in facts if fact == "required" or fact.startswith("default ")]
             keys[row[1]] = kind, (default or [""])[0], " ".join(facts)
+        elif shared:
+            keys.update({key: tables[shared[2]][key] for key in re.findall("`([^`]+)`", shared[1]) if key in tables[shared[2]]})
         elif column and title == "Series of every task":
             last = column[1]
             columns[last] = True
@@ -60,21 +63,21 @@ def names(t, kind):
 
 def value(rng, kind, limits):
     """A value of a key; None = its type is no number and no choice of words."""
-    words = kind.split(",")[0].split("|")
+    words = kind.removesuffix(" or list").split("|")
     if len(words) > 1:
         return rng.choice(words)
-    if "number" not in kind or "list of" in kind:
+    if not re.match("number|integer", kind):
         return None
     low, high = 0.0, 1e9
-    if between := re.search(r"between (\S+) and (\S+)", limits):
+    if between := re.search(r"(\S+?)\.\.([^ ,]+)", limits):
         low, high = float(between[1]), float(between[2])
-    elif least := re.search(r"(?:at least|greater than) (\S+)", limits):
+    elif least := re.search(r">=? (\S+)", limits):
         low = float(least[1])
     small, large = max(low, 1e-3), min(high, 100)
     how = rng.random()
     x = math.exp(rng.uniform(math.log(small), math.log(large))) if small < large else high
     x = low if how < 0.1 else high if how < 0.15 else x
-    return str(round(x)) if kind.startswith("whole") else f"{x:.4g}"
+    return str(round(x)) if kind.startswith("integer") else f"{x:.4g}"
 
 
 def section(t, title, first=None):

@@ -50,11 +50,11 @@ static void test_yaml(void) {
             "r.yaml:1:1: the first key must be 'schema: 1'\n"
             "r.yaml:1:1: unknown key 'a' (--help-recipe lists all keys)\n"
             "r.yaml:1:1: missing key 'schema' (format version; must be the first key)\n"
-            "r.yaml:1:1: missing key 'name' (identifier: lower-case words joined by '-'; names result files)\n"
-            "r.yaml:1:1: missing key 'task' (what is trained; its kind decides the keys)\n"
-            "r.yaml:1:1: missing key 'optimizer' (how the aggregated gradient moves the parameters)\n"
-            "r.yaml:1:1: missing key 'record' (what a run writes down)\n"
-            "r.yaml:1:1: missing key 'methods' (what is compared; a list)");
+            "r.yaml:1:1: missing key 'name' (lower-case words joined by '-'; names the files of results)\n"
+            "r.yaml:1:1: missing key 'task' (what is trained; the kind decides the other keys)\n"
+            "r.yaml:1:1: missing key 'optimizer' (how the mean of the messages moves the parameters)\n"
+            "r.yaml:1:1: missing key 'record' (what a run records)\n"
+            "r.yaml:1:1: missing key 'methods' (what is compared)");
     refused("a: [[[[[[[[9]]]]]]]]\n", "r.yaml:1:11: nested deeper than 8 levels");
 }
 
@@ -151,7 +151,7 @@ static void test_values(void) {
     refused(SMALL "seeds: 0..1000000\n", "r.yaml:10:8: seeds must have 1 to 1000 entries, got 1000001");
     refused(SMALL "seeds: [1, x]\n", "r.yaml:10:12: each of seeds must be a whole number, got 'x'");
     refused(SMALL "seeds: [1, 2, 1]\n", "r.yaml:10:15: seed 1 is given twice");
-    refused(SMALL "seeds: {first: 1}\n", "r.yaml:10:8: missing key 'count' (how many seeds follow each other)");
+    refused(SMALL "seeds: {first: 1}\n", "r.yaml:10:8: missing key 'count' (how many follow each other)");
     refused(SMALL "seeds: {first: 9007199254740992, count: 3}\n",
             "r.yaml:10:8: each of seeds must be between 0 and 9007199254740992, got 9007199254740994");
     refused(SMALL "seeds: {count: 3, frist: 1}\n", "r.yaml:10:19: unknown key 'frist' (did you mean 'first'?)");
@@ -184,7 +184,7 @@ static void test_methods(void) {
             "r.yaml:10:51: lambda must be between 0 and 3.4028234663852886e+38, got -1");
     refused(SMALL "  - {name: T, compressor: hard-treshold, lambda: 1}\n",
             "r.yaml:10:27: unknown compressor 'hard-treshold' (did you mean 'hard-threshold'?)");
-    refused(SMALL "  - {compressor: none}\n", "r.yaml:10:5: missing key 'name' (label in results and figures)");
+    refused(SMALL "  - {compressor: none}\n", "r.yaml:10:5: missing key 'name' (name in results and figures)");
     refused(SMALL "  - {name: T, compressor: topk, k: [[1]]}\n",
             "r.yaml:10:37: each of k must be a number, an expression or a list of these, got a list");
     accepted(SMALL "  - {name: T, compressor: hard-threshold, lambda: 5e-3/gamma}\n", "an expression as parameter");
@@ -346,19 +346,21 @@ static void test_reference(void) {
         "quickselect|nth-element|torch-topk|torch-threshold|encode|decode|cub-select|cub-sort|ef-"
         "qsgd|"
         "lowrank-products|torch-products|ef-powersgd; required):\n  ",
-        "\n* `sizes` (list of resnet18|lstm|ncf or whole number; required):\n  ",
-        "\n* `seeds` (list of whole numbers; at least 0; default [1]):\n  ",
+        "\n* `sizes` (list of resnet18|lstm|ncf or integer; required):\n  ",
+        "\n* `seeds` (list of integers; >= 0; default [1]):\n  ",
         "\n* `series` (list of series; required):\n  ",
         "\n* `metric` (series or constant; required):\n  ",
-        "\n* `bits`, in bit per worker: cumulative nominal bits",
+        "\n* `bits`, in bit per worker: nominal bits",
         "\n* `test-accuracy-averaged`: ",
         "\n* `error_bound`: ",
         "\n* `row_mean`: ",
+        "\n### compressor `randomk`\n\na random subset of every layer\n\n* `k`, `density`: as in compressor `topk`\n"
+        "* `unbiased` (integer; 0..1; default 0):\n  ",
+        "\n* `participation` (number or list; 0..1, not 0; default 1):\n  ",
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++)
         ok(strstr(text, row[i]) != NULL, "in the reference: %s", row[i]);
-    ok(strstr(text, "\n* `workers` (whole number, or a list; between 1 and 65536; default 1):\n  ") != NULL,
-       "a row of the reference");
+    ok(strstr(text, "\n* `workers` (integer or list; 1..65536; default 1):\n  ") != NULL, "a row of the reference");
     free(text);
 }
 

@@ -212,7 +212,7 @@ static void test_set(void) {
     refused_set(SMALL, "methods=[]", "--set methods=[]: methods must have 1 to 256 entries, got 0");
     refused_set(SMALL, "plots=[{x: epoch, y: loss, x-range: []}, {x: epoch, y: loss, x-range: []}]",
                 "--set plots=[{x: epoch, y: loss, x-range: []}, {x:…: x-range must have 2 to 2 entries, got 0");
-    refused_set(SMALL, "methods=null", "r.yaml:1:1: missing key 'methods' (what is compared; a list)");
+    refused_set(SMALL, "methods=null", "r.yaml:1:1: missing key 'methods' (what is compared)");
     refused_set(SMALL, "steps", "--set steps: write key=value, as workers=4");
     refused_set(SMALL, "=4", "--set =4: write key=value, as workers=4");
     refused_set(SMALL, "a..b=4", "--set a..b=4: a key is words joined by single dots, at most 8 of them");
