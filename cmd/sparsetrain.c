@@ -9,7 +9,7 @@
 #include "sg_clock.h"
 #include "sg_dataset.h"
 #include "sg_grid.h"
-#include "sg_host_memory.h"
+#include "sg_host.h"
 #include "sg_output.h"
 #include "sg_plugins.h"
 #include "sg_result.h"

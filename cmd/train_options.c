@@ -20,7 +20,8 @@ static const struct sg_option options[] = {
      .help = "folder of the data sets; else $SPARSE_DATA, else datasets/cache"},
     {SG_OPTION_STRING, "device", 0, &opt.device, .value = "DEVICE", .help = "cpu (the default), cuda or cuda:N"},
     {SG_OPTION_INT, "threads", 0, &opt.threads, .value = "N", .min = 0, .max = 1024,
-     .help = "threads of this process, 0 = its share of the cores; results do not depend on it"},
+     .help =
+         "threads of this process, 0 = its share of the cores, at most OMP_NUM_THREADS; results do not depend on it"},
     {SG_OPTION_STRING, "k-from", 0, &opt.k_from, .value = "FILE",
      .help = "the finished series of the method from which this one copies k; sparsebench runs that first"},
     {SG_OPTION_FLAG, "memory-check", 0, &opt.memory_check,

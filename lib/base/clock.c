@@ -1,11 +1,9 @@
-/* clock.c: the time, the cores that a process may use, and the signals that ask it to stop. */
+/* clock.c: the time, and the signals that ask it to stop. */
 #include "sg_clock.h"
 
-#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <time.h>
-#include <unistd.h>
 
 static bool fake_clock;
 static volatile sig_atomic_t pending_signal;
@@ -27,15 +25,6 @@ void sg_clock_utc(char out[21]) {
     struct tm utc;
     gmtime_r(&now, &utc);
     strftime(out, 21, "%Y-%m-%dT%H:%M:%SZ", &utc);
-}
-
-/* A launcher may have bound this process to its share of the cores, or left all cores to every process. */
-int sg_cores(int processes) {
-    cpu_set_t set;
-    long share = sysconf(_SC_NPROCESSORS_ONLN) / processes;
-    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) < share)
-        share = CPU_COUNT(&set);
-    return share > 1 ? (int)share : 1;
 }
 
 /* Signals within so many seconds of the first count as one. A batch system signals every process of a job, and
@@ -62,7 +51,7 @@ void sg_signals_catch(void) {
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         sigaddset(&action.sa_mask, number[i]);
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
-        if (number[i] == SIGINT || (sigaction(number[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN))
+        if (sigaction(number[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
             sigaction(number[i], &action, NULL);
 }
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <linux/magic.h>
@@ -64,22 +65,45 @@ sg_status sg_file_read_at(int fd, void *out, size_t bytes, off_t at, const char 
     return SG_OK;
 }
 
-/* `name` is for messages. */
-static sg_status read_stream(char **out, size_t *length, FILE *in, const char *name, size_t max_bytes,
-                             struct sg_error *err) {
+/* Waits until there is something to read, or the end. A signal ends the wait, and would not end that of read(). */
+static sg_status await_data(int fd, const char *name, struct sg_error *err) {
+    enum { LOOK_MS = 100 }; /* the signal may have come just before poll */
+    struct pollfd in = {.fd = fd, .events = POLLIN};
+    while (!sg_signal_pending())
+        if (poll(&in, 1, LOOK_MS) > 0)
+            return SG_OK;
+    return sg_fail(err, SG_ERR_INTERRUPTED, "stopped by a signal while %s was read", name);
+}
+
+/* Reads an open file to its end; `name` is for messages. */
+static sg_status read_all(char **out, size_t *length, int fd, const char *name, size_t max_bytes,
+                          struct sg_error *err) {
+    enum { STEP = 1 << 20, MOST_OF_DEVICE = 1 << 24 };
+    struct stat info;
     sg_status status = SG_OK;
     size_t used = 0, capacity = 1 << 16;
     char *data = malloc(capacity + 1);
-    while (data) {
-        size_t got = fread(data + used, 1, capacity - used, in);
-        used += got;
-        if (used > max_bytes) {
-            status = sg_fail(err, SG_ERR_FORMAT, "%s: larger than %zu bytes", name, max_bytes);
+    const bool known = fstat(fd, &info) == 0, device = known && S_ISCHR(info.st_mode);
+    const bool waits =
+        !known || !S_ISREG(info.st_mode); /* regular files are read behind a signal, too, to say how far */
+    while (data && status == SG_OK) {     /* a run came */
+        status = waits ? await_data(fd, name, err) : SG_OK;
+        if (status != SG_OK)
             break;
-        }
+        const ssize_t got = read(fd, data + used, capacity - used < STEP ? capacity - used : STEP);
         if (got == 0)
             break;
-        if (used == capacity) {
+        if (got < 0) {
+            if (errno != EINTR && errno != EAGAIN)
+                status = sg_fail_errno(err, SG_ERR_IO, "cannot read %s", name);
+            continue;
+        }
+        used += (size_t)got;
+        if (used > max_bytes)
+            status = sg_fail(err, SG_ERR_FORMAT, "%s: larger than %zu bytes", name, max_bytes);
+        else if (device && used > MOST_OF_DEVICE)
+            status = sg_fail(err, SG_ERR_ARGUMENT, "%s is a device without an end: name a file", name);
+        else if (used == capacity) {
             capacity *= 2;
             char *larger = realloc(data, capacity + 1);
             if (!larger)
@@ -89,8 +113,6 @@ static sg_status read_stream(char **out, size_t *length, FILE *in, const char *n
     }
     if (!data)
         status = sg_fail_memory(err, name);
-    else if (status == SG_OK && ferror(in))
-        status = sg_fail_errno(err, SG_ERR_IO, "cannot read %s", name);
     if (status != SG_OK) {
         free(data);
         return status;
@@ -103,14 +125,15 @@ static sg_status read_stream(char **out, size_t *length, FILE *in, const char *n
     return SG_OK;
 }
 
+/* A pipe without a writer is opened at once; the wait for one is that for data. */
 sg_status sg_file_read(char **out, size_t *length, const char *path, size_t max_bytes, struct sg_error *err) {
     if (strcmp(path, "-") == 0)
-        return read_stream(out, length, stdin, "<stdin>", max_bytes, err);
-    FILE *in = fopen(path, "rb");
-    if (!in)
+        return read_all(out, length, STDIN_FILENO, "<stdin>", max_bytes, err);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
         return sg_fail_errno(err, errno == ENOENT ? SG_ERR_MISSING : SG_ERR_IO, "cannot read %s", path);
-    sg_status status = read_stream(out, length, in, path, max_bytes, err);
-    fclose(in);
+    sg_status status = read_all(out, length, fd, path, max_bytes, err);
+    close(fd);
     return status;
 }
 
@@ -125,12 +148,12 @@ sg_status sg_file_stream(FILE **out, const char *path, struct sg_error *err) {
 }
 
 sg_status sg_file_read_regular(char **out, size_t *length, const char *path, size_t max_bytes, struct sg_error *err) {
-    FILE *in;
-    sg_status status = sg_file_stream(&in, path, err);
+    int fd;
+    sg_status status = sg_file_open(&fd, path, err);
     if (status != SG_OK)
         return status;
-    status = read_stream(out, length, in, path, max_bytes, err);
-    fclose(in);
+    status = read_all(out, length, fd, path, max_bytes, err);
+    close(fd);
     return status;
 }
 

@@ -1,4 +1,4 @@
-/* sg_clock.h: the time, the number of cores that a process may use, and the signals that ask it to stop. */
+/* sg_clock.h: the time, and the signals that ask the process to stop. */
 #ifndef SG_CLOCK_H
 #define SG_CLOCK_H
 
@@ -11,11 +11,8 @@ void sg_clock_set_fake(bool fake);
 double sg_clock_s(void);
 void sg_clock_utc(char out[21]);
 
-/* The cores that this process may use if `processes` like it share the host; at least 1. */
-int sg_cores(int processes);
-
 /* From now on SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2 and SIGXCPU set a flag, but for those that are ignored, as HUP
- * under nohup; SIGINT is caught all the same. One that comes more than a second after the first ends the process. */
+ * under nohup and INT behind & in a script. One that comes more than a second after the first ends the process. */
 void sg_signals_catch(void);
 int sg_signal_pending(void); /* the number of the signal that came; 0 = none */
 

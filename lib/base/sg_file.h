@@ -22,7 +22,8 @@ SG_CHECKED sg_status sg_file_stream(FILE **out, const char *path, struct sg_erro
 SG_CHECKED sg_status sg_file_read_at(int fd, void *out, size_t bytes, off_t at, const char *path, struct sg_error *err);
 
 /* Reads all of `path` ("-" = stdin), at most max_bytes, into a buffer that ends in NUL; the caller frees it. A pipe is
- * read to its end, so the shell's <(...) works. */
+ * read to its end, so the shell's <(...) works; the wait for its writer and data ends at a caught signal with
+ * SG_ERR_INTERRUPTED. A device that gives more than 16 MiB is refused as one without an end. */
 SG_CHECKED sg_status sg_file_read(char **out, size_t *length, const char *path, size_t max_bytes, struct sg_error *err);
 
 /* Like sg_file_read, but only for regular files (sg_file_open); "-" is an ordinary file name here. */

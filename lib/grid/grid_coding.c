@@ -5,7 +5,10 @@
 
 #include "grid_private.h"
 #include "sg_compressor.h"
+#include "sg_file.h"
 #include "sg_text.h"
+
+static const size_t MOST_BYTES = 1 << 24;
 
 /* Rows of a result of kernels, one a compressor, of its first case in which it sent numbers. What a step takes beside
  * decoding is encoding. */
@@ -39,7 +42,11 @@ sg_status grid_coding_read(struct sg_grid_network *out, const char *name, struct
         out->coding[n++] = *row;
     if (known)
         return SG_OK;
-    sg_status status = sg_json_read(&document, name, err);
+    char *text = NULL;
+    size_t length;
+    sg_status status = sg_file_read_regular(&text, &length, name, MOST_BYTES, err);
+    SG_DO(status, sg_json_parse(&document, text, length, name, err));
+    free(text);
     if (status == SG_OK && read_rows(out->coding, document) == 0)
         status = sg_fail(err, SG_ERR_FORMAT,
                          "%s: it has no times of compressors (write it with sparsebench "

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "sg_clock.h"
 #include "sg_debug.h"
 #include "sg_file.h"
+#include "sg_host.h"
 #include "sg_plugins.h"
 #include "sg_terminal.h"
 #include "sg_text.h"
@@ -32,7 +34,7 @@ static void share_cores(struct sg_grid_options *o, size_t count) {
     SG_ASSERT(o->jobs >= 1);
     if (o->threads == 0 && !o->launcher) {
         share = sg_cores(1) / (o->jobs < most ? o->jobs : most > 0 ? most : 1);
-        o->threads = share > 0 ? share : 1;
+        o->threads = share < 1 ? 1 : share < sg_threads(1) ? share : sg_threads(1);
     }
 }
 
@@ -67,6 +69,7 @@ struct pool {
     int stopping; /* signal number */
     bool begun;   /* a cell was started */
     bool time_up; /* the time limit was over at the start, or a cell stopped at it */
+    bool full;    /* a cell failed, and the disk of the folder has no room: each further cell would fail, too */
 };
 
 static ino_t file_number(const char *path) {
@@ -85,7 +88,7 @@ static bool time_to_start(const struct pool *p) {
     double setup_s = 0;
     for (size_t i = 0; i < p->count; i++)
         setup_s = fmax(setup_s, sg_json_number(p->outcomes[i].run.run, "setup_s", 0));
-    return !p->time_up && (!p->begun || time_left(p->options) > setup_s);
+    return !p->time_up && !p->full && (!p->begun || time_left(p->options) > setup_s);
 }
 
 /* The outcome of the cell from which this one copies k; NULL = it is not among the cells. */
@@ -222,6 +225,13 @@ static void fill_slots(struct pool *p) {
     }
 }
 
+/* True if not even a cell's header fits on the disk of the folder. */
+static bool disk_is_full(const char *folder) {
+    enum { LEAST = 4096 };
+    struct statvfs disk;
+    return statvfs(folder, &disk) == 0 && (double)disk.f_bavail * (double)disk.f_frsize < LEAST;
+}
+
 /* Sets the state of a cell whose child has ended. Only a series that this child wrote counts. */
 static void conclude(struct pool *p, int job) {
     const struct slot *s = &p->slot[job];
@@ -259,6 +269,7 @@ static void conclude(struct pool *p, int job) {
             snprintf(reason, sizeof reason, "killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
         else if (code != 0)
             snprintf(reason, sizeof reason, "exit status %d", code);
+        p->full = p->full || disk_is_full(p->options->folder);
         o->message = sg_format("%s%s%s", err.status != SG_OK ? err.msg : reason, *words ? "\n" : "", words);
     }
 }
@@ -318,6 +329,11 @@ static sg_status run_pool(struct pool *p, struct sg_error *err) {
     size_t open = 0;
     for (size_t i = 0; i < p->count; i++)
         open += p->outcomes[i].state == SG_CELL_WAITING;
+    if (p->full)
+        return sg_fail(err, SG_ERR_IO,
+                       "stopped because the disk of %s is full, with %zu of %zu cells unfinished: make room "
+                       "and give the same command again",
+                       p->options->folder, open, p->count);
     char why[80] = "at the time limit";
     if (p->stopping)
         snprintf(why, sizeof why, "by a signal (%.48s)", strsignal(p->stopping));

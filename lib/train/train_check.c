@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sg_clock.h"
+#include "sg_host.h"
 #include "sg_json.h"
 #include "train_state.h"
 
@@ -87,7 +87,7 @@ static sg_status judge(const struct check *c, struct train *t, struct sg_error *
     if (status != SG_OK)
         return status;
     if (o->threads == 0 && o->at_once > 1) /* the cells share the cores */
-        t->threads = sg_cores((int)o->at_once);
+        t->threads = sg_threads((int)o->at_once);
     status = train_memory_estimate(t, why); /* it opens the method */
     t->at = sg_method_place(t->options->cell->method, status != SG_OK ? why->msg : "");
     if (status != SG_OK)
@@ -109,7 +109,7 @@ static sg_status check_task(struct check *c, size_t from, struct sg_error *err) 
                       .workers = (size_t)sg_node_number(&c->cells[from].resolved, "workers", 1),
                       .lead = true,
                       .facts_only = c->options->facts_only,
-                      .threads = c->options->threads > 0 ? c->options->threads : sg_cores(1)};
+                      .threads = c->options->threads > 0 ? c->options->threads : sg_threads(1)};
     t.count = t.workers;
     struct sg_error why;
     train_choose_cpu(&t);

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "sg_host_memory.h"
+#include "sg_host.h"
 #include "sg_train_memory.h"
 #include "train_state.h"
 

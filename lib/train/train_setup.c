@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "sg_file.h"
+#include "sg_host.h"
 #include "sg_json.h"
 #include "sg_clock.h"
 #include "sg_dataset.h"
@@ -231,7 +232,7 @@ sg_status train_setup(struct train *t, struct sg_error *err) {
     t->lead = sg_comm_rank(t->comm) == 0;
     t->first = sg_comm_first(t->comm);
     t->count = sg_comm_count(t->comm);
-    t->threads = t->options->threads > 0 ? t->options->threads : sg_cores(sg_comm_local_ranks(t->comm));
+    t->threads = t->options->threads > 0 ? t->options->threads : sg_threads(sg_comm_local_ranks(t->comm));
     sg_status (*const part[])(struct train *, struct sg_error *) = {choose_kernels,    train_find_task,  open_task,
                                                                     train_ranks_agree, choose_and_place, train_memory,
                                                                     train_copy_k,      allocate};

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "sg_debug.h"
-#include "sg_host_memory.h"
+#include "sg_host.h"
 #include "sg_text.h"
 #include "tune_private.h"
 

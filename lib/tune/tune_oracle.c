@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sg_clock.h"
 #include "sg_feedback.h"
 #include "sg_feedback_oracle.h"
 #include "sg_gradients.h"
+#include "sg_host.h"
 #include "sg_lemma3_oracle.h"
 #include "tune_private.h"
 
@@ -119,7 +119,7 @@ static sg_status play(struct comparison *c, struct sg_tune *t, struct sg_error *
 
 static sg_status find_least(struct comparison *c, const struct sg_tune *t, struct sg_error *err) {
     const struct sg_feedback_options options = {
-        .threads = t->grid.threads > 0 ? t->grid.threads : sg_cores(1), .stop = t->grid.stop, .progress = t->progress};
+        .threads = t->grid.threads > 0 ? t->grid.threads : sg_threads(1), .stop = t->grid.stop, .progress = t->progress};
     struct sg_feedback_least *least = calloc(c->n + 1, sizeof *least);
     size_t n = 0;
     if (!least)
@@ -253,7 +253,7 @@ static bool put_table(FILE *out, const struct sg_tune *t, const void *of) {
 sg_status sg_tune_oracle(struct sg_tune *t, struct sg_error *err) {
     struct sg_oracle oracle = {0};
     const struct sg_oracle_options options = {
-        .threads = t->grid.threads > 0 ? t->grid.threads : sg_cores(1), .stop = t->grid.stop, .progress = t->progress};
+        .threads = t->grid.threads > 0 ? t->grid.threads : sg_threads(1), .stop = t->grid.stop, .progress = t->progress};
     if (strcmp(t->recording, "feedback") == 0)
         return compare_feedback(t, err);
     if (t->dry_run)

@@ -95,7 +95,7 @@ flip() { # BYTE FILE: its lowest bit
 
 @test "what a stopped run promises is true: the same command with --resume goes on" {
     local args=("${LONG[@]}" --set steps=2000000 -o "$OUT/r" --force)
-    sparsetrain "${args[@]}" 2>"$OUT/err" 3>&- &
+    env --default-signal=INT sparsetrain "${args[@]}" 2>"$OUT/err" 3>&- &
     pid=$!
     wait_for "$OUT/r.part"
     kill -INT $pid
@@ -103,7 +103,7 @@ flip() { # BYTE FILE: its lowest bit
     wait $pid || code=$?
     [ "$code" = 130 ]
     grep -q "run the same command with --resume to go on" "$OUT/err"
-    sparsetrain "${args[@]}" --resume 2>"$OUT/err" 3>&- &
+    env --default-signal=INT sparsetrain "${args[@]}" --resume 2>"$OUT/err" 3>&- &
     pid=$!
     sleep 0.3
     kill -INT $pid

@@ -161,3 +161,35 @@ host() { # AVAILABLE_KB [LIMIT USED]: a host with so much memory, and a control 
     [ "$(left)" = "an unknown amount" ]
     sparsetrain -q r.yaml --method Top-k -o run.ndjson
 }
+
+@test "threads: the least of the quotas of control groups and OMP_NUM_THREADS, and --threads overrides them" {
+    logreg 200
+    host 3000000
+    threads() { # EXPECTED OMP_NUM_THREADS ARGUMENTS...
+        local expected=$1
+        [ "$(OMP_NUM_THREADS=$2 sparsetrain r.yaml --method Top-k --json "${@:3}" 2>/dev/null | jq .run.threads)" = "$expected" ]
+    }
+    local all
+    all=$(nproc)
+    [ "$all" -gt 1 ] || skip "one core"
+    threads 2 2,1
+    threads 1 1,4
+    threads "$all" 1000
+    threads "$all" none
+    threads 2 1 --threads 2
+    echo "max 100000" >host/sys/fs/cgroup/jobs/17/cpu.max
+    threads "$all" ""
+    echo "50000 100000" >host/sys/fs/cgroup/jobs/cpu.max # half a core, of the group above
+    threads 1 ""
+    threads 2 "" --threads 2
+    echo "150000 100000" >host/sys/fs/cgroup/jobs/cpu.max
+    threads 2 ""
+    rm -r host/sys/fs/cgroup/jobs/cpu.max host/sys/fs/cgroup/jobs/17/cpu.max
+    mkdir -p host/sys/fs/cgroup/cpu/box
+    printf '5:memory:/\n3:cpu,cpuacct:/box\n' >host/proc/self/cgroup # version 1
+    echo 20000 >host/sys/fs/cgroup/cpu/box/cpu.cfs_quota_us
+    echo 100000 >host/sys/fs/cgroup/cpu/box/cpu.cfs_period_us
+    threads 1 ""
+    echo -1 >host/sys/fs/cgroup/cpu/box/cpu.cfs_quota_us # none
+    threads "$all" ""
+}

@@ -328,7 +328,7 @@ stop_train() { # EVERY
     recipe pair "logreg, dataset: pair, l2: 0.1" 1 3000000
     sed -i 's/every: 2/every: 1000000/; s/seeds: .*/seeds: [1]/' r.yaml
     rows 50 >data/pair
-    sparsebench r.yaml --folder cells --table -o out.json >table 2>err 3>&- &
+    env --default-signal=INT sparsebench r.yaml --folder cells --table -o out.json >table 2>err 3>&- &
     local pid=$!
     for _ in $(seq 500); do ls cells/*.part >started 2>/dev/null && break; sleep 0.02; done
     [ -s started ]

@@ -329,7 +329,7 @@ END
 }
 
 @test "a table of a grid that was stopped before anything was finished is no second error" {
-    FAKE_HANG="SGD:1" bash -c 'exec sparsebench "$@"' - "${ARGS[@]}" --table >out 2>err 3>&- &
+    FAKE_HANG="SGD:1" env --default-signal=INT sparsebench "${ARGS[@]}" --table >out 2>err 3>&- &
     pid=$!
     echo $pid >pids
     wait_for "hang SGD:1"
@@ -434,7 +434,7 @@ END
 }
 
 @test "SIGINT to the whole group reaches each cell once" {
-    FAKE_HANG="SGD:1" setsid sparsebench "${ARGS[@]}" -q --seed 1 >/dev/null 2>&1 &
+    FAKE_HANG="SGD:1" env --default-signal=INT setsid sparsebench "${ARGS[@]}" -q --seed 1 >/dev/null 2>&1 &
     pid=$!
     echo $pid >pids
     wait_for "hang SGD:1"
@@ -681,4 +681,22 @@ html_page() {
     run -2 --separate-stderr timeout -k 1 20 sparsebench "${ARGS[@]}" --html pipe -o out.json
     [[ $stderr == *"pipe is not a plain file"* && ! -s log ]]
     run -2 --separate-stderr bench --html /dev/null -o out.json
+}
+
+@test "a full disk ends the grid once, and the same command goes on when there is room" {
+    [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || skip "needs root, for a small disk"
+    mkdir small
+    cat >in-small <<'SH'
+export SPARSE_DATA=$PWD/none
+mount -t tmpfs -o size=60k tmpfs small && cd small || exit 77
+sparsebench "$1" -j 1 --folder cells -o ../out.json 2>../err
+code=$?
+mount -o remount,size=9m . && sparsebench "$1" -q -j 1 --folder cells -o ../out.json && exit $code
+SH
+    run unshare -m bash in-small "$ROOT/recipes/smoke.yaml"
+    [ "$status" != 77 ] || skip "no tmpfs can be mounted"
+    [ "$status" = 1 ] || { echo "$status $output"; cat err; false; }
+    [ "$(grep -c "failed after" err)" = 1 ]
+    grep -q "stopped because the disk of cells is full, with [1-7] of 8 cells unfinished: make room and give" err
+    jq -e '.status == "ok" and ([.results[].cells[]] | length == 8)' out.json
 }

@@ -315,7 +315,7 @@ or give the path of a LIBSVM file with a '/' in it, as ./own.libsvm" ] || { echo
 }
 
 stop_at_checkpoint() { # ARGUMENTS...: of a run to $OUT/cut
-    sparsetrain -q "$@" --checkpoint-every 500 3>&- &
+    env --default-signal=INT sparsetrain -q "$@" --checkpoint-every 500 3>&- &
     pid=$!
     patiently [ -e "$OUT/cut.ckpt" ]
     kill -INT $pid
@@ -325,7 +325,7 @@ stop_at_checkpoint() { # ARGUMENTS...: of a run to $OUT/cut
 
 @test "each signal that asks to stop leaves a checkpoint and a word; one that was ignored at the start stays ignored" {
     local args=("$SMOKE" --method SGD --set epochs=9999999 --set record.every=100000 --checkpoint-every 500 --force)
-    for signal in TERM:143 HUP:129 USR1:138 USR2:140 XCPU:152; do
+    for signal in TERM:143 INT:130 HUP:129 USR1:138 USR2:140 XCPU:152; do
         # Whoever runs the tests under nohup ignores HUP, and so would the run.
         env --default-signal="${signal%:*}" sparsetrain -q "${args[@]}" -o "$OUT/signal" 2>"$OUT/word" 3>&- &
         pid=$!
@@ -338,16 +338,19 @@ stop_at_checkpoint() { # ARGUMENTS...: of a run to $OUT/cut
         grep -q "stopped by signal $((code - 128)) after step" "$OUT/word"
         rm "$OUT"/signal*
     done
-    (trap '' HUP && exec sparsetrain -q "${args[@]}" -o "$OUT/signal" 2>"$OUT/word" 3>&-) &
-    pid=$!
-    patiently [ -e "$OUT/signal.ckpt" ]
-    kill -HUP $pid
-    sleep 0.5
-    kill -0 $pid
-    kill -TERM $pid
-    code=0
-    wait $pid || code=$?
-    [ $code = 143 ]
+    for signal in HUP INT; do # as under nohup, and behind & in a script
+        (trap '' $signal && exec sparsetrain -q "${args[@]}" -o "$OUT/signal" 2>"$OUT/word" 3>&-) &
+        pid=$!
+        patiently [ -e "$OUT/signal.ckpt" ]
+        kill -$signal $pid
+        sleep 0.5
+        kill -0 $pid
+        kill -TERM $pid
+        code=0
+        wait $pid || code=$?
+        [ $code = 143 ]
+        rm "$OUT"/signal*
+    done
 }
 
 @test "--record-gradients: every gradient of the run, stopped or not, and no other recording beside it" {
