@@ -82,6 +82,25 @@ YAML
     [ "$count" -ge 25 ]
 }
 
+@test "results/DEFINITIONS.md has every constant, optimizer, rule, controller, code and compressor" {
+    local kind name missing="" count=0
+    for kind in optimizer "error-feedback form" controller code compressor constant; do
+        if [ "$kind" = constant ]; then
+            set -- $(sparsetrain --help-recipe |
+                sed -n '/^### Constants/,/^### task/p; /^Constants of its own:/,/^###/p' | sed -n 's/^\* `\([^`]*\)`:.*/\1/p')
+        else
+            set -- $(table "$kind")
+        fi
+        [ $# -ge 4 ]
+        for name in "$@"; do
+            grep -qF "\`$name\`" "$ROOT/results/DEFINITIONS.md" || missing="$missing $kind:$name"
+            count=$((count + 1))
+        done
+    done
+    [ -z "$missing" ] || { echo "missing:$missing"; false; }
+    [ "$count" -ge 60 ]
+}
+
 @test "the times of network.processor cpu are those of results/bench-compressors.json" {
     python3 "$ROOT/tests/bench/coding_rows.py" "$ROOT/results/bench-compressors.json" | diff - "$ROOT/lib/net/net_coding_cpu.c"
 }
