@@ -193,3 +193,28 @@ C
     printf '\1' | dd of="$cache" bs=1 seek=100 conv=notrunc 2>/dev/null
     run ! decode matrix "$cache"
 }
+
+@test "the worked examples of lib/FORMATS.md: the bytes that the library writes, and integers that its decoder reads" {
+    sed -n '/^An example: n = 100/,/^Where every rank/s/^| `\([0-9a-f ]*\)` .*/\1/p' "$ROOT/lib/FORMATS.md" | xargs >shown
+    cat >write.c <<'C'
+#include <stdio.h>
+
+#include "sg_flat.h"
+
+int main(void) {
+    struct sg_error err;
+    uint8_t out[99];
+    size_t bytes;
+    if (sg_encode(out, sizeof out, &bytes, 100, (const uint32_t[]){2, 3, 97}, (const float[]){1, -2, 0.5f}, 3, &err))
+        return 1;
+    for (size_t i = 0; i < bytes; i++)
+        printf("%02x%s", out[i], i + 1 < bytes ? " " : "\n");
+}
+C
+    gcc -std=c11 -I"$ROOT/lib/core" -I"$ROOT/lib/method" write.c "$ROOT/build/lib/"libsparsegrad.so.* -Wl,-rpath,"$ROOT/build/lib" -o write
+    ./write | diff shown -
+    python3 -c 'import sys; sys.stdout.buffer.write(bytes.fromhex(sys.stdin.read()))' <shown >message
+    [ "$(decode message message)" = "21 fp32 2 100 2:1 3:-2 97:0.5" ]
+    sed -n '/^An example: the integers/,/^600 in/s/^| `\([01 ]*\)` .*/\1/p' "$ROOT/lib/FORMATS.md" | tr -d ' \n' >bits
+    [ "$(decode prefix "$(cat bits)" 6)" = "2 0 0 5 2 2" ]
+}

@@ -6,6 +6,7 @@ usage: formats.py message FILE                 messages behind each other; each 
                                                `common` as doubles, or as floats if nothing of it is a controller's
        formats.py recording FILE
        formats.py matrix FILE
+       formats.py prefix BITS N                integers in a prefix code
        formats.py doubles FILE WHAT DATA L2    what makes the key: L2 is a number
 """
 import hashlib
@@ -586,5 +587,14 @@ def doubles(path, what, of_data, l2):
     print(json.dumps({"count": count, "value": value}))
 
 
-what = {"message": messages, "checkpoint": checkpoint, "recording": recording, "matrix": matrix, "doubles": doubles}
+def prefix(bits, n):
+    """Prints n integers behind the description of a prefix code V, of a text of bits that has nothing else."""
+    stream = Bits(int(bits[::-1], 2).to_bytes(len(bits) // 8 + 1, "little"))
+    read = prefix_code(stream, 9, 3)
+    print(*[read() for _ in range(int(n))])
+    need(stream.at == len(bits), "bits behind the integers")
+
+
+what = {"prefix": prefix, "message": messages, "checkpoint": checkpoint, "recording": recording, "matrix": matrix,
+        "doubles": doubles}
 what[sys.argv[1]](*sys.argv[2:])
