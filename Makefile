@@ -524,7 +524,9 @@ night-why: ## which error counts in a night, five hours on two cores, resumable
 published   := fig1 fig1-madelon madelon-gdstar-20 madelon-gdstar-100 linear-speedup mini-linear-speedup speedup-rate dryden federated when-to-communicate blockwise-momentum bit-budget adaptive-methods variance-reduction dynamic-quantization mini-fig2a mini-fig2b mini-fig2c mini-fig3 mini-table1 mini-table1-batch256 mini-table1-senet mini-table1-googlenet mini-table1-cifar100 mini-table1-cifar100-batch256 mini-feedback-approaches mini-entire-model mini-no-error-feedback mini-heterogeneity mini-powersgd qsgd-madelon signs-madelon learning-rates tournament mini-tournament mini-tournament-neumf compressors mini-compressors bursts mini-why-errors mini-why-threshold mini-why-curvature mini-why-freedom mini-why-weighed mini-why-weighed-lstm mini-why-rate-lstm mini-why-weighed-neumf mini-why-weighed-cifar100 mini-why-weighed-gpt why-weighed-madelon mini-gpt mini-why-errors-lstm mini-why-errors-neumf why-rules why-freedom why-errors-madelon night-fig2a night-fig3 night-table1
 publish: $(published) ## run the published figures and renew results/
 	cp $(foreach f,$^,results/local/$(f).json results/local/$(f).svg) results
-	@$(MAKE) --no-print-directory sums
+	@$(MAKE) --no-print-directory sums pages
+pages: ## renew what documents quote of the published results, tables and verdicts
+	@python3 -B results/analysis/pages.py
 sums: ## renew SHA256SUMS of results and results/archive, the checksums of all published numbers
 	@for d in results results/archive; do (cd $$d && LC_ALL=C sha256sum -- *.json > SHA256SUMS.new && mv SHA256SUMS.new SHA256SUMS); done
 AUDIT_MINUTES ?= 60
@@ -662,5 +664,5 @@ compdb: ## compile_commands.json for editors
 clean: ## remove build/
 	rm -rf build
 
-.PHONY: units golden install wheel publish sums audit carry profiles report advise-check build-tests torture fuzz fuzz-merge bare rivals nightly optimized sanitized syntax syntax-only bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-buckets bench-hooks bench-network links link-tools reference deviations check-gpu kernel-resources
+.PHONY: units golden install wheel publish sums pages audit carry profiles report advise-check build-tests torture fuzz fuzz-merge bare rivals nightly optimized sanitized syntax syntax-only bench bench-cnn bench-lm bench-ncf bench-compressors bench-estimators bench-replay bench-buckets bench-hooks bench-network links link-tools reference deviations check-gpu kernel-resources
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

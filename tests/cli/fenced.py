@@ -1,0 +1,21 @@
+"""Runs the fenced commands of a document that a fenced output follows, and compares what they print with it.
+
+Usage: fenced.py DOCUMENT, in the folder where its commands are to run. A command is a block of sh with the output in a
+block without a language behind it, or the first line of a block of text, behind a dollar sign. What is shown must be
+whole lines of what is printed, without the lines that begin with #. Prints what differs and how many commands ran."""
+import re
+import subprocess
+import sys
+
+text = open(sys.argv[1], encoding="utf-8").read()
+pairs = re.findall(r"^```sh\n(.*?)^```\n\n```\n(.*?)^```$", text, re.S | re.M)
+pairs += re.findall(r"^```text\n\$ (.*?\n)(.*?)^```$", text, re.S | re.M)
+differ = 0
+for command, shown in pairs:
+    done = subprocess.run(["bash", "-eo", "pipefail", "-c", command], stdout=subprocess.PIPE, text=True)
+    printed = "".join(line for line in done.stdout.splitlines(True) if not line.startswith("#"))
+    if done.returncode != 0 or "\n" + shown not in "\n" + printed:
+        differ += 1
+        print(f"{command}ended with {done.returncode} and printed\n{printed}where {sys.argv[1]} has\n{shown}")
+print(f"{len(pairs)} commands, {differ} differ")
+sys.exit(differ > 0)
