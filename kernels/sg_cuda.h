@@ -95,7 +95,7 @@ SG_UNSTABLE int sg_cuda_sum_squares(sg_cuda *c, void *stream, const float *x, si
  * stream, so it is in order with libtorch's work. Selections, sum_squares, max_abs, dot_shifted and get wait for their
  * results, `wait` waits for all pending ones, and copies of more than 64 KiB wait too; no other call does. After a
  * device failure later calls do nothing, and those that return a status return SG_KERNEL_DEVICE. Beside the caller's
- * memory a device holds one workspace, for the latest layout. */
+ * memory a device holds the workspaces of the latest two layouts. */
 typedef struct sg_cuda_device sg_cuda_device;
 
 struct sg_cuda_facts {

@@ -51,11 +51,11 @@ void sg_cuda_device_close(sg_cuda_device *d) {
         return;
     (void)cudaSetDevice(d->number);
     (void)cudaDeviceSynchronize();
-    sg_cuda_close(d->workspace);
+    table_workspace_close(&d->workspace);
+    table_workspace_close(&d->previous);
     cudaFree(d->there);
     cudaFree(d->staged);
     cudaFreeHost(d->pinned);
-    free(d->offset);
     free(d);
 }
 

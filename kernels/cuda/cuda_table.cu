@@ -34,29 +34,43 @@ static const void *copy_to_host(sg_cuda_device *d, size_t at, size_t bytes) {
     return table_wait_for_all(d) == SG_KERNEL_OK ? on_host : NULL;
 }
 
-/* A workspace for the layout, kept while that stays; for `offset` NULL any that has n elements. */
+static bool serves(const struct table_workspace *w, size_t n_layers, const size_t *offset, size_t n) {
+    if (w->cuda == NULL)
+        return false;
+    return offset == NULL ? w->offset[w->n_layers] >= n
+                          : w->n_layers == n_layers && memcmp(w->offset, offset, (n_layers + 1) * sizeof *offset) == 0;
+}
+
+void table_workspace_close(struct table_workspace *w) {
+    sg_cuda_close(w->cuda);
+    free(w->offset);
+    *w = {};
+}
+
+/* Makes d->workspace one for the layout, or for `offset` NULL any that has n elements. */
 static int workspace(sg_cuda_device *d, size_t n_layers, const size_t *offset, size_t n) {
     SG_ASSERT(offset == NULL || sg_are_offsets(offset, n_layers));
     const size_t whole[] = {0, n};
     if (!ready(d))
         return SG_KERNEL_DEVICE;
-    if (d->workspace != NULL &&
-        (offset == NULL ? d->offset[d->n_layers] >= n
-                        : d->n_layers == n_layers && memcmp(d->offset, offset, (n_layers + 1) * sizeof *offset) == 0))
+    if (serves(&d->workspace, n_layers, offset, n))
+        return SG_KERNEL_OK;
+    const struct table_workspace last = d->workspace;
+    d->workspace = d->previous;
+    d->previous = last;
+    if (serves(&d->workspace, n_layers, offset, n))
         return SG_KERNEL_OK;
     if (offset == NULL) {
         n_layers = 1;
         offset = whole;
     }
-    sg_cuda_close(d->workspace);
-    free(d->offset);
-    d->workspace = NULL;
-    d->offset = (size_t *)malloc((n_layers + 1) * sizeof *offset);
-    if (d->offset == NULL)
+    table_workspace_close(&d->workspace);
+    d->workspace.offset = (size_t *)malloc((n_layers + 1) * sizeof *offset);
+    if (d->workspace.offset == NULL)
         return SG_KERNEL_MEMORY;
-    memcpy(d->offset, offset, (n_layers + 1) * sizeof *offset);
-    d->n_layers = n_layers;
-    const int status = sg_cuda_open(&d->workspace, n_layers, offset);
+    memcpy(d->workspace.offset, offset, (n_layers + 1) * sizeof *offset);
+    d->workspace.n_layers = n_layers;
+    const int status = sg_cuda_open(&d->workspace.cuda, n_layers, offset);
     if (status == SG_KERNEL_DEVICE)
         record_launch(d, status);
     (void)cudaGetLastError(); /* the returned status reports lack of memory */
@@ -138,7 +152,7 @@ static int select_threshold(const struct sg_select *s, const float *tau) {
     const int status = begin(&call, s, tau, NULL);
     if (status != SG_KERNEL_OK)
         return status;
-    return finish(s, sg_cuda_select_threshold(d->workspace, STREAM, &call, (const float *)d->there), NULL);
+    return finish(s, sg_cuda_select_threshold(d->workspace.cuda, STREAM, &call, (const float *)d->there), NULL);
 }
 
 static int select_topk(const struct sg_select *s, const size_t *k, float *guess) {
@@ -154,7 +168,8 @@ static int select_topk(const struct sg_select *s, const size_t *k, float *guess)
     if (status != SG_KERNEL_OK)
         return status;
     float *guess_there = guess != NULL ? (float *)(d->there + layers_bytes(s)) : NULL;
-    return finish(s, sg_cuda_select_topk(d->workspace, STREAM, &call, (const uint32_t *)d->there, guess_there), guess);
+    return finish(s, sg_cuda_select_topk(d->workspace.cuda, STREAM, &call, (const uint32_t *)d->there, guess_there),
+                  guess);
 }
 
 static int select_positions(const struct sg_select *s, const uint32_t *position) {
@@ -167,7 +182,7 @@ static int select_positions(const struct sg_select *s, const uint32_t *position)
     if (status != SG_KERNEL_OK)
         return status;
     table_put(s->exec, s->index, position, total * sizeof *position);
-    return finish(s, sg_cuda_select_positions(d->workspace, STREAM, &call, s->index), NULL);
+    return finish(s, sg_cuda_select_positions(d->workspace.cuda, STREAM, &call, s->index), NULL);
 }
 
 static int select_all(const struct sg_select *s) {
@@ -175,7 +190,7 @@ static int select_all(const struct sg_select *s) {
     const int status = begin(&call, s, NULL, NULL);
     if (status != SG_KERNEL_OK)
         return status;
-    return finish(s, sg_cuda_select_all(device_of(s->exec)->workspace, STREAM, &call), NULL);
+    return finish(s, sg_cuda_select_all(device_of(s->exec)->workspace.cuda, STREAM, &call), NULL);
 }
 
 /* ---- sums and vectors -------------------------------------------------------------------------------------------- */
@@ -239,7 +254,7 @@ static double *begin_squares(const struct sg_exec *exec, const float *x, size_t 
     double *sum = record_launch(d, workspace(d, 0, NULL, n)) == SG_KERNEL_OK ? (double *)table_room(exec, sizeof *sum)
                                                                              : (double *)NULL;
     if (sum != NULL)
-        (void)record_launch(d, sg_cuda_sum_squares(d->workspace, STREAM, x, n, sum));
+        (void)record_launch(d, sg_cuda_sum_squares(d->workspace.cuda, STREAM, x, n, sum));
     return sum;
 }
 

@@ -19,11 +19,18 @@ enum {
     PINNED_BYTES = 1 << 16 /* longer copies are synchronous and need no pinned memory */
 };
 
+/* An open workspace and the layout that it is for, or all 0. */
+struct table_workspace {
+    sg_cuda *cuda;
+    size_t n_layers, *offset;
+};
+
 struct sg_cuda_device {
     int number;
-    cudaError_t error;  /* the first; no work is enqueued after it */
-    sg_cuda *workspace; /* for the layout of n_layers and offset */
-    size_t n_layers, *offset;
+    cudaError_t error; /* the first; no work is enqueued after it */
+    /* The one in use, and the one before: a budget that cuts a message takes the layout of the whole model in turn with
+     * that of the layers. */
+    struct table_workspace workspace, previous;
     char *there; /* device memory for parameters and results of the current call */
     size_t room;
     /* Pinned memory for asynchronous copies. Each copy has its own part, which is reused only after a wait, so that no
@@ -83,6 +90,7 @@ char *table_place(sg_cuda_device *d, size_t bytes);
 
 /* Waits for all enqueued work and completes the pending copies. Returns enum sg_kernel_status. */
 int table_wait_for_all(sg_cuda_device *d);
+void table_workspace_close(struct table_workspace *w); /* of one that was never opened, too */
 
 /* The table's functions for memory (cuda_memory.cu). */
 void *table_allocate(const struct sg_exec *exec, size_t bytes);

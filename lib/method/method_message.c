@@ -139,15 +139,12 @@ static int select_message(sg_method *m, struct method_worker *w, const struct sg
 
 /* ---- coders ---- */
 
+/* By a selection whose threshold no finite number reaches: on a GPU this waits once, whatever the number of layers. */
 int method_check_finite(const sg_method *m, const struct method_worker *w, const float *p) {
-    const struct sg_layout *layout = &w->seen.shared->layout;
-    const size_t *offset = layout->offset;
-    for (size_t l = 0; l < layout->n_layers; l++)
-        if (!isfinite(m->shared.kernels->sum_squares(&m->shared.exec, p + offset[l], offset[l + 1] - offset[l]))) {
-            w->count[0] = l;
-            return SG_KERNEL_NONFINITE;
-        }
-    return SG_KERNEL_OK;
+    struct sg_select s = method_selection(&w->seen, p);
+    s.index = w->room->index;
+    s.value = w->room->value;
+    return m->shared.kernels->select_threshold(&s, m->unreached);
 }
 
 /* Computes p in the residual, if there is one, by a selection whose threshold no finite number reaches. */

@@ -24,7 +24,9 @@ struct network {
      * of 1e-5 and 1e-4 put on all outputs of layers, on a CPU, moved losses by 1e-3 and 1.3e-3 (cnn), and by less than
      * 2e-6 (lm, ncf), with the few entries that change sides of a threshold. */
     double bound;
-    bool clips; /* each gradient waits for its norm */
+    bool clips;         /* each gradient waits for its norm */
+    const char *code;   /* a method that sends all numbers in a code, for its waits without feedback; NULL = none */
+    const char *budget; /* a method that cuts the messages of the last step to a budget, for its waits; NULL = none */
 };
 
 enum { WORKERS = 2, STEPS = 4 };
@@ -132,16 +134,26 @@ static void test_resume(const char *method) {
 /* A step that is not recorded, with the total error: every worker's message is waited for once, because how many
  * entries it has decides what follows. All else that the host learns comes with these waits, and the last residual's
  * norm with one more. */
-static void test_waits(const char *method) {
-    const bool keeps = strcmp(method, network.method[0]) != 0;
+static void test_waits(const char *method, bool keeps) {
     const unsigned long expected = (unsigned long)(WORKERS + (network.clips ? WORKERS : 0) + keeps);
-    const char *const set[] = {"record={every: 4, evaluate: 4, series: [train-loss, total-error]}", NULL};
+    const char *const set[] = {"record={every: 4, evaluate: 4, series: [train-loss, total-error]}",
+                               keeps ? NULL : "error-feedback=none", NULL};
     FILE *series = tmpfile();
     steps_seen = 0;
     const sg_status status = train_on("cuda", network.text, method, set, series, false, stop_when_asked);
     const unsigned long waits = waits_seen[2] - waits_seen[1];
     ok(status == SG_OK && waits == expected && waits_seen[1] - waits_seen[0] == expected,
-       "%s: %lu waits a step of %d workers", method, waits, WORKERS);
+       "%s%s: %lu waits a step of %d workers", method, keeps ? "" : " without feedback", waits, WORKERS);
+    fclose(series);
+}
+
+/* A message that is cut is selected again, in the layout of the whole model, which is opened once and stays open. */
+static void test_budget_waits(void) {
+    FILE *series = tmpfile();
+    const sg_status status = train("cuda", network.budget, series, false);
+    const unsigned long waits = waits_seen[STEPS - 1] - waits_seen[STEPS - 2];
+    ok(status == SG_OK && waits <= 4 * WORKERS, "%s: %lu waits of the last step of %d workers", network.budget, waits,
+       WORKERS);
     fclose(series);
 }
 
@@ -169,7 +181,11 @@ static int test_network(const struct network *of) {
         test_method(network.method[i]);
     test_resume(network.method[1]);
     for (size_t i = 0; emulated && i < sizeof network.method / sizeof *network.method; i++)
-        test_waits(network.method[i]);
+        test_waits(network.method[i], i > 0);
+    if (emulated && network.code)
+        test_waits(network.code, false);
+    if (emulated && network.budget)
+        test_budget_waits();
     return tap_done();
 }
 

@@ -14,11 +14,18 @@ static const char text[] =
     "methods:\n"
     "  - {name: SGD, compressor: none}\n"
     "  - {name: Top-k, compressor: topk, density: 0.01}\n"
-    "  - {name: Hard-threshold, compressor: hard-threshold, lambda: 0.02}\n";
+    "  - {name: Hard-threshold, compressor: hard-threshold, lambda: 0.02}\n"
+    "  - {name: QSGD, compressor: qsgd}\n"
+    "  - {name: Budget, compressor: hard-threshold, budget: 0.0002}\n";
 
 extern const struct sg_task_ops sg_cnn_ops;
 
 int main(void) {
-    return test_network(&(struct network){
-        &sg_cnn_ops, text, {"SGD", "Top-k", "Hard-threshold"}, .test_loss = "test_loss", .bound = 1e-2});
+    return test_network(&(struct network){&sg_cnn_ops,
+                                          text,
+                                          {"SGD", "Top-k", "Hard-threshold"},
+                                          .test_loss = "test_loss",
+                                          .bound = 1e-2,
+                                          .code = "QSGD",
+                                          .budget = "Budget"});
 }
