@@ -20,9 +20,10 @@ extern const struct sg_task_ops sg_logreg_ops, sg_recorded_ops;
 
 #define PRECISION_KEY                                                                                                  \
     {                                                                                                                  \
-        "precision", SG_KEY_CHOICE, .choices = "fp32|tf32", .preset = "fp32", .when_given = true,                      \
-                                    .help = "of convolutions and matrix products. tf32: factors of 11 significant "    \
-                                            "bits, faster, needs --device cuda"                                        \
+        "precision", SG_KEY_CHOICE,                                                                                    \
+            .choices = "fp32|tf32|bf16", .preset = "fp32", .when_given = true,                                         \
+            .help = "of convolutions and matrix products. tf32: factors of 11 significant bits; bf16: factors and "    \
+                    "results of 8; both are faster and need --device cuda"                                             \
     }
 
 #define EVALUATE_ON_KEY                                                                                                \

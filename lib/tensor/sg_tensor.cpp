@@ -58,6 +58,7 @@ struct sg_scope {
     at::Device device = at::Device(at::kCPU);
     std::deque<sg_tensor> tensors; /* handles are addresses in it, so nothing moves */
     bool gradients = false;
+    bool half = false;                   /* factors are bfloat16 */
     const sg_kernels *kernels = nullptr; /* for masks */
     sg_exec exec = {1, nullptr};
     sg_error failure = {};
@@ -195,6 +196,20 @@ at::Tensor dropped(const sg_scope *s, const at::Tensor &x, double rate, sg_rng *
     return x.mul(mask);
 }
 
+/* x as a factor of a product. */
+at::Tensor factor(const sg_scope *s, const at::Tensor &x) {
+    return s->half ? x.to(at::kBFloat16) : x;
+}
+
+c10::optional<at::Tensor> factor(const sg_scope *s, const sg_tensor *x) {
+    return x ? c10::optional<at::Tensor>(factor(s, x->value)) : c10::nullopt;
+}
+
+/* x as a term of a loss or of a normalisation over a row. */
+at::Tensor single(const at::Tensor &x) {
+    return x.to(at::kFloat);
+}
+
 /* Makes CUDA compute in float32 everywhere, or in TF32 where that is faster, and give the same bits in every run. Once
  * in a process would be enough. */
 void prepare_cuda(bool tf32) {
@@ -224,7 +239,7 @@ sg_status sg_scope_open(sg_scope **out, const char *device, const char *precisio
             return err->status = SG_ERR_UNSUPPORTED;
         }
         if (where.is_cuda())
-            prepare_cuda(strcmp(precision, "tf32") == 0);
+            prepare_cuda(strcmp(precision, "fp32") != 0);
         /* Every pass allocates the same tensors again. Memory that is returned to the system in between would be
          * cleared page by page: a quarter of ResNet-8's time. 32 MiB is the most that malloc accepts. */
         mallopt(M_MMAP_THRESHOLD, 32 << 20);
@@ -239,6 +254,7 @@ sg_status sg_scope_open(sg_scope **out, const char *device, const char *precisio
 #endif
         auto *s = new sg_scope;
         s->device = where;
+        s->half = strcmp(precision, "bf16") == 0;
         *out = s;
         return SG_OK;
     } catch (...) {
@@ -288,6 +304,8 @@ sg_tensor *sg_tensor_view(sg_scope *s, float *data, const int64_t *shape, size_t
 sg_tensor *sg_tensor_parameter(sg_scope *s, float *data, float *gradient, const int64_t *shape, size_t rank) {
     return add(s, [&] {
         at::Tensor x = wrap(s, data, shape, rank);
+        if (rank == 4 && s->device.is_cuda())
+            x = x.contiguous(at::MemoryFormat::ChannelsLast); /* else cuDNN turns it forward and again backward */
         if (gradient) {
             x.set_requires_grad(true);
             x.mutable_grad() = wrap(s, gradient, shape, rank); /* a defined gradient is added to in place */
@@ -305,7 +323,7 @@ sg_tensor *sg_tensor_images(sg_scope *s, const float *data, const int64_t shape[
         const int64_t memory[4] = {shape[0], shape[2], shape[3], shape[1]};
         at::Tensor x =
             at::from_blob(const_cast<float *>(data), memory).permute({0, 3, 1, 2}); /* nothing writes to it */
-        return s->device.is_cuda() ? there(s, x).contiguous() : x;
+        return there(s, x);
     });
 }
 
@@ -316,12 +334,13 @@ sg_tensor *sg_tensor_image_bytes(sg_scope *s, const uint8_t *data, const int64_t
         at::Tensor first = at::arange(0, length, values, at::TensorOptions().dtype(at::kInt).device(s->device));
         at::Tensor place = there(s, bytes).to(at::kInt).add_(first.view({1, shape[1], 1, 1}));
         at::Tensor x = wrap(s, table, &length, 1).index_select(0, place.view(-1)).view(at::IntArrayRef(shape, 4));
-        return s->device.is_cuda() ? x : x.contiguous(at::MemoryFormat::ChannelsLast);
+        return x.contiguous(at::MemoryFormat::ChannelsLast);
     });
 }
 
 sg_tensor *sg_conv2d(sg_scope *s, sg_tensor *x, sg_tensor *weight, sg_tensor *bias, int64_t stride, int64_t padding) {
-    return add(s, [&] { return at::conv2d(x->value, weight->value, maybe(bias), stride, padding); });
+    return add(
+        s, [&] { return at::conv2d(factor(s, x->value), factor(s, weight->value), factor(s, bias), stride, padding); });
 }
 
 sg_tensor *sg_batch_norm(sg_scope *s, sg_tensor *x, sg_tensor *weight, sg_tensor *bias, sg_tensor *running_mean,
@@ -357,7 +376,8 @@ sg_tensor *sg_gelu(sg_scope *s, sg_tensor *x) {
 }
 
 sg_tensor *sg_layer_norm(sg_scope *s, sg_tensor *x, sg_tensor *weight, sg_tensor *bias, double epsilon) {
-    return add(s, [&] { return at::layer_norm(x->value, {x->value.size(-1)}, maybe(weight), maybe(bias), epsilon); });
+    return add(
+        s, [&] { return at::layer_norm(single(x->value), {x->value.size(-1)}, maybe(weight), maybe(bias), epsilon); });
 }
 
 sg_tensor *sg_max_pool(sg_scope *s, sg_tensor *x, int64_t kernel, int64_t stride, int64_t padding) {
@@ -382,7 +402,7 @@ sg_tensor *sg_reshape(sg_scope *s, sg_tensor *x, const int64_t *shape, size_t ra
 }
 
 sg_tensor *sg_linear(sg_scope *s, sg_tensor *x, sg_tensor *weight, sg_tensor *bias) {
-    return add(s, [&] { return at::linear(x->value, weight->value, maybe(bias)); });
+    return add(s, [&] { return at::linear(factor(s, x->value), factor(s, weight->value), factor(s, bias)); });
 }
 
 sg_tensor *sg_tensor_ids(sg_scope *s, const int64_t *id, const int64_t *shape, size_t rank) {
@@ -427,10 +447,10 @@ sg_tensor *sg_causal_attention(sg_scope *s, sg_tensor *qkv, int64_t heads, doubl
         at::Tensor later = at::full({length, length}, -INFINITY, qkv->value.options()).triu_(1);
         at::Tensor weight =
             at::baddbmm(later, part[0], part[1].transpose(1, 2), 1, 1 / std::sqrt(static_cast<double>(width)))
-                .softmax(-1);
+                .softmax(-1, at::kFloat);
         if (rate > 0)
             weight = dropped(s, weight, rate, rng);
-        return at::bmm(weight, part[2])
+        return at::bmm(weight.to(part[2].scalar_type()), part[2])
             .view({batch, heads, length, width})
             .transpose(1, 2)
             .reshape({batch, length, heads * width});
@@ -456,7 +476,7 @@ sg_tensor *sg_dropout_chunks(sg_scope *s, sg_tensor *x, double rate, const sg_rn
 sg_tensor *sg_cross_entropy(sg_scope *s, sg_tensor *logits, const int64_t *label) {
     return add(s, [&] {
         at::Tensor wanted = at::from_blob(const_cast<int64_t *>(label), {logits->value.size(0)}, at::kLong);
-        return at::cross_entropy_loss(logits->value, there(s, wanted));
+        return at::cross_entropy_loss(single(logits->value), there(s, wanted));
     });
 }
 
@@ -464,14 +484,14 @@ sg_tensor *sg_binary_cross_entropy(sg_scope *s, sg_tensor *logits, const float *
     return add(s, [&] {
         at::Tensor wanted = at::from_blob(const_cast<float *>(label), logits->value.sizes(), at::kFloat);
         at::Tensor sum =
-            at::binary_cross_entropy_with_logits(logits->value, there(s, wanted), {}, {}, at::Reduction::Sum);
+            at::binary_cross_entropy_with_logits(single(logits->value), there(s, wanted), {}, {}, at::Reduction::Sum);
         return sum.div(divisor);
     });
 }
 
 sg_status sg_tensor_read(sg_scope *s, sg_tensor *x, float *out, size_t count, struct sg_error *err) {
     return attempt(s, err, [&] {
-        at::Tensor host = x->value.detach().to(at::kCPU).contiguous();
+        at::Tensor host = single(x->value.detach()).to(at::kCPU).contiguous();
         TORCH_CHECK(static_cast<size_t>(host.numel()) == count, "a tensor of ", host.numel(), " elements read as ",
                     count);
         memcpy(out, host.data_ptr<float>(), count * sizeof *out);

@@ -5,9 +5,13 @@
  * failure. So a model is a chain of calls that is checked once. Only one thread at a time may use a scope; several
  * scopes may be used at once.
  *
- * Tensors and arithmetic are float32, but for the factors of convolutions and matrix products in a scope of precision
- * "tf32". Images have the shape [count, channels, height, width]. On a CPU their channels lie innermost in memory,
- * which is fastest for its convolutions; on a GPU memory is in the order of the shape.
+ * Tensors and arithmetic are float32 in a scope of precision "fp32". In one of "tf32" a GPU rounds the factors of
+ * convolutions and matrix products to 11 significant bits. In one of "bf16" those factors and results are bfloat16, and
+ * so is what relu, pooling, batch-norm and sums make of such results alone. The LSTM rounds as with "tf32" then. Losses,
+ * softmax, layer-norm, statistics, parameters and gradients are float32 in every scope, as is what is read.
+ *
+ * Images have the shape [count, channels, height, width]. Their channels lie innermost in memory, which is fastest for
+ * convolutions on every device.
  *
  * On a CPU the same operations on the same number of threads give the same bits. Another number of threads splits sums
  * differently and may change the last bits. Inside an OpenMP parallel region each operation runs on its calling thread
@@ -34,8 +38,9 @@ typedef struct sg_tensor sg_tensor;
 /* The version of the libtorch in use, "1.13.0". */
 const char *sg_tensor_library(void);
 
-/* device: "cpu", "cuda" or "cuda:N"; precision: "fp32" or "tf32", which is one for all scopes of a process
- * and does nothing on a CPU. SG_ERR_UNSUPPORTED: libtorch cannot use the device. */
+/* device: "cpu", "cuda" or "cuda:N"; precision: "fp32", "tf32" or "bf16". "tf32" does nothing on a CPU. On a GPU
+ * the last scope that is opened decides for all of the process whether factors are rounded as with "tf32".
+ * SG_ERR_UNSUPPORTED: libtorch cannot use the device. */
 SG_CHECKED sg_status sg_scope_open(sg_scope **out, const char *device, const char *precision, struct sg_error *err);
 void sg_scope_close(sg_scope *s); /* NULL-safe */
 /* Sets the table that draws the masks of dropout, which fails without one, and its GPU (sg_exec.device). The scope's

@@ -126,9 +126,9 @@ static sg_status choose_method(struct train *t, struct sg_error *err) {
 
 static sg_status choose_precision(struct train *t, struct sg_error *err) {
     t->at = sg_node_get(&t->options->cell->resolved, "task.precision");
-    if (train_wants_gpu(t) || !t->at || strcmp(t->at->string, "tf32") != 0)
+    if (train_wants_gpu(t) || !t->at || strcmp(t->at->string, "fp32") == 0)
         return SG_OK;
-    return sg_fail(err, SG_ERR_UNSUPPORTED, "task.precision: tf32 needs --device cuda");
+    return sg_fail(err, SG_ERR_UNSUPPORTED, "task.precision: %s needs --device cuda", t->at->string);
 }
 
 static sg_status choose_columns(struct train *t, struct sg_error *err) {

@@ -156,11 +156,12 @@ cnn() { # METHOD ARGUMENTS...
     [[ $stderr == *"--device cuda:1000: "*"use --device cpu" ]] || { echo "$stderr"; false; }
 }
 
-@test "precision tf32 is for a GPU, and a cell without it keeps its key" {
+@test "precisions tf32 and bf16 are for a GPU, and a cell without one keeps its key" {
     need_torch
     run -1 --separate-stderr cnn SGD --set task.precision=tf32
     [[ $stderr == *"precision: tf32 needs --device cuda" ]] || { echo "$stderr"; false; }
-    says 2 "bf16" "tf32" -- cnn SGD --set task.precision=bf16
+    says 1 "precision: bf16 needs --device cuda" -- cnn SGD --set task.precision=bf16
+    says 2 "fp16" "fp32" -- cnn SGD --set task.precision=fp16
     [ "$(sparsetrain --dry-run cnn.yaml --method SGD | jq '.task | has("precision")')" = false ]
     [ "$(sparsetrain --dry-run cnn.yaml --method SGD --set task.precision=tf32 | jq -r .task.precision)" = tf32 ]
 }

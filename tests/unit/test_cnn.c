@@ -78,10 +78,10 @@ struct run {
     struct sg_error err;
 };
 
-static bool open_run(struct run *r, const struct golden_cnn *golden) {
+static bool open_run(struct run *r, const struct golden_cnn *golden, const char *precision) {
     *r = (struct run){.golden = golden};
     if (cnn_model_open(&r->net, golden->model, 1, golden->classes, &r->err) != SG_OK ||
-        sg_scope_open(&r->scope, "cpu", "fp32", &r->err) != SG_OK)
+        sg_scope_open(&r->scope, "cpu", precision, &r->err) != SG_OK)
         return false;
     sg_scope_use(r->scope, sg_kernels_cpu(NULL), NULL);
     r->words = r->net.d / 32 + 1;
@@ -243,7 +243,7 @@ static void against_pytorch(struct run *r) {
 static void repeated(const struct golden_cnn *golden) {
     struct run r;
     float logits[GOLDEN_COUNT * MOST_CLASSES], loss;
-    if (ok(open_run(&r, golden), "%s opens twice", golden->model)) {
+    if (ok(open_run(&r, golden, "fp32"), "%s opens twice", golden->model)) {
         float *first = calloc(r.net.d, sizeof *first);
         sg_status status = pass(&r, 0, true, true, 1, logits, &loss);
         memcpy(first, r.g, r.net.d * sizeof *first);
@@ -261,14 +261,32 @@ static void repeated(const struct golden_cnn *golden) {
     close_run(&r);
 }
 
+/* Products of bfloat16 round to 8 significant bits, so that the gradient is off by per cents, and not by less. What
+ * else there is stays in single precision: the statistics of a batch-norm are of rounded inputs, averaged over many. */
+static void halves(const struct golden_cnn *golden) {
+    struct run r;
+    float logits[GOLDEN_COUNT * MOST_CLASSES], loss;
+    if (ok(open_run(&r, golden, "bf16") && pass(&r, 0, true, true, 1, logits, &loss) == SG_OK, "%s in bf16",
+           golden->model)) {
+        size_t worst = 0;
+        double layer;
+        const double gradient = gradient_error(&r, &layer, &worst);
+        ok(gradient >= 1e-3 && gradient <= 0.1, "%s in bf16: the gradient is off by %.1e", golden->model, gradient);
+        const double value = fabs((double)loss - golden->loss) / golden->loss;
+        ok(value <= 1e-2, "%s in bf16: the loss is off by %.1e", golden->model, value);
+    }
+    close_run(&r);
+}
+
 int main(void) {
     sizes();
     for (size_t i = 0; i < COUNT(golden_cnn); i++) {
         struct run r;
-        if (ok(open_run(&r, &golden_cnn[i]), "%s opens", golden_cnn[i].model))
+        if (ok(open_run(&r, &golden_cnn[i], "fp32"), "%s opens", golden_cnn[i].model))
             against_pytorch(&r);
         close_run(&r);
     }
     repeated(&golden_cnn[0]);
+    halves(&golden_cnn[0]);
     return tap_done();
 }
