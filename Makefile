@@ -370,7 +370,7 @@ $(man_pages): $(B)/man/%.1: cmd/%.man cmd/man.awk $(bin)/%
 # The documents, and the figures that they show, in their folders, so that links between them hold.
 documents   := LICENSE README.md CHANGELOG.md CONTRIBUTING.md $(wildcard */README.md */*/README.md cmd/*.md kernels/*.md lib/*.md recipes/*.md results/*.md results/*.svg results/archive/*.svg results/analysis/*.py)
 install: all $(B)/installed/libsparsegrad.a $(B)/sparsegrad.pc $(B)/sparse-recipe.5 $(man_pages) ## install programs, man pages, recipes, library and headers (PREFIX, DESTDIR)
-	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/sparsegrad share/man/man1 share/man/man3 share/man/man5 share/bash-completion/completions share/sparsegrad/recipes/mini share/sparsegrad/recipes/night share/sparsegrad/datasets share/sparsegrad/python share/sparsegrad/examples $(addprefix share/doc/sparsegrad/,$(sort $(dir $(documents)))))
+	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/sparsegrad share/man/man1 share/man/man3 share/man/man5 share/bash-completion/completions share/sparsegrad/recipes/mini share/sparsegrad/recipes/night share/sparsegrad/datasets share/sparsegrad/python/libsparsegrad share/sparsegrad/examples $(addprefix share/doc/sparsegrad/,$(sort $(dir $(documents)))))
 	install -m 755 $(addprefix $(bin)/,$(programs)) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(B)/installed/libsparsegrad.a $(DESTDIR)$(PREFIX)/lib
 	install -m 755 $(shared) $(DESTDIR)$(PREFIX)/lib/libsparsegrad.so.$(VERSION)
@@ -381,7 +381,7 @@ install: all $(B)/installed/libsparsegrad.a $(B)/sparsegrad.pc $(B)/sparse-recip
 	install -m 644 $(api_headers) $(DESTDIR)$(PREFIX)/include/sparsegrad
 	install -m 644 $(man_pages) $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 644 lib/method/sparsegrad.3 $(DESTDIR)$(PREFIX)/share/man/man3
-	install -m 644 $(wildcard lib/method/*.py) $(DESTDIR)$(PREFIX)/share/sparsegrad/python
+	install -m 644 $(wildcard lib/method/libsparsegrad/*.py*) $(DESTDIR)$(PREFIX)/share/sparsegrad/python/libsparsegrad
 	install -m 644 $(wildcard lib/examples/*) $(DESTDIR)$(PREFIX)/share/sparsegrad/examples
 	install -m 644 $(B)/sparse-recipe.5 $(DESTDIR)$(PREFIX)/share/man/man5
 	for p in $(programs); do \
@@ -393,12 +393,15 @@ install: all $(B)/installed/libsparsegrad.a $(B)/sparsegrad.pc $(B)/sparse-recip
 	install -m 644 $(wildcard datasets/*.yaml) $(DESTDIR)$(PREFIX)/share/sparsegrad/datasets
 	install -m 755 datasets/fetch $(DESTDIR)$(PREFIX)/share/sparsegrad/datasets
 
-# For pip: the library without debug information, sparsegrad.py and the hook for PyTorch.
-wheel: all ## pack the library with its Python files into build/wheel, for pip install
-	@mkdir -p build/wheel
-	@strip -g -o build/wheel/$(soname) $(shared)
-	@rm -f build/wheel/*.whl
-	@python3 lib/method/wheel $(VERSION) build/wheel/$(soname) build/wheel
+# For pip: the library with its Python package. It has neither OpenMP nor CUDA nor symbols that glibc 2.28 lacks, so that
+# it needs the C library alone, on all systems of the platform manylinux_2_28.
+wheel: ## pack the library with its Python files into build/wheel, for pip install
+	@$(MAKE) --no-print-directory MODE=release B=build/portable WITH_OPENMP=0 WITH_CUDA=0 WITH_MPI=0 WITH_TORCH=0 build/portable/$(soname)
+	@mkdir -p build/wheel && rm -f build/wheel/*.whl
+	@python3 lib/method/wheel $(VERSION) build/portable/$(soname) build/wheel
+build/portable/$(soname): $(core_obj) $(B)/lib/method/libsparsegrad/old_symbols.o $(B)/api.map
+	$(call run,LD)$(CC) -shared -Wl,-soname,$(soname) -Wl,--version-script=$(B)/api.map -Wl,--build-id=none -Wl,--exclude-libs,ALL $(ldflags) -o $@ $(filter %.o,$^) -lm
+	@strip -g $@
 
 # ---- figures --------------------------------------------------------------------------------------------------------
 # Each recipe is a target: packages first, then a make that sees them, then the run, the table, the claims and the plot.

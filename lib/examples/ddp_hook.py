@@ -1,6 +1,6 @@
 """ddp_hook.py: PyTorch's DistributedDataParallel with a compressor, two processes on one machine.
 
-    pip install sparsegrad-*.whl                         from `make wheel`; or set PYTHONPATH to share/sparsegrad/python
+    pip install libsparsegrad-*.whl                      from `make wheel`; or set PYTHONPATH to share/sparsegrad/python
     torchrun --standalone --nproc-per-node=2 ddp_hook.py "topk density=0.05"
 
 Every process prints the loss of all processes at the start and at the end, which are the same numbers in each."""
@@ -8,7 +8,7 @@ import sys
 
 import torch
 import torch.distributed as dist
-from sparsegrad_ddp import register
+from libsparsegrad.ddp import register
 
 dist.init_process_group("gloo")
 torch.manual_seed(0)  # the same model in every process

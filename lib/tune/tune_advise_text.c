@@ -339,7 +339,7 @@ static void put_hook(FILE *out, const struct advise *a) {
     const struct advise_candidate *best = advise_pays(a) ? &a->candidate[a->list[0]] : NULL;
     if (!best || !best->hook)
         return;
-    fprintf(out, "\nfrom sparsegrad_ddp import register\nregister(model, \"%s\")%s\n", best->hook,
+    fprintf(out, "\nfrom libsparsegrad.ddp import register\nregister(model, \"%s\")%s\n", best->hook,
             strcmp(sg_node_string(&best->cell->resolved, "scope", "layer"), "model") == 0
                 ? "  # chooses within each layer"
                 : "");

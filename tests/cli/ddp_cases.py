@@ -20,9 +20,9 @@ import torch  # noqa: E402
 import torch.distributed as dist  # noqa: E402
 from torch.nn.parallel import DistributedDataParallel as DDP  # noqa: E402
 
-import sparsegrad  # noqa: E402
-import sparsegrad_ddp  # noqa: E402
-from sparsegrad_ddp import State, hook, register  # noqa: E402
+import libsparsegrad  # noqa: E402
+import libsparsegrad.ddp  # noqa: E402
+from libsparsegrad.ddp import State, hook, register  # noqa: E402
 
 LIMIT, CASES = 300, []
 
@@ -431,18 +431,18 @@ def texts():
     def accepted(candidates, ends=("",)):
         for text in (a + b for b in ends for a in candidates):
             try:
-                method = sparsegrad_ddp.Method(text, [2048, 64, 1024, 16], 2, 0, 1, [64, 1, 16, 1])
+                method = libsparsegrad.ddp.Method(text, [2048, 64, 1024, 16], 2, 0, 1, [64, 1, 16, 1])
             except RuntimeError:
                 continue
             return None if method.is_local() else (text, method.may_share())
         raise AssertionError(f"no text for {list(candidates)}")
 
     run = "; steps=8; steps-per-epoch=2"
-    for name, row in sparsegrad.compressors().items():
+    for name, row in libsparsegrad.compressors().items():
         yield accepted(list(complete(name, row.parameters)), (run, run + "; error-feedback=none"))
-    for name, row in sparsegrad.error_feedback().items():
+    for name, row in libsparsegrad.error_feedback().items():
         yield accepted([f"topk k=5; error-feedback={name}"])
-    for name, row in sparsegrad.controllers().items():
+    for name, row in libsparsegrad.controllers().items():
         controlled = "topk k=5", "qsgd", "hard-threshold lambda=0.01", "hard-threshold", "topk density=0.1"
         parts = list(complete(name, row.parameters))
         yield accepted([f"{compressor}; controller={part}" for compressor in controlled for part in parts], (run,))

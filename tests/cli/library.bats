@@ -107,13 +107,13 @@ C
     [ "${#lines[@]}" = 6 ]
     need_numpy
     for python in "$own/share/sparsegrad/python" "$ROOT/lib/method"; do
-        PYTHONPATH=$python run -0 "$PYTHON" -c 'import numpy, sparsegrad; print(sparsegrad.topk(numpy.arange(9, dtype="f4"), None, 2)[0])'
+        PYTHONPATH=$python run -0 "$PYTHON" -c 'import numpy, libsparsegrad; print(libsparsegrad.topk(numpy.arange(9, dtype="f4"), None, 2)[0])'
         [ "$output" = "[7 8]" ]
     done
 }
 
 @test "the wheel installs into a fresh environment without a network, whole, and compresses a vector there" {
-    find_python numpy ensurepip || skip "no Python has NumPy and venv: apt-get install python3-numpy python3-venv"
+    SPARSE_TORCH_PYTHON='' find_python numpy ensurepip || skip "no Python has NumPy and venv: apt-get install python3-numpy python3-venv"
     unset LD_LIBRARY_PATH PYTHONPATH
     make -s -C "$ROOT" wheel >/dev/null
     "$PYTHON" -m venv --system-site-packages fresh # for NumPy
@@ -121,15 +121,33 @@ C
     "$PYTHON" - fresh/lib/python*/site-packages <<'PY' # what RECORD says of each file
 import base64, csv, hashlib, pathlib, sys
 folder = pathlib.Path(sys.argv[1])
-rows = [row for row in csv.reader(open(next(folder.glob("sparsegrad-*.dist-info/RECORD")))) if row[1]]
-assert {"sparsegrad.py", "sparsegrad_ddp.py", "sparsegrad_processes.py"} < {row[0] for row in rows}
+rows = [row for row in csv.reader(open(next(folder.glob("libsparsegrad-*.dist-info/RECORD")))) if row[1]]
+assert {f"libsparsegrad/{name}" for name in ("__init__.py", "ddp.py", "py.typed")} < {row[0] for row in rows}
 for name, digest, size in rows:
     data = (folder / name).read_bytes()
     assert len(data) == int(size) and digest == "sha256=" + base64.urlsafe_b64encode(
         hashlib.sha256(data).digest()).decode().rstrip("="), name
 PY
-    run -0 fresh/bin/python -c 'import numpy, sparsegrad; print(sparsegrad.topk(numpy.arange(9, dtype="f4"), None, 2)[0], sparsegrad._lib._name)'
-    [[ $output == "[7 8] $PWD/fresh/lib/"*"/site-packages/libsparsegrad.so."* ]]
+    run -0 fresh/bin/python -c 'import numpy, libsparsegrad; print(libsparsegrad.topk(numpy.arange(9, dtype="f4"), None, 2)[0], libsparsegrad.binding.library._name)'
+    [[ $output == "[7 8] $PWD/fresh/lib/"*"/site-packages/libsparsegrad/libsparsegrad.so."* ]]
+    # It runs with glibc 2.28, needs nothing else, and computes what the library of the build does.
+    library=${output#* $PWD}
+    [ "$(printf 'GLIBC_2.28\n%s\n' "$(objdump -T "$PWD$library" | grep -o 'GLIBC_[0-9.]*')" | sort -V | tail -n 1)" = GLIBC_2.28 ]
+    [ "$(readelf -d "$PWD$library" | grep -o '\[lib[a-z]*' | sort | xargs)" = "[libc [libm [libsparsegrad" ]
+    fresh/bin/python "$ROOT/tests/cli/library.py" hashes >wheel.txt
+    PYTHONPATH=$ROOT/lib/method "$PYTHON" "$ROOT/tests/cli/library.py" hashes >build.txt
+    [ "$(grep -c . build.txt)" -gt 50 ]
+    diff wheel.txt build.txt
+}
+
+# bats test_tags=slow
+@test "the wheel is the same file, byte for byte, from the same source in another folder" {
+    SPARSE_TORCH_PYTHON='' find_python numpy ensurepip || skip "no Python has NumPy and venv: apt-get install python3-numpy python3-venv"
+    mkdir other
+    (cd "$ROOT" && cp -r --parents Makefile LICENSE lib kernels cmd "$BATS_TEST_TMPDIR/other")
+    make -s -C "$ROOT" wheel >/dev/null
+    make -s -C other wheel >/dev/null
+    cmp other/build/wheel/*.whl "$ROOT"/build/wheel/*.whl
 }
 
 @test "links between the installed documents hold" {
@@ -184,11 +202,21 @@ PY
     need_numpy
     localedef -i de_DE -f UTF-8 ./de_DE.UTF-8 2>/dev/null || skip "no sources of locales: apt-get install locales"
     LOCPATH=$PWD run -0 "$PYTHON" -c '
-import locale, sparsegrad
+import locale, libsparsegrad
 locale.setlocale(locale.LC_ALL, "de_DE.UTF-8")
 assert locale.str(0.5) == "0,5"
-sparsegrad.Method("topk density=0.5", [6])
+libsparsegrad.Method("topk density=0.5", [6])
 assert locale.str(0.5) == "0,5"'
+}
+
+@test "PyTorch, workers of one process: means and residuals are the trainer's, bit for bit, also behind a NaN and a checkpoint" {
+    find_python torch numpy || skip "no Python has PyTorch: name one that has it, SPARSE_TORCH_PYTHON=/path/to/python"
+    reference
+    for text in "topk density=0.01" "powersgd rank=2" "qsgd; seed=5" "topk k=9; error-feedback=ef21" \
+        "topk k=9; controller=accordion high=30 interval=1; steps-per-epoch=2"; do
+        run -0 "$PYTHON" "$ROOT/tests/cli/library.py" workers ./reference "$text"
+        [ "$output" = "$text: the trainer's bits" ]
+    done
 }
 
 @test "PyTorch's DistributedDataParallel: the whole model gives the trainer's bits, layers do or come near, by the ways they should" {

@@ -1,6 +1,8 @@
-"""library.py: sparsegrad.py and the communication hook beside it against library_reference.c, bit for bit.
+"""library.py: libsparsegrad and the communication hook beside it against library_reference.c, bit for bit.
 
     library.py ctypes REFERENCE TEXT         workers of one process, and each with a method of its own
+    library.py workers REFERENCE TEXT        Workers, on the parameters of a network
+    library.py hashes                        of each compressor's sum, in three steps with its presets
     library.py worker RANK WORLD STORE OUT WAY:TEXT...
                                              one process of a DistributedDataParallel; writes what it did to OUT
     library.py compare REFERENCE OUT...      what these processes did
@@ -8,6 +10,7 @@
 The ways: `whole`, with register(..., whole=True), gives the reference's messages, residuals and means; `layers` gives its
 residuals and means; and `near` the gradients' mean within a tenth, where sums are rounded or compressed again.
 """
+import hashlib
 import pickle
 import subprocess
 import sys
@@ -47,12 +50,12 @@ def same(what, a, b):
 
 
 def ctypes_page(program, text):
-    import sparsegrad
+    import libsparsegrad
 
     workers, d = 3, sum(SIZES)
     gradients = np.random.default_rng(1).standard_normal((STEPS, workers, d)).astype(np.float32)
     messages, sums, residuals = reference(program, text, gradients)
-    method = sparsegrad.Method(text, SIZES, workers=workers, rows=ROWS)
+    method = libsparsegrad.Method(text, SIZES, workers=workers, rows=ROWS)
     own = [method.residual() for _ in range(workers)]
     sent = []
 
@@ -71,6 +74,69 @@ def ctypes_page(program, text):
     print(f"{text}: {sum(map(len, sent))} bytes in the last step")
 
 
+def hashes():
+    import libsparsegrad
+
+    for name, row in libsparsegrad.compressors().items():
+        needed = {key: 5 if key == "k" else 0.5 for key, p in row.parameters.items() if p.preset is None}
+        needed = {"k": 5} if "k" in needed else needed
+        text = " ".join([name, *(f"{key}={value}" for key, value in needed.items())])
+        try:
+            method = libsparsegrad.Method(text, [600, 31], workers=2, rows=[20, 1])
+        except libsparsegrad.Error as error:
+            print(text, error)
+            continue
+        gradients = np.random.default_rng(1).standard_normal((3, 2, method.n)).astype(np.float32)
+        residuals, digest = [method.residual() for _ in range(2)], hashlib.sha256()
+        for t in range(3):
+            digest.update(method.step(t, list(gradients[t]), residuals).tobytes())
+        print(text, digest.hexdigest())
+
+
+def workers_page(program, text):
+    import torch
+
+    import libsparsegrad
+
+    n, d = 3, sum(SIZES)
+    gradients = np.random.default_rng(1).standard_normal((STEPS, n, d)).astype(np.float32)
+    _, sums, residuals = reference(program, text, gradients)
+    parameters = [torch.zeros(s, requires_grad=True) for s in SHAPES]
+    frozen = torch.zeros(5)
+    workers = libsparsegrad.Workers([frozen, *parameters], text, n)
+    for t in range(STEPS):
+        if t == STEPS // 2:  # from here on another one, from a checkpoint
+            saved, workers = workers.state_dict(), libsparsegrad.Workers([frozen, *parameters], text, n)
+            workers.load_state_dict(saved)
+            before = workers.method.state() + [e.copy() for e in workers.residuals if e is not None]
+        for good in (False, True) if t == STEPS // 2 else (True,):  # a step with a NaN changes nothing
+            for w in range(n):
+                at = 0
+                for p in parameters:
+                    p.grad = torch.from_numpy(gradients[t, w, at : at + p.numel()].copy()).view_as(p)
+                    at += p.numel()
+                parameters[0].grad[0, 0] += 0 if good or w != 1 else np.nan
+                workers.take(w)
+                assert all(p.grad is None for p in parameters)
+            workers.step()
+            if not good:
+                assert all(bool(p.grad.isnan().all()) for p in parameters)
+                after = workers.method.state() + [e for e in workers.residuals if e is not None]
+                assert all(map(np.array_equal, before, after)) and len(before) == len(after)
+        same(f"mean of step {t}", np.concatenate([p.grad.numpy().ravel() for p in parameters]), sums[t] / np.float32(n))
+    for w in range(n):
+        same(f"residuals of worker {w}", np.zeros(d) if (e := workers.residuals[w]) is None else e, residuals[w])
+    for wrong in (lambda: workers.step(), lambda: workers.take(3), lambda: workers.take(0) or workers.take(0),
+                  lambda: libsparsegrad.Workers(parameters, "none; error-feedback=cser", n)):
+        try:
+            wrong()
+        except ValueError:
+            continue
+        raise AssertionError("a wrong call of Workers is not refused")
+    assert workers.total.bits > workers.sent.bits > 0
+    print(f"{text}: the trainer's bits")
+
+
 def worker(rank, world, store, out, *cases):
     import torch
     import torch.distributed as dist
@@ -85,7 +151,7 @@ def worker(rank, world, store, out, *cases):
 def train(rank, way, text):
     import torch
 
-    import sparsegrad_ddp
+    import libsparsegrad.ddp
 
     torch.manual_seed(0)
     net = torch.nn.Sequential(torch.nn.Linear(600, 500), torch.nn.Tanh(), torch.nn.Linear(500, 530))
@@ -93,7 +159,7 @@ def train(rank, way, text):
     model = torch.nn.parallel.DistributedDataParallel(net, bucket_cap_mb=1)
     did = {"way": way, "text": text, "gradients": [], "messages": [], "means": [], "exchanges": 0, "ways": set()}
 
-    class Watched(sparsegrad_ddp.State):
+    class Watched(libsparsegrad.ddp.State):
         def gather(self, own, lane, group=None):
             if group is not None and len(own[0]) != 8 * len(SIZES):
                 did["messages"].append(own[0][HEAD:])
@@ -113,7 +179,7 @@ def train(rank, way, text):
             return super().exchange(*about)
 
     state = Watched(model, text, whole=way == "whole")
-    model.register_comm_hook(state, sparsegrad_ddp.hook)
+    model.register_comm_hook(state, libsparsegrad.ddp.hook)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     torch.manual_seed(1 + rank)
     for _ in range(STEPS):
@@ -161,6 +227,10 @@ if __name__ == "__main__":
     mode, *rest = sys.argv[1:]
     if mode == "ctypes":
         ctypes_page(*rest)
+    elif mode == "hashes":
+        hashes()
+    elif mode == "workers":
+        workers_page(*rest)
     elif mode == "worker":
         worker(int(rest[0]), int(rest[1]), *rest[2:])
     else:

@@ -1,4 +1,4 @@
-"""library_calls.py: wrong calls of sparsegrad.py, each of which must raise; right ones, what they count and list."""
+"""library_calls.py: wrong calls of libsparsegrad, each of which must raise; right ones, what they count and list."""
 import copy
 import os
 import pickle
@@ -7,8 +7,8 @@ import tempfile
 
 import numpy as np
 
-import sparsegrad
-from sparsegrad import Method, topk
+import libsparsegrad
+from libsparsegrad import Method, topk
 
 F, refusals = np.float32, 0
 
@@ -60,8 +60,8 @@ with tempfile.TemporaryFile() as file:
     file.flush()
     refused("read-only", lambda: topk(ones(), np.memmap(file, F, "r"), 1))
 refused("overlaps", lambda: topk(e, e, 1))
-refused("read-only", lambda: sparsegrad.decode(fixed(ones()), b""))
-refused("bytes, not str", lambda: sparsegrad.decode(ones(), "abc"))
+refused("read-only", lambda: libsparsegrad.decode(fixed(ones()), b""))
+refused("bytes, not str", lambda: libsparsegrad.decode(ones(), "abc"))
 # Numbers.
 for k in -1, 7, 2**64 + 1:
     refused(f"k is {k}", lambda k=k: topk(ones(), None, k))
@@ -135,11 +135,11 @@ other.load(state)
 assert np.array_equal(other.step(3, gradients, kept), total) and all(map(np.array_equal, kept, residuals))
 
 # The tables.
-assert len(sparsegrad.compressors()) > 50 and "ef21" in sparsegrad.error_feedback()
-assert "accordion" in sparsegrad.controllers() and "levels" in sparsegrad.codes()
-density = sparsegrad.compressors()["topk"].parameters["density"]
+assert len(libsparsegrad.compressors()) > 50 and "ef21" in libsparsegrad.error_feedback()
+assert "accordion" in libsparsegrad.controllers() and "levels" in libsparsegrad.codes()
+density = libsparsegrad.compressors()["topk"].parameters["density"]
 assert density.preset is None and density.least == 0 and density.most == 1 and density.help
-for name, row in sparsegrad.compressors().items():
+for name, row in libsparsegrad.compressors().items():
     assert row.summary and all(p.least <= p.most for p in row.parameters.values()), name
 
 # A child of fork() has none of the parent's threads, and goes on with one.

@@ -23,8 +23,8 @@ import torch.distributed as dist
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks, powerSGD_hook
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "lib" / "method"))
-import sparsegrad  # noqa: E402
-import sparsegrad_ddp  # noqa: E402
+import libsparsegrad  # noqa: E402
+import libsparsegrad.ddp  # noqa: E402
 
 LAYERS, SIDE, BATCH, BUCKET, FIRST, SECONDS, LEAST, MOST = 4, 1024, 32, 4, 3, 2.0, 4, 20
 
@@ -36,7 +36,7 @@ def power_sgd(_, model):
 
 def own(text, **options):
     def register(net, model):
-        sparsegrad_ddp.register(model, text, group_bytes=BUCKET << 20, **options)
+        libsparsegrad.ddp.register(model, text, group_bytes=BUCKET << 20, **options)
 
     return register
 
@@ -135,7 +135,7 @@ def report(output, *files):
     model = {"layers": [f"{SIDE}x{SIDE}", str(SIDE)] * LAYERS, "parameters": LAYERS * SIDE * (SIDE + 1), "batch": BATCH,
              "bucket_mib": BUCKET}
     describe = ["git", "-C", pathlib.Path(__file__).parent, "describe", "--always", "--dirty", "--abbrev=10", "--exclude=*"]
-    program = {"version": sparsegrad.version, "torch": torch.__version__,
+    program = {"version": libsparsegrad.version, "torch": torch.__version__,
                "commit": subprocess.run(describe, capture_output=True, text=True).stdout.strip()}
     document = {"schema": "ddp-hooks/1", "program": program, "machine": machine, "model": model, "results": results}
     pathlib.Path(output).write_text(json.dumps(document, indent=1) + "\n")

@@ -1,7 +1,7 @@
-"""sparsegrad_ddp.py: a communication hook that compresses what PyTorch's DistributedDataParallel exchanges.
+"""ddp.py: a communication hook that compresses what PyTorch's DistributedDataParallel exchanges.
 
     model = torch.nn.parallel.DistributedDataParallel(net)
-    state = sparsegrad_ddp.register(model, "topk density=0.01")
+    state = libsparsegrad.ddp.register(model, "topk density=0.01")
 
 Every process is one worker with a residual of its own. The gradient of all parameters that the model exchanges is one
 vector, whose layers are these parameters in their order. From the last layer on, layers are put together into groups of
@@ -41,24 +41,20 @@ import concurrent.futures
 import functools
 import re
 import threading
-import warnings
 import weakref
 
 import numpy as np
 import torch
 import torch.distributed as dist
 
-from sparsegrad import Error, Method, Sent, decode, is_finite, steps, version
-from sparsegrad_processes import (BITS, FAILED, NOT_FINITE, Broken, Processes, Told, Unused, open_lanes, release,
-                                  threads)
+from .binding import version
+from .groups import Group
+from .method import Method, Sent, decode, is_finite, steps
+from .parameters import give, shapes, take
+from .processes import BITS, FAILED, NOT_FINITE, Broken, Processes, Told, Unused, open_lanes, release, threads
 
 HEAD = 16  # bytes before a message (lib/FORMATS.md)
 NONFINITE = 3  # SG_ERR_NONFINITE
-
-
-def _real(x):
-    """A tensor's numbers, of which a complex one has two an element."""
-    return torch.view_as_real(x.detach()) if x.is_complex() else x.detach()
 
 
 def _parameters(model):
@@ -77,72 +73,10 @@ def _parameters(model):
             if getattr(module, "sparse", False):
                 raise ValueError(f"parameter '{name}' has sparse gradients, which this hook cannot exchange: make its "
                                  "embedding with sparse=False, or let DistributedDataParallel ignore it")
-            if p.dtype in (torch.float64, torch.complex128):
-                warnings.warn(f"the gradient of parameter '{name}' is exchanged as float32, and not as {p.dtype}")
             found[name] = p
     if not any(p.numel() for p in found.values()):
         raise ValueError("the model exchanges no parameter: nothing in it is trainable")
     return found
-
-
-class _Group:
-    """Layers that are exchanged together: their places in the vector, and a method for each slice."""
-
-    def __init__(self, state, number, names, sizes, rows, begin):
-        n, ways = sum(sizes), state.workers if state.slices else 1
-        ways = ways if n >= 1024 * ways else 1
-        cuts = [begin + n * i // ways for i in range(ways + 1)]
-        at = begin + np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
-        self.names, self.missing, self.waiting, self.problem, self.left = names, set(names), [], None, False
-        self.places = dict(zip(names, map(slice, at, at[1:])))
-        self.used, self.number, self.rate, self.rate_before = set(names), number, 1.0, 1.0
-        self.whole = slice(begin, begin + n)
-        self.slices, self.methods, self.again, self.sent = list(map(slice, cuts, cuts[1:])), [], None, Sent()
-        for i, part in enumerate(self.slices):
-            inside = [(min(b, part.stop) - max(a, part.start), r) for a, b, r in zip(at, at[1:], rows)]
-            inside = [(length, r if ways == 1 else 1) for length, r in inside if length > 0 or ways == 1]
-            lengths, row = zip(*inside)
-            seed = state.seed + 1000003 * (number + i)  # the first one is that of the text
-            self.methods.append(self.open(state, f"; seed={seed % 2**63}", lengths, row))
-            if ways > 1 and i == state.rank:
-                kept = "gradient" if self.methods[i].residual() is not None else "none"
-                text = f"{state.unseeded.split(';')[0]}; error-feedback={kept}; seed={(seed + 500009) % 2**63}"
-                self.again = Method(text, lengths)
-                self.residual = self.again.residual()
-        self.all = self.methods + ([self.again] if self.again else [])
-        self.residuals = [r for r in (None if state.residual is None else state.residual[self.whole],
-                                      self.residual if self.again else None) if r is not None]
-        self.kept = [np.empty_like(r) for r in self.residuals], [m.state() for m in self.all]
-
-    def open(self, state, seed, lengths, row):
-        """The group's method; without compression for a group that it refuses, though it takes the whole model."""
-        about = lengths, state.workers, state.rank, 1, row
-        try:
-            return Method(state.unseeded + seed, *about)
-        except Error:
-            return Method("none" + re.sub("^[^;]*", "", state.unseeded) + seed, *about)
-
-    def keep(self):
-        """Copies what a step changes."""
-        for to, r in zip(self.kept[0], self.residuals):
-            np.copyto(to, r)
-        for to, m in zip(self.kept[1], self.all):
-            m.state(to)
-
-    def restore(self):
-        self.rate = self.rate_before
-        for r, kept in zip(self.residuals, self.kept[0]):
-            np.copyto(r, kept)
-        for m, kept in zip(self.all, self.kept[1]):
-            m.load(kept)
-
-    def restore_layer(self, state, place):
-        """What waits in the residuals of one layer, as it was: the model drops the layer's part of the sum."""
-        starts = [] if state.residual is None else [self.whole.start]
-        starts += [] if self.again is None else [self.slices[state.rank].start]
-        for r, kept, start in zip(self.residuals, self.kept[0], starts):
-            part = slice(max(place.start - start, 0), max(place.stop - start, 0))
-            r[part] = kept[part]
 
 
 class State(Processes):
@@ -175,8 +109,7 @@ class State(Processes):
         found = _parameters(model)
         names, parameters = list(found), list(found.values())
         self.name_of, self.parameters = {id(p): name for name, p in found.items()}, parameters
-        sizes = self.sizes = [p.numel() * (2 if p.is_complex() else 1) for p in parameters]
-        rows = self.rows = [p.shape[0] if p.dim() > 1 and p.numel() > 0 else 1 for p in parameters]
+        self.sizes, self.rows = sizes, rows = shapes(list(found.items()))
         whole_model = Method(text, sizes, self.workers, self.rank, 1, rows)
         if whole_model.is_local():
             raise ValueError(f"'{text}' gives every worker parameters of its own, which a communication hook cannot")
@@ -196,7 +129,7 @@ class State(Processes):
             if begins and any(sizes[first:last]):
                 number, here, last = self.workers * len(self.groups), slice(first, last), first
                 begin = ends[first] - sizes[first]
-                self.groups.append(_Group(self, number, names[here], sizes[here], rows[here], begin))
+                self.groups.append(Group(self, number, names[here], sizes[here], rows[here], begin))
         self.group_of = {name: g for g in self.groups for name in g.names}
         for i, g in enumerate(self.groups):
             g.lane = self.lanes[i % len(self.lanes)]
@@ -369,7 +302,7 @@ class State(Processes):
             group = self.group_of[name]
             group.missing.discard(name)
             try:
-                self.gradient[group.places[name]] = _real(g).float().cpu().numpy().ravel()
+                take(self.gradient[group.places[name]], g)
             except Exception as error:  # the exchange tells all processes
                 group.problem = error
             if bucket not in group.waiting:
@@ -406,9 +339,7 @@ class _Bucket:
     def complete(self, state):
         if self.failure is None:
             for g, name in zip(self.gradients, self.names):
-                place = state.group_of[name].places[name]
-                to = _real(g)
-                to.copy_(torch.from_numpy(state.mean[place]).view_as(to))  # the gradients are parts of the buffer
+                give(g, state.mean[state.group_of[name].places[name]])  # the gradients are parts of the buffer
         self.future.set_result(None)
 
     def result(self, _):

@@ -1,4 +1,4 @@
-"""sparsegrad_processes.py: what the processes of a training say to each other, for sparsegrad_ddp.py, over gloo.
+"""processes.py: what the processes of a training say to each other, for ddp.py, over gloo.
 
 Before each exchange every process says how it is, the number of the group of layers, sizes, and which parameters it
 used. One that failed comes there in the place of its next exchange, so that nobody waits for it."""

@@ -1,0 +1,67 @@
+"""groups.py: layers that a process exchanges together, for ddp.py."""
+import re
+
+import numpy as np
+
+from .binding import Error
+from .method import Method, Sent
+
+
+class Group:
+    """Layers that are exchanged together: their places in the vector, and a method for each slice."""
+
+    def __init__(self, state, number, names, sizes, rows, begin):
+        n, ways = sum(sizes), state.workers if state.slices else 1
+        ways = ways if n >= 1024 * ways else 1
+        cuts = [begin + n * i // ways for i in range(ways + 1)]
+        at = begin + np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+        self.names, self.missing, self.waiting, self.problem, self.left = names, set(names), [], None, False
+        self.places = dict(zip(names, map(slice, at, at[1:])))
+        self.used, self.number, self.rate, self.rate_before = set(names), number, 1.0, 1.0
+        self.whole = slice(begin, begin + n)
+        self.slices, self.methods, self.again, self.sent = list(map(slice, cuts, cuts[1:])), [], None, Sent()
+        for i, part in enumerate(self.slices):
+            inside = [(min(b, part.stop) - max(a, part.start), r) for a, b, r in zip(at, at[1:], rows)]
+            inside = [(length, r if ways == 1 else 1) for length, r in inside if length > 0 or ways == 1]
+            lengths, row = zip(*inside)
+            seed = state.seed + 1000003 * (number + i)  # the first one is that of the text
+            self.methods.append(self.open(state, f"; seed={seed % 2**63}", lengths, row))
+            if ways > 1 and i == state.rank:
+                kept = "gradient" if self.methods[i].residual() is not None else "none"
+                text = f"{state.unseeded.split(';')[0]}; error-feedback={kept}; seed={(seed + 500009) % 2**63}"
+                self.again = Method(text, lengths)
+                self.residual = self.again.residual()
+        self.all = self.methods + ([self.again] if self.again else [])
+        self.residuals = [r for r in (None if state.residual is None else state.residual[self.whole],
+                                      self.residual if self.again else None) if r is not None]
+        self.kept = [np.empty_like(r) for r in self.residuals], [m.state() for m in self.all]
+
+    def open(self, state, seed, lengths, row):
+        """The group's method; without compression for a group that it refuses, though it takes the whole model."""
+        about = lengths, state.workers, state.rank, 1, row
+        try:
+            return Method(state.unseeded + seed, *about)
+        except Error:
+            return Method("none" + re.sub("^[^;]*", "", state.unseeded) + seed, *about)
+
+    def keep(self):
+        """Copies what a step changes."""
+        for to, r in zip(self.kept[0], self.residuals):
+            np.copyto(to, r)
+        for to, m in zip(self.kept[1], self.all):
+            m.state(to)
+
+    def restore(self):
+        self.rate = self.rate_before
+        for r, kept in zip(self.residuals, self.kept[0]):
+            np.copyto(r, kept)
+        for m, kept in zip(self.all, self.kept[1]):
+            m.load(kept)
+
+    def restore_layer(self, state, place):
+        """What waits in the residuals of one layer, as it was: the model drops the layer's part of the sum."""
+        starts = [] if state.residual is None else [self.whole.start]
+        starts += [] if self.again is None else [self.slices[state.rank].start]
+        for r, kept, start in zip(self.residuals, self.kept[0], starts):
+            part = slice(max(place.start - start, 0), max(place.stop - start, 0))
+            r[part] = kept[part]

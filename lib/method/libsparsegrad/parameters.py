@@ -1,0 +1,30 @@
+"""parameters.py: gradients of PyTorch's parameters as one vector of float32 on the host, in which each is a layer."""
+import warnings
+
+import numpy as np
+import torch
+
+
+def real(x):
+    """A tensor's numbers, of which a complex one has two an element."""
+    return torch.view_as_real(x.detach()) if x.is_complex() else x.detach()
+
+
+def shapes(parameters):
+    """The layers' lengths, and how many rows each has as a matrix. Parameters are pairs of a name and a tensor."""
+    for name, p in parameters:
+        if p.dtype in (torch.float64, torch.complex128):
+            warnings.warn(f"the gradient of parameter '{name}' is exchanged as float32, and not as {p.dtype}")
+    return ([p.numel() * (2 if p.is_complex() else 1) for _, p in parameters],
+            [p.shape[0] if p.dim() > 1 and p.numel() > 0 else 1 for _, p in parameters])
+
+
+def take(vector, gradient):
+    """vector <- the gradient's numbers. A GPU's are waited for."""
+    vector[:] = real(gradient).float().cpu().numpy().ravel()
+
+
+def give(gradient, vector):
+    """gradient <- the vector's numbers."""
+    to = real(gradient)
+    to.copy_(torch.from_numpy(vector).view_as(to))
