@@ -545,8 +545,8 @@ advise-check: all ## train what --advise recommends from a tenth of a run
 profile             := compressors night-fig2a mini-fig2b mini-fig2c
 profile_compressors := compressors mini-compressors
 profiles: all ## what methods pay on several tasks, from the published results
-	@$(bin)/sparsetune -q --profile --cost bits $(profile:%=results/%.json) -f -o results/profile.json > /dev/null
-	@$(bin)/sparsetune -q --profile --cost bytes-sent $(profile_compressors:%=results/%.json) -f -o results/profile-compressors.json > /dev/null
+	@python3 results/analysis/profile.py --json --cost bits $(profile:%=results/%.json) > results/profile.json
+	@python3 results/analysis/profile.py --json --cost bytes-sent $(profile_compressors:%=results/%.json) > results/profile-compressors.json
 	@$(bin)/sparseplot-export -q -f results/profile.json -o results/profile.svg
 
 report: all ## all published results as one page, build/report.html

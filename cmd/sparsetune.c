@@ -14,14 +14,13 @@
 static struct {
     struct sg_tune tune; /* what actions are told by options */
     const char *output, *emitted;
-    bool match_density, reach_baseline, theory, when, advise, profile, force, json, table;
+    bool match_density, reach_baseline, theory, when, advise, force, json, table;
 } opt = {.tune = {.tolerance = NAN, .target = NAN, .points = 8, .repeats = 16}};
 
 /* Each has an option of its name. */
 static const struct action {
     const char *name;
     sg_tune_action *run;
-    bool reads_results; /* in place of a recipe; it runs nothing */
 } actions[] = {
     {"match-density", sg_tune_match_density},
     {"match-bytes", sg_tune_match_bytes},
@@ -31,7 +30,6 @@ static const struct action {
     {"theory", sg_tune_theory},
     {"when", sg_tune_when},
     {"advise", sg_tune_advise},
-    {"profile", sg_tune_profile, true},
 };
 
 static const struct sg_option options[] = {
@@ -54,8 +52,7 @@ static const struct sg_option options[] = {
     {SG_OPTION_STRING, "oracle", 0, &opt.tune.recording, .value = "RECORDING",
      .help =
          "of a run recorded with sparsetrain --record-inputs: the lambda of Lemma 3 for what it sent, the least total "
-         "error, and the regret of every method of the recipe. With feedback for RECORDING, of a recipe of task "
-         "recorded: each method's error beside the least that error feedback can leave for as many entries"},
+         "error, and the regret of every method of the recipe"},
     {SG_OPTION_FLAG, "theory", 0, &opt.theory,
      .help =
          "of logistic regression or a convolutional network: the right-hand sides of the paper's convergence results "
@@ -68,28 +65,18 @@ static const struct sg_option options[] = {
      .help =
          "which compressor to use: on recorded gradients (task recorded), or on the first tenth of a run, what each "
          "sends and loses, and how long its steps take on a modelled network, the fastest within the tolerance first"},
-    {SG_OPTION_FLAG, "profile", 0, &opt.profile,
-     .help =
-         "of results of sparsebench, each of which is a task: what methods of the same name pay for the quality of no "
-         "compression, as performance profiles, a score, and ranks with bootstrap intervals over seeds and tasks"},
     {SG_OPTION_GROUP, .name = "How to find it"},
     {SG_OPTION_NUMBER, "tolerance", 0, &opt.tune.tolerance, .value = "X", .min = 0, .max = 1e9,
-     .help =
-         "how near is near enough, relative: densities of --match-density, bytes of --match-bytes (default 0.05); "
-         "the metric of --reach-baseline, --when and --profile (default the margin of its kind, as 0.5 points of an "
-         "accuracy). --advise: the error, what is late or lost, that a method may have, sum of |p - C(p)|^2 / sum "
-         "of |g|^2 (default 0.5)"},
-    {SG_OPTION_STRING, "cost", 0, &opt.tune.cost, .value = "COLUMN",
-     .help =
-         "--profile: what methods pay in, a column of the results: bits (default), bytes-sent, time where they have a "
-         "network; or quality, by which the methods are then ranked without a target"},
+     .help = "how near is near enough, relative: densities of --match-density, bytes of --match-bytes (default 0.05); "
+             "the metric of --reach-baseline and --when (default the margin of its kind, as 0.5 points of an "
+             "accuracy). --advise: the error, what is late or lost, that a method may have, sum of |p - C(p)|^2 / sum "
+             "of |g|^2 (default 0.5)"},
     {SG_OPTION_FLAG, "padded", 0, &opt.tune.padded,
      .help = "--match-density: a step counts as its largest message, which is what an all-gather of equal sizes moves, "
              "not as the mean over workers"},
     {SG_OPTION_STRING, "metric", 0, &opt.tune.metric, .value = "SERIES",
-     .help =
-         "what --reach-baseline and --when look at, the median of its last fifth; default: the recipe's first of its "
-         "task. --profile: what measures quality; default: what the result's finding is about"},
+     .help = "what --reach-baseline and --when look at, the median of its last fifth; default: the recipe's first of "
+             "its task"},
     {SG_OPTION_NUMBER, "target", 0, &opt.tune.target, .value = "X", .min = -1e300, .max = 1e300,
      .help = "--when: the value of the metric to reach; default: what no compression has at its worst seed, within the "
              "tolerance"},
@@ -131,10 +118,9 @@ static const struct sg_option options[] = {
 
 static const struct sg_program program = {
     .name = "sparsetune",
-    .usage = "ACTION [options] RECIPE, or --profile RESULT...",
-    .operand = "yaml|json",
-    .summary = "Choose the thresholds of a recipe, with evidence, or say when compression is worth it, or how methods "
-               "rank over tasks.",
+    .usage = "ACTION [options] RECIPE",
+    .operand = "yaml",
+    .summary = "Choose the thresholds of a recipe, with evidence, or say when compression is worth it.",
     .details =
         "RECIPE may be - for stdin. The recipe comes out on stdout, written anew with lambda filled in, and is "
         "read by sparsebench; the evidence, every trial with its numbers, is JSON in a file beside. "
@@ -154,9 +140,7 @@ static const struct sg_program program = {
         "  sparsetune recipes/smoke.yaml --oracle ht.inputs\n"
         "  sparsetune recipes/smoke.yaml --when --set network.compute=1e-4 \\\n"
         "      --set task.start.offset-from-optimum=10 --table\n"
-        "  sparsetune recipes/smoke.yaml --advise --emit-recipe best.yaml --table\n"
-        "  sparsetune --profile results/mini-fig2b.json results/mini-fig2c.json --json |\n"
-        "      sparseplot-export --format svg > profile.svg\n\n"
+        "  sparsetune recipes/smoke.yaml --advise --emit-recipe best.yaml --table\n\n"
         "Exit: 0 done, 1 a run failed or diverged (--match-bytes: of a method; the others are in the recipe), 2 usage "
         "or recipe error, or nothing within the tolerance, "
         "128+n stopped by signal n.\n",
@@ -204,7 +188,7 @@ static sg_status open_output(struct sg_file_writer *file, const struct sg_recipe
     char path[PATH_MAX];
     if (opt.output)
         return sg_file_begin(file, opt.output, opt.force, err);
-    if (opt.json || action->reads_results)
+    if (opt.json)
         return SG_OK;
     snprintf(path, sizeof path, "results/local/%s", sg_node_string(&recipe->root, "name", "recipe"));
     sg_status status = sg_folder_make(path, err);
@@ -243,16 +227,13 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const st
     struct sg_file_writer file = {0}, emitted = {0};
     struct grid grid = {.folder = ""};
     struct sg_tune t = opt.tune;
-    sg_status status = SG_OK;
-    if (!action->reads_results) {
-        fill_options(&grid, recipe, path);
-        status = read_cells(&t, recipe, err);
-    }
+    fill_options(&grid, recipe, path);
+    sg_status status = read_cells(&t, recipe, err);
     if (status == SG_OK && !opt.tune.dry_run)
         status = open_output(&file, recipe, action, err);
     if (status == SG_OK && !opt.tune.dry_run && opt.emitted)
         status = sg_file_begin(&emitted, opt.emitted, opt.force, err);
-    if (status == SG_OK && !opt.tune.dry_run && !action->reads_results)
+    if (status == SG_OK && !opt.tune.dry_run)
         status = prepare_run(&grid, recipe, err);
     t.recipe = recipe;
     t.grid = grid.options;
@@ -281,9 +262,9 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const st
 /* The one action that was asked for; NULL after a message. */
 static const struct action *find_action(void) {
     enum { ACTIONS = sizeof actions / sizeof *actions };
-    static const struct option_of uses[] = {
-        {"bandwidths", "when"}, {"clusters", "when"},      {"target", "when"},  {"candidates", "advise"},
-        {"error", "advise"},    {"emit-recipe", "advise"}, {"cost", "profile"}, {"padded", "match-density"}};
+    static const struct option_of uses[] = {{"bandwidths", "when"},     {"clusters", "when"}, {"target", "when"},
+                                            {"candidates", "advise"},   {"error", "advise"},  {"emit-recipe", "advise"},
+                                            {"padded", "match-density"}};
     const char *name[ACTIONS], *chosen;
     for (size_t i = 0; i < ACTIONS; i++)
         name[i] = actions[i].name;
@@ -296,34 +277,20 @@ static const struct action *find_action(void) {
     return NULL;
 }
 
-/* True if the files and options that are given suit the action; else after a message. */
-static bool check_operands(const struct action *action) {
-    const bool of_recipes = opt.tune.dry_run || cell_opt.set.count > 0;
-    if (!action->reads_results && opt.tune.n_results > 1)
-        sg_log_error("unexpected argument '%s': --%s takes one recipe", opt.tune.result[1], action->name);
-    else if (action->reads_results && opt.tune.n_results == 0)
-        sg_log_error("no result given: name a JSON file of sparsebench, or - for stdin");
-    else if (action->reads_results && of_recipes)
-        sg_log_error("--%s is an option for recipes; --%s reads results", opt.tune.dry_run ? "dry-run" : "set",
-                     action->name);
-    else
-        return true;
-    return false;
-}
-
 int main(int argc, char **argv) {
     const struct action *action;
-    int code = begin_program(&program, argc, argv, opt.tune.result, SG_TUNE_RESULTS, &opt.tune.n_results);
+    const char *path = NULL;
+    size_t n_operands;
+    int code = begin_program(&program, argc, argv, &path, 1, &n_operands);
     if (code != SG_PARSE_RUN)
         return sg_app_finish(code);
     sg_app_reexec_with_passive_waiting(argv);
     warn_of_plugins();
     struct sg_recipe recipe = {0};
-    const char *path = opt.tune.result[0];
     action = find_action();
-    if (!action || !check_operands(action))
+    if (!action)
         return sg_app_finish(SG_EXIT_USAGE);
-    if (!action->reads_results && (code = read_recipe(&recipe, path)) != SG_PARSE_RUN)
+    if ((code = read_recipe(&recipe, path)) != SG_PARSE_RUN)
         return sg_app_finish(code);
     struct sg_error err;
     sg_signals_catch();

@@ -30,7 +30,7 @@ enum sg_rng_purpose {
     SG_RNG_START = 12,       /* start values of a compressor's own iteration */
     SG_RNG_REFRESH = 13,     /* whether a worker moves its reference point at a step (variance reduction) */
     SG_RNG_PARTICIPATE = 14, /* which workers take part in a step */
-    SG_RNG_BOOTSTRAP = 15,   /* seeds and methods that a bootstrap draws; the step is the number of the draw */
+    SG_RNG_BOOTSTRAP = 15,   /* seeds and methods that a bootstrap of results/analysis draws; the step is the draw */
     SG_RNG_TRIAL = 16        /* values of a trial; the worker is a hash of the key's path, the step the trial */
 };
 

@@ -60,20 +60,6 @@ SG_UNSTABLE double sg_stats_half_interval(const double *x, size_t n);
  * that of the normal distribution above. n numbers have no p below 2 / 2^n. 1 for n = 0. x are finite. */
 SG_UNSTABLE double sg_stats_sign_flip(const double *x, size_t n);
 
-/* A number and the interval of its bootstrap draws. */
-struct sg_interval {
-    double value, low, high;
-};
-/* The draws of the intervals that the programs report, and their seed. */
-enum { SG_BOOTSTRAP_DRAWS = 10000, SG_BOOTSTRAP_SEED = 1 };
-/* low and high <- the quantiles 0.025 and 0.975 of the draws that are not NaN (the percentile method: Efron, Annals of
- * Statistics 7, 1979). They are NaN if there is none. Overwrites draw [n]. */
-SG_UNSTABLE void sg_stats_interval(struct sg_interval *out, double *draw, size_t n);
-
-/* The rank of x[i] among x [n], from 1 for the smallest; equal numbers, also infinities, have the mean of their ranks.
- * No x is NaN. */
-SG_UNSTABLE double sg_stats_rank(const double *x, size_t n, size_t i);
-
 #ifdef __cplusplus
 }
 #endif

@@ -108,21 +108,3 @@ double sg_stats_sign_flip(const double *x, size_t n) {
     }
     return (double)far / (double)((size_t)1 << n);
 }
-
-void sg_stats_interval(struct sg_interval *out, double *draw, size_t n) {
-    size_t known = 0;
-    for (size_t i = 0; i < n; i++)
-        if (!isnan(draw[i]))
-            draw[known++] = draw[i];
-    out->low = sg_stats_quantile(draw, known, 0.025);
-    out->high = sg_stats_quantile(draw, known, 0.975);
-}
-
-double sg_stats_rank(const double *x, size_t n, size_t i) {
-    size_t below = 0, equal = 0;
-    for (size_t j = 0; j < n; j++) {
-        below += x[j] < x[i];
-        equal += x[j] == x[i];
-    }
-    return (double)below + (double)(equal + 1) / 2;
-}

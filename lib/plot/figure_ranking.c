@@ -6,7 +6,8 @@
 
 #include "figure_private.h"
 #include "sg_debug.h"
-#include "sg_profile.h"
+#include "sg_places.h"
+#include "sg_stats.h"
 #include "sg_task.h"
 #include "sg_text.h"
 
@@ -106,7 +107,7 @@ static bool find_places(struct sg_reading *r, struct sg_panel *panel) {
         for (size_t s = 0; s < seeds; s++)
             row[s] = cost_of(panel, panel->curve[c].seed[s]);
     const bool fine = (cost && place) || sg_reading_failed(r);
-    panel->places = fine && sg_profile_places(place, cost, n, seeds, r->err) == SG_OK;
+    panel->places = fine && sg_places(place, cost, n, seeds, r->err) == SG_OK;
     for (size_t c = 0; panel->places && c < n; c++) {
         for (size_t s = 0; s < seeds; s++) /* one without a value is the worst */
             row[s] = !isnan(panel->curve[c].seed[s]) ? panel->curve[c].seed[s]

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "plot_private.h"
-#include "sg_profile.h"
+#include "sg_places.h"
 #include "sg_text.h"
 
 /* The axis of a figure leaves to the formula beside it what the head of a column has to say in words. */
@@ -91,9 +91,8 @@ static sg_table *table_of(const struct sg_panel *panel) {
     for (size_t i = 0; t && i < panel->n_curves; i++) {
         sg_table_cell(t, row[i]->point[0], NULL);
         const struct sg_standing *place = &row[i]->place;
-        const struct sg_interval shared = {.low = (double)place->first, .high = (double)place->last};
-        sg_table_cell(t, sg_profile_places_text(text, &shared), NULL);
-        sg_table_value(t, shared.low);
+        sg_table_cell(t, sg_places_text(text, place->first, place->last), NULL);
+        sg_table_value(t, (double)place->first);
         sg_table_number(t, "%.2g", place->p);
         sg_plot_cell(text, rest, &style, row[i]->median, NAN);
         sg_table_cell(t, text, NULL);

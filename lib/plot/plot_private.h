@@ -238,8 +238,6 @@ typedef sg_status sg_plot_figure_writer(FILE *out, const struct sg_figure *figur
 typedef sg_status sg_plot_summary_writer(FILE *out, const struct sg_summary *summary, struct sg_error *err);
 sg_plot_figure_writer sg_export_columns, sg_export_svg, sg_export_image, sg_export_pgfplots;
 sg_plot_summary_writer sg_export_markdown, sg_export_latex, sg_export_table;
-sg_status sg_export_effects(FILE *out, const struct sg_page_result *result, size_t n,
-                            const struct sg_plot_select *select, struct sg_plot_notes *notes, struct sg_error *err);
 
 /* Draws a figure as an svg element, which SVG, PNG, PDF and HTML share. Its elements carry their data: a group its
  * method in data-method, a line its values in data-x and data-y, a point its label and values, with the ends of band or

@@ -17,8 +17,6 @@ static const struct sg_exporter exporters[] = {
     {"pgfplots-axis", "the same, to \\input into a tikzpicture", NULL, false, false, sg_export_pgfplots, NULL},
     {"markdown", "final values and verdicts, Markdown", "md", false, false, NULL, sg_export_markdown},
     {"latex", "final values and verdicts, LaTeX with booktabs", NULL, false, false, NULL, sg_export_latex},
-    {"effects", "effects of a method's lists of two values (a factorial experiment)", NULL, false, false, NULL, NULL,
-     sg_export_effects},
     {"html", "interactive page, a section for each result", "html|htm", false, false, NULL, NULL, sg_page_write},
 };
 

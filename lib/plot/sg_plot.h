@@ -1,5 +1,5 @@
 /* sg_plot.h: turns results in JSON into tables and figures. It computes nothing that is not in the JSON but statistics
- * of the seeds' values there: the places of a ranking and the effects of an experiment, with their intervals.
+ * of the seeds' values there: the places of a ranking.
  *
  *   text -> sg_plot_parse -> document (cJSON) -> sg_figure_read  -> exporters that draw (svg, csv, …)
  *                                             -> sg_summary_read -> exporters that tabulate (markdown, …)
@@ -15,7 +15,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "sg_profile.h"
+#include "sg_places.h"
 #include "sg_status.h"
 
 /* Parses a sparsebench result, a sparsetrain result or a series. A result of kernels can only become the plain table.

@@ -1,8 +1,8 @@
 /* sg_tune.h: the actions of sparsetune, which choose thresholds of a recipe, or compare its methods, and give evidence.
  *
  * An action runs cells of the recipe through lib/grid in the folder that sparsebench uses. So cells are reused: after
- * an interruption, and by the sparsebench that follows. --profile reads finished results instead. Nothing here
- * prints. Adding an action takes one file, its name below, and its option in the program with a row of what it runs. */
+ * an interruption, and by the sparsebench that follows. Nothing here prints. Adding an action takes one file, its name
+ * below, and its option in the program with a row of what it runs. */
 #ifndef SG_TUNE_H
 #define SG_TUNE_H
 
@@ -13,24 +13,18 @@
 #include "sg_recipe.h"
 #include "sg_status.h"
 
-enum { SG_TUNE_RESULTS = 8 };
-
 struct sg_tune {
     /* Set by the caller. */
     const struct sg_recipe *recipe;
     struct sg_cell *cells; /* [n_cells] of the recipe */
     size_t n_cells;
     struct sg_grid_options grid; /* recipe_path is a file; `set` has the user's --set; `changed` serves every trial */
-    /* profile, which has no recipe and no cells: paths of results, - = stdin */
-    const char *result[SG_TUNE_RESULTS];
-    size_t n_results;
-    const char *metric;      /* --metric; NULL = the first series of the recipe that its task measures */
-    const char *cost;        /* profile: the column that methods pay in, or "quality"; NULL = bits */
-    double tolerance;        /* --tolerance; NaN = the action's own */
-    bool padded;             /* match-density: a step counts as its largest message, not as the mean over workers */
-    const char *budgets;     /* match-bytes: shares of the bytes sent without compression, separated by commas */
-    const char *recording;   /* oracle: the path of the recording, or "feedback" */
-    const char *rule;        /* rule: "simple", "estimated" or "noise" */
+    const char *metric;          /* --metric; NULL = the first series of the recipe that its task measures */
+    double tolerance;            /* --tolerance; NaN = the action's own */
+    bool padded;                 /* match-density: a step counts as its largest message, not as the mean over workers */
+    const char *budgets;         /* match-bytes: shares of the bytes sent without compression, separated by commas */
+    const char *recording;       /* oracle: the path of the recording */
+    const char *rule;            /* rule: "simple", "estimated" or "noise" */
     int64_t points, repeats; /* rule: at how many points the pilot is measured, and how often each worker draws there */
     const char *bandwidths;  /* when: of the networks, Gbit/s, ascending, with commas between; NULL = 0.1 to 100 */
     const char *clusters;    /* when: numbers of workers, ascending, with commas between; NULL = 4 to 256 */
@@ -55,7 +49,7 @@ struct sg_tune {
 /* The actions, each under the name of its option. */
 typedef sg_status sg_tune_action(struct sg_tune *t, struct sg_error *err);
 sg_tune_action sg_tune_match_density, sg_tune_match_bytes, sg_tune_reach_baseline, sg_tune_oracle, sg_tune_rule,
-    sg_tune_theory, sg_tune_when, sg_tune_advise, sg_tune_profile;
+    sg_tune_theory, sg_tune_when, sg_tune_advise;
 
 void sg_tune_free(struct sg_tune *t);
 

@@ -10,17 +10,16 @@ results/WHY.md, How errors are compared, has the definitions. Python's standard 
 
 import argparse
 import collections
-import json
 import math
 import random
-import sys
-import textwrap
+
+from basics import (HIGHER, Draws, get, interval, mean, numbers, put_comment, put_json, put_left_out, put_lines, ranks,
+                    read_result, refuse, spread, words)
 
 DRAWS, SEED = 10000, 1  # of the bootstrap
 SHUFFLES = 5000  # of the methods, for the share of random orders
 FEWEST = 4  # methods that can tell an order from chance
 MOST_WRONG = 6  # pairs of methods that a line names
-HIGHER = ("test_accuracy", "test_accuracy_averaged", "hit_rate", "ndcg")  # metrics of which more is better
 # The errors, and which number of a run stands for each: a sum or a running mean over all steps is the last record, and
 # what belongs to a step is the mean over the records.
 LAST = ("total_error", "error_relative", "error_by_layer", "step_error", "average_compression_error", "average_density")
@@ -34,58 +33,6 @@ SETTING = ("recipe.resolved.task", "recipe.resolved.workers", "recipe.resolved.p
 NONE = "no error"
 UNPLOTTED = ("the mean over records is not in the result: a plot of kind points over it, with x-at: {mean: true} and "
              "the metric as y, in the recipe puts it there")
-
-
-def get(tree, path):
-    for part in path.split("."):
-        tree = (tree or {}).get(part)
-    return tree
-
-
-# ---- random numbers ----
-
-def philox(counter, key):
-    """Philox4x32-10 as published (Salmon et al., SC 2011)."""
-    a, b, c, d = counter
-    k, l = key
-    for _ in range(10):
-        x, y = 0xD2511F53 * a, 0xCD9E8D57 * c
-        a, b, c, d = y >> 32 ^ b ^ k, y & 0xFFFFFFFF, x >> 32 ^ d ^ l, x & 0xFFFFFFFF
-        k, l = (k + 0x9E3779B9) & 0xFFFFFFFF, (l + 0xBB67AE85) & 0xFFFFFFFF
-    return a, b, c, d
-
-
-def below(step, bounds):
-    """A number below each bound, from the stream of a step of the bootstrap (lib/core/sg_rng.h): the upper half of a
-    product (Lemire, 2019)."""
-    purpose, all_workers = 15, 2**24 - 1
-    words, block, out = [], 0, []
-    for bound in bounds:
-        while True:
-            if not words:
-                words = list(philox((block, purpose << 24 | all_workers, step, 0), (SEED, 0)))
-                block += 1
-            product = words.pop(0) * bound
-            if product % 2**32 >= 2**32 % bound:
-                out.append(product >> 32)
-                break
-    return out
-
-
-# ---- statistics ----
-
-def ranks(x):
-    """1 for the smallest; equal numbers have the mean of their places."""
-    order = sorted(range(len(x)), key=x.__getitem__)
-    out, i = [0.0] * len(x), 0
-    while i < len(x):
-        j = i
-        while j + 1 < len(x) and x[order[j + 1]] == x[order[i]]:
-            j += 1
-        for k in range(i, j + 1):
-            out[order[k]] = (i + j) / 2 + 1
-        i = j + 1
-    return out
 
 
 def centred(x):
@@ -103,29 +50,7 @@ def spearman(x, y):
     return correlate(centred(x), centred(y)) if len(x) else math.nan
 
 
-def quantile(ordered, q):
-    at = q * (len(ordered) - 1)
-    low = int(at)
-    high = min(low + 1, len(ordered) - 1)
-    return ordered[low] + (at - low) * (ordered[high] - ordered[low])
-
-
-def interval(value, draws):
-    known = sorted(v for v in draws if not math.isnan(v))
-    return {"value": value, "low": quantile(known, 0.025) if known else math.nan,
-            "high": quantile(known, 0.975) if known else math.nan}
-
-
-def mean(values):
-    known = [v for v in values if math.isfinite(v)]
-    return sum(known) / len(known) if known else math.nan
-
-
 # ---- results as one table of methods, seeds, qualities and errors ----
-
-def numbers(values):
-    return [math.nan if v is None else v for v in values or []]
-
 
 def plot_of(document, metric, column=None):
     """A plot of points of the metric over the mean of a column, or over anything."""
@@ -144,20 +69,10 @@ def values_of(row, plot, axis, column):
     return numbers((row["final"].get(column) or {}).get("values")) if column else []
 
 
-def refuse(text):
-    sys.exit("explain.py: " + text)
-
-
 def read(paths, metric):
     sources = []
     for path in paths:
-        try:
-            with open(path, encoding="utf-8") as file:
-                document = json.load(file)
-        except (OSError, ValueError) as problem:
-            refuse(f"{path}: {problem}")
-        if not str(document.get("schema", "")).startswith("sparsebench/") or document.get("status") == "interrupted":
-            refuse(f"{path}: no result of sparsebench, or not all of its runs are finished")
+        document = read_result(path)
         metric = metric or get(document, "summary.metric")
         if not metric:
             refuse(f"{path}: its claims and plots name no metric of quality: give --metric")
@@ -338,8 +253,8 @@ def explain(table, later):
     first = max(known, key=lambda c: point[c]) if known else None
     own, behind = {c: [] for c in errors}, {c: [] for c in errors}
     for step in range(DRAWS if first else 0):
-        drawn = below(step, [seeds] * seeds + [n] * n)
-        at, methods = drawn[:seeds], drawn[seeds:]
+        rng = Draws(SEED, step)
+        at, methods = [rng.below(seeds) for _ in range(seeds)], [rng.below(n) for _ in range(n)]
         of = {m: {c: mean([signed[c][m][s] for s in at]) for c in signed} for m in set(methods)}
         pick = {c: [of[m][c] for m in methods] for c in signed}
         a, b = over(pick, pick[table.metric], errors, first)
@@ -368,10 +283,6 @@ def explain(table, later):
 
 # ---- output ----
 
-def words(column):
-    return column.replace("_", " ")
-
-
 def conclusion(table, errors, first, alone, later):
     if first is None:
         return ["No error differs between the methods: cannot tell."]
@@ -398,23 +309,6 @@ def conclusion(table, errors, first, alone, later):
         out.append(f"The mean squared norm of a run's gradients after the first eighth of its steps, without any "
                    f"residual, has a rank correlation of {alone:.2f} with how bad a method is.")
     return out
-
-
-def plain(value):
-    """JSON has no NaN."""
-    if isinstance(value, dict):
-        return {k: plain(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [plain(v) for v in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def spread(values):
-    known = [v for v in values if math.isfinite(v)]
-    middle = mean(values)
-    off = sum((v - middle) ** 2 for v in known)
-    return {"mean": middle, "std": math.sqrt(off / (len(known) - 1)) if len(known) > 1 else 0, "n": len(known),
-            "values": values}
 
 
 def wants_log(rows):
@@ -457,11 +351,6 @@ def wrong_line(error):
         f"; and {len(named) - MOST_WRONG} more" if len(named) > MOST_WRONG else "")
 
 
-def put_comment(text):
-    print(textwrap.fill(text, 100, initial_indent="# ", subsequent_indent="#   ", break_long_words=False,
-                        break_on_hyphens=False))
-
-
 def put_table(table, errors, found):
     print(f"# which error orders methods by {words(table.metric)}, {found['better']} is better")
     head = ["error", "number of a run", "methods", "correlation", "95 %", "verdict", "against first", "by 95 %",
@@ -472,16 +361,12 @@ def put_table(table, errors, found):
               e["verdict"], e["against_first"], span(e["behind_first"]), f"{e['pairs_right']} of {e['pairs']}",
               share(e["p"]), share(e["p_largest"])] + ([f"{e['later']:.2f}"] if found["later"] else [])
              for e in errors]
-    width = [max(len(line[i]) for line in [head, *lines]) for i in range(len(head))]
-    for mark, line in [("# ", head)] + [("", line) for line in lines]:
-        print((mark + "  ".join(t.rjust(w) if i in (2, 3, 8, 9, 10, 11) else t.ljust(w - len(mark) * (i == 0))
-                                for i, (t, w) in enumerate(zip(line, width)))).rstrip())
+    put_lines(head, lines, (2, 3, 8, 9, 10, 11))
     print("#")
     for e in errors:
         if e["pairs_wrong"]:
             put_comment(wrong_line(e))
-    for reason in dict.fromkeys(item["reason"] for item in table.left_out):
-        put_comment(f"left out: {', '.join(i['name'] for i in table.left_out if i['reason'] == reason)} ({reason})")
+    put_left_out(table.left_out)
     print("#")
     for sentence in found["conclusion"]:
         put_comment(sentence)
@@ -503,8 +388,7 @@ def main():
     errors, first, alone = explain(table, opt.later)
     document = evidence(sources, table, errors, first, alone, opt.later)
     if opt.json:
-        json.dump(plain(document), sys.stdout, indent=1)
-        print()
+        put_json(document)
     else:
         put_table(table, errors, document["tune"])
 

@@ -21,12 +21,12 @@ setup() {
     # Somebody who waits for a pipe's other end can be stopped.
     mkfifo recipe
     run -124 timeout -k 5 1 sparsetrain --dry-run recipe
-    for command in "sparsebench --audit recipe" "sparsetune --profile recipe recipe" "sparseplot-export recipe"; do
+    for command in "sparsebench --audit recipe" "sparseplot-export recipe"; do
         run -124 timeout -k 5 1 $command
     done
     run -2 --separate-stderr timeout -k 5 20 sparsebench --bundle=b recipe
     [ ! -e b ]
-    for command in "sparsebench --audit /dev/zero" "sparsetune --profile /dev/zero /dev/zero" "sparsetrain --method SGD /dev/zero"; do
+    for command in "sparsebench --audit /dev/zero" "sparsetrain --method SGD /dev/zero"; do
         run --separate-stderr timeout -k 5 20 $command
         [[ $status = [12] && $stderr == *"/dev/zero"* ]] || { echo "$command: $status $stderr"; false; }
     done

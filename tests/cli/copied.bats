@@ -60,7 +60,7 @@ PY
 
 # The effects of the eight cells, against least squares on their signs.
 check_effects() {
-    sparseplot-export copied.json --format=effects --y=error-norm >effects
+    python3 -B "$ROOT/results/analysis/effects.py" copied.json --y error-norm >effects
     "$PYTHON" - <<'PY'
 import itertools, json
 import numpy as np
@@ -91,7 +91,6 @@ PY
         cmp <(grep '"record":"step"' $one) <(grep '"record":"step"' $other)
     done
     run -0 check_effects
-    run -2 sparseplot-export --format=effects --y=error-norm "$ROOT/tests/golden/plot/fig1.json"
 }
 
 @test "layers of a network" {

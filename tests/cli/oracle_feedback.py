@@ -1,6 +1,6 @@
 """The least error under error feedback, once more in NumPy: oracle_feedback.py GRADIENTS.npy EVIDENCE.json [tiny]
 
-Computes what sparsetune --oracle=feedback found at each of its prices, from the definitions in results/THRESHOLDS.md;
+Computes what results/analysis/least_error.py found at each of its prices, from the definitions in results/THRESHOLDS.md;
 with `tiny` also every choice of messages there is, which neither a bound may exceed nor anything attained undercut.
 """
 import itertools
@@ -88,7 +88,7 @@ def near(a, b):
 
 
 g = np.load(sys.argv[1]).astype(float)
-found = json.load(open(sys.argv[2]))["tune"]
+found = json.load(open(sys.argv[2]))
 steps, n, d = g.shape
 scale = (g**2).sum() / n
 assert near(found["gradient_square"], scale), (found["gradient_square"], scale)

@@ -344,8 +344,8 @@ leaves() {
             cmp "$result" "$BATS_TEST_TMPDIR/again.json"
             continue
         fi
-        if [[ $name == profile* ]]; then # what make profiles found of other results; sparsetune-profile.bats repeats it
-            jq -e '.tune.action == "profile" and (.tune.results | length > 1) and (.program.version != null)' "$result"
+        if [[ $name == profile* ]]; then # what make profiles found of other results; profile.bats repeats it
+            jq -e '.tune.action == "profile" and (.tune.results | length > 1)' "$result"
             continue
         fi
         if [ "$name" = bench-compressors ]; then # a part of what recipes/kernels.yaml times

@@ -16,7 +16,7 @@ need_rsvg() {
         run -0 --separate-stderr sparseplot-export "$option"
         [ -n "$output" ] && [ -z "$stderr" ]
     done
-    for format in csv tsv svg png pdf pgfplots table markdown latex effects html; do
+    for format in csv tsv svg png pdf pgfplots table markdown latex html; do
         [[ $output == *"$format "* ]]
     done
 }

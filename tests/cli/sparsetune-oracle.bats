@@ -72,54 +72,6 @@ record() { # METHOD
     says 2 "is not a plain file: a recording is read twice" -- sparsetune -q "$SMOKE" --oracle <(cat run.inputs)
 }
 
-feedback() { # STEPS WORKERS D: gradients in g.npy, with a mean and noise, and replay.yaml
-    "$PYTHON" -c "
-import numpy as np
-r = np.random.default_rng($1)
-g = r.standard_normal(($1, $2, $3)) + 0.3 * r.standard_normal((1, 1, $3))
-np.save('g.npy', (g * np.exp(r.standard_normal($3))).astype('<f4'))"
-    cat >replay.yaml <<YAML
-schema: 1
-name: replay
-task: {kind: recorded, files: g.npy}
-workers: $2
-epochs: 1
-optimizer: {kind: sgd, learning-rate: 0.5}
-error-feedback: gradient
-record: {every: 1, series: [bits]}
-methods:
-  - {name: Top-k, compressor: topk, k: 1}
-  - {name: Hard-threshold, compressor: hard-threshold, lambda: [2, 4]}
-  - {name: In updates, compressor: hard-threshold, lambda: 3, error-feedback: update}
-  - {name: QSGD, compressor: qsgd, levels: 4}
-  - {name: EF21, compressor: topk, k: 1, error-feedback: ef21}
-YAML
-}
-
-@test "oracle of feedback: as in NumPy; of few entries as by trying every choice; the same for any number of threads" {
-    need_numpy
-    feedback 40 3 50
-    sparsetune -q replay.yaml --oracle=feedback --threads 1 >one.json
-    sparsetune -q replay.yaml --oracle=feedback --threads 3 >three.json
-    cmp <(jq .tune one.json) <(jq .tune three.json)
-    run -0 "$PYTHON" "$ROOT/tests/cli/oracle_feedback.py" g.npy one.json
-    [ "$output" = "ok 4" ]
-    jq -e '.tune.methods | map(.left_out != null) == [false, false, false, false, true, true]' one.json
-    feedback 5 2 2
-    sparsetune -q replay.yaml --oracle=feedback >tiny.json
-    run -0 "$PYTHON" "$ROOT/tests/cli/oracle_feedback.py" g.npy tiny.json tiny
-    run -0 sparsetune -q replay.yaml --oracle=feedback --table
-    [[ $output == *"# EF21: no least, its residual is no sum of gradients"*"Top-k"* ]]
-}
-
-@test "oracle of feedback: gradients are wanted, which are finite, and one length for all methods" {
-    need_numpy
-    says 2 "give a recipe of task recorded" -- sparsetune -q "$SMOKE" --oracle=feedback
-    feedback 6 2 3
-    sed -i 's/k: 1}/k: 1, steps: 4}/' replay.yaml
-    says 2 "the least is for one length of all methods" -- sparsetune -q replay.yaml --oracle=feedback
-}
-
 @test "rule: the recipe with lambda filled in, and both rules in the evidence" {
     sed '/^claims:/,$d' "$SMOKE" >rule.yaml # claims name Hard-threshold, which becomes two
     SMOKE=rule.yaml

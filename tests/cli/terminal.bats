@@ -182,8 +182,7 @@ paths = [p for p in leaves(result) if p[0] not in ("host", "libraries", "program
 assert len(paths) > 40, len(paths)
 for path in paths:
     json.dump(spoilt(path), open("e.json", "w"))
-    for command in (["sparseplot-export", "e.json", "--format=table", "-v"], ["sparsetune", "--profile", "e.json", "r.json", "--table"],
-                    ["sparsebench", "--compare", "e.json", "r.json", "--table", "-v"], ["sparsebench", "--audit", "e.json", "--table"]):
+    for command in (["sparseplot-export", "e.json", "--format=table", "-v"], ["sparsebench", "--compare", "e.json", "r.json", "--table", "-v"], ["sparsebench", "--audit", "e.json", "--table"]):
         p = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL)
         for said in (p.stdout, p.stderr):
             assert said[:1] == b"{" or not BAD.search(said.decode()), (path, command, said)

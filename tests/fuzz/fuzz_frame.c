@@ -1,4 +1,4 @@
-/* A result from hostile hands, as --audit, --compare and --profile read it: refused with a message, or its labels and
+/* A result from hostile hands, as --audit and --compare read it: refused with a message, or its labels and
  * columns can be asked for. */
 #include <stdlib.h>
 #include <string.h>

@@ -11,7 +11,7 @@ static void check(sg_status status, const struct sg_error *err) {
 }
 
 static void export_all(FILE *out, const cJSON *document, const struct sg_plot_select *select) {
-    static const char *const formats[] = {"csv", "tsv", "pgfplots", "markdown", "latex", "table", "effects", "html"};
+    static const char *const formats[] = {"csv", "tsv", "pgfplots", "markdown", "latex", "table", "html"};
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         struct sg_error err = {0};
         struct sg_plot_notes notes;

@@ -30,7 +30,7 @@ PIECES = [
     b",,,",
 ]
 NUMBERS = [b"0", b"-1", b"4294967296", b"1e308", b"18446744073709551616", b"0.5", b"2"]
-FORMATS = ["csv", "table", "latex", "markdown", "pgfplots", "pgfplots-axis", "effects", "html"]
+FORMATS = ["csv", "table", "latex", "markdown", "pgfplots", "pgfplots-axis", "html"]
 
 
 def mutated(rng, data):

@@ -1,0 +1,122 @@
+#!/usr/bin/env bats
+# results/analysis/effects.py and least_error.py: a factorial experiment, and the least error of recorded gradients.
+# explain.bats and profile.bats test the other scripts; copied.bats has the effects of an experiment that ran.
+load common
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || exit 1
+    SMOKE=$ROOT/recipes/smoke.yaml
+}
+
+least_error() {
+    python3 -B "$ROOT/results/analysis/least_error.py" --jobs 2 "$@"
+}
+
+@test "effects: of two lists that add up and of one that does not; what is no experiment is refused" {
+    python3 -B - <<'PY'
+import itertools, json
+spread = lambda v: {"mean": sum(v) / len(v), "std": 0, "n": len(v), "values": v}
+results = [{"label": "SGD", "method": "SGD", "seeds": ["1", "2", "3"], "final": {"loss": spread([1, 1, 1])}}]
+for a, b, c in itertools.product((0, 1), repeat=3):
+    value = 5 + 2 * a - 3 * b + 8 * a * b * c
+    results.append({"label": f"M a={a} b={'xy'[b]} c={c}", "method": "M", "seeds": ["1", "2", "3"],
+                    "final": {"loss": spread([value - 1, value, value + 1 + 4 * a])}})
+document = {"schema": "sparsebench/1", "results": results, "summary": {"metric": "loss"}, "plots": []}
+json.dump(document, open("r.json", "w"))
+PY
+    run -0 python3 -B "$ROOT/results/analysis/effects.py" r.json
+    # The third seed has 4 more with a, so its effects are 4, 4 and 8: 5 1/3, with 4.303 standard errors on each side.
+    diff - <(echo "$output") <<'END'
+# Effects on loss at the end, mean over 3 seeds with its 95 % interval
+# M        effect    from      to
+a: 0 → 1   +5.333  -0.404  +11.07
+b: x → y       -1      -1      -1
+c: 0 → 1       +2      +2      +2
+a × b          +2      +2      +2
+a × c          +2      +2      +2
+b × c          +2      +2      +2
+a × b × c      +2      +2      +2
+END
+    run -1 python3 -B "$ROOT/results/analysis/effects.py" "$ROOT/tests/golden/plot/fig1.json" --y error-norm
+    grep -q "there are no effects" <<<"$output"
+}
+
+# Gradients in g.npy, made without NumPy, and runs of methods on them in cells.
+gradients() { # STEPS WORKERS D
+    python3 -B - "$@" <<'PY'
+import random, struct, sys
+steps, workers, d = (int(x) for x in sys.argv[1:])
+rng = random.Random(11)
+scale = [2.0 ** rng.randint(-3, 3) for _ in range(d)]
+x = [s * (0.3 + rng.gauss(0, 1)) for _ in range(steps * workers) for s in scale]
+head = "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d, %d), }" % (steps, workers, d)
+head += " " * (-(10 + len(head) + 1) % 64) + "\n"
+start = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode()
+open("g.npy", "wb").write(start + struct.pack("<%df" % len(x), *x))
+PY
+    cat >replay.yaml <<YAML
+schema: 1
+name: replay
+task: {kind: recorded, files: g.npy}
+workers: $2
+epochs: 1
+optimizer: {kind: sgd, learning-rate: 0.5}
+error-feedback: gradient
+record: {every: 1, series: [average-density, total-error, error-relative, error-mean-norm, learning-rate]}
+methods:
+  - {name: Top-k, compressor: topk, k: 1}
+  - {name: Hard-threshold, compressor: hard-threshold, lambda: [2, 4]}
+  - {name: In updates, compressor: hard-threshold, lambda: 3, error-feedback: update}
+  - {name: QSGD, compressor: qsgd, levels: 4}
+  - {name: EF21, compressor: topk, k: 1, error-feedback: ef21}
+YAML
+    rm -rf cells
+    sparsebench -q replay.yaml --folder cells -f -o replay.json
+}
+
+@test "the least error is what the program in C found, and as in NumPy" {
+    need_numpy
+    gradients 24 3 20
+    least_error --json g.npy cells/*.ndjson >found.json
+    python3 -B - "$ROOT/tests/golden/least-error.tsv" <<'PY'
+import json, sys
+found = {m["label"].replace(" ", "_"): m for m in json.load(open("found.json"))["methods"]}
+rows = [line.split() for line in open(sys.argv[1]) if not line.startswith("#")]
+assert len(rows) == 4 and len(found) == 6
+assert [found[name]["left_out"] for name in ("QSGD", "EF21")] == ["it sends other numbers than entries",
+                                                                  "its residual is no sum of gradients"]
+for name, *numbers in rows:
+    m = found[name]
+    own = [m["sent"]] + [m[e][k] for e in ("least", "least_mean") for k in ("bound", "bound_price", "attained",
+                                                                             "attained_sent", "attained_price")]
+    assert all(abs(a - float(b)) <= 1e-9 * max(1, abs(a)) for a, b in zip(own, numbers)), (name, own, numbers)
+PY
+    run -0 "$PYTHON" "$ROOT/tests/cli/oracle_feedback.py" g.npy found.json
+    [ "$output" = "ok 4" ]
+    least_error g.npy cells/*.ndjson | grep -q "# EF21: no least, its residual is no sum of gradients"
+}
+
+@test "of few entries the least error is that of trying every choice" {
+    need_numpy
+    gradients 5 2 2
+    least_error --json g.npy cells/*.ndjson >tiny.json
+    run -0 "$PYTHON" "$ROOT/tests/cli/oracle_feedback.py" g.npy tiny.json tiny
+}
+
+@test "the least error of a recording; other runs, other lengths and other files are refused" {
+    sparsetrain -q "$SMOKE" --method SGD --set steps=6 --seed 1 --record-gradients g.rec -f -o smoke.ndjson
+    gradients 6 4 40 # as many as in the recording
+    sed 's/g.npy/g.rec/; s/epochs: 1/steps: 6/' replay.yaml >recording.yaml
+    sparsebench -q recording.yaml --folder of-recording -f -o replay.json
+    least_error --json g.rec of-recording/Top-k-*.ndjson | jq -e '.methods[0].least | .bound > 0 and .bound <= .attained'
+    refused() { # PART OF THE MESSAGE, ARGUMENTS
+        run -1 least_error "${@:2}"
+        grep -q "$1" <<<"$output" || { echo "$output"; false; }
+    }
+    refused 'neither an .npy file nor a recording' "$SMOKE" cells/Top-k-*.ndjson
+    refused 'no run on recorded gradients' g.npy smoke.ndjson
+    sparsetrain -q replay.yaml --method Top-k --set steps=4 -f -o short.ndjson
+    refused '4 and 6 steps' g.npy cells/Top-k-*.ndjson short.ndjson
+    gradients 6 2 40
+    refused '2 workers of 40 entries, where the runs have 4 of 40' g.npy short.ndjson
+}
