@@ -13,20 +13,32 @@
 
 #include "sg_debug.h"
 #include "sg_file.h"
+#include "sg_text.h"
 
 extern char **environ;
 
 static const struct packer {
+    const char *begins; /* the first bytes of a packed file */
     const char *suffix, *tool, *package;
-} packers[] = {{".gz", "gzip", "gzip"}, {".bz2", "bzip2", "bzip2"}, {".xz", "xz", "xz-utils"}};
+} packers[] = {{"\x1f\x8b", ".gz", "gzip", "gzip"},
+               {"BZh", ".bz2", "bzip2", "bzip2"},
+               {"\xfd"
+                "7zXZ",
+                ".xz", "xz", "xz-utils"},
+               {"\x28\xb5\x2f\xfd", ".zst", "zstd", "zstd"},
+               {"PK\x03\x04", ".zip", NULL, NULL}};
 
-static const struct packer *packer_of(const char *path) {
-    size_t length = strlen(path);
-    for (size_t i = 0; i < sizeof packers / sizeof *packers; i++) {
-        size_t suffix = strlen(packers[i].suffix);
-        if (length > suffix && strcmp(path + length - suffix, packers[i].suffix) == 0)
-            return &packers[i];
-    }
+/* Its first bytes count, and its name where these say nothing, because it is damaged then. */
+static const struct packer *packer_of(const char *path, int fd) {
+    char first[8] = "";
+    const ssize_t got = pread(fd, first, sizeof first, 0);
+    for (int by_name = 0; by_name < 2; by_name++)
+        for (size_t i = 0; i < sizeof packers / sizeof *packers; i++) {
+            const size_t length = strlen(packers[i].begins);
+            if (by_name ? sg_ends_in(path, packers[i].suffix)
+                        : got >= (ssize_t)length && memcmp(first, packers[i].begins, length) == 0)
+                return &packers[i];
+        }
     return NULL;
 }
 
@@ -130,8 +142,11 @@ sg_status data_text_open(struct data_text *out, const char *path, struct sg_erro
     sg_status status = sg_file_open(&fd, path, err);
     if (status != SG_OK)
         return status;
-    const struct packer *packer = packer_of(path);
-    status = packer ? text_unpack(&t, fd, packer, path, err) : text_map(&t, fd, path, err);
+    const struct packer *packer = packer_of(path, fd);
+    if (packer && !packer->tool)
+        status = sg_fail(err, SG_ERR_FORMAT, "%s is a zip archive: unpack it, and name the file in it", path);
+    else
+        status = packer ? text_unpack(&t, fd, packer, path, err) : text_map(&t, fd, path, err);
     close(fd);
     if (status == SG_OK)
         *out = t;

@@ -1,5 +1,6 @@
 /* dataset.c: finds labelled matrices, verifies them, keeps them as binary caches, or generates them. */
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,6 +55,24 @@ static void remember(struct rows_loading *l) {
     }
 }
 
+SG_PRINTF(2, 3) static void tell(const struct dataset *d, const char *format, ...) {
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (d->request->notice)
+        d->request->notice(text);
+}
+
+static void tell_of_labels(const struct rows_loading *l) {
+    size_t row = 1;
+    while (row < l->out.m && l->out.label[row] == l->out.label[0])
+        row++;
+    if (row >= l->out.m)
+        tell(&l->set, "all rows of '%s' have one label: there is nothing to tell apart", l->set.request->name);
+}
+
 static sg_status read_file(struct dataset *d, struct dataset_part *part, struct sg_error *err) {
     struct rows_loading *l = (struct rows_loading *)d;
     sg_status status = open_file_cache(l, part->path, err);
@@ -62,6 +81,9 @@ static sg_status read_file(struct dataset *d, struct dataset_part *part, struct 
     const size_t features = d->descriptor.features;
     struct data_text *text = &part->text;
     status = dataset_part_open(part, err); /* computes the checksum first, because parsing releases the text */
+    if (status == SG_OK && text->at && text->at[text->length - 1] != '\n')
+        tell(d, "%s: the last row does not end in a newline: if the file was cut, the last number is wrong",
+             part->path);
     if (status == SG_OK && text->at)
         status = sg_libsvm_consume(&l->out, text->at, text->length, features, part->path, err);
     else if (status == SG_OK)
@@ -122,9 +144,10 @@ sg_status sg_dataset_load(struct sg_matrix *out, struct sg_provenance *from, con
     struct rows_loading l;
     sg_status status = begin(&l, request, err);
     SG_DO(status, dataset_load(&l.set, from, err));
-    if (status == SG_OK)
+    if (status == SG_OK) {
+        tell_of_labels(&l);
         *out = l.out;
-    else
+    } else
         sg_matrix_free(&l.out);
     sg_cache_close(&l.cache);
     return status;

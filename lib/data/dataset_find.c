@@ -14,6 +14,34 @@
 
 static const char *const packed[] = {".xz", ".bz2", ".gz"};
 
+/* Where the publishers' archives have files, whose names may have letters in the place of %s. */
+static const struct {
+    const char *begin, *end; /* of our name */
+    const char *there;
+} archived[] = {{"data_batch_", ".bin", "cifar-10-batches-bin/data_batch_%s.bin"},
+                {"test_batch", ".bin", "cifar-10-batches-bin/test_batch%s.bin"},
+                {"train", ".bin", "cifar-100-binary/train%s.bin"},
+                {"test", ".bin", "cifar-100-binary/test%s.bin"},
+                {"train", ".txt", "wiki.train%s.tokens"},
+                {"valid", ".txt", "wiki.valid%s.tokens"},
+                {"test", ".txt", "wiki.test%s.tokens"}};
+
+/* The name that an archive has for the file; "" = none is known. */
+static void name_in_archive(char out[160], const char *file) {
+    out[0] = '\0';
+    for (size_t i = 0; i < sizeof archived / sizeof *archived; i++) {
+        const size_t begin = strlen(archived[i].begin), end = strlen(archived[i].end), length = strlen(file);
+        char middle[2] = "";
+        if (length < begin + end || length > begin + end + 1 || strncmp(file, archived[i].begin, begin) != 0 ||
+            !sg_ends_in(file, archived[i].end))
+            continue;
+        if (length > begin + end)
+            middle[0] = file[begin];
+        snprintf(out, 160, archived[i].there, middle);
+        return;
+    }
+}
+
 /* *out <- the first that exists of folder/[set/]file[.xz|.bz2|.gz]; NULL = none. */
 static sg_status find_in(char **out, const char *folder, const char *set, const char *file, struct sg_error *err) {
     for (size_t i = 0; i < 8; i++) {
@@ -39,9 +67,11 @@ sg_status dataset_find_file(char **out, const struct sg_dataset_request *request
     if (request->name[0] == '.' && !strchr(request->name, '/')) /* "..": files of nobody's set would be found there */
         return sg_fail(err, SG_ERR_ARGUMENT, "'%s' is no name of a data set: a file's path has a '/' in it",
                        request->name);
-    for (size_t i = 0; i < 3 && status == SG_OK && !*out; i++)
-        if (folder[i] && folder[i][0])
-            status = find_in(out, folder[i], request->name, file, err);
+    char other[160];
+    name_in_archive(other, file);
+    for (size_t i = 0; i < 6 && status == SG_OK && !*out; i++)
+        if (folder[i / 2] && folder[i / 2][0] && (i % 2 == 0 || other[0]))
+            status = find_in(out, folder[i / 2], request->name, i % 2 ? other : file, err);
     return status;
 }
 
@@ -151,6 +181,19 @@ sg_status dataset_verify(const struct dataset *d, struct dataset_part *part, str
     return status;
 }
 
+/* True if pickles of CIFAR lie where its files were looked for. */
+static bool has_python_version(const struct dataset *d) {
+    static const char *const pickles[] = {"data_batch_1", "cifar-10-batches-py/data_batch_1", "cifar-100-python/train"};
+    struct sg_error unused;
+    bool found = false;
+    for (size_t i = 0; i < 3 && sg_ends_in(d->part[0].file, ".bin") && !found; i++) {
+        char *path = NULL;
+        found = dataset_find_file(&path, d->request, pickles[i], &unused) == SG_OK && path;
+        free(path);
+    }
+    return found;
+}
+
 sg_status dataset_fail_missing(const struct dataset *d, const char *file, struct sg_error *err) {
     const char *sparse_data = getenv("SPARSE_DATA"), *set = d->request->name, *data_dir = d->request->data_dir;
     const bool has_path = d->kind->by_path && sg_file_is_regular(set);
@@ -167,6 +210,8 @@ sg_status dataset_fail_missing(const struct dataset *d, const char *file, struct
         if (sparse_data && sparse_data[0])
             fprintf(out, "%s, ", sparse_data);
         fprintf(out, "datasets/cache; ");
+        if (has_python_version(d))
+            fprintf(out, "what is here is the version for Python, and the binary version is read; ");
         if (sg_dataset_suggest(near, set))
             fprintf(out, "did you mean '%s'? Else ", near);
         if (has_path)

@@ -7,6 +7,7 @@
 
 #include "gradients_private.h"
 #include "sg_file.h"
+#include "sg_text.h"
 
 enum { MOST_FILE_BYTES = 1 << 20 };
 
@@ -38,8 +39,8 @@ static const char *append_shape(struct gradient_layers *l, const char *text) {
         elements *= size;
         text += digits;
         if (l->rows[l->n] == 0) /* a vector has one row */
-            l->rows[l->n] = *text == 'x' ? (size_t)size : 1;
-        if (*text != 'x')
+            l->rows[l->n] = *text == 'x' || *text == 'X' ? (size_t)size : 1;
+        if (*text != 'x' && *text != 'X')
             break;
     }
     l->offset[l->n + 1] = l->offset[l->n] + (size_t)elements;
@@ -56,7 +57,7 @@ static sg_status read_list(struct gradient_layers *out, const char *shapes, stru
     if (status != SG_OK)
         return status;
     for (out->n = 0; (at = append_shape(out, at)) != NULL && *at == ','; at++)
-        ;
+        at += strspn(at + 1, " ");
     return at && *at == '\0'
                ? SG_OK
                : sg_fail(err, SG_ERR_ARGUMENT, "'%.80s' is not a list of shapes as 64x3x3x3,64,10x64", shapes);
@@ -68,7 +69,7 @@ static bool append_line(struct gradient_layers *l, char *line) {
     char *rest = NULL, *first = strtok_r(line, blanks, &rest), *second = strtok_r(NULL, blanks, &rest);
     const char *end = append_shape(l, second ? second : first);
     for (const char *c = first; second && *c; c++)
-        if (!isgraph((unsigned char)*c))
+        if (!isgraph((unsigned char)*c) && (unsigned char)*c < 0x80)
             return false;
     if (!end || *end != '\0' || strtok_r(NULL, blanks, &rest) || (l->n > 1 && !second != !l->name[0]))
         return false;
@@ -87,7 +88,7 @@ static sg_status read_file(struct gradient_layers *out, const char *file, struct
     if (status != SG_OK)
         return status;
     out->n = 0;
-    for (char *line = out->text, *next; line; line = next, number++) {
+    for (char *line = out->text + sg_text_mark(out->text, length), *next; line; line = next, number++) {
         next = strchr(line, '\n');
         if (next)
             *next++ = '\0';

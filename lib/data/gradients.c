@@ -95,7 +95,18 @@ static sg_status open_recording(struct sg_gradients *g, struct sg_error *err) {
                        g->request.files);
     sg_status status = sg_recording_open(&g->recording, g->request.files, err);
     if (status != SG_OK)
-        return status == SG_ERR_FORMAT ? sg_prefix(err, "neither .npy nor .safetensors: ") : status;
+        return status != SG_ERR_FORMAT ? status
+               : sg_ends_in(g->request.files, ".npz")
+                   ? sg_fail(err, SG_ERR_FORMAT,
+                             "%s is an archive of arrays: unpack it (unzip), and name the .npy files "
+                             "in it",
+                             g->request.files)
+               : sg_ends_in(g->request.files, ".index.json")
+                   ? sg_fail(err, SG_ERR_FORMAT,
+                             "%s is the list of a model's shards: a step is one .safetensors file with "
+                             "all its tensors",
+                             g->request.files)
+                   : sg_prefix(err, "neither .npy nor .safetensors: ");
     g->facts = (struct sg_gradients_facts){.steps = r->steps,
                                            .steps_per_epoch = r->steps_per_epoch,
                                            .workers = r->workers,

@@ -11,6 +11,7 @@
 #include "matrix_layout.h"
 #include "sg_debug.h"
 #include "sg_matrix.h"
+#include "sg_text.h"
 
 struct parser {
     const char *at, *end; /* the text not yet read; at <= end */
@@ -42,7 +43,7 @@ static bool is_digit(char c) {
 }
 
 static bool is_blank(char c) {
-    return c == ' ' || c == '\t' || c == '\r';
+    return c == ' ' || (c >= '\t' && c <= '\r' && c != '\n');
 }
 
 static bool ends_token(const struct parser *p, const char *at) {
@@ -135,20 +136,28 @@ static sg_status read_number(struct parser *p, double *out) {
     return SG_OK;
 }
 
+static void skip_blanks(struct parser *p) {
+    while (p->at < p->end && is_blank(*p->at))
+        p->at++;
+}
+
 static sg_status bad_index(struct parser *p, const char *from) {
     int length = token_length(p, from);
     if (memchr(from, '\0', (size_t)length))
         return fail_at(p, from, "a NUL byte: this is not text");
+    if (length >= 4 && memcmp(from, "qid:", 4) == 0)
+        return fail_at(p, from, "'%.*s' is of a ranking's queries, which are not read: remove qid from every row",
+                       length, from);
     return fail_at(p, from, "expected index:value, found '%.*s'", length, from);
 }
 
-/* "index:" of an entry. */
+/* "index:" of an entry, and blanks behind it; LIBSVM's own reader takes these, and a plus in front. */
 static sg_status read_index(struct parser *p, size_t previous, size_t limit, size_t *out) {
-    const char *from = p->at, *at = from;
+    const char *const from = p->at, *at = from + (*from == '+'), *const digits = at;
     size_t index = 0;
-    for (; at < p->end && is_digit(*at) && at - from < 18; at++)
+    for (; at < p->end && is_digit(*at) && at - digits < 18; at++)
         index = index * 10 + (size_t)(*at - '0');
-    if (at == from || at == p->end || *at != ':')
+    if (at == digits || at == p->end || *at != ':')
         return bad_index(p, from);
     if (index == 0)
         return fail_at(p, from, "index 0: indices start at 1");
@@ -159,6 +168,9 @@ static sg_status read_index(struct parser *p, size_t previous, size_t limit, siz
     if (index > limit)
         return fail_at(p, from, "index %zu is beyond the %zu features", index, limit);
     p->at = at + 1;
+    skip_blanks(p);
+    if (p->at > at + 1 && memchr(p->at, ':', (size_t)token_length(p, p->at)))
+        return fail_at(p, at + 1, "a number is missing");
     *out = index;
     return SG_OK;
 }
@@ -178,11 +190,6 @@ static sg_status read_label(struct parser *p, unsigned *seen, double *out) {
                        token_length(p, from), from);
     *seen = now;
     return SG_OK;
-}
-
-static void skip_blanks(struct parser *p) {
-    while (p->at < p->end && is_blank(*p->at))
-        p->at++;
 }
 
 /* Past a comment to the end of the line. */
@@ -265,9 +272,6 @@ static sg_status read_row(struct parser *p, size_t d, size_t limit, struct row_s
         }
     }
     skip_comment(p);
-    if (p->at == p->end)
-        return fail_at(p, p->at,
-                       "the last row does not end in a newline: the file is truncated (append one if it is whole)");
     return SG_OK;
 }
 
@@ -286,7 +290,7 @@ static sg_status read_rows(struct parser *p, size_t d, size_t limit, const struc
                            struct row_sink *sink) {
     unsigned seen = 0;
     size_t row = 0;
-    for (; p->at < p->end; next_line(p)) {
+    for (; p->at < p->end; p->at < p->end ? next_line(p) : (void)0) {
         skip_blanks(p);
         skip_comment(p);
         if (p->at == p->end)
@@ -311,6 +315,9 @@ static sg_status read_rows(struct parser *p, size_t d, size_t limit, const struc
 
 static sg_status parse(struct sg_matrix *out, const char *text, size_t length, size_t d, const char *name, char *spent,
                        struct sg_error *err) {
+    const size_t mark = sg_text_mark(text, length);
+    text += mark;
+    length -= mark;
     struct parser p = {
         .at = text, .end = text + length, .line_start = text, .line = 1, .name = name, .err = err, .spent = spent};
     struct census census;

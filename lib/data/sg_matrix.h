@@ -34,10 +34,11 @@ static inline double sg_matrix_dense_value(const struct sg_matrix *a, size_t i, 
     return a->i16 ? (double)a->i16[at] : a->f32 ? (double)a->f32[at] : a->f64[at];
 }
 
-/* Parses LIBSVM text: "label index:value …" a line, with ascending indices from 1; '#' starts a comment. Labels
+/* Parses LIBSVM text as LIBSVM reads it: "label index:value …" a line, with ascending indices from 1; '#' starts a
+ * comment, and a byte-order mark in front is skipped. Labels
  * {-1,+1}, {0,1} or {1,2} become -1/+1. d = 0: d becomes the largest index; d > 0: an index beyond d is an error. Every
  * value is the double nearest to its decimal text. `name` begins messages, which give line and column. SG_ERR_FORMAT:
- * empty input, a last row without its newline (it was truncated), an index of 0, a repeated or descending index, a NaN
+ * empty input, an index of 0, a repeated or descending index, a NaN
  * or Inf value, a malformed number, more than two classes, a NUL byte. The numeric locale must be "C", as it is in a
  * program that never calls setlocale. */
 SG_CHECKED sg_status sg_libsvm_parse(struct sg_matrix *out, const char *text, size_t length, size_t d, const char *name,

@@ -177,3 +177,60 @@ full_disk() { # COMMAND...
     same_series whole out
 }
 
+
+@test "files as people have them: packed without a suffix, without a last newline, one class, archives' names" {
+    printf '+1 1:1 3:2\n-1 2:1\n+1 1:0.5 2:3\n-1 3:-1\n' >rows
+    run_on() { # FILE: its series, and its notices in $stderr
+        run --separate-stderr sparsetrain "$SMOKE" --method SGD --set workers=2 --set steps=20 --set task.dataset=./"$1"
+    }
+    steps() { grep '"record":"step"' <<<"$output"; }
+    run_on rows
+    [ "$status" = 0 ] && [ -z "$stderr" ]
+    whole=$(steps)
+    gzip -c rows >plainly
+    xz -c rows >in-xz
+    printf '\xef\xbb\xbf' | cat - rows >marked
+    for file in plainly in-xz marked; do
+        run_on $file
+        [ "$(steps)" = "$whole" ] || { echo "$file: $stderr"; false; }
+    done
+    head -c -1 rows >last
+    run_on last
+    [ "$(steps)" = "$whole" ] && [[ $stderr == *"./last: the last row does not end in a newline"* ]]
+    grep '^+' rows >one
+    run_on one
+    [ "$status" = 0 ] && [[ $stderr == *"all rows of './one' have one label"* ]]
+    python3 -c 'import zipfile; zipfile.ZipFile("packed", "w").write("rows")'
+    run_on packed
+    [ "$status" != 0 ] && [[ $stderr == *"./packed is a zip archive: unpack it"* ]]
+    for name in g.npz model.safetensors.index.json; do
+        cp packed $name
+        cat >g.yaml <<YAML
+schema: 1
+name: g
+task: {kind: recorded, files: ./$name}
+workers: 1
+epochs: 1
+optimizer: {kind: sgd, learning-rate: 0.1}
+record: {every: 1, series: [bits]}
+methods:
+  - {name: Top-k, compressor: topk, k: 1}
+YAML
+        run --separate-stderr sparsetrain g.yaml
+        [[ $status != 0 && $stderr == *"$name is "*": "* && $stderr != *"neither .npy"* ]] || { echo "$stderr"; false; }
+    done
+    # WikiText-2 by its publisher's names, and CIFAR-10 in the folder of its archive; pickles are named.
+    mkdir -p words/mine cifar/cifar-10-batches-bin pickled/cifar-10/cifar-10-batches-py
+    for part in train valid test; do seq 1 40 >words/mine/wiki.$part.tokens; done
+    run -0 --separate-stderr sparsetrain "$ROOT/recipes/mini/fig2b.yaml" --method SGD --dry-run --set task.dataset=mine --set task.stand-in=null --data words
+    [[ $stderr != *"not here"* ]]
+    touch pickled/cifar-10/cifar-10-batches-py/data_batch_1
+    look() { # FOLDER
+        run --separate-stderr sparsetrain "$ROOT/recipes/mini/fig2a.yaml" --method SGD --set task.stand-in=null --set task.dataset=cifar-10 --data "$1"
+    }
+    SPARSE_DATA='' look pickled
+    [[ $status != 0 && $stderr == *"not here"*"the version for Python, and the binary version is read"* ]]
+    for file in data_batch_{1..5} test_batch; do printf x >cifar/cifar-10-batches-bin/$file.bin; done
+    SPARSE_DATA='' look cifar
+    [[ $status != 0 && $stderr != *"not here"* && $stderr == *"cifar-10-batches-bin/"* ]] || { echo "$stderr"; false; }
+}

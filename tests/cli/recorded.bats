@@ -191,6 +191,8 @@ PY
     refused "task.layers-file: bad.txt:2: a line is the shape of a layer" 'a 10\n20\n'
     refused "task.layers-file: bad.txt:1: a line is" 'a 10 b\n'
     refused "task.layers-file: bad.txt:1: a line is" 'a\n'
+    { printf '\xef\xbb\xbf'; tr x X <shapes.txt; } >marked.txt
+    steps_of replay.yaml --method Top-k --set task.layers-file=marked.txt | cmp - by-key
     refused "task.layers-file: bad.txt:3: a line is" '\n\na\x01 3\n'
     refused "task.layers-file: bad.txt: it has no layers" '# none\n'
     refused "task.layers-file: they have 12 elements, and a gradient has 25557032" '10\n2'

@@ -57,13 +57,11 @@ static void test_errors(void) {
         {"fractional label", "0.5 1:1\n", 0, "t:1:1: label 0.5: classes are -1 and +1, 0 and 1, or 1 and 2"},
         {"a third class", "1 1:1\n-1 1:2\n\n0 1:1\n", 0,
          "t:4:1: label 0 does not go with the labels before: classes are -1 and +1, 0 and 1, or 1 and 2"},
-        {"row cut off in a value", "1 1:1\n-1 1:0.12", 0,
-         "t:2:10: the last row does not end in a newline: the file is truncated (append one if it is whole)"},
+        {"row cut off behind a colon", "1 1:1\n-1 1:", 0, "t:2:6: a number is missing"},
+        {"a query", "1 qid:3 1:1\n", 0,
+         "t:1:3: 'qid:3' is of a ranking's queries, which are not read: remove qid from every row"},
+        {"two signs", "1 +-1:1\n", 0, "t:1:3: expected index:value, found '+-1:1'"},
         {"row cut off in an index", "1 1:1\n-1 1:2 3", 0, "t:2:8: expected index:value, found '3'"},
-        {"row cut off after its label", "1 1:1\n-1", 0,
-         "t:2:3: the last row does not end in a newline: the file is truncated (append one if it is whole)"},
-        {"row cut off in a comment", "1 1:1 # what", 0,
-         "t:1:13: the last row does not end in a newline: the file is truncated (append one if it is whole)"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         refuses(bad[i].what, bad[i].text, strlen(bad[i].text), bad[i].d, bad[i].message);
@@ -110,6 +108,12 @@ static void test_shapes(void) {
     sg_matrix_free(&a);
     ok(parse(&a, "1 1:1 2:0\n1 9:3\n", 12) == SG_OK && a.csr_value && a.d == 12 && a.csr_start[2] == 2,
        "d is taken as given; zeros are dropped from compressed rows");
+    sg_matrix_free(&a);
+    ok(parse(&a, "\xef\xbb\xbf+1 +1:1 2: .50\f3:\v\t2\n-1 1:2 # what", 0) == SG_OK && a.m == 2 && a.d == 3 && a.f32 &&
+           a.f32[0] == 1 && a.f32[1] == 0.5f && a.f32[2] == 2 && a.f32[3] == 2 && a.label[1] == -1,
+       "a byte-order mark, a plus before an index, blanks behind a colon, form feeds, and no newline at the end");
+    sg_matrix_free(&a);
+    ok(parse(&a, "1 1:1\n-1", 0) == SG_OK && a.m == 2 && a.label[1] == -1, "a last row of its label alone");
     sg_matrix_free(&a);
     ok(parse(&a, "1 1:1\n1 1:2\n", 0) == SG_OK && a.label[0] == 1 && a.label[1] == 1, "a single class +1");
     sg_matrix_free(&a);
