@@ -1,9 +1,9 @@
 """Writes what documents quote of the published results: tables, and how many claims of each figure hold.
 
-Usage: python3 results/analysis/pages.py [--check]
+Usage: python3 results/analysis/pages.py [--check] [DOCUMENT...]
 
-Run it at the top of the tree after a result has changed (make pages). It renews three kinds of text in README.md and
-results/*.md: the rows after a line <!-- NAME -->, up to the next empty line; the table of figures in the same way; and
+Run it after a result has changed (make pages). It renews three kinds of text in README.md and results/*.md, or in the
+documents that are named: the rows after a line <!-- NAME -->, up to the next empty line; the table of figures in the same way; and
 every paragraph that begins with **Verdicts.** and names results in backticks. results/analysis/pages.ini has the
 tables. --check writes nothing, prints the first lines that differ and exits with 1 if any does. Python's standard
 library is enough."""
@@ -80,8 +80,9 @@ def numbers(section):
     """A table of numbers of one result."""
     result = published.of(section["result"])
     rows = []
+    each = result.best(section["best"]) if "best" in section else section.get("each", "").split(";")
     for line in section["row"].strip().split("\n"):
-        for it in section.get("each", "").split(";"):
+        for it in each:
             rows.append([cell.strip() for cell in filled(line, result, it=it.strip()).split("|")])
     return table([cell.strip() for cell in section["head"].split("|")], rows, "r")
 
@@ -106,12 +107,14 @@ def renewed(text, folder, pages):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing, say what differs")
+    parser.add_argument("document", nargs="*", help="only these")
     args = parser.parse_args()
     pages = configparser.ConfigParser(interpolation=None, delimiters=("=",), comment_prefixes=("#",))
     pages.optionxform = str
     pages.read(os.path.join(published.FOLDER, "analysis", "pages.ini"), encoding="utf-8")
     differ = 0
-    for path in [os.path.join(TOP, "README.md")] + sorted(glob.glob(os.path.join(published.FOLDER, "*.md"))):
+    all_of_them = [os.path.join(TOP, "README.md")] + sorted(glob.glob(os.path.join(published.FOLDER, "*.md")))
+    for path in map(os.path.abspath, args.document or all_of_them):
         with open(path, encoding="utf-8") as file:
             text = file.read()
         new = renewed(text, os.path.relpath(os.path.dirname(path), TOP).replace(".", ""), pages)

@@ -71,6 +71,35 @@ class Result:
         """What is sent of the entries."""
         return f"{self.percent(label, metric):.3f} %"
 
+    def best(self, metric):
+        """All methods, the best first; a metric behind a minus sign is better if it is less."""
+        better = 1 if metric.startswith("-") else -1
+        return sorted(self.rows, key=lambda label: better * self.mean(label, metric.lstrip("-")))
+
+    def over(self, label, column):
+        """The mean of a column over the records, where a plot of points has it, else over the last ones."""
+        for plot in self.document["plots"]:
+            if plot["x"] == column and plot.get("points"):
+                return next(p["x"]["mean"] for p in plot["points"] if p["label"] == label)
+        return self.mean(label, column)
+
+    def law(self, start="Hard-threshold"):
+        """The total errors of the labels that begin so, over those of the law of a threshold: T d lambda^2 / 6."""
+        found = [row["final"]["total_error"]["mean"] / (row["final"]["step"]["mean"] * row["constants"]["error_bound"] / 6)
+                 for label, row in self.rows.items() if label.startswith(start) and "error_bound" in row["constants"]]
+        ends = [f"{end:.2f}" for end in (min(found), max(found))]
+        return " … ".join(dict.fromkeys(ends))
+
+    def ranked(self, column):
+        """The rank correlation of an error with quality, and its interval."""
+        c = self.explained(column)["correlation"]
+        return f"{c['value']:.2f} ({c['low']:.2f} to {c['high']:.2f})".replace("-", "−")
+
+    def right(self, column):
+        """How many pairs of methods an error has in the order of their quality."""
+        found = self.explained(column)
+        return f"{found['pairs_right']} of {found['pairs']}"
+
     def methods(self):
         """How many methods and settings there are beside the baseline."""
         return sum(not row["baseline"] for row in self.rows.values())
@@ -136,6 +165,13 @@ class Result:
             a, b = sum(x) / len(x), sum(y) / len(y)
             out.append(sum((u - a) * (v - b) for u, v in zip(x, y)) / sum((u - a) ** 2 for u in x))
         return out
+
+    def nearest(self, start, most=1):
+        """Of why-rules: the least suboptimality of the labels that begin so and send 0.055 % or more of the entries, at
+        most a share, and its learning rate in units of 1 / (L + l2)."""
+        found = [(self.point(label, "learning_rate")["mean"], label) for label in self.rows
+                 if label.startswith(start) and 0.00055 <= self.mean(label, "average_density") <= most]
+        return f"{sci(min(found)[0])} at {min(found)[1].split('=')[1].split('/')[0]}" if found else "none"
 
     def last_step(self, label):
         return self.rows[label]["series"]["step"][-1]

@@ -220,7 +220,7 @@ for line in sys.stdin: print(re.sub(r"[^\w\- ]", "", line.strip().lower()).repla
     cp results/mini-fig3.json "$BATS_TEST_TMPDIR"
     jq '.claims[0].verdict = "fails" | (.results[] | select(.label == "Hard-threshold").final.test_accuracy.mean) = 0.4321' \
         "$BATS_TEST_TMPDIR/mini-fig3.json" >results/mini-fig3.json
-    run -1 python3 -B results/analysis/pages.py --check
+    run -1 python3 -B results/analysis/pages.py --check README.md results/FIGURES.md results/README.md
     cp "$BATS_TEST_TMPDIR/mini-fig3.json" results
     [[ $output == *"+++ README.md"*"43.2, Top-k"*"+++ results/FIGURES.md"*"43.2, Top-k"*"1 fails"*"+++ results/README.md"*"1 fails"* ]]
 }
