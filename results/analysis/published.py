@@ -44,7 +44,7 @@ class Result:
         self.path = os.path.join(FOLDER, f"{name}.json")
         with open(self.path, encoding="utf-8") as file:
             self.document = json.load(file)
-        self.rows = {row["label"]: row for row in self.document["results"] if "label" in row}
+        self.rows = {row["label"]: row for row in self.document.get("results", []) if "label" in row}
 
     def mean(self, label, metric):
         return self.rows[label]["final"][metric]["mean"]
@@ -172,6 +172,20 @@ class Result:
         found = [(self.point(label, "learning_rate")["mean"], label) for label in self.rows
                  if label.startswith(start) and 0.00055 <= self.mean(label, "average_density") <= most]
         return f"{sci(min(found)[0])} at {min(found)[1].split('=')[1].split('/')[0]}" if found else "none"
+
+    def hit(self, label):
+        """The best Hit-Rate@10 of an epoch, as the plot of points over the density has it, and its deviation."""
+        best = self.point(label, "average_density")
+        return f"{100 * best['mean']:.1f} ± {100 * best['std']:.1f}"
+
+    def hits(self, rule, kind):
+        """Of advise-check: in how many groups of methods a rule's pick is the best one or not told apart from it."""
+        kinds = {"full": lambda name: "full gradients" in name, "network": lambda name: not name.startswith("madelon"),
+                 "madelon": lambda name: name.startswith("madelon") and "full gradients" not in name}
+        of_kind = [s for s in self.document["settings"] if kinds[kind](s["setting"]) and rule in s["rules"]]
+        picks = [s["rules"][rule] for s in of_kind if s["rules"][rule]]
+        best = sum(pick["place"] == 1 for pick in picks)
+        return f"{best}, {sum(not pick['worse'] for pick in picks)} of {len(picks)}" if picks else ""
 
     def last_step(self, label):
         return self.rows[label]["series"]["step"][-1]
