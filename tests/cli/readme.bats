@@ -258,6 +258,30 @@ for line in sys.stdin: print(re.sub(r"[^\w\- ]", "", line.strip().lower()).repla
     grep -q "8.8 where mini-why-freedom has 8.8" <<<"$output"
 }
 
+@test "published results take of a metric the value that results/DEFINITIONS.md names, but those that it lists" {
+    local count=0 result name kind wanted others
+    others=$(sed -n '/^The last column is what published/,/^$/p' results/DEFINITIONS.md)
+    for result in results/*.json; do
+        name=$(basename "$result" .json)
+        case $(jq -r '.summary.metric? // ""' "$result") in
+        *accuracy*) kind=accuracy ;;
+        hit_rate | ndcg) kind="hit rate, NDCG" ;;
+        *loss* | *perplexity*) kind="loss, perplexity" ;;
+        *suboptimality) kind=suboptimality ;;
+        *) continue ;;
+        esac
+        wanted=$(sed -n "s/^| $kind | .* | \`\(.*\)\` |\$/\1/p" results/DEFINITIONS.md)
+        [ -n "$wanted" ]
+        if [ "$(jq -r '.summary.at | to_entries[0] | (.key | gsub("_"; "-")) + if .value == true then "" else ": \(.value)" end' "$result")" = "$wanted" ]; then
+            [[ $others != *"\`$name\`"* ]] || { echo "$name is listed as an exception"; false; }
+        else
+            [[ $others == *"\`$name\`"* ]] || { echo "$name takes another value of $kind than $wanted"; false; }
+        fi
+        count=$((count + 1))
+    done
+    [ "$count" -ge 20 ]
+}
+
 @test "the verdicts of the published results follow from the numbers beside them" {
     local bounds=0 n
     for result in results/*.json; do
