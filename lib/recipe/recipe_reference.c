@@ -143,13 +143,13 @@ static bool same_number(double a, double b) {
     return a == b || (isnan(a) && isnan(b));
 }
 
-/* The first row of another task, compressor … that says the same of the same key; NULL = this is the first. */
+/* The first row of another task, compressor, code … that says the same of the same key; NULL = this is the first. */
 static const struct sg_schema_row *said_before(const struct sg_schema *schema, const struct sg_schema_row *row) {
     for (const struct sg_schema_row *r = schema->row; r < row && row->owner != NULL; r++)
-        if (r->owner != NULL && strcmp(r->owner, row->owner) != 0 && r->type == row->type && r->whole == row->whole &&
-            strcmp(sg_row_key(r), sg_row_key(row)) == 0 && strcmp(r->preset, row->preset) == 0 &&
-            same_number(r->min, row->min) && same_number(r->max, row->max) && strcmp(r->help, row->help) == 0 &&
-            same_text(r->choices, row->choices) && same_text(r->like, row->like))
+        if (r->owner != NULL && (strcmp(r->owner, row->owner) != 0 || strcmp(r->path, row->path) != 0) &&
+            r->type == row->type && r->whole == row->whole && strcmp(sg_row_key(r), sg_row_key(row)) == 0 &&
+            strcmp(r->preset, row->preset) == 0 && same_number(r->min, row->min) && same_number(r->max, row->max) &&
+            strcmp(r->help, row->help) == 0 && same_text(r->choices, row->choices) && same_text(r->like, row->like))
             return r;
     return NULL;
 }

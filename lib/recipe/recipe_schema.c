@@ -30,8 +30,8 @@
 #define SG_BENCH_DISTRIBUTIONS "gaussian|laplace|heavy-tailed|one-hot-layer|all-equal"
 #define ABOVE(p, lo, hi, ...)  NUMBER(p, lo, hi, .above = true, __VA_ARGS__)
 #define OUTER                                                                                                          \
-    "optimizer of the common x, with the keys of `optimizer`; its gradient is the mean of the messages. `optimizer` "  \
-    "then is that of each worker's own steps. By default x <- x - mean"
+    "optimizer of the common x, whose gradient is the mean of the messages; `optimizer` is that of each worker's own " \
+    "steps. By default x <- x - mean"
 
 static const struct sg_schema_row static_row[] = {
     INTEGER("schema", 1, 1, .required = true, .help = "format version; must be the first key"),
@@ -84,8 +84,8 @@ static const struct sg_schema_row static_row[] = {
     INTEGER("batch", 1, 2147483647, .training = true, .preset = "1", .unit = "samples", .grid = true,
             .help = "samples that a worker draws at a step"),
     INTEGER("total-batch", 1, 2147483647, .training = true, .when_given = true, .unit = "samples",
-            .help = "samples that all workers together draw at a step. Equal to a batch of total-batch / workers; the "
-                    "cell is shared with it. The number of workers must divide it"),
+            .help = "samples that all workers together draw at a step, a multiple of workers. Equal to a batch of "
+                    "total-batch / workers; the cell is shared with it"),
     ABOVE("epochs", 0, INFINITY, .training = true, .grid = true,
           .help = "length of a run in passes over the data, in place of steps"),
     INTEGER("steps", 1, WHOLE_MAX, .training = true, .grid = true,
@@ -115,7 +115,7 @@ static const struct sg_schema_row static_row[] = {
         .help = "what happens to the part of a gradient that was not sent"),
     {"error-feedback.form", SG_VALUE_FEEDBACK, .preset = "update",
      .help = "the rule; its own keys stand beside it. update is Algorithm 1. update, cser, local-steps, diloco and "
-             "dynamic-averaging send updates, which contain the learning rate; the other forms send gradients"},
+             "dynamic-averaging send updates, which contain the learning rate; others send gradients"},
     MAP("error-feedback.outer", .owner = "diloco", .like = "optimizer",
         .preset = "{kind: nesterov, learning-rate: 0.7}", .help = OUTER),
     MAP("error-feedback.outer", .owner = "local-steps", .like = "optimizer", .when_given = true, .help = OUTER),
@@ -128,16 +128,16 @@ static const struct sg_schema_row static_row[] = {
         .help = "how messages are written; bytes-sent counts it"),
     {"message.encoding", SG_VALUE_ENCODING, .preset = "raw", .grid = true,
      .help = "how positions are written. auto takes the shortest for each message, and a prefix code for levels where "
-             "that is shorter. No encoding changes what is received"},
+             "that is shorter"},
     {"message.values", SG_VALUE_PLAIN_CODE, .preset = "fp32", .grid = true,
      .help =
          "fp16: IEEE halves, at most 65504. bf16: the upper half of a float. The residual keeps the rounding error"},
 
     MAP("exchange", .training = true, .when_given = true, .help = "when ranks exchange messages; it changes no result"),
     {"exchange.buckets", SG_VALUE_SIZE,
-     .help = "size of a bucket of layers, as 25MB or 25MiB of floats. Under MPI buckets are exchanged during the "
-             "backward pass, the last layers first: in the tasks cnn and, without clip, gpt, during the pass of a "
-             "rank's last worker. Methods that need the whole model exchange it whole, and the run says so"},
+     .help = "size of a bucket of layers in floats, as 25MB or 25MiB. Under MPI the tasks cnn and, without clip, gpt "
+             "exchange buckets during the backward pass of a rank's last worker. Methods that need the whole model "
+             "exchange it whole"},
 
     INTEGER("seeds", 0, WHOLE_MAX, .training = true, .preset = "[1]", .least = 1, .most = 1000,
             .help = "each gives a cell of every method. Also 1..10, or {first, count}"),
@@ -145,13 +145,13 @@ static const struct sg_schema_row static_row[] = {
     INTEGER("seeds.count", 1, 1000, .required = true, .help = "how many follow each other"),
 
     MAP("network", .training = true, .when_given = true,
-        .help = "a modelled network. Results then have the series time, exposed-time and compute-time, computed from "
-                "the messages of finished runs. No run depends on it"),
+        .help = "a modelled network, which adds the series time, exposed-time and compute-time to finished runs. No "
+                "run depends on it"),
     INTEGER("network.workers", 1, 65536,
             .help = "workers of the network, by default the recipe's, whose messages are repeated"),
     INTEGER("network.elements", 1, 1e15,
-            .help = "parameters of the modelled model, by default the run's. Messages and times of compression of "
-                    "every layer count in proportion"),
+            .help = "parameters of the model that is meant, by default the run's. Messages and times of compression "
+                    "count in proportion"),
     {"network.link", SG_VALUE_LINK, .preset = "10gbe-tcp", .help = "link between nodes"},
     {"network.collective", SG_VALUE_SUM, .preset = "auto",
      .help = "exchange of messages that the network can add up: none, fp16, bf16, randomk with shared, and sums of "
@@ -170,8 +170,8 @@ static const struct sg_schema_row static_row[] = {
     {"network.link-within", SG_VALUE_LINK, .preset = "nvlink-a100", .help = "link within a node"},
     INTEGER("network.ports", 1, 64, .preset = "1", .help = "network ports of a node"),
     INTEGER("network.share", 1, 65536, .preset = "1",
-            .help = "processes that share a link between nodes, as GPUs of a machine do; each gets its fraction of the "
-                    "bandwidth. `nodes` does not divide it, because a ring crosses between two nodes once"),
+            .help = "processes that divide the bandwidth of a link between nodes, as GPUs of a machine do. `nodes` "
+                    "does not divide it, because a ring crosses between two nodes once"),
     INTEGER("network.servers", 1, 65536,
             .help = "servers of parameter-server, by default as many as workers. For star: the server's link as a "
                     "multiple of a worker's, by default 1"),
@@ -181,8 +181,8 @@ static const struct sg_schema_row static_row[] = {
            .help = "time of a step's forward and backward pass. A third is forward; layers take time in proportion to "
                    "their elements"),
     TEXT("network.processor", 200,
-         .help = "the machine whose times of compression count: v100 (published), cpu (measured on an AMD EPYC), free, "
-                 "or a file by sparsebench --measure-coding. By default v100; --advise measures this machine"),
+         .help = "machine whose times of compression count: v100 (published), cpu (an AMD EPYC, measured), free, or a "
+                 "file by sparsebench --measure-coding. By default v100; --advise measures this machine"),
     NUMBER("network.coding", 0, 1e6, .unit = "ns",
            .help = "time of compression of one parameter, in place of processor"),
     {"network.bursts", SG_VALUE_BOOLEAN, .when_given = true,
@@ -296,9 +296,8 @@ static const struct sg_schema_row static_row[] = {
            .help = "[from, to]. Cells of a ranking must lie in it"),
     NUMBER("plots[].y-range", -INFINITY, INFINITY, .least = 2, .most = 2, .help = "[from, to]"),
     CHOICE("plots[].kind", "curves|points|ranking", .preset = "curves",
-           .help =
-               "curves: y over x along runs. points: a point for each cell, as quality over density. ranking: the "
-               "cells within x-range sorted by y, the best at the top, with their seeds and a line for the baseline"),
+           .help = "curves: y over x along runs. points: a point for each cell. ranking: the cells within x-range "
+                   "sorted by y, with their seeds and a line for the baseline"),
     CHOICE("plots[].band", "auto|std|quartiles|none", .preset = "auto",
            .help = "of curves over seeds: mean ± one standard deviation, or median and quartiles. auto: quartiles on a "
                    "logarithmic y axis, else std"),

@@ -88,8 +88,8 @@ const struct sg_metric *sg_column_find(const char *name) {
 const struct sg_constant_kind sg_common_constants[SG_COMMON_CONSTANTS] = {
     [SG_CONSTANT_GAMMA] = {"gamma", "the base learning rate, optimizer.learning-rate"},
     [SG_CONSTANT_ERROR_BOUND] = {"error_bound",
-                                 "bound on error-norm of an absolute compressor: nu^2, or (gamma nu)^2 with the run's "
-                                 "largest gamma in the form update; hard-threshold has nu^2 = d lambda^2"},
+                                 "bound on error-norm of an absolute compressor: nu^2, in the form update (gamma nu)^2 "
+                                 "with the largest gamma; hard-threshold has nu^2 = d lambda^2"},
 };
 
 bool sg_task_records(const struct sg_task_kind *kind, enum sg_column column) {

@@ -56,13 +56,11 @@ static const struct sg_key logreg_key[] = {
     {"l2", SG_KEY_EXPRESSION, .preset = "L/10000", .constants = LOGREG_L2_MAY_USE,
      .help = "weight of (l2/2)|x|^2. May use L, row_mean, row_max, m, d, n"},
     {"oracle", SG_KEY_CHOICE, .choices = "stochastic|full|full-shifted|lsvrg|lsvrg-shifted", .preset = "stochastic",
-     .help = "stochastic: batch rows of the shard, drawn with replacement. full: grad f_i(x) of the whole shard. "
-             "full-shifted: grad f_i(x) - grad f_i(x*) (GD*). lsvrg: grad f_ij(x) - grad f_ij(w_i) + grad f_i(w_i) of "
-             "drawn rows j, where w_i moves to x at random (loopless SVRG; EC-LSVRG). lsvrg-shifted: that less grad "
-             "f_i(x*) (EC-LSVRGstar)"},
+     .help = "stochastic: batch random rows of the shard. full: grad f_i(x) of the whole shard. full-shifted: grad "
+             "f_i(x) - grad f_i(x*) (GD*). lsvrg: grad f_ij(x) - grad f_ij(w_i) + grad f_i(w_i) for random rows j "
+             "(loopless SVRG, EC-LSVRG). lsvrg-shifted: that less grad f_i(x*) (EC-LSVRGstar)"},
     {"refresh", SG_KEY_EXPRESSION, .when_given = true, .constants = LOGREG_L2_MAY_USE, .preset = "n/m",
-     .help =
-         "of lsvrg: probability, above 0 and at most 1, that w_i moves to x at a step. May use the constants of l2"},
+     .help = "of lsvrg: probability, in (0, 1], that w_i moves to x at a step. May use the constants of l2"},
     {"start.offset-from-optimum", SG_KEY_EXPRESSION, .constants = LOGREG_START_MAY_USE,
      .help = "c: x0 = x* + c in every coordinate, by default zeros"},
     {"solve-optimum", SG_KEY_BOOLEAN, .preset = "true",
@@ -134,7 +132,7 @@ static const struct sg_constant_kind lm_constant[] = {
 #define TEXT_KEYS                                                                                                      \
     {"dataset", SG_KEY_STRING, .data = true, .required = true,                                                         \
      .help = "wikitext-2, another set of train.txt, valid.txt and test.txt, or a path with a '/' of a text, whose "    \
-             "last tenth is the test. Words stand between white space"},                                               \
+             "last tenth is the test"},                                                                                \
         {"stand-in", SG_KEY_STRING, .data = true,                                                                      \
          .help = "generator in place of a missing data set: text-like. Results say so"},                               \
         {"train-file",      SG_KEY_CHOICE,                                                                             \
@@ -247,9 +245,9 @@ static const struct sg_constant_kind recorded_constant[] = {
 
 static const struct sg_key recorded_key[] = {
     {"files", SG_KEY_STRING, .data = true, .required = true,
-     .help = "path of gradients: a .npy array (steps, workers, d), a .safetensors file for each step and worker, or a "
-             "file by sparsetrain --record-gradients. {step} and {worker} in the name stand for numbers from 0 and "
-             "replace that dimension; see recipes/OWN-GRADIENTS.md"},
+     .help = "path of gradients: a .npy array (steps, workers, d), .safetensors files, or a file by sparsetrain "
+             "--record-gradients. {step} and {worker} in the name are numbers from 0 in place of that dimension; see "
+             "recipes/OWN-GRADIENTS.md"},
     {"steps-at.first", SG_KEY_INTEGER, .max = 1e15, .when_given = true, .data = true,
      .help = "number of the first step in the names of files"},
     {"steps-at.every", SG_KEY_INTEGER, .min = 1, .max = 1e15, .when_given = true, .data = true,
