@@ -77,8 +77,8 @@ int bench_kernels(const struct sg_recipe *recipe, int argc, char **argv) {
     double start_s = sg_clock_s();
     sg_clock_utc(started_at);
     sg_status status = SG_OK, delivered = SG_OK;
-    if (recipe->dangling)
-        status = sg_fail(&err, SG_ERR_ARGUMENT, "%s", recipe->dangling);
+    if (recipe->claim_problems)
+        status = sg_fail(&err, SG_ERR_ARGUMENT, "%s", recipe->claim_problems);
     else if (opt.dry_run)
         status = sg_app_print_json(sg_recipe_json(recipe), "the recipe", &err);
     else

@@ -157,8 +157,8 @@ static sg_status prepare(struct bench *b, const char *path, struct sg_error *err
     if (status != SG_OK)
         return status;
     b->count = sg_grid_put_winners_last(b->cells, b->chosen);
-    if (b->recipe.dangling)
-        return sg_fail(err, SG_ERR_ARGUMENT, "%s", b->recipe.dangling);
+    if (b->recipe.claim_problems)
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s", b->recipe.claim_problems);
     status = sg_grid_network_read(&b->network, &b->modelled, &b->recipe, err); /* before any cell runs */
     if (status != SG_OK)
         return status;

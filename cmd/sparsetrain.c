@@ -140,7 +140,7 @@ static sg_status read_recipe(struct sg_recipe *recipe, const char *path, struct 
     }
     sg_status status = sg_recipe_read(recipe, path, set, n, err);
     if (status == SG_OK && opt.seed) /* the result names its seed by itself */
-        recipe->n_told = opt.set.count;
+        recipe->n_recorded = opt.set.count;
     return status;
 }
 

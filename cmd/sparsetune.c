@@ -216,7 +216,7 @@ static sg_status read_cells(struct sg_tune *t, const struct sg_recipe *recipe, s
     }
     if (status != SG_OK)
         return status;
-    return recipe->dangling ? sg_fail(err, SG_ERR_ARGUMENT, "%s", recipe->dangling) : SG_OK;
+    return recipe->claim_problems ? sg_fail(err, SG_ERR_ARGUMENT, "%s", recipe->claim_problems) : SG_OK;
 }
 
 static sg_status tune(const char *path, const struct sg_recipe *recipe, const struct action *action, int argc,

@@ -176,8 +176,8 @@ static sg_status allocate(sg_method *m, const struct sg_method_config *config, s
     const bool floats =
         m->compressor->select != NULL && m->compressor->traits & SG_TRAIT_DENSE && m->shared.code == &sg_code_fp32;
     /* Workers can share rooms if nothing of a message is needed once it was copied, and copies are shorter. */
-    m->may_share = !config->inputs && rounds == NULL && !floats;
-    m->shares_rooms = !config->turns && config->rooms > 0 && config->rooms < m->count && m->may_share;
+    m->scratch_shared = !config->inputs && rounds == NULL && !floats;
+    m->shares_rooms = !config->turns && config->rooms > 0 && config->rooms < m->count && m->scratch_shared;
     m->rooms = config->turns ? 1 : m->shares_rooms ? config->rooms : m->count;
     m->worker = calloc(m->count, sizeof *m->worker);
     m->room = calloc(m->rooms, sizeof *m->room);

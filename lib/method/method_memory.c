@@ -45,7 +45,7 @@ void sg_method_memory(const sg_method *m, struct sg_method_memory *out) {
     const double d = (double)m->d, vector = d * sizeof(float), entries = entries_of(m);
     const struct method_worker *w = &m->worker[0];
     const bool positions = ops->select == NULL || !(ops->traits & SG_TRAIT_DENSE);
-    *out = (struct sg_method_memory){.may_share = m->may_share};
+    *out = (struct sg_method_memory){.scratch_shared = m->scratch_shared};
     const int own = (w->p != NULL) + (w->input != NULL), shared = (m->lead_sum != NULL) + (m->lost != NULL);
     const int resets = m->first_sum != NULL ? 2 : 0; /* zeros and the first sum */
     out->vectors = vector * ((double)(rule->worker_vectors + rule->worker_room) + own);

@@ -59,7 +59,7 @@ struct sg_method {
     size_t rooms;
     struct method_range *range; /* [ranges]; none if messages must be made of all layers at once */
     size_t ranges;
-    bool may_share, shares_rooms; /* workers could share rooms; they do, as sg_method_shares_rooms says */
+    bool scratch_shared, shares_rooms; /* workers could share rooms; they do, as sg_method_shares_rooms says */
 
     struct sg_facts facts; /* of the present step */
     struct sg_settings settings;

@@ -219,7 +219,7 @@ struct sg_method_memory {
     double room;                /* what the making of a message writes of its room */
     double common;              /* of all workers together */
     const struct sg_code *code; /* of messages that have all numbers; NULL = they have not, or each has its own */
-    bool may_share; /* if there are fewer rooms than workers, they share them, and else each worker has a room */
+    bool scratch_shared; /* if there are fewer rooms than workers, they share them, and else each worker has a room */
 };
 SG_UNSTABLE void sg_method_memory(const sg_method *m, struct sg_method_memory *out);
 

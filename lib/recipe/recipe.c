@@ -15,8 +15,8 @@ static bool read_raw(struct sg_node *raw, const char *text, size_t length, struc
 }
 
 static bool check_raw(struct sg_node *root, const struct sg_node *raw, struct sg_problems *p,
-                      struct sg_problems *dangling) {
-    struct sg_check check = {.problems = p, .dangling = dangling};
+                      struct sg_problems *claim_problems) {
+    struct sg_check check = {.problems = p, .claim_problems = claim_problems};
     bool fine = sg_schema_open(&check.schema) && sg_check_root(&check, raw, root);
     sg_check_forget_labels(&check);
     sg_schema_close(&check.schema);
@@ -24,32 +24,33 @@ static bool check_raw(struct sg_node *root, const struct sg_node *raw, struct sg
 }
 
 /* Moves to `problems` what is wrong with the file's claims and plots without any --set as well. What is left in
- * `dangling` is the work of a --set. */
-static bool move_own(struct sg_problems *problems, struct sg_problems *dangling, const char *text, size_t length) {
-    if (dangling->count == 0)
+ * `claim_problems` is the work of a --set. */
+static bool move_own(struct sg_problems *problems, struct sg_problems *claim_problems, const char *text,
+                     size_t length) {
+    if (claim_problems->count == 0)
         return true;
     struct sg_problems others = {.path = problems->path}, own = others;
     struct sg_node raw = {0}, root = {0};
     const bool fine = read_raw(&raw, text, length, &others, 0) && check_raw(&root, &raw, &others, &own);
     if (fine)
-        sg_problems_move(problems, dangling, &own);
+        sg_problems_move(problems, claim_problems, &own);
     sg_node_clear(&raw);
     sg_node_clear(&root);
     return fine;
 }
 
 /* Keeps the errors in the file's claims and plots as text, for programs that judge claims. */
-static bool keep_dangling(struct sg_recipe *recipe, const struct sg_problems *dangling) {
+static bool keep_claim_problems(struct sg_recipe *recipe, const struct sg_problems *claim_problems) {
     struct sg_error text;
-    if (dangling->count == 0)
+    if (claim_problems->count == 0)
         return true;
-    sg_problems_report(dangling, SG_ERR_ARGUMENT, &text);
+    sg_problems_report(claim_problems, SG_ERR_ARGUMENT, &text);
     const bool plots = sg_node_get(&recipe->root, "plots") != NULL; /* recipes of kernels have none */
-    recipe->dangling =
+    recipe->claim_problems =
         sg_format("%s: its claims%s do not fit what --set made of it (leave them out with --set claims=[]"
                   "%s, or change them too)\n%s",
                   recipe->path, plots ? " and plots" : "", plots ? " --set plots=[]" : "", text.msg);
-    return recipe->dangling != NULL;
+    return recipe->claim_problems != NULL;
 }
 
 static bool keep_set(struct sg_recipe *recipe, const char *const *set, size_t n_set) {
@@ -57,7 +58,7 @@ static bool keep_set(struct sg_recipe *recipe, const char *const *set, size_t n_
     for (; recipe->set != NULL && recipe->n_set < n_set; recipe->n_set++)
         if ((recipe->set[recipe->n_set] = strdup(set[recipe->n_set])) == NULL)
             return false;
-    recipe->n_told = recipe->n_set;
+    recipe->n_recorded = recipe->n_set;
     return recipe->set != NULL;
 }
 
@@ -72,7 +73,7 @@ struct source {
 
 /* *raw <- the tree before it is completed; the caller clears it, also after an error. */
 static sg_status parse(struct sg_recipe *out, struct sg_node *raw, const struct source *from, struct sg_error *err) {
-    struct sg_problems problems = {.path = from->name, .set = from->set}, dangling = problems;
+    struct sg_problems problems = {.path = from->name, .set = from->set}, claim_problems = problems;
     struct sg_recipe recipe = {.path = strdup(from->name), .text = malloc(from->length + 1)};
     sg_status status = SG_OK;
     bool fine =
@@ -83,9 +84,9 @@ static sg_status parse(struct sg_recipe *out, struct sg_node *raw, const struct 
         status = sg_problems_report(&problems, SG_ERR_FORMAT, err);
         goto out;
     }
-    if (!fine || !check_raw(&recipe.root, raw, &problems, from->n_set > 0 ? &dangling : &problems) ||
-        !move_own(&problems, &dangling, from->text, from->length) || !keep_dangling(&recipe, &dangling) ||
-        !keep_set(&recipe, from->set, from->n_set)) {
+    if (!fine || !check_raw(&recipe.root, raw, &problems, from->n_set > 0 ? &claim_problems : &problems) ||
+        !move_own(&problems, &claim_problems, from->text, from->length) ||
+        !keep_claim_problems(&recipe, &claim_problems) || !keep_set(&recipe, from->set, from->n_set)) {
         status = sg_fail_memory(err, "the recipe");
         goto out;
     }
@@ -150,7 +151,7 @@ sg_status sg_recipe_read(struct sg_recipe *out, const char *path, const char *co
 void sg_recipe_free(struct sg_recipe *recipe) {
     free(recipe->path);
     free(recipe->text);
-    free(recipe->dangling);
+    free(recipe->claim_problems);
     for (size_t i = 0; i < recipe->n_set; i++)
         free(recipe->set[i]);
     free(recipe->set);
@@ -160,7 +161,7 @@ void sg_recipe_free(struct sg_recipe *recipe) {
 
 cJSON *sg_recipe_set_json(const struct sg_recipe *recipe) {
     cJSON *out = cJSON_CreateArray();
-    for (size_t i = 0; i < recipe->n_told; i++)
+    for (size_t i = 0; i < recipe->n_recorded; i++)
         sg_json_push_string(out, recipe->set[i]);
     return out;
 }

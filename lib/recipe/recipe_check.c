@@ -282,7 +282,7 @@ static bool check_row(struct sg_check *c, const struct sg_schema_row *row, const
     if (raw != NULL) {
         const bool judged = strcmp(row->path, "claims") == 0 || strcmp(row->path, "plots") == 0;
         struct sg_problems *problems = c->problems;
-        c->problems = judged && raw->line > 0 ? c->dangling : problems;
+        c->problems = judged && raw->line > 0 ? c->claim_problems : problems;
         const bool fine = check_given(c, row, variant, root, raw, out);
         c->problems = problems;
         return fine;

@@ -161,13 +161,13 @@ struct sg_label {
 struct sg_check {
     struct sg_schema schema;
     struct sg_problems *problems;
-    struct sg_problems *dangling; /* gets the problems of the file's claims and plots; `problems` without --set */
-    const struct sg_node *root;   /* the top level as far as it is complete */
-    struct sg_label *label;       /* [n_labels] of the cells; NULL until the methods have passed their checks */
-    size_t n_labels, n_runs;      /* n_runs: cells at each seed, which are more if there are trials */
-    bool draws;                   /* a key has a range */
-    bool series_right;            /* record.series is complete and free of problems */
-    struct sg_node swept;         /* a map whose keys are those of the cells' swept values */
+    struct sg_problems *claim_problems; /* gets the problems of the file's claims and plots; `problems` without --set */
+    const struct sg_node *root;         /* the top level as far as it is complete */
+    struct sg_label *label;             /* [n_labels] of the cells; NULL until the methods have passed their checks */
+    size_t n_labels, n_runs;            /* n_runs: cells at each seed, which are more if there are trials */
+    bool draws;                         /* a key has a range */
+    bool series_right;                  /* record.series is complete and free of problems */
+    struct sg_node swept;               /* a map whose keys are those of the cells' swept values */
 };
 
 /* Check the raw tree and complete it into *out, which is meaningful only if no problem was added. */

@@ -47,11 +47,11 @@ struct sg_recipe {
     char *text;          /* the file's bytes, NUL-terminated */
     char **set;          /* [n_set] the --set values, in order */
     size_t n_set;
-    size_t n_told; /* how many of `set` are written to results: not a --seed, which a result has by itself */
+    size_t n_recorded; /* how many of `set` are written to results: not a --seed, which a result has by itself */
     /* The errors that a --set makes in the file's claims and plots, as lines "path:line:column: …": it may have removed
      * what they name. A program that judges claims must refuse such a recipe; a single run need not. NULL = no errors.
      * What is wrong there without the --set as well is an error of the recipe. */
-    char *dangling;
+    char *claim_problems;
 };
 
 /* Reads and checks a recipe, applies `set` ("workers=4", "methods.Top-k.k=5", "task.l2=1e-3"; the later one wins) and

@@ -100,10 +100,10 @@ void train_errors_close(struct train *t) {
 
 /* ---- sums over workers ---- */
 
-/* sum [d] <- the sum of one vector of each worker, which vector_of names and which is finite. Collective. *astray is
- * false if it is false for every worker. */
+/* sum [d] <- the sum of one vector of each worker, which vector_of names and which is finite. Collective. *not_finite
+ * becomes true if the gradient of any worker is not finite; NULL = it is not asked. */
 static sg_status add_workers(struct train *t, float *sum, const float *(*vector_of)(const struct worker *w),
-                             bool *astray, struct sg_error *err) {
+                             bool *not_finite, struct sg_error *err) {
     const struct sg_control control = {0};
     struct sg_outcome outcome;
     sg_status status = SG_OK;
@@ -115,15 +115,15 @@ static sg_status add_workers(struct train *t, float *sum, const float *(*vector_
                                          .data = vector_of(&t->worker[w]),
                                          .bytes = t->d * sizeof(float),
                                          .summed = true};
-        const double note[SG_COMM_NOTES] = {t->worker[w].astray};
+        const double note[SG_COMM_NOTES] = {t->worker[w].gradient_not_finite};
         status = sg_comm_put(t->comm, t->first + w, &dense, err);
         sg_comm_note(t->comm, t->first + w, note);
     }
     SG_DO(status, sg_comm_end(t->comm, &control, &outcome, err));
     if (status != SG_OK) /* the other ranks wait for this one */
         sg_comm_abort(t->comm, 1);
-    for (size_t w = 0; astray && status == SG_OK && w < t->workers; w++)
-        *astray |= outcome.note[w][0] != 0;
+    for (size_t w = 0; not_finite && status == SG_OK && w < t->workers; w++)
+        *not_finite |= outcome.note[w][0] != 0;
     return status;
 }
 
@@ -155,13 +155,13 @@ static sg_status shifted_gradients(struct train *t, struct sg_error *err) {
             t->task_ops->state_save(t->task, t->first + w, state);
         memset(worker->shifted, 0, t->d * sizeof *worker->shifted);
         worker->error.status = t->task_ops->gradient(t->task, t->first + w, t->step, worker->shifted, &worker->error);
-        worker->astray = worker->error.status == SG_ERR_NONFINITE;
+        worker->gradient_not_finite = worker->error.status == SG_ERR_NONFINITE;
         if (e->state_bytes)
             t->task_ops->state_load(t->task, t->first + w, state);
     }
     memcpy(sg_task_x(t->task), e->x, sg_task_x_bytes(t->task));
     for (size_t w = 0; w < t->count && status == SG_OK; w++)
-        if (t->worker[w].error.status != SG_OK && !t->worker[w].astray)
+        if (t->worker[w].error.status != SG_OK && !t->worker[w].gradient_not_finite)
             status = (*err = t->worker[w].error).status;
     return sg_comm_agree(t->comm, status, err);
 }
@@ -232,17 +232,17 @@ static sg_status measure_lag(struct train *t, double *lag, struct sg_error *err)
 /* |(1/n) sum_i (g_i(x) - g_i(x - ē))|^2; NaN if a gradient at x - ē is not finite, which must not end the run. */
 static sg_status measure_curvature(struct train *t, double *curvature, struct sg_error *err) {
     const struct errors *e = t->errors;
-    bool astray = false;
+    bool not_finite = false;
     for (size_t w = 0; w < t->count; w++) {
         struct worker *worker = &t->worker[w];
         for (size_t j = 0; j < t->d; j++)
             worker->shifted[j] = worker->recorded[j] - worker->shifted[j];
-        worker->astray |= !isfinite(t->kernels->sum_squares(&t->exec, worker->shifted, t->d));
-        if (worker->astray)
+        worker->gradient_not_finite |= !isfinite(t->kernels->sum_squares(&t->exec, worker->shifted, t->d));
+        if (worker->gradient_not_finite)
             memset(worker->shifted, 0, t->d * sizeof *worker->shifted);
     }
-    const sg_status status = add_workers(t, e->sum, shifted_of, &astray, err);
-    if (status == SG_OK && !astray)
+    const sg_status status = add_workers(t, e->sum, shifted_of, &not_finite, err);
+    if (status == SG_OK && !not_finite)
         *curvature = t->kernels->sum_squares(&t->exec, e->sum, t->d) / ((double)t->workers * (double)t->workers);
     return status;
 }

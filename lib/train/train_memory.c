@@ -47,7 +47,7 @@ static void add_vectors(struct sg_train_memory *m, const struct train *t, const 
     const bool *wants = t->series.wants, keeps = t->config.feedback.rule->keeps && !sg_method_is_exact(t->probe);
     const bool means = keeps && (wants[SG_COLUMN_ERROR_MEAN_NORM] || wants[SG_COLUMN_ERROR_COMMON]);
     const bool curvature = keeps && wants[SG_COLUMN_ERROR_CURVATURE] && !sg_method_is_local(t->probe);
-    const bool shares = method->may_share && train_parts(t) < t->count;
+    const bool shares = method->scratch_shared && train_parts(t) < t->count;
     const bool lag = keeps && ((wants[SG_COLUMN_ERROR_LAG] && !t->of_workers) || curvature);
     const double copies = (t->options->record_gradients || lag) + curvature;
     add_each(m, keeps ? vector : 0);

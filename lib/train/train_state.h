@@ -70,10 +70,10 @@ struct worker {
     double input_square; /* |p|^2 of this step, if residuals are complete only after the exchange */
     float *recorded;     /* [d] a copy of its gradient of this step; NULL = neither a recording nor a column needs it */
     float *shifted;      /* [d] its gradient of this step at x less the mean residual; NULL = no column needs it */
-    bool astray;         /* that gradient is not finite */
-    float *state;        /* [floats] of its own optimizer; NULL = it has none */
-    uint64_t steps;      /* how many that optimizer made */
-    double *layers;      /* [LAYER_COLUMNS][n_layers of the task] at this step, in layers_mine; NULL = not recorded */
+    bool gradient_not_finite; /* at x, or at x less the mean residual */
+    float *state;             /* [floats] of its own optimizer; NULL = it has none */
+    uint64_t steps;           /* how many that optimizer made */
+    double *layers; /* [LAYER_COLUMNS][n_layers of the task] at this step, in layers_mine; NULL = not recorded */
 };
 
 /* How long the run is, and what is done at which step. */

@@ -77,7 +77,7 @@ static void test_expression_names(void) {
 }
 
 /* What a --set takes away under the file's claims and plots: no problem of the recipe, but said to those who judge. */
-static void test_dangling(void) {
+static void test_claim_problems(void) {
 #define FITS                                                                                                           \
     "r.yaml: its claims and plots do not fit what --set made of it (leave them out with --set claims=[] --set "        \
     "plots=[], or change them too)\n"
@@ -96,7 +96,7 @@ static void test_dangling(void) {
         struct sg_recipe recipe;
         struct sg_error err;
         const sg_status status = parse_set(&recipe, text, &given[i].set, 1, &err);
-        const char *got = status == SG_OK ? recipe.dangling : err.msg, *wanted = given[i].message;
+        const char *got = status == SG_OK ? recipe.claim_problems : err.msg, *wanted = given[i].message;
         if (!ok(status == SG_OK && (got == NULL) == (wanted == NULL) && (got == NULL || strcmp(got, wanted) == 0),
                 "--set %s leaves %s", given[i].set, wanted ? wanted : "nothing"))
             printf("# got: %s\n", got ? got : "nothing");
@@ -118,6 +118,6 @@ static void test_dangling(void) {
 int main(void) {
     test_names();
     test_expression_names();
-    test_dangling();
+    test_claim_problems();
     return tap_done();
 }

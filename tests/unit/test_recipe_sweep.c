@@ -142,7 +142,7 @@ static void test_sweep_claims(void) {
 }
 
 /* A --set that makes a list of a value, or a value of a list, changes the labels that the file's claims name. */
-static void test_sweep_dangling(void) {
+static void test_sweep_claim_problems(void) {
     static const char *const text[] = {SMALL "claims: [{text: t, metric: loss, of: Top-k, at-most: 1}]\n",
                                        SMALL "workers: [4, 8]\nplots: [{x: workers, y: loss, kind: points}]\n"
                                              "claims: [{text: t, metric: loss, of: Top-k workers=4, at-most: 1}]\n"};
@@ -154,8 +154,8 @@ static void test_sweep_dangling(void) {
             printf("# %s\n", err.msg);
             continue;
         }
-        ok(recipe.dangling != NULL && strstr(recipe.dangling, "'Top-k") != NULL,
-           "but leaves names without a meaning: %s", recipe.dangling);
+        ok(recipe.claim_problems != NULL && strstr(recipe.claim_problems, "'Top-k") != NULL,
+           "but leaves names without a meaning: %s", recipe.claim_problems);
         sg_recipe_free(&recipe);
     }
 }
@@ -166,6 +166,6 @@ int main(void) {
     test_total_batch();
     test_no_sweep();
     test_sweep_claims();
-    test_sweep_dangling();
+    test_sweep_claim_problems();
     return tap_done();
 }
