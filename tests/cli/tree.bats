@@ -97,7 +97,7 @@ includes() {
     cd "$ROOT" || exit 1
     # All of these folders, each in one part: a file of a folder that the Makefile does not list would be in none.
     find lib/base lib/comm lib/core lib/data lib/method lib/recipe lib/result lib/task lib/tensor lib/train lib/wire kernels -type f \
-        '(' -name '*.c' -o -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' ')' | sort >"$BATS_TEST_TMPDIR/sources"
+        ! -path 'lib/*/*/*' '(' -name '*.c' -o -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' ')' | sort >"$BATS_TEST_TMPDIR/sources"
     cut -d: -f2 "$BATS_TEST_TMPDIR/parts" | sort | diff - "$BATS_TEST_TMPDIR/sources"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/sources")" -gt 150 ]
     # What one task has of its own, no other includes: else a change of it would go unnoticed there.
@@ -129,7 +129,7 @@ identities() { # of the tasks, of a copy of the tree
 @test "a comment, a plot or another task's source changes no task's identity, code does" {
     local copy=$BATS_TEST_TMPDIR/copy before after
     mkdir "$copy"
-    cp -r "$ROOT/lib" "$ROOT/kernels" "$ROOT/cmd" "$ROOT/Makefile" "$copy"
+    (cd "$ROOT" && cp -r --parents lib kernels cmd Makefile recipes tests/tests.mk results/SHA256SUMS "$copy")
     unset MAKEFLAGS MAKELEVEL MODE
     before=$(identities)
     [ "$(wc -w <<<"$before")" = 12 ]
@@ -143,7 +143,7 @@ identities() { # of the tasks, of a copy of the tree
     [ "$(identities)" = "$before" ]
     echo 'int more_of_a_reader;' >>"$copy/lib/data/token_text.c" # of two tasks
     after=$(identities)
-    [ "$(diff <(xargs -n 2 <<<"$before") <(xargs -n 2 <<<"$after") | grep '^>' | cut -d' ' -f2 | xargs)" = 'lm gpt' ]
+    [ "$(diff <(xargs -n 2 <<<"$before") <(xargs -n 2 <<<"$after") | grep '^>' | cut -d' ' -f2 | xargs)" = 'gpt lm' ]
     sed -i 's/^\( *\)return /\1return 0 + /' "$copy/lib/core/rng.c" # of all
     ! cmp -s "$copy/lib/core/rng.c" "$ROOT/lib/core/rng.c"
     [ "$(diff <(xargs -n 2 <<<"$after") <(identities | xargs -n 2) | grep -c '^>')" = 6 ]
@@ -177,10 +177,15 @@ identities() { # of the tasks, of a copy of the tree
     done
 }
 
-@test "a second make does nothing" {
+@test "a second make does nothing, nor does one for a part of what is built" {
     make -s -C "$ROOT" all
     run -0 make --no-print-directory -C "$ROOT" all
     [[ $output == *"built build/bin"* && $output != *"  CC "* && $output != *"  LD "* ]]
+    # Flags of these objects alone are none of the flags that all objects depend on.
+    for part in libsparsegrad.a libengine.a; do
+        run -0 make --no-print-directory -C "$ROOT" "build/release/$part"
+        [ -z "$(grep -v 'is up to date' <<<"$output")" ]
+    done
 }
 
 @test "the list of source files is the same without git" {
@@ -193,10 +198,28 @@ identities() { # of the tasks, of a copy of the tree
     diff <(sort "$BATS_TEST_TMPDIR/list") <(ROOT=$copy sources | sort)
 }
 
-@test "make help fits a terminal of 80 columns" {
-    run -0 make --no-print-directory -C "$ROOT" help
-    [ "${#lines[@]}" -gt 40 ]
+@test "make help begins with few targets, ALL=1 lists every figure by its title, and both fit 80 columns" {
+    local names
+    cd "$ROOT"
+    run -0 make --no-print-directory help
+    [ "${#lines[@]}" -le 25 ]
     [ -z "$(grep -E '.{81}' <<<"$output")" ]
+    [[ $output == *"  fig1 "*"  check "*"  install "* ]]
+    run -0 make --no-print-directory help ALL=1
+    [ -z "$(grep -E '.{81}' <<<"$output")" ]
+    [[ $output == *" $(sed -n 's/^title: "\(.\{20\}\).*/\1/p' recipes/fig2a.yaml)"* ]]
+    names=$(ls recipes/*.yaml recipes/mini/*.yaml recipes/night/*.yaml | sed 's|^recipes/||; s|/|-|; s|\.yaml$||')
+    # shellcheck disable=SC2086
+    make -n DEPS=skip BIN=/elsewhere $names >"$BATS_TEST_TMPDIR/commands"
+    for name in $names; do
+        grep -q "^  $name " <<<"$output" || { echo "$name is not listed"; false; }
+        grep -qF "sh recipes/run $name /elsewhere " "$BATS_TEST_TMPDIR/commands" || { echo "$name is no target"; false; }
+    done
+}
+
+@test "the makefiles keep to 120 columns" {
+    cd "$ROOT"
+    [ -z "$(awk 'length > 120 { print FILENAME ": " FNR }' Makefile recipes/figures.mk tests/tests.mk)" ]
 }
 
 @test "a failing unit test fails the runner, and runs first the next time" {
