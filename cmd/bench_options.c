@@ -76,7 +76,7 @@ static const struct sg_option options[] = {
 const struct sg_program program = {
     .name = "sparsebench",
     .usage = "[options] RECIPE\n"
-             "       sparsebench --compare [options] RESULT RESULT\n"
+             "       sparsebench --compare [options] [RESULT] RESULT\n"
              "       sparsebench --rejudge [options] RESULT\n"
              "       sparsebench --bundle DIR [options] RESULT\n"
              "       sparsebench --audit [options] BUNDLE|RESULT...\n"

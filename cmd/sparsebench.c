@@ -14,6 +14,7 @@
 #include "sg_result.h"
 #include "sg_task.h"
 #include "sg_terminal.h"
+#include "sg_text.h"
 #include "sg_train.h"
 #include "sg_verify_report.h"
 
@@ -244,15 +245,26 @@ static int bench(struct bench *b, const char *path) {
     return code;
 }
 
+/* The result of the recipe as it stands, FOLDER/NAME.json, beside that of a changed one, FOLDER/NAME,KEY=VALUE.json:
+ * recipes/run names them so. NULL if the file's name has no change. */
+static char *unchanged(const char *path) {
+    const char *name = strrchr(path, '/');
+    const char *comma = strchr(name ? name : path, ',');
+    return comma ? sg_format("%.*s.json", (int)(comma - path), path) : NULL;
+}
+
 static int compare(const char *const *path, size_t n) {
     struct sg_error err;
     struct sg_file_writer file = {0};
     cJSON *comparison = NULL;
-    if (n != 2) {
-        sg_log_error("--compare: give two results of sparsebench");
+    char *before = n == 1 ? unchanged(path[0]) : NULL;
+    if (n != 2 && !before) {
+        sg_log_error("--compare: give two results of sparsebench, or one that is named by its change as "
+                     "fig1,workers=10.json is");
         return SG_EXIT_USAGE;
     }
-    sg_status status = sg_compare_files(&comparison, path[0], path[1], &err);
+    sg_status status = sg_compare_files(&comparison, before ? before : path[0], path[n - 1], &err);
+    free(before);
     const bool changed = status == SG_OK && sg_compare_changes(comparison) > 0;
     if (status == SG_OK && opt.output)
         status = sg_file_begin(&file, opt.output, opt.force, &err);

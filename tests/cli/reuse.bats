@@ -397,7 +397,7 @@ SH
     ARGS="--fresh --set 'title=It'\\''s [1,2]' --set=workers=8 --seed 2 --method Budget --jobs 3 --strict" \
         run -0 sh recipes/run budget-madelon bin 2
     local common="<--set> <title=It's [1,2]> <--set=workers=8>"
-    grep -qF "sparsebench <recipes/budget-madelon.yaml> <--folder> <results/local/budget-madelon/cells> <--jobs> <2> <--points> <600> <--table> <-o> <results/local/budget-madelon.json> <--force> <--fresh> $common <--seed> <2> <--method> <Budget> <--jobs> <3> <--strict>" stub.log
+    grep -qF "sparsebench <recipes/budget-madelon.yaml> <--folder> <results/local/budget-madelon/cells> <--jobs> <2> <--points> <600> <--table> <-o> <results/local/budget-madelon,title=It_s__1,2_,workers=8,seed=2,method=Budget.json> <--force> <--fresh> $common <--seed> <2> <--method> <Budget> <--jobs> <3> <--strict>" stub.log
     [ "$(grep -c "^sparsetrain" stub.log)" = 1 ]
     grep -qF "sparsetrain <recipes/budget-madelon.yaml> $common <--seed> <2> <--method> <Budget> <--record-inputs>" stub.log
     grep -qF "sparsetune <recipes/budget-madelon.yaml> <--fresh> $common <--jobs> <3> <--oracle>" stub.log
@@ -416,6 +416,24 @@ SH
     run -0 sh recipes/run budget-madelon bin 2
     [ "$(grep -c "^sparsetrain" stub.log)" -gt 1 ]
     [ "$(grep -c "^sparsebench" stub.log)" = 1 ]
+    grep -qF "<-o> <results/local/budget-madelon.json>" stub.log
+}
+
+@test "make FIGURE with a change leaves the figure's own result, and --compare finds it by the name" {
+    mkdir recipes
+    cp "$ROOT/recipes/run" "$ROOT/recipes/smoke.yaml" recipes/
+    local own=results/local/smoke.json made=results/local/smoke,workers=2
+    SPARSE_DATA="$CACHE" run -0 sh recipes/run smoke "$BIN" 1
+    cp "$own" own.json
+    SPARSE_DATA="$CACHE" ARGS="--set workers=2" run -0 sh recipes/run smoke "$BIN" 1
+    [[ $output == *"plot: $made.svg"*"data: $made.json"*"sparsebench --compare $made.json"* ]]
+    cmp "$own" own.json
+    run -0 sparsebench --compare "$made.json" --json
+    [ "$output" = "$(sparsebench --compare "$own" "$made.json" --json)" ]
+    [ "$(jq -c '[.settings[] | select(.key == "workers") | [.a, .b]]' <<<"$output")" = '[["4","2"]]' ]
+    run -2 sparsebench --compare "$own"
+    SPARSE_DATA="$CACHE" ARGS="--set 'title=$(printf 'long%.0s' {1..40})'" run -0 sh recipes/run smoke "$BIN" 1
+    [ "$(ls results/local/smoke,title=*.json | awk '{ print length < 130 }')" = 1 ]
 }
 
 @test "make FIGURE ARGS=--dry-run lists the cells with the other options" {

@@ -226,16 +226,17 @@ YAML
 @test "make FIGURE PIECE=SECONDS ends well, says how to go on, and the last piece is the figure" {
     mkdir recipes
     cp "$ROOT/recipes/run" "$SMOKE" recipes/
+    local made=results/local/smoke,epochs=null,steps=2000000,record.every=200,seed=1,method=Hard-threshold
     local piece=1.5 args="--set epochs=null --set steps=2000000 --set record.every=200 --points 100 --seed 1 --method Hard-threshold"
     run -0 --separate-stderr env PIECE=$piece ARGS="$args" recipes/run smoke "$BIN" 1
-    [[ $stderr == *"cells unfinished: give the same command again"* && $output == *"plot so far: "*"data: results/local/smoke.json"* ]]
-    [ "$(jq -r .status results/local/smoke.json)" = interrupted ]
-    sed 's/<[^>]*>//g' results/local/smoke.svg | tr -s '\n ' ' ' | grep -q "not finished: "
-    while [ "$(jq -r .status results/local/smoke.json)" = interrupted ]; do
+    [[ $stderr == *"cells unfinished: give the same command again"* && $output == *"plot so far: "*"data: $made.json"* ]]
+    [ "$(jq -r .status "$made.json")" = interrupted ]
+    sed 's/<[^>]*>//g' "$made.svg" | tr -s '\n ' ' ' | grep -q "not finished: "
+    while [ "$(jq -r .status "$made.json")" = interrupted ]; do
         piece=$(awk "BEGIN { print 1.5 * $piece }")
         run -0 --separate-stderr env PIECE="$piece" ARGS="$args" recipes/run smoke "$BIN" 1
     done
-    [ "$(jq -r .status results/local/smoke.json)" = ok ]
-    [[ $output == *"plot: results/local/smoke.svg"* ]]
+    [ "$(jq -r .status "$made.json")" = ok ]
+    [[ $output == *"plot: $made.svg"* ]]
     says 2 "--time-limit=soon: must be a number" -- env PIECE=soon recipes/run smoke "$BIN" 1
 }
