@@ -167,6 +167,7 @@ static sg_status prepare(struct bench *b, const char *path, struct sg_error *err
     if (!b->outcomes || !sg_grid_view_open(&b->grid.view, b->count))
         return sg_fail_memory(err, "the cells");
     fill_options(&b->grid, &b->recipe, path);
+    b->grid.view.options = &b->grid.options;
     b->grid.options.stop_at_s = stop_at_s();
     return SG_OK;
 }
@@ -230,6 +231,9 @@ static int bench(struct bench *b, const char *path) {
             code = exit_code(sg_json_string(result, "status", "failed"), fails);
             report_cells(b->cells, b->outcomes, b->count);
             status = deliver(result, &file, b->page, &err);
+            if (status == SG_OK && table_wanted() && !opt.output)
+                sg_log_note("the cells are kept in %s; -o FILE.json keeps the result, for sparseplot-export",
+                            b->grid.options.folder);
         }
         if (status != SG_OK && code == SG_EXIT_OK)
             code = sg_exit_code(status);

@@ -160,6 +160,7 @@ static sg_status check_cells(const struct sg_recipe *recipe, struct sg_cell *cel
                                                .device = opt.device,
                                                .threads = (int)opt.threads,
                                                .progress = on_progress,
+                                               .notice = on_notice,
                                                .at_once = (size_t)opt.at_once,
                                                .problem = on_problem,
                                                .arg = &problems};

@@ -7,6 +7,7 @@
 
 #include "grid_private.h"
 #include "grid_process.h"
+#include "sg_terminal.h"
 
 enum { CHECK_WORDS = 10, MOST_METHODS = 64 };
 
@@ -14,8 +15,8 @@ enum { CHECK_WORDS = 10, MOST_METHODS = 64 };
  * methods of the recipe are checked. */
 static char **command_line(const struct sg_cell *cells, size_t count, const struct sg_grid_options *o, int jobs,
                            char threads[24], char at_once[24]) {
-    const char *word[CHECK_WORDS + 2 * MOST_METHODS] = {o->program, o->recipe_path, "--check", "--quiet"};
-    size_t first = 4, n;
+    const char *word[CHECK_WORDS + 2 * MOST_METHODS] = {o->program, o->recipe_path, "--check"};
+    size_t first = 3, n;
     if (o->threads > 0) {
         snprintf(threads, 24, "%d", o->threads);
         word[first++] = "--threads";
@@ -91,8 +92,11 @@ sg_status sg_grid_check(const struct sg_cell_outcome *outcomes, const struct sg_
     if (stopping)
         return sg_fail(err, SG_ERR_INTERRUPTED, "stopped by a signal (%s) before the first cell", strsignal(stopping));
     take_messages(messages, sizeof messages, sg_process_last_words(&process));
-    if (WIFEXITED(how) && WEXITSTATUS(how) == 0)
+    if (WIFEXITED(how) && WEXITSTATUS(how) == 0) {
+        if (*messages)
+            sg_log_note("%s", messages); /* what the data are */
         return SG_OK;
+    }
     if (WIFEXITED(how) && WEXITSTATUS(how) == 2)
         return sg_fail(err, SG_ERR_ARGUMENT, "%s", messages);
     if (WIFSIGNALED(how))

@@ -116,6 +116,20 @@ static void tell_elsewhere(struct sg_grid_view *v, const struct sg_cell_outcome 
     sg_log_note("another sparsebench runs %zu of the cells in this folder: waiting for it", elsewhere);
 }
 
+/* Says once how many cells will run. How many at once is known when the first of them begins. */
+static void tell_begin(struct sg_grid_view *v, const struct sg_cell_outcome *outcomes, size_t count) {
+    size_t waiting = 0, running = 0;
+    for (size_t i = 0; i < count; i++) {
+        waiting += outcomes[i].state == SG_CELL_WAITING;
+        running += outcomes[i].state == SG_CELL_RUNNING;
+    }
+    if (!v->options || v->live || v->begun || running == 0)
+        return;
+    v->begun = true;
+    sg_log_note("%zu cell%s, %d at once, into %s", waiting + running, waiting + running == 1 ? "" : "s",
+                v->options->jobs, v->options->folder);
+}
+
 void sg_grid_view_changed(void *view, const struct sg_cell *cells, const struct sg_cell_outcome *outcomes,
                           size_t count) {
     struct sg_grid_view *v = view;
@@ -132,6 +146,7 @@ void sg_grid_view_changed(void *view, const struct sg_cell *cells, const struct 
     if (!v->started)
         sg_grid_view_found(outcomes, count);
     v->started = true;
+    tell_begin(v, outcomes, count);
     tell_elsewhere(v, outcomes, count);
     if (v->live)
         redraw(v, cells, outcomes, count);

@@ -7,11 +7,13 @@
 struct sg_grid_view {
     bool live; /* stderr is a terminal, so redraw */
     bool started;
+    bool begun; /* it was said how many cells run */
     bool waits; /* it was reported that all remaining cells run in other processes */
     double start_s, last_s;
     int lines; /* number of lines that are on the terminal now */
     size_t finished;
     bool *told; /* [count] true if the cell was reported */
+    const struct sg_grid_options *options; /* of the grid, to say at its start what will run; NULL = nothing is said */
 };
 
 /* Opens the view for a grid of `count` cells; false = no memory. */

@@ -107,11 +107,23 @@ static bool listed(const cJSON *methods, const struct sg_frame_label *label) {
     return !cJSON_IsArray(methods);
 }
 
+/* Counts the values that have no place on a log axis, and names a curve that has none there. */
 static void count_hidden(struct sg_reading *r, const struct sg_panel *panel) {
-    for (size_t c = 0; c < panel->n_curves; c++)
-        for (size_t i = 0; i < panel->curve[c].n; i++)
-            r->figure->hidden += (panel->curve[c].level || !isnan(panel->curve[c].x[i])) &&
-                                 !isnan(panel->curve[c].y[i]) && !sg_plot_can_show(panel, &panel->curve[c], i);
+    for (size_t c = 0; c < panel->n_curves; c++) {
+        const struct sg_curve *curve = &panel->curve[c];
+        size_t values = 0, hidden = 0;
+        for (size_t i = 0; i < curve->n; i++) {
+            const bool value = (curve->level || !isnan(curve->x[i])) && !isnan(curve->y[i]);
+            values += value;
+            hidden += value && !sg_plot_can_show(panel, curve, i);
+        }
+        if (hidden > 0 && hidden == values && !r->select->recorded)
+            sg_plot_note(&r->figure->notes,
+                         "%s has no place in the panel of %s over %s: a log axis shows no zero or negative value",
+                         r->figure->legend[curve->legend].label, panel->y.name, panel->x.name);
+        else
+            r->figure->hidden += hidden;
+    }
 }
 
 /* Reads the limits that a plot asks for. NaN = automatic, also if a log axis cannot have them. */

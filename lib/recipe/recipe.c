@@ -5,6 +5,7 @@
 #include "recipe_internal.h"
 #include "sg_file.h"
 #include "sg_json.h"
+#include "sg_text.h"
 
 /* Raw tree with every --set applied. */
 static bool read_raw(struct sg_node *raw, const char *text, size_t length, struct sg_problems *p, size_t n_set) {
@@ -135,11 +136,29 @@ sg_status sg_recipe_with(struct sg_recipe *out, struct sg_node *written, const s
     return status;
 }
 
+/* The recipe of the Makefile's target of this name, as recipes/mini/fig2a.yaml is mini-fig2a's; NULL = there is none. */
+static char *recipe_of_target(const char *path) {
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const bool mini = strncmp(name, "mini-", 5) == 0;
+    const size_t length = strlen(name) - (sg_ends_in(name, ".yaml") ? 5 : 0);
+    char *out = mini ? sg_format("recipes/mini/%.*s.yaml", (int)length - 5, name + 5)
+                     : sg_format("recipes/%.*s.yaml", (int)length, name);
+    if (out && !sg_file_is_regular(out)) {
+        free(out);
+        out = NULL;
+    }
+    return out;
+}
+
 sg_status sg_recipe_read(struct sg_recipe *out, const char *path, const char *const *set, size_t n_set,
                          struct sg_error *err) {
     char *text;
     size_t length;
     sg_status status = sg_file_read(&text, &length, path, SG_RECIPE_BYTES, err);
+    char *const target = status == SG_ERR_MISSING ? recipe_of_target(path) : NULL;
+    if (target)
+        sg_fail(err, status, "%s is not there (did you mean %s?)", path, target);
+    free(target);
     if (status != SG_OK)
         return status;
     bool is_stdin = strcmp(path, "-") == 0;

@@ -62,8 +62,13 @@ static size_t write_line(char *out, size_t size, const struct sg_problems *p, co
     if (problem->line > 0) {
         length = snprintf(out, size, "%s:%d:%d: %s", p->path, problem->line, problem->column, problem->text);
     } else if (problem->column > 0) {
-        char set[SG_EXCERPT];
-        length = snprintf(out, size, "--set %s: %s", sg_excerpt(set, p->set[problem->column - 1]), problem->text);
+        char set[SG_EXCERPT], list[SG_EXCERPT];
+        const char *const word = p->set[problem->column - 1], *const value = word + strcspn(word, "=");
+        length = snprintf(out, size, "--set %s: %s", sg_excerpt(set, word), problem->text);
+        if (strchr(value, ',') && !strchr("[{\"'", value[1]) && length > 0 &&
+            (size_t)length < size) /* as others list */
+            length += snprintf(out + length, size - (size_t)length, " (several values have brackets: [%s])",
+                               sg_excerpt(list, value + 1));
     } else {
         length = snprintf(out, size, "%s: %s", p->path, problem->text);
     }

@@ -30,19 +30,21 @@ static bool times_kernels(const struct sg_check *c) {
 /* The value must be one of the names at(0), at(1) …; the problem lists them or suggests one. */
 static void note_wrong_name(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw,
                             const char *const *candidate, size_t n) {
-    char wanted[SG_LIST_CHARS + 8], list[SG_LIST_CHARS];
+    char wanted[SG_LIST_CHARS + 48], list[SG_LIST_CHARS];
+    const bool loadable = row->type == SG_VALUE_COMPRESSOR;
     bool word = raw->kind == SG_NODE_STRING && strlen(raw->string) > 2; /* a single letter is near to every other one */
     char hint[SG_HINT];
     if (word && sg_hint(hint, raw->string, candidate, n)) {
         char got[SG_EXCERPT];
-        SG_PROBLEM(c, raw, "unknown %s '%s' (%s)",
+        SG_PROBLEM(c, raw, "unknown %s '%s' (%s%s)",
                    row->type != SG_VALUE_METHOD ? sg_row_key(row)
                    : times_kernels(c)           ? "operation"
                                                 : "method",
-                   sg_excerpt(got, raw->string), hint);
+                   sg_excerpt(got, raw->string), hint, loadable ? " Or load it with --plugin" : "");
         return;
     }
-    snprintf(wanted, sizeof wanted, "one of %s", sg_list_text(list, candidate, n));
+    snprintf(wanted, sizeof wanted, "%sone of %s", loadable ? "of a file that --plugin loads, or " : "",
+             sg_list_text(list, candidate, n));
     sg_note_wrong(c, row, raw, wanted);
 }
 

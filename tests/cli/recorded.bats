@@ -415,3 +415,16 @@ print(sum((x ** 2).sum() - sum(max(abs(x[a:b])) ** 2 for a, b in ((0, 36), (36, 
     sparsetrain -q own.yaml --set "task.layers=\"$layers\"" --set workers=2 --method Top-k -f -o run.ndjson
     sed -n 3p run.ndjson | jq -r .error_norm | paste - wanted | awk '{ d = $1 / $2 - 1; exit d > 1e-5 || d < -1e-5 }'
 }
+
+@test "a grid says what its recorded gradients are, and how many cells run at once; a target leads to its recipe" {
+    need_numpy
+    write 'np.save("g.npy", g)'
+    recipe 'files: g.npy'
+    run -0 --separate-stderr sparsebench replay.yaml -j 1 --method SGD --folder cells -o out.json
+    [[ $stderr == *"task.files: 12 steps of 4 workers, d = 1000"*"1 cell, 1 at once, into cells"* ]] || { echo "$stderr"; false; }
+    cd "$ROOT"
+    run -2 --separate-stderr sparsebench mini-fig2a
+    [[ $stderr == *"did you mean recipes/mini/fig2a.yaml?"* ]]
+    run -2 --separate-stderr sparsetrain recipes/mini-fig3.yaml
+    [[ $stderr == *"did you mean recipes/mini/fig3.yaml?"* ]]
+}
