@@ -334,18 +334,6 @@ PY
 }
 
 @test "--advise refuses what it cannot do" {
-    run -2 advise r.yaml --candidates mine
-    [[ $output == *"--candidates=mine: must be built-in or recipe"* ]]
-    run -2 advise r.yaml --error total
-    [[ $output == *"--error=total: must be relative, mean, lag or drift"* ]]
-    run -2 sparsetune r.yaml --when --candidates recipe
-    [[ $output == *"--candidates is an option of --advise; --when has no use for it"* ]]
-    run -2 sparsetune r.yaml --theory --emit-recipe x.yaml
-    [[ $output == *"--emit-recipe is an option of --advise; --theory has no use for it"* ]]
-    run -2 advise r.yaml --when
-    [[ $output == *"--when and --advise: one at a time"* ]]
-    run -0 sparsetune r.yaml --advise --dry-run
-    [[ $output == *"gradients of the first tenth of a run under built-in methods, modelled on 4 workers and the link 1gbe"* ]] && [ ! -e cells ]
     # What is wrong with a method of the recipe is said of its place there, although only its replay shows it.
     sed 's/k: \[1, 4\]/k: [1, 4, 400]/' r.yaml >large.yaml
     run -2 advise large.yaml --candidates recipe

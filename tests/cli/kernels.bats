@@ -95,8 +95,6 @@ YAML
     [ "$(jq '[.results[] | keys] | unique | length' <<<"$output")" = 1 ]
     run -3 --separate-stderr sparsebench r.yaml --json --corrupt --set 'operations=[]' --set 'compressors.sizes=[4096]' --set 'compressors.names=[qsgd]'
     [ "$(jq -c '[.results[0].verified, .results[0].time_s]' <<<"$output")" = '[false,null]' ]
-    run -2 sparsebench r.yaml --set 'compressors.names=[topc]'
-    [[ $output == *"unknown compressor 'topc'"* ]]
     run -2 sparsebench r.yaml --set 'compressors.sizes=[recording]'
     [[ $output == *"needs compressors.recording"* ]]
 }
@@ -125,23 +123,8 @@ YAML
     grep -Eq '"status":\s*"failed"' r.json
 }
 
-@test "keys of the other kind are refused with a reason" {
-    run -2 sparsebench r.yaml --set workers=4
-    [[ $output == *"'workers' does not belong here (it is a key of recipes of kind 'training')"* ]]
-    run -2 sparsebench r.yaml --set 'sizes=[resnet81]'
-    [[ $output == *"did you mean 'resnet18'"* ]]
-    run -2 sparsebench r.yaml --set 'sizes=[1.5]'
-    [[ $output == *"whole number"* ]]
-    run -2 sparsebench "$ROOT/recipes/smoke.yaml" --set 'densities=[1]'
-    [[ $output == *"it is a key of recipes of kind 'kernels'"* ]]
-    run -2 sparsetrain r.yaml --method x
-    [[ $output == *"trains nothing"* ]]
-}
-
 @test "the CUDA recipe parses, and without a device says what is missing" {
     run -0 sparsebench "$ROOT/recipes/kernels-cuda.yaml" --dry-run
-    run -2 sparsebench r.yaml --set 'back-ends=[cuda, c]'
-    [[ $output == *"give cuda a recipe of its own"* ]]
     ! nvidia-smi -L >/dev/null 2>&1 || skip "there is a device"
     run -1 sparsebench "$ROOT/recipes/kernels-cuda.yaml"
     [[ $output == *"back-end cuda: "*"needs an NVIDIA GPU"* || $output == *"back-end cuda: "*"rebuild with WITH_CUDA=1"* ]]
@@ -168,14 +151,8 @@ YAML
     jq -e 'all(.claims[]; .verdict == "not judged" and .reason == "--no-judge was given")' <<<"$output"
 }
 
-@test "a claim about an operation that is not timed is refused before the first case" {
+@test "a claim about an operation that the back-ends leave out is undecided" {
     printf 'claims: [{text: t, metric: time, of: ef-threshold, at-most: {of: torch-topk}}]\n' >>r.yaml
-    run -2 sparsebench r.yaml
-    [[ $output == *"r.yaml:9:"*"of: 'torch-topk' is not timed (add it to operations)"* ]]
-    [[ $output != *"1 of 1"* ]]
-    run -2 sparsebench r.yaml --set 'operations=[randomk, torch-topk]'
-    [[ $output == *"leave them out with --set claims=[], or change them too"*"'ef-threshold' is not timed"* ]]
-    run -0 sparsebench r.yaml --dry-run --set 'operations=[ef-threshold, torch-topk]'
     run -0 --separate-stderr sparsebench r.yaml -q --json --set 'operations=[ef-threshold, torch-topk]' --set 'back-ends=[avx2]'
     jq -e '.claims[0] | .verdict == "undecided" and (.reason | endswith("torch-topk was not timed: the back-ends leave it out"))' <<<"$output"
 }

@@ -26,6 +26,10 @@ compare() { # NAME
     compare sparseplot-export
 }
 
+@test "recipes of kernels" {
+    compare kernels
+}
+
 @test "a transcript that says something else is noticed" {
     printf '# A program.\n$ sparsetrain nothing.yaml\n! sparsetrain: all is well\n' >"$BATS_TEST_TMPDIR/t.txt"
     run -0 "$ROOT/tests/golden/cli/transcript" "$BATS_TEST_TMPDIR/t.txt"
