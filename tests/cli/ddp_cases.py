@@ -85,6 +85,26 @@ def refused(words, call):
         raise AssertionError(f"not refused: {words}")
 
 
+# ---- gradients that are not in host memory
+
+
+@processes(2)
+def staged():
+    """A bucket that is copied to host memory, as a GPU's is, is copied once in either direction, and changes no bit."""
+    plain, got, copies = libsparsegrad.ddp.on_host, [], []
+    for on_host in plain, lambda buffer: copies.append(buffer) or buffer.clone():
+        libsparsegrad.ddp.on_host = on_host
+        try:
+            net = net_small(700)
+            model = DDP(net, bucket_cap_mb=0.02)
+            register(model, "topk density=0.1", group_bytes=1 << 14)
+            got.append(torch.stack([backward(model, batch(step)) for step in range(3)]))
+        finally:
+            libsparsegrad.ddp.on_host = plain
+    assert torch.equal(*got) and got[0].any()
+    assert 3 < len(copies) < 3 * 4, f"{len(copies)} copies in 3 steps, of several buckets with 4 parameters"
+
+
 # ---- what is not finite
 
 TEXTS = ("topk density=0.1", "none", "fp16", "qsgd", "sign-l2", "powersgd rank=2", "topk k=9; error-feedback=ef21",

@@ -31,9 +31,10 @@ process is raised in all of them, with its rank, and leaves the same behind. If 
 residual of a layer that no process used waits for the next step.
 
 The hook needs PyTorch from 2.1 on. The optimizer is PyTorch's; to the method the learning rate is always 1. Gradients
-of a GPU go through host memory, complex numbers are pairs, and float64 becomes float32 with a warning. A group that a
-method refuses, though it takes the whole model (PowerSGD, one without a matrix), is sent without compression. Error
-feedback whose workers have parameters of their own (cser, local-steps, diloco, dynamic-averaging) is refused.
+of a GPU go through host memory, by one copy of each bucket in either direction. Complex numbers are pairs, and float64
+becomes float32 with a warning. A group that a method refuses, though it takes the whole model (PowerSGD, one without a
+matrix), is sent without compression. Error feedback whose workers have parameters of their own (cser, local-steps,
+diloco, dynamic-averaging) is refused, and so is fully_shard.
 
 A checkpoint of every process needs state.state_dict(), or the state itself, which pickle and torch.save take. What
 state.load_state_dict() or register(model, state) resumes goes on with the same bits as a run that was not ended."""
@@ -59,6 +60,9 @@ NONFINITE = 3  # SG_ERR_NONFINITE
 
 def _parameters(model):
     """The parameters that a DistributedDataParallel exchanges, with their names, in their order."""
+    if hasattr(model, "set_all_reduce_hook"):  # FSDP2
+        raise TypeError("fully_shard gives each process a shard of the sum, which this hook never sees: use "
+                        "DistributedDataParallel, or a Method of your own in set_all_reduce_hook")
     if not isinstance(model, torch.nn.parallel.DistributedDataParallel):
         raise TypeError(f"register takes the DistributedDataParallel itself, which knows its parameters and processes, "
                         f"and not a {type(model).__name__}")
@@ -320,17 +324,24 @@ class State(Processes):
                 group.left = False
 
 
+def on_host(buffer):
+    """The buffer itself, or a copy of a GPU's in host memory: one for a bucket, which is waited for."""
+    return buffer if buffer.device.type == "cpu" else buffer.cpu()
+
+
 class _Bucket:
     """A bucket of PyTorch's, whose future is completed when all of its groups are exchanged."""
 
     def __init__(self, state, bucket):
         self.buffer, self.gradients, self.names, self.failure = bucket.buffer(), [], [], None
+        self.host = on_host(self.buffer)
+        moved = self.host.storage_offset() - self.buffer.storage_offset()
         self.future = torch.futures.Future(devices=[self.buffer.device] if self.buffer.is_cuda else None)
         parameters, gradients = bucket.parameters(), bucket.gradients()
         for p, g in zip(parameters, gradients):
             if id(p) in state.name_of:
                 self.names.append(state.name_of[id(p)])
-                self.gradients.append(g)
+                self.gradients.append(self.host.as_strided(g.size(), g.stride(), g.storage_offset() + moved))
         if len(self.names) < len(parameters):
             self.failure = RuntimeError(f"{len(parameters) - len(self.names)} parameters have gradients, and had none "
                                         "when the hook was registered: register it after all that changes them")
@@ -339,7 +350,9 @@ class _Bucket:
     def complete(self, state):
         if self.failure is None:
             for g, name in zip(self.gradients, self.names):
-                give(g, state.mean[state.group_of[name].places[name]])  # the gradients are parts of the buffer
+                give(g, state.mean[state.group_of[name].places[name]])  # the gradients are parts of the host's buffer
+            if self.host is not self.buffer:
+                self.buffer.copy_(self.host)
         self.future.set_result(None)
 
     def result(self, _):
