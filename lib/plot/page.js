@@ -182,6 +182,9 @@ class Figure {
   }
 
   enlarge(box) {
+    const [, , width, height] = this.whole.split(" ").map(Number), room = box ? Math.min(width, this.place.clientWidth) : width;
+    this.svg.setAttribute("width", room);
+    this.svg.setAttribute("height", box ? (room * box.height) / box.width : height);
     this.svg.setAttribute("viewBox", box ? `${box.x - 4} ${box.y - 4} ${box.width + 8} ${box.height + 8}` : this.whole);
     this.back.hidden = !box;
     this.hide();

@@ -100,6 +100,12 @@ hostile_result() {
     page browser page.html
 }
 
+@test "in a browser the eye meets a whole panel, a baseline on any ground, and a tooltip within its box" {
+    need_chromium
+    sparseplot-export -q "$ROOT/results/fig1.json" "$ROOT/results/mini-fig3.json" -o page.html
+    page picture page.html
+}
+
 @test "the recipe on a page runs as it is" {
     sparseplot-export -q "$ROOT/results/fig1-madelon.json" -o page.html
     python3 -c 'import html, re, sys; print(html.unescape(re.search("<pre.*?>(.*?)</pre>", sys.stdin.read(), re.S)[1]))' <page.html >recipe.yaml

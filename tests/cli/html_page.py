@@ -1,11 +1,14 @@
-"""html_page.py: what a page of results says and does. usage: html_page.py static|hostile|browser|harmless PAGE RESULT...
+"""html_page.py: what a page of results says and does. usage: html_page.py static|hostile|browser|picture|harmless PAGE RESULT...
 
-`static` and `hostile` read the markup; `browser` and `harmless` use headless Chromium."""
+`static` and `hostile` read the markup; the others use headless Chromium."""
+import base64
 import html.parser
 import json
 import re
+import struct
 import sys
 import time
+import zlib
 
 VOID = {"meta", "link", "input", "br", "img", "hr"}
 
@@ -176,6 +179,68 @@ def browse(path, _):
         b.close()
 
 
+def pixels(browser, selector):
+    """The pixels of an element as (red, green, blue), from a screenshot."""
+    x, y, width, height = browser.run(f"(() => {{ const e = document.querySelector('{selector}'); e.scrollIntoView({{block: 'center', behavior: 'instant'}});"
+                                      " const r = e.getBoundingClientRect(); return [r.x + scrollX, r.y + scrollY, r.width, r.height] })()")
+    browser.frames()
+    clip = {"x": x, "y": y, "width": width, "height": height, "scale": 1}
+    data = base64.b64decode(browser.call("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)["data"])
+    at, packed = 8, b""
+    while at < len(data):
+        length, kind = struct.unpack(">I4s", data[at:at + 8])
+        if kind == b"IHDR":
+            columns, rows, depth, color = struct.unpack(">IIBB", data[at + 8:at + 18])
+        elif kind == b"IDAT":
+            packed += data[at + 8:at + 8 + length]
+        at += 12 + length
+    assert depth == 8 and color in (2, 6)
+    unit, raw, line, out = 3 if color == 2 else 4, zlib.decompress(packed), bytes(columns * 4), []
+    for row in range(rows):
+        begin = row * (columns * unit + 1)
+        before, line = line, bytearray(raw[begin + 1:begin + 1 + columns * unit])
+        for i, up in zip(range(len(line)), before):
+            left, corner = (line[i - unit], before[i - unit]) if i >= unit else (0, 0)
+            nearest = min((left, up, corner), key=lambda v: abs(left + up - corner - v))
+            line[i] = (line[i] + (0, left, up, (left + up) // 2, nearest)[raw[begin]]) & 255
+        out += [tuple(line[i:i + 3]) for i in range(0, len(line), unit)]
+    return out
+
+
+def picture(path, _):
+    """What the eye meets, wide and narrow, light and dark: sizes in the window, and the baseline against the ground."""
+    from browser import Browser
+    b = Browser()
+    try:
+        for columns, dark in ((1280, False), (400, True), (1280, True), (400, False)):
+            b.screen(columns, 900, dark=dark)
+            b.open(path)
+            where = f"{columns} px, {'dark' if dark else 'light'}"
+            ink = b.run("getComputedStyle(document.body).color")
+            ground = b.run("getComputedStyle(document.documentElement).backgroundColor")
+            assert ink != ground
+            # The baseline has the colour of ink, in the figure and in its copy beside the contents.
+            assert b.run("getComputedStyle(document.querySelector('.plot [stroke=\"#000000\"]')).stroke") == ink, where
+            wanted = tuple(int(v) for v in re.findall(r"\d+", ink)[:3])
+            near = sum(max(abs(a - w) for a, w in zip(pixel, wanted)) < 48 for pixel in pixels(b, ".thumb"))
+            assert near > 20, (where, near)
+            # One panel alone fills the drawing and lies in the window.
+            click(b, "[...document.querySelectorAll('.controls button')].find(e => e.textContent.startsWith('(a)'))")
+            x, y, width, height = rect(b, ".plot > svg")
+            left, top, wide, high = rect(b, ".plot [data-panel]")
+            assert x >= 0 and x + width <= columns + 1, (where, x, width)
+            assert left >= x - 1 and left + wide <= x + width + 1 and max(wide / width, high / height) > 0.8, (where, left, wide, x, width)
+            click(b, "[...document.querySelectorAll('.controls button')].find(e => e.textContent === 'whole figure')")
+            # What is said under the pointer stays in its box.
+            left, top, wide, high = rect(b, ".plot [data-panel] [id$=curves1]")
+            b.frames()
+            b.mouse(min(left + wide / 2, columns - 20), top + high / 2)
+            hidden, inner, outer = b.run("(t => [t.hidden, t.scrollWidth, t.clientWidth])(document.querySelector('.tip'))")
+            assert not hidden and inner <= outer, (where, hidden, inner, outer)
+    finally:
+        b.close()
+
+
 def harmless(path, results):
     """A page of hostile texts in a browser: no script of theirs runs, and the figures have the texts as they are."""
     from browser import Browser
@@ -198,4 +263,4 @@ def harmless(path, results):
 
 
 if __name__ == "__main__":
-    {"static": static, "hostile": hostile, "browser": browse, "harmless": harmless}[sys.argv[1]](sys.argv[2], sys.argv[3:])
+    {"static": static, "hostile": hostile, "browser": browse, "harmless": harmless, "picture": picture}[sys.argv[1]](sys.argv[2], sys.argv[3:])
