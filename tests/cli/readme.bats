@@ -320,6 +320,15 @@ END
     [ "$output" = "" ]
 }
 
+@test "README has at most 1,200 words, and the documents beside the printed reference of keys 55,000" {
+    [ "$(wc -w <README.md)" -le 1200 ]
+    documents=$(sources | grep '\.md$' | grep -vxF recipes/REFERENCE.md)
+    [ "$(wc -l <<<"$documents")" -ge 25 ]
+    # shellcheck disable=SC2086
+    words=$(cat $documents | wc -w)
+    [ "$words" -le 55000 ] || { echo "$words words"; false; }
+}
+
 @test "every file that a document links is there" {
     local missing="" absent=""
     for document in README.md C*.md recipes/*.md recipes/clusters/README.md cmd/README.md datasets/README.md kernels/*.md lib/*.md results/*.md results/archive/README.md tests/README.md; do
