@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# What the programs say of mistakes, word by word, with their exit codes. `make golden` renews the transcripts.
+# What the programs say of mistakes and grids, word by word, with their exit codes. `make golden` renews the transcripts.
 load common
 
 compare() { # NAME
@@ -24,6 +24,10 @@ compare() { # NAME
 
 @test "sparseplot-export" {
     compare sparseplot-export
+}
+
+@test "grids" {
+    compare grid
 }
 
 @test "recipes of kernels" {
