@@ -253,7 +253,8 @@ static void test_normal_form(void) {
                              "     at-least: {times: 2, metric: error-bound, of: H}}\n"
                              "plots: [{x: epoch, y: error-norm}]\n";
     const char *const series = "record.series=[loss, error-norm]";
-    if (!ok(parse_set(&recipe, text, &series, 1, &err) == SG_OK && recipe.claim_problems == NULL, "normal form: %s", err.msg))
+    if (!ok(parse_set(&recipe, text, &series, 1, &err) == SG_OK && recipe.claim_problems == NULL, "normal form: %s",
+            err.msg))
         return;
     const struct sg_node *root = &recipe.root;
     ok(strcmp(sg_node_string(root, "task.l2", ""), "L/10000") == 0, "default expression");
