@@ -12,7 +12,7 @@ struct sg_grid_view {
     double start_s, last_s;
     int lines; /* number of lines that are on the terminal now */
     size_t finished;
-    bool *told; /* [count] true if the cell was reported */
+    bool *told;                            /* [count] true if the cell was reported */
     const struct sg_grid_options *options; /* of the grid, to say at its start what will run; NULL = nothing is said */
 };
 
