@@ -2,6 +2,8 @@
 # measurements: one make for the whole tree. `make help` lists targets.
 # WITH_MPI, WITH_TORCH and WITH_CUDA take what is there; 0 leaves it out, 1 makes its absence an error.
 MODE         ?= release
+# ZOO=0 builds without the compressors, rules and controllers of lib/zoo.
+zoo          := $(if $(filter 0,$(ZOO)),,zoo)
 PREFIX       ?= /usr/local
 TORCH_DIR    ?= /usr
 CC           := $(if $(filter default,$(origin CC)),gcc,$(CC))
@@ -54,13 +56,14 @@ MAKEFLAGS    += $(if $(MAKELEVEL:0=)$(filter-out all unit check install build-te
 # Sources: the library proper (installed) and the engine (linked into the programs).
 isas         := c $(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),avx2 avx512)
 isa_src      := $(sort $(wildcard kernels/cpu/*_isa.c))
-core_rooms   := core wire method
+core_rooms   := core wire method $(zoo)
 core_src     := $(wildcard $(core_rooms:%=lib/%/*.c) kernels/cpu/*.c) $(if $(cuda),,kernels/cuda/no_cuda.c)
 core_src     := $(sort $(filter-out $(isa_src),$(core_src)))
 # A task whose network libtorch trains has a NAME_net.c: its files, tests and recipes are only where libtorch is on.
 torch_tasks  := $(filter-out task,$(patsubst lib/task/%_net.c,%,$(sort $(wildcard lib/task/*_net.c))))
 torch_task   := $(wildcard $(torch_tasks:%=lib/task/%*.c)) lib/task/tasks_torch.c
-engine_src   := $(sort $(filter-out $(core_rooms:%=lib/%/%) lib/examples/% $(torch_task),$(wildcard lib/*/*.c)))
+engine_src   := $(sort $(filter-out $(core_rooms:%=lib/%/%) lib/zoo/% lib/examples/% $(torch_task),\
+                $(wildcard lib/*/*.c)))
 engine_src   := $(if $(cuda),$(filter-out %_no_cuda.c,$(engine_src)) $(wildcard lib/*/*.cu),$(engine_src))
 programs     := $(sort $(subst _,-,$(basename $(notdir $(wildcard cmd/sparse*.c)))))
 cuda_src     := $(sort $(wildcard kernels/cuda/*.cu))
@@ -108,7 +111,7 @@ on            = $(if $(filter 1,$(V)),mkdir -p $(@D);,@mkdir -p $(@D); echo '  $
 # What is rewritten only when its content changes, so that a second make does nothing.
 renew         = if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
 all_flags    := $(CC) $(cflags) $(call isa_flags,avx512) $(ldflags) $(mpi_cflags) $(mpi_libs) $(NVCC) $(nvcc_flags) \
-                $(if $(torch),$(torch_cxx) $(torch_libs)) $(cuda_libs)
+                $(if $(torch),$(torch_cxx) $(torch_libs)) $(cuda_libs) $(zoo)
 $(B)/flags: FORCE
 	@mkdir -p $(@D); printf '%s' '$(subst ','\'',$(all_flags))' > $@.new; $(renew)
 $(B)/version.h: FORCE
@@ -168,6 +171,7 @@ api_headers  := $(addprefix lib/core/sg_,api.h optimizer.h parameter.h rng.h sta
                 $(addprefix lib/method/sg_,compressor.h compressor_plugin.h controller.h drive.h feedback.h flat.h) \
                 lib/method/sg_method.h lib/method/sparsegrad.h
 $(core_obj): private cflags += -fvisibility=hidden
+$(if $(zoo),$(B)/lib/method/compressor_table.o: private cflags += -DSG_ZOO)
 $(B)/api.symbols: $(core_obj)
 	@readelf -Ws $^ | awk '$$5 == "GLOBAL" && $$6 == "DEFAULT" && $$7 != "UND" { print $$8 }' | sort -u > $@
 $(B)/api.map: $(B)/api.symbols

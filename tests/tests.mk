@@ -1,6 +1,13 @@
 # Tests and measurements. tests/README.md says when to run which, and tests/run what belongs to one.
 torch_tests := $(sort $(wildcard $(patsubst %,tests/unit/test_%*.c,tensor $(torch_tasks))))
 test_src    := $(filter-out $(if $(torch),,$(torch_tests)),$(sort $(wildcard tests/unit/test_*.c)))
+# Without the zoo the unit tests that name a row of it are left out.
+ifeq ($(zoo),)
+zoo_names   := $(shell sed -n 's/.*\(\.name = \|SIDCO.\)\("[a-z0-9-]*"\).*/-e\x27\2\x27/p' lib/zoo/*.c)
+zoo_tests   := $(shell grep -lF $(zoo_names) tests/unit/test_*.c)
+test_src    := $(filter-out $(zoo_tests),$(test_src))
+$(info ZOO=0: without the unit tests that name rows of lib/zoo: $(notdir $(basename $(zoo_tests))))
+endif
 # The CUDA kernels' tests run on a device where nvcc is, and emulated where C++ is. Sanitizers find as much with 64
 # threads a block as with 512, in a third of the time; gpu_wide has what is emulated with 512, too.
 gpu_torch   := $(basename $(notdir $(sort $(wildcard $(torch_tasks:%=tests/gpu/test_%*.c)))))

@@ -11,7 +11,7 @@
 
 enum {
     SG_ROW_PARAMS = 16, /* maximum number of parameters of a row */
-    SG_ADDED_ROWS = 64  /* maximum number of rows added to a table */
+    SG_ADDED_ROWS = 128 /* maximum number of rows added to a table */
 };
 
 struct sg_row {

@@ -7,6 +7,14 @@
 #define ROW(name) &name
 static const void *const table[] = {METHOD_COMPRESSORS(ROW)};
 static struct sg_rows rows = SG_ROWS(table);
+static size_t zoo; /* so many of the added rows are those of lib/zoo, the first ones */
+
+#ifdef SG_ZOO /* that a table names the function brings lib/zoo out of its archive */
+__attribute__((constructor)) static void add_zoo(void) {
+    sg_zoo_register();
+    zoo = rows.n_added;
+}
+#endif
 
 enum { MOST_ROUNDS = 64 };
 
@@ -62,11 +70,19 @@ sg_status sg_compressor_add(const struct sg_compressor_ops *ops, struct sg_error
     return sg_row_add(&rows, ops, row.what, err);
 }
 
-bool method_is_added(const struct sg_compressor_ops *ops) {
-    for (size_t i = 0; i < rows.n_added; i++)
+static bool is_among(const struct sg_compressor_ops *ops, size_t begin, size_t end) {
+    for (size_t i = begin; i < end; i++)
         if (rows.added[i] == ops)
             return true;
     return false;
+}
+
+bool method_is_added(const struct sg_compressor_ops *ops) {
+    return is_among(ops, zoo, rows.n_added);
+}
+
+bool sg_compressor_is_zoo(const struct sg_compressor_ops *ops) {
+    return is_among(ops, 0, zoo);
 }
 
 unsigned sg_compressor_traits(const struct sg_compressor_ops *ops, const double *param) {

@@ -86,30 +86,20 @@ struct sg_method {
  * benchmarks: row(a), row(b) … */
 #define METHOD_COMPRESSORS(row)                                                                                        \
     row(sg_compress_none), row(sg_compress_topk), row(sg_compress_hard_threshold), row(sg_compress_randomk),           \
-        row(sg_compress_accordion), row(sg_compress_qsgd), row(sg_compress_powersgd), row(sg_compress_sidco_e),        \
-        row(sg_compress_sidco_gp), row(sg_compress_sidco_p), row(sg_compress_gaussiank), row(sg_compress_redsync),     \
-        row(sg_compress_dgc), row(sg_compress_topk_reuse), row(sg_compress_ef_signsgd), row(sg_compress_sign_l2),      \
-        row(sg_compress_onebit), row(sg_compress_signsgd), row(sg_compress_terngrad), row(sg_compress_strom),          \
-        row(sg_compress_dryden), row(sg_compress_signtopk), row(sg_compress_stc), row(sg_compress_fp16),               \
-        row(sg_compress_bf16), row(sg_compress_natural), row(sg_compress_natural_8), row(sg_compress_dithering),       \
-        row(sg_compress_8bit), row(sg_compress_int_block), row(sg_compress_minmax), row(sg_compress_eden),             \
-        row(sg_compress_grid), row(sg_compress_switchml), row(sg_compress_intsgd), row(sg_compress_global_qsgd),       \
-        row(sg_compress_quantile), row(sg_compress_sign_l2_twice), row(sg_compress_terngrad_shared),                   \
-        row(sg_compress_topk_block), row(sg_compress_block_threshold), row(sg_compress_mstopk),                        \
-        row(sg_compress_wangni), row(sg_compress_vqsgd), row(sg_compress_topk_twice), row(sg_compress_induced),        \
-        row(sg_compress_svd_threshold), row(sg_compress_atomo), row(sg_compress_clt_k), row(sg_compress_gtopk),        \
-        row(sg_compress_ok_topk), row(sg_compress_demo), row(sg_compress_sparseloco), row(sg_compress_inceptionn),     \
-        row(sg_compress_global_qsgd_exp), row(sg_compress_ef_signsgd_twice), row(sg_compress_clipped_threshold),       \
-        row(sg_compress_clipped_topk), row(sg_compress_topk_then_threshold), row(sg_compress_threshold_then_topk)
+        row(sg_compress_accordion), row(sg_compress_qsgd), row(sg_compress_powersgd), row(sg_compress_dgc),            \
+        row(sg_compress_ef_signsgd), row(sg_compress_sign_l2), row(sg_compress_onebit), row(sg_compress_signsgd),      \
+        row(sg_compress_terngrad), row(sg_compress_strom), row(sg_compress_dryden), row(sg_compress_signtopk),         \
+        row(sg_compress_stc), row(sg_compress_fp16), row(sg_compress_bf16), row(sg_compress_sign_l2_twice),            \
+        row(sg_compress_terngrad_shared), row(sg_compress_topk_twice), row(sg_compress_demo),                          \
+        row(sg_compress_sparseloco), row(sg_compress_ef_signsgd_twice)
 #define METHOD_CONTROLLERS(row)                                                                                        \
     row(sg_control_accordion), row(sg_control_budget), row(sg_control_warm_up), row(sg_control_doubling),              \
-        row(sg_control_l_greco), row(sg_control_noise), row(sg_control_dqsgd), row(sg_control_adaqs)
+        row(sg_control_noise)
 #define METHOD_FEEDBACK_RULES(row)                                                                                     \
     row(sg_feedback_update), row(sg_feedback_gradient), row(sg_feedback_none), row(sg_feedback_momentum),              \
-        row(sg_feedback_ef21), row(sg_feedback_ef21_sgdm), row(sg_feedback_econtrol), row(sg_feedback_low_pass),       \
-        row(sg_feedback_lr_correction), row(sg_feedback_dgc), row(sg_feedback_mean), row(sg_feedback_cser),            \
-        row(sg_feedback_local_steps), row(sg_feedback_dist_ef_sgdm), row(sg_feedback_dynamic_averaging),               \
-        row(sg_feedback_diloco)
+        row(sg_feedback_ef21), row(sg_feedback_ef21_sgdm), row(sg_feedback_lr_correction), row(sg_feedback_dgc),       \
+        row(sg_feedback_mean), row(sg_feedback_cser), row(sg_feedback_local_steps), row(sg_feedback_dist_ef_sgdm),     \
+        row(sg_feedback_dynamic_averaging), row(sg_feedback_diloco)
 
 #define METHOD_NAME(name) name
 extern const struct sg_compressor_ops METHOD_COMPRESSORS(METHOD_NAME);
@@ -151,14 +141,7 @@ void method_choose(sg_method *m, const float *x, double *knob);
 /* Returns whether the method keeps the sum of this worker's gradients for its controller; the same on every rank. */
 bool method_keeps_lead_sum(const sg_method *m, size_t worker);
 
-/* to [d] <- factor to + x, element by element, so with the same bits for any number of threads. */
-void method_combine(const struct sg_feedback_state *s, float *to, float factor, const float *x);
-
-/* For rules whose workers send changes of an estimate: common vector 0 += sum, which makes it the sum of all workers'
- * estimates; sum [d] <- common vector 0. */
-void method_add_to_estimate(const struct sg_feedback_state *common, float *sum);
-
-/* Returns whether the compressor was added to the table by a plug-in. */
+/* Returns whether a plug-in added the compressor to the table. */
 bool method_is_added(const struct sg_compressor_ops *ops);
 
 /* Return what is wrong with a selection of all layers, or with a message of this round whose code is not NULL

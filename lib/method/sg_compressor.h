@@ -189,6 +189,8 @@ SG_UNSTABLE const struct sg_compressor_ops *sg_compressor_find(const char *name)
 /* Adds a compressor at the end of the table. *ops must stay valid, and no other thread may use the table during the
  * call. SG_ERR_ARGUMENT: one of its names exists already, or *ops is incomplete. */
 SG_UNSTABLE SG_CHECKED sg_status sg_compressor_add(const struct sg_compressor_ops *ops, struct sg_error *err);
+/* Returns whether the compressor is of lib/zoo, which a library can be built without. */
+SG_UNSTABLE bool sg_compressor_is_zoo(const struct sg_compressor_ops *ops);
 
 /* enum sg_trait of the compressor with these parameters, presets filled in. */
 SG_UNSTABLE unsigned sg_compressor_traits(const struct sg_compressor_ops *ops, const double *param);

@@ -1,5 +1,5 @@
 /* sg_compressor_parts.h: what compressors are made of: how much of a layer is sent, exact Top-k, estimated thresholds,
- * blocks, exact sums of integers, messages of coders and rounds, and chunks of layers. A compressor stands on this
+ * exact sums of integers, messages of coders and rounds, and chunks of layers. A compressor stands on this
  * header and sg_compressor.h alone, and needs nothing of the inside of a method. Not installed. */
 #ifndef SG_COMPRESSOR_PARTS_H
 #define SG_COMPRESSOR_PARTS_H
@@ -10,6 +10,17 @@
 #include "sg_rng.h"
 
 enum { METHOD_WORTH_THREADS = 1 << 15 }; /* from so many elements on a second thread saves more than it costs */
+
+/* Adds the rows of lib/zoo to the tables (zoo_table.c). It is called once, before main. */
+void sg_zoo_register(void);
+
+/* ---- feedback rules ---- */
+
+/* to [d] <- factor to + x, element by element, so with the same bits for any number of threads. */
+void method_combine(const struct sg_feedback_state *s, float *to, float factor, const float *x);
+/* For rules whose workers send changes of an estimate: common vector 0 += sum, which makes it the sum of all workers'
+ * estimates; sum [d] <- common vector 0. */
+void method_add_to_estimate(const struct sg_feedback_state *common, float *sum);
 
 /* ---- messages ---- */
 
@@ -69,53 +80,9 @@ struct sg_topk {
 SG_CHECKED sg_status sg_topk_open(struct sg_worker *w, struct sg_error *err);
 int sg_topk_select(struct sg_worker *w, struct sg_select *s);
 
-/* The float m for which the probabilities min(1, |x[i]| / m) add up to about k, 1 <= k <= n (compress_wangni.c). */
-float sg_proportional_level(const float *x, size_t n, size_t k);
-
-/* Eigenvectors of the symmetric matrix a [m][m], which is overwritten with a diagonal one; v [m][m]: row i belongs to
- * the i-th number of the diagonal (symmetric_eigen.c). */
-void sg_symmetric_eigen(double *a, double *v, size_t m);
-
-/* ---- singular triplets of a layer's matrix M = p (compress_svd.c) ---- */
-
-/* M with its shorter side first: m vectors of n numbers. */
-struct sg_triplets {
-    size_t rows, columns, m, n;
-    double *a, *gram, *u, *q; /* [m][n], [m][m], [m][m], [m][n]: row i of u times a is row i of q */
-    float *size;              /* [m] the singular values, descending as `order` names them */
-    size_t *order;            /* [m] */
-};
-/* Moves the triplets that are sent to the front of x->order, and their factors into scale [m]. Returns how many. */
-typedef size_t sg_triplets_fn(const struct sg_worker *w, size_t layer, struct sg_triplets *x, sg_rng *rng,
-                              double *scale);
-/* An unbiased random choice: each triplet is sent with the probability q = min(1, value / level), scaled by 1 / q. */
-size_t sg_triplets_draw(struct sg_triplets *x, double level, sg_rng *rng, double *scale);
-/* A coder that sends the chosen triplets. If factors would not be smaller than the layer, it sends numbers: those of M,
- * or, if the choice is `random`, those of the product of the chosen triplets, so that the mean remains M. */
-SG_CHECKED sg_status sg_triplets_open(struct sg_worker *w, struct sg_error *err);
-void sg_triplets_encode(struct sg_worker *w, const float *p, struct sg_message *out, sg_triplets_fn *choose,
-                        bool random);
-
 /* Gram-Schmidt on columns of n numbers. It projects every column twice, to remove rounding errors along the earlier
  * columns. A column in the span of the earlier ones becomes 0 (compress_powersgd.c). */
 void sg_orthonormalize(float *columns, size_t rank, size_t n);
-
-/* ---- blocks of consecutive elements that are selected as if they were layers (select_blocks.c) ---- */
-
-/* The content of w->scratch: n >= 1 blocks, which cover the layers in order; no block spans two layers. */
-struct sg_blocks {
-    size_t n;
-    size_t *offset;            /* [n + 1] */
-    size_t *count, *k, *layer; /* [n] entries sent, k of Top-k, index of the layer */
-    float *threshold;          /* [n] of each block; negative at first */
-};
-/* Cuts every layer into blocks of `size` elements; the last block of a layer may be smaller. sg_blocks_of returns how
- * many these are. */
-size_t sg_blocks_of(const struct sg_layout *layout, size_t size);
-SG_CHECKED sg_status sg_blocks_open(struct sg_worker *w, size_t size, struct sg_error *err);
-/* begin returns s with blocks as layers; end converts the kernel's status and counts to those of s. */
-struct sg_select sg_blocks_begin(const struct sg_worker *w, const struct sg_select *s);
-int sg_blocks_end(const struct sg_worker *w, const struct sg_select *s, int status);
 
 /* ---- thresholds computed from a layer's own numbers (threshold_estimate.c); for vectors in host memory ---- */
 

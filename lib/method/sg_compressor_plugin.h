@@ -1,4 +1,4 @@
-/* sg_compressor_plugin.h: compressors, codes and feedback rules in a shared object of their own.
+/* sg_compressor_plugin.h: compressors, codes, feedback rules and controllers in a shared object of their own.
  *
  * sparsetrain, sparsebench and sparsetune load such an object with --plugin FILE, or from the list of files in
  * $SPARSEGRAD_PLUGINS. Its rows are appended to the tables, and recipes name them like all other rows.
@@ -32,15 +32,15 @@ extern "C" {
 /* The interface that the object was compiled for. A program rejects an object whose numbers differ from its own. */
 struct sg_plugin_interface {
     unsigned format, major, minor; /* of this header; of the library */
-    unsigned size[10];             /* of the structs that objects and programs share */
+    unsigned size[11];             /* of the structs that objects and programs share */
 };
 #define SG_PLUGIN_INTERFACE                                                                                            \
     {                                                                                                                  \
-        1, SPARSEGRAD_MAJOR, SPARSEGRAD_MINOR, {                                                                       \
+        2, SPARSEGRAD_MAJOR, SPARSEGRAD_MINOR, {                                                                       \
             sizeof(struct sg_compressor_ops), sizeof(struct sg_shared), sizeof(struct sg_worker),                      \
                 sizeof(struct sg_rounds), sizeof(struct sg_message), sizeof(struct sg_code),                           \
                 sizeof(struct sg_feedback_rule), sizeof(struct sg_kernels), sizeof(struct sg_select),                  \
-                sizeof(struct sg_parameter)                                                                            \
+                sizeof(struct sg_parameter), sizeof(struct sg_controller_ops)                                          \
         }                                                                                                              \
     }
 
@@ -51,6 +51,7 @@ struct sg_compressor_plugin {
     const struct sg_compressor_ops *const *compressors;
     const struct sg_code *const *codes;
     const struct sg_feedback_rule *const *rules;
+    const struct sg_controller_ops *const *controllers;
 };
 
 /* The symbol that a program looks up. It must be visible for all compiler options. */

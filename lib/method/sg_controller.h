@@ -2,8 +2,7 @@
  *
  * Before a step a controller sees numbers that are the same on every rank, and sets the knob of each layer. It does not
  * communicate and sees no vector, so every rank has one and all decide alike. A controller works with any compressor
- * that has a knob, unless it says otherwise. It is one `const struct sg_controller_ops` and its name in
- * method_private.h. */
+ * that has a knob, unless it says otherwise. It is one `const struct sg_controller_ops`. */
 #ifndef SG_CONTROLLER_H
 #define SG_CONTROLLER_H
 
@@ -107,6 +106,10 @@ struct sg_controller_ops {
 /* The i-th controller of the table; NULL past the end. The controller of that name; NULL if it is unknown. */
 SG_UNSTABLE const struct sg_controller_ops *sg_controller_at(size_t i);
 SG_UNSTABLE const struct sg_controller_ops *sg_controller_find(const char *name);
+
+/* Adds a controller at the end of the table. *ops must stay valid, and no other thread may use the table during the
+ * call. SG_ERR_ARGUMENT: there is one of this name, or *ops is incomplete. */
+SG_UNSTABLE SG_CHECKED sg_status sg_controller_add(const struct sg_controller_ops *ops, struct sg_error *err);
 
 #ifdef __cplusplus
 }

@@ -86,6 +86,7 @@ static void add_row(sg_table *t, const struct sg_compressor_ops *ops, double bit
     sg_table_cell(t, ops->traits & SG_TRAIT_WANTS_FEEDBACK ? "wanted" : "-", NULL);
     sg_table_number(t, "%.3g", bits);
     sg_table_cell(t, ops->traits & SG_TRAIT_GPU ? "yes" : "-", NULL);
+    sg_table_cell(t, sg_compressor_is_zoo(ops) ? "yes" : "-", NULL);
     sg_table_cell(t, ops->source, NULL);
 }
 
@@ -98,11 +99,12 @@ sg_status sg_recipe_compressors(FILE *out, size_t width, struct sg_error *err) {
                                                      {.head = "feedback", .weight = SG_TABLE_ALWAYS},
                                                      {.head = "bits", .unit = "/element", .weight = SG_TABLE_ALWAYS},
                                                      {.head = "GPU", .weight = SG_TABLE_ALWAYS},
+                                                     {.head = "zoo", .weight = SG_TABLE_ALWAYS},
                                                      {"source", NULL, SG_TABLE_WORDS, SG_TABLE_ALWAYS, 0}};
     static const char *const notes[] = {
         "A selector sends elements as they are, a code writes all of them, a coder has a message of its own, and one "
         "with rounds exchanges more than that. Class: what of Definitions 2 and 3 it promises for every input of "
-        "normal floats below 2^127; it and draws are those of the presets.",
+        "normal floats below 2^127; it and draws are those of the presets. Zoo: a build with ZOO=0 lacks it.",
         "Bits: of one step on 4096 normal numbers, with presets, 1 % of the elements, and 2 for what has no preset."};
     float *g = malloc(D * sizeof *g), *sum = malloc(D * sizeof *sum);
     sg_table *t = sg_table_open(columns, sizeof columns / sizeof *columns);

@@ -75,6 +75,8 @@ static sg_status add_rows(const struct sg_compressor_plugin *rows, struct sg_err
         status = sg_code_add(rows->codes[i], err);
     for (size_t i = 0; status == SG_OK && rows->rules != NULL && rows->rules[i] != NULL; i++)
         status = sg_feedback_add(rows->rules[i], err);
+    for (size_t i = 0; status == SG_OK && rows->controllers != NULL && rows->controllers[i] != NULL; i++)
+        status = sg_controller_add(rows->controllers[i], err);
     for (size_t i = 0; status == SG_OK && rows->compressors != NULL && rows->compressors[i] != NULL; i++)
         status = add_compressor(rows->compressors[i], err);
     return status == SG_OK ? check_keys(err) : status;
@@ -178,6 +180,7 @@ static bool uses(const struct sg_cell *cell, const struct sg_compressor_plugin *
     const char *code = sg_node_string(cell->method, "values.code", NULL);
     HAS(rows->compressors, sg_compressor_find(sg_node_string(cell->method, "compressor", "")));
     HAS(rows->codes, sg_code_find(code != NULL ? code : sg_node_string(&cell->resolved, "message.values", "")));
+    HAS(rows->controllers, sg_controller_find(sg_node_string(cell->method, "controller.kind", "")));
     HAS(rows->rules, sg_feedback_find(sg_node_string(&cell->resolved, "error-feedback.form", "")));
     return false;
 }

@@ -173,8 +173,11 @@ static sg_status find_lambdas(char list[LIST], struct advise *a, const struct bu
 static void look_for_reason(char reason[ADVISE_REASON], const struct advise *a, const struct built_in *method) {
     const struct sg_gradients_facts *f = sg_gradients_look(a->gradients);
     const double fewest = method->fewest * (double)a->d;
+    char compressor[64];
     reason[0] = '\0';
-    if (method->need == MATRICES && !has_matrices(f))
+    if (method->text && sscanf(method->text, "compressor: %63[^,]", compressor) == 1 && !sg_compressor_find(compressor))
+        snprintf(reason, ADVISE_REASON, "this build is without it (ZOO=0)");
+    else if (method->need == MATRICES && !has_matrices(f))
         snprintf(reason, ADVISE_REASON, "no layer is a matrix");
     else if (method->need == LAYERS && f->n_layers == 1)
         snprintf(reason, ADVISE_REASON, "there is one layer, so it is the same as over the whole model");

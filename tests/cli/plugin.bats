@@ -227,7 +227,7 @@ C
     refused "nothing.so: it has no symbol sparsegrad_plugin: define it as sg_compressor_plugin.h says" --plugin nothing.so mine.yaml
     variant old.so -e 's/{SG_PLUGIN_INTERFACE,/{{1, 0, 7, {0}},/'
     refused "it was compiled for version 0.7 of the library, and this program has 0.1: compile it again" --plugin old.so mine.yaml
-    variant other.so -e 's/{SG_PLUGIN_INTERFACE,/{{1, SPARSEGRAD_MAJOR, SPARSEGRAD_MINOR, {0}},/'
+    variant other.so -e 's/{SG_PLUGIN_INTERFACE,/{{2, SPARSEGRAD_MAJOR, SPARSEGRAD_MINOR, {0}},/'
     refused "another state of version 0.1" --plugin other.so mine.yaml
     variant taken.so -e 's/"my-topk"/"topk"/'
     refused "taken.so: there is a compressor 'topk' already: give yours another name" --plugin taken.so mine.yaml

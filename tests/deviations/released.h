@@ -4,6 +4,7 @@
 #define RELEASED_H
 
 #include "method_private.h"
+#include "zoo_private.h"
 
 /* Adds all of them behind the table of compressors, once in a process. Each has the name of its publication's
  * compressor with the origin behind it, "dgc-grace", and the same parameters. They have no bound and need vectors in

@@ -13,7 +13,7 @@
  * without a value, because the gradients did not vary, changes nothing. */
 #include <math.h>
 
-#include "method_private.h"
+#include "sg_controller.h"
 
 enum { MOST, INTERVAL, RATIO, PARAMS };
 enum { SQUARES, STEPS, WAS, DOUBLED, DOUBLES }; /* of the state: T q, T, what the ratio was (0 = unknown), doublings */

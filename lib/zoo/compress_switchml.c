@@ -10,7 +10,7 @@
  * Numbers of two halves are counted twice in entries; their bits are counted once.
  *
  * Memory: E of each block, then of each element the sum of round 1. */
-#include "sg_compressor_parts.h"
+#include "zoo_private.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * the matrix alone, for it is computed in a fixed order on one thread. */
 #include <math.h>
 
-#include "sg_compressor_parts.h"
+#include "zoo_private.h"
 
 /* Two rows of n numbers, or two columns with `step` between the numbers of one. */
 static void rotate(double *x, double *y, size_t n, size_t step, double c, double s) {

@@ -6,7 +6,7 @@
  * The optimizer is given the sum of all workers' h. With eta = 0 it is EF21. */
 #include <string.h>
 
-#include "method_private.h"
+#include "sg_compressor_parts.h"
 
 enum { ETA, PARAMS };
 enum { ESTIMATE, CHANGE, OLD }; /* vectors of a worker: h, what takes the place of g, e of the last step */

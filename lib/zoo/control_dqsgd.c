@@ -13,7 +13,7 @@
  * has |g_0| for it. */
 #include <math.h>
 
-#include "method_private.h"
+#include "sg_controller.h"
 
 /* The state: the largest |g_i|^2 at the first step where it was not 0 (0: none yet), and at the last step. */
 enum { FIRST, LAST, DOUBLES };

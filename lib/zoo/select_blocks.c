@@ -1,7 +1,7 @@
 /* select_blocks.c: layers cut into blocks of neighbours, for selectors that treat every block as if it were a layer. */
 #include <stdlib.h>
 
-#include "sg_compressor_parts.h"
+#include "zoo_private.h"
 
 size_t sg_blocks_of(const struct sg_layout *layout, size_t size) {
     size_t n = 0;

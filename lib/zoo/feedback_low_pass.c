@@ -4,7 +4,7 @@
  *     p = e + g      e <- (1 - beta) e + beta (p - C(p))
  *
  * With beta = 1 it is the common feedback. With less, the rest of what was not sent is lost. */
-#include "method_private.h"
+#include "sg_compressor_parts.h"
 
 enum { BETA, PARAMS };
 

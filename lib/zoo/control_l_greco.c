@@ -13,7 +13,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "method_private.h"
+#include "sg_controller.h"
 
 enum { LEAST, MOST, VALUES, EVERY, BINS, PARAMS };
 
