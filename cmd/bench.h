@@ -62,8 +62,10 @@ int end_document(cJSON *take_document, bool wanted, int code, struct sg_file_wri
 SG_CHECKED sg_status page_target(char **path, struct sg_error *err);
 
 /* Writes the result: JSON to the opened file, or to stdout if there is none, the table if table_wanted, and the page
- * into its file (NULL = no page). The page is written even if the result cannot be written. */
-SG_CHECKED sg_status deliver(cJSON *take_result, struct sg_file_writer *file, const char *page, struct sg_error *err);
+ * into its file (NULL = no page). The page is written even if the result cannot be written. Afterwards the texts of the
+ * result are as they are shown. */
+SG_CHECKED sg_status deliver(struct sg_document *result, struct sg_file_writer *file, const char *page,
+                             struct sg_error *err);
 
 /* Prints the progress of each cell of an unfinished grid. */
 void report_reach(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count);
@@ -73,7 +75,7 @@ void report_cells(const struct sg_cell *cells, const struct sg_cell_outcome *out
 
 /* Returns true if a claim fails, beyond noise or at these seeds. Prints the verdicts and the finding, unless the table,
  * which has them, is printed. */
-bool report_claims(const cJSON *result, bool beside_table);
+bool report_claims(const struct sg_document *result, bool beside_table);
 
 /* The exit code of a grid whose result has this status. */
 int exit_code(const char *status, bool claim_fails);

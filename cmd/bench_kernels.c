@@ -71,7 +71,8 @@ int bench_kernels(const struct sg_recipe *recipe, int argc, char **argv) {
     struct sg_file_writer file = {0};
     struct sg_error err = {.status = SG_OK}, lost = err;
     char *page = NULL;
-    cJSON *results = NULL, *result = NULL;
+    cJSON *results = NULL;
+    struct sg_document result = {0};
     char started_at[21];
     bool verified = opt.dry_run, fails = false;
     double start_s = sg_clock_s();
@@ -88,13 +89,17 @@ int bench_kernels(const struct sg_recipe *recipe, int argc, char **argv) {
     if (status == SG_OK && !opt.dry_run)
         status = sg_bench_run(&results, &verified, recipe, &how, &err);
     const char *word = status != SG_OK ? "interrupted" : verified ? "ok" : "failed";
-    if (results) {
-        result = kernels_json(recipe, word, run_json(argc, argv, started_at, start_s, &in_process), results);
+    if (results)
+        delivered = sg_document_read(
+            &result, kernels_json(recipe, word, run_json(argc, argv, started_at, start_s, &in_process), results),
+            "the result", &lost);
+    if (results && delivered == SG_OK) {
         if (!opt.judge || status != SG_OK)
-            sg_grid_unjudge(result, opt.judge ? "not all cases were timed" : "--no-judge was given");
-        fails = report_claims(result, table_wanted());
-        delivered = deliver(result, &file, page, &lost);
+            sg_grid_unjudge(&result, opt.judge ? "not all cases were timed" : "--no-judge was given");
+        fails = report_claims(&result, table_wanted());
+        delivered = deliver(&result, &file, page, &lost);
     }
+    sg_document_free(&result);
     if (status != SG_OK)
         sg_log_error("%s%s", err.msg,
                      status == SG_ERR_INTERRUPTED && opt.output ? ": give the same command again to resume" : "");

@@ -58,15 +58,12 @@ int end_document(cJSON *take_document, bool wanted, int code, struct sg_file_wri
 }
 
 /* True if some cell has values that a table can show. */
-static bool has_rows(const cJSON *result) {
-    const cJSON *method, *cell;
-    cJSON_ArrayForEach(method, sg_json_get(result, "results")) {
-        cJSON_ArrayForEach(cell, sg_json_get(method, "cells")) {
-            if (sg_json_number(cell, "steps", 0) > 0)
+static bool has_rows(const struct sg_document *result) {
+    for (size_t l = 0; l < result->results.n_labels; l++)
+        for (size_t i = 0; i < result->results.label[l].n_cells; i++)
+            if (result->results.label[l].cells[i].steps > 0)
                 return true;
-        }
-    }
-    return sg_json_get(result, "kind") != NULL;
+    return result->kind;
 }
 
 sg_status page_target(char **path, struct sg_error *err) {
@@ -77,47 +74,44 @@ sg_status page_target(char **path, struct sg_error *err) {
     return sg_file_target(path, NULL, opt.html, opt.force || sg_page_is_partial(opt.html), err);
 }
 
-static sg_status print_table(const cJSON *parsed, struct sg_error *err) {
+static sg_status print_table(const struct sg_document *result, struct sg_error *err) {
     const struct sg_plot_select as_planned = {.seeds = sg_app_verbosity() == SG_VERBOSE,
                                               .color = sg_color(STDOUT_FILENO, opt.color),
                                               .columns = (size_t)sg_terminal_columns(STDOUT_FILENO),
                                               .sort = opt.sort};
-    return sg_export(stdout, sg_exporter_find("table"), parsed, &as_planned, NULL, err);
+    return sg_export(stdout, sg_exporter_find("table"), result, &as_planned, NULL, err);
 }
 
 /* Writes the page whole or not at all. */
-static sg_status write_page(const char *path, const cJSON *parsed, struct sg_error *err) {
+static sg_status write_page(const char *path, const struct sg_document *result, struct sg_error *err) {
     const struct sg_plot_select as_planned = {.seeds = sg_app_verbosity() == SG_VERBOSE};
     char *html = NULL;
     size_t size;
     FILE *stream = open_memstream(&html, &size);
     sg_status status =
-        stream ? sg_page_write(stream, &(struct sg_page_result){parsed, NULL}, 1, &as_planned, NULL, err) : SG_OK;
+        stream ? sg_page_write(stream, &(struct sg_page_result){result, NULL}, 1, &as_planned, NULL, err) : SG_OK;
     html = sg_stream_text(stream, &html);
     SG_DO(status, html ? sg_file_replace(path, html, strlen(html), err) : sg_fail_memory(err, "the page"));
     free(html);
     return status;
 }
 
-sg_status deliver(cJSON *take_result, struct sg_file_writer *file, const char *page, struct sg_error *err) {
-    const bool table = table_wanted() && has_rows(take_result);
-    cJSON *parsed = NULL; /* read again, as the exporters get it: the numbers in the result are raw text */
-    char *text = table || page ? sg_json_text(take_result, false) : NULL;
+sg_status deliver(struct sg_document *result, struct sg_file_writer *file, const char *page, struct sg_error *err) {
+    const bool table = table_wanted() && has_rows(result);
     struct sg_error lost;
-    sg_status paged = SG_OK;
-    sg_status status = file->stream || !table_wanted() ? write_json(take_result, file, err) : SG_OK;
-    if (table || page)
-        paged = text ? sg_plot_parse(&parsed, text, strlen(text), "the result", &lost)
-                     : sg_fail_memory(&lost, "the result");
-    if (status == SG_OK && paged == SG_OK && table)
-        status = print_table(parsed, err);
-    if (paged == SG_OK && page)
-        paged = write_page(page, parsed, &lost);
+    sg_status status = SG_OK, paged = SG_OK;
+    if (file->stream || !table_wanted()) {
+        cJSON *json = sg_document_json(result);
+        status = write_json(json, file, err);
+        cJSON_Delete(json);
+    }
+    sg_document_clean(result); /* what is shown */
+    if (status == SG_OK && table)
+        status = print_table(result, err);
+    if (page)
+        paged = write_page(page, result, &lost);
     if (status == SG_OK && paged != SG_OK)
         *err = lost;
-    cJSON_Delete(parsed);
-    cJSON_Delete(take_result);
-    free(text);
     return status == SG_OK ? paged : status;
 }
 
@@ -134,13 +128,12 @@ void report_reach(const struct sg_cell *cells, const struct sg_cell_outcome *out
 
 /* Reports the devices of a run that was resumed on another device. */
 static void report_devices(const struct sg_cell *cell, const struct sg_run *run) {
-    cJSON *devices = sg_grid_devices(run);
-    const int n = cJSON_GetArraySize(devices);
-    if (n > 1)
-        sg_log_note("%s, seed %" PRIu64 " ran on %s, %sand at last on %s", cell->label, cell->seed,
-                    cJSON_GetArrayItem(devices, 0)->valuestring, n > 2 ? "then on others " : "",
-                    cJSON_GetArrayItem(devices, n - 1)->valuestring);
-    cJSON_Delete(devices);
+    struct sg_arena memory = {0};
+    const struct sg_text_list devices = sg_grid_devices(run, &memory);
+    if (devices.n > 1)
+        sg_log_note("%s, seed %" PRIu64 " ran on %s, %sand at last on %s", cell->label, cell->seed, devices.item[0],
+                    devices.n > 2 ? "then on others " : "", devices.item[devices.n - 1]);
+    sg_arena_free(&memory);
 }
 
 void report_cells(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count) {
@@ -166,26 +159,22 @@ void report_cells(const struct sg_cell *cells, const struct sg_cell_outcome *out
         }
 }
 
-bool report_claims(const cJSON *result, bool beside_table) {
+bool report_claims(const struct sg_document *result, bool beside_table) {
     bool color = sg_color(STDERR_FILENO, opt.color), fails = false;
-    const cJSON *claim;
-    cJSON_ArrayForEach(claim, sg_json_get(result, "claims")) {
-        const char *verdict = sg_json_string(claim, "verdict", ""), *reason = sg_json_string(claim, "reason", NULL);
+    for (size_t i = 0; i < result->n_claims; i++) {
+        const struct sg_document_claim *claim = &result->claims[i];
+        const char *verdict = sg_or(claim->verdict, ""), *reason = claim->reason;
         fails = fails || strncmp(verdict, "fails", strlen("fails")) == 0;
         if (!beside_table && strcmp(verdict, SG_NOT_JUDGED) != 0)
-            sg_log_verdict(color ? sg_verdict_color(verdict) : "", verdict, "%s%s%s%s",
-                           sg_json_string(claim, "text", ""), reason ? " (" : "", reason ? reason : "",
-                           reason ? ")" : "");
+            sg_log_verdict(color ? sg_verdict_color(verdict) : "", verdict, "%s%s%s%s", sg_or(claim->text, ""),
+                           reason ? " (" : "", sg_or(reason, ""), reason ? ")" : "");
     }
-    const char *finding = sg_json_string(result, "summary.text", NULL);
-    if (finding && !beside_table)
-        sg_log_note("%s", finding);
-    const char *edge = sg_json_string(result, "tuning.text", NULL);
-    if (edge)
-        sg_log_warning("%s", edge);
-    const char *error = sg_json_string(result, "network.error", NULL);
-    if (error)
-        sg_log_note("%s", error);
+    if (result->summary && result->summary->text && !beside_table)
+        sg_log_note("%s", result->summary->text);
+    if (result->tuning && result->tuning->text)
+        sg_log_warning("%s", result->tuning->text);
+    if (result->network && result->network->error)
+        sg_log_note("%s", result->network->error);
     return fails;
 }
 

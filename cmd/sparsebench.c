@@ -49,10 +49,10 @@ static const struct sg_grid_network *network_of(const struct bench *b) {
 }
 
 /* What the result is, of the cells that are finished. */
-static cJSON *document_of(const struct bench *b) {
-    return sg_grid_document(version_json(&b->recipe),
-                            run_json(b->argc, b->argv, b->started_at, b->start_s, &b->grid.options), &b->recipe,
-                            network_of(b), b->cells, b->outcomes, b->count, (size_t)opt.points);
+static void fill_document(struct sg_document *out, const struct bench *b) {
+    sg_grid_document(out, version_json(&b->recipe),
+                     run_json(b->argc, b->argv, b->started_at, b->start_s, &b->grid.options), &b->recipe, network_of(b),
+                     b->cells, b->outcomes, b->count, (size_t)opt.points);
 }
 
 /* The cell that takes most memory. */
@@ -185,7 +185,7 @@ static sg_status run_cells(struct bench *b, struct sg_error *err) {
 }
 
 /* Run the grid. Cells that failed or were stopped are part of the result, so both come back. */
-static sg_status run_grid(struct bench *b, cJSON **result, struct sg_error *err) {
+static sg_status run_grid(struct bench *b, struct sg_document *result, struct sg_error *err) {
     b->start_s = sg_clock_s();
     sg_clock_utc(b->started_at);
     sg_status status = prepare_run(&b->grid, &b->recipe, err);
@@ -203,16 +203,16 @@ static sg_status run_grid(struct bench *b, cJSON **result, struct sg_error *err)
     status = sg_grid_network(b->outcomes, b->cells, b->count, &b->recipe, network_of(b), err);
     if (status != SG_OK)
         return status;
-    *result = document_of(b);
+    fill_document(result, b);
     if (!opt.judge || opt.part)
-        sg_grid_unjudge(*result, opt.part ? "--part was given" : "--no-judge was given");
+        sg_grid_unjudge(result, opt.part ? "--part was given" : "--no-judge was given");
     return SG_OK;
 }
 
 static int bench(struct bench *b, const char *path) {
     struct sg_file_writer file = {0};
     struct sg_error err = {.status = SG_OK};
-    cJSON *result = NULL;
+    struct sg_document result = {0};
     int code = SG_EXIT_OK;
     sg_status status = prepare(b, path, &err);
     if (status != SG_OK) {
@@ -227,10 +227,10 @@ static int bench(struct bench *b, const char *path) {
                                    &err);
         SG_DO(status, run_grid(b, &result, &err));
         if (status == SG_OK) {
-            bool fails = report_claims(result, table_wanted());
-            code = exit_code(sg_json_string(result, "status", "failed"), fails);
+            bool fails = report_claims(&result, table_wanted());
+            code = exit_code(result.status, fails);
             report_cells(b->cells, b->outcomes, b->count);
-            status = deliver(result, &file, b->page, &err);
+            status = deliver(&result, &file, b->page, &err);
             if (status == SG_OK && table_wanted() && !opt.output)
                 sg_log_note("the cells are kept in %s; -o FILE.json keeps the result, for sparseplot-export",
                             b->grid.options.folder);
@@ -242,6 +242,7 @@ static int bench(struct bench *b, const char *path) {
         sg_log_error("%s", err.msg);
     sg_file_abandon(&file);
     free(b->page);
+    sg_document_free(&result);
     sg_grid_outcomes_free(b->outcomes, b->outcomes ? b->count : 0);
     free(b->outcomes);
     sg_grid_view_close(&b->grid.view);
@@ -282,7 +283,7 @@ static int compare(const char *const *path, size_t n) {
 static int rejudge(const char *const *path, size_t n) {
     struct sg_error err;
     struct sg_file_writer file = {0};
-    cJSON *result = NULL;
+    struct sg_document result = {0};
     bool fails = false;
     if (n != 1) {
         sg_log_error("--rejudge: give one result of sparsebench");
@@ -292,11 +293,12 @@ static int rejudge(const char *const *path, size_t n) {
     if (status == SG_OK && opt.output)
         status = sg_file_begin(&file, opt.output, opt.force, &err);
     if (status == SG_OK) {
-        sg_grid_rejudge(result);
-        fails = report_claims(result, table_wanted());
-        status = deliver(sg_json_copy(result), &file, NULL, &err);
+        sg_grid_rejudge(&result);
+        fails = report_claims(&result, table_wanted());
+        status = deliver(&result, &file, NULL, &err);
     }
-    return end_document(result, false, opt.strict && fails ? SG_EXIT_GATE : SG_EXIT_OK, &file, status, &err);
+    sg_document_free(&result);
+    return end_document(NULL, false, opt.strict && fails ? SG_EXIT_GATE : SG_EXIT_OK, &file, status, &err);
 }
 
 static void say_compressor(const char *name, size_t done, size_t total) {

@@ -97,7 +97,7 @@ static const struct sg_exporter *choose_format(struct sg_error *err) {
 
 /* The documents that are read, and what is made of them. */
 struct input {
-    cJSON *document[SG_PAGE_RESULTS];
+    struct sg_document document[SG_PAGE_RESULTS];
     size_t n;
 };
 
@@ -122,9 +122,9 @@ static sg_status write_output(FILE *out, const struct input *in, const char *con
                               const struct sg_exporter *exporter, struct sg_plot_notes *notes, struct sg_error *err) {
     struct sg_page_result result[SG_PAGE_RESULTS];
     if (!exporter->page)
-        return sg_export(out, exporter, in->document[0], &options.select, notes, err);
+        return sg_export(out, exporter, &in->document[0], &options.select, notes, err);
     for (size_t i = 0; i < in->n; i++)
-        result[i] = (struct sg_page_result){in->document[i], strcmp(path[i], "-") == 0 ? NULL : path[i]};
+        result[i] = (struct sg_page_result){&in->document[i], strcmp(path[i], "-") == 0 ? NULL : path[i]};
     return exporter->page(out, result, in->n, &options.select, notes, err);
 }
 
@@ -141,8 +141,7 @@ static sg_status run(const char *const *path, size_t n_paths, const struct sg_ex
     if (!to_stdout) /* before the input, which may take its time */
         status = sg_file_begin(&writer, options.output, options.force, err);
     SG_DO(status, read_input(&in, path, n_paths, exporter->page != NULL, err));
-    if (status == SG_OK && !options.format && to_stdout &&
-        strcmp(sg_json_string(in.document[0], "kind", ""), "kernels") == 0)
+    if (status == SG_OK && !options.format && to_stdout && sg_document_is_kernels(&in.document[0]))
         exporter = sg_exporter_find("table"); /* the one text they have, in a pipe as well */
     SG_DO(status, write_output(to_stdout ? stdout : writer.stream, &in, path, exporter, &notes, err));
     for (size_t i = 0; i < notes.n; i++)
@@ -153,7 +152,7 @@ static sg_status run(const char *const *path, size_t n_paths, const struct sg_ex
         sg_log_detail("wrote %s (%s)", options.output, exporter->name);
     sg_file_abandon(&writer);
     for (size_t i = 0; i < in.n; i++)
-        cJSON_Delete(in.document[i]);
+        sg_document_free(&in.document[i]);
     return status;
 }
 

@@ -12,9 +12,9 @@
 
 /* What can be said of a cell before its numbers are compared. */
 static void judge_run(struct audit_found *f, const struct sg_audit *a, size_t i, const struct sg_cell_outcome *o) {
-    const cJSON *was = sg_json_get(a->result, "dataset"), *is = sg_json_get(o->run.header, "dataset");
+    const cJSON *was = a->result.dataset ? a->result.dataset->from : NULL, *is = sg_json_get(o->run.header, "dataset");
     char then[SG_DATASET_IDENTITY], now[SG_DATASET_IDENTITY], had[160], has[160];
-    const char *status = sg_grid_status(o), *wanted = sg_json_string(a->then[i], "status", "");
+    const char *status = sg_grid_status(o), *wanted = sg_or(a->then[i]->status, "");
     *f = (struct audit_found){.verdict = AUDIT_SAME, .step = NAN, .then = NAN, .now = NAN};
     if (!sg_run_status_is_finished(status)) {
         f->verdict = AUDIT_NOT_RUN;
@@ -134,7 +134,7 @@ static sg_status judge_labels(struct audit_found *found, struct sg_audit *a, str
                                  .other_program = t->other_program,
                                  .partial = t->partial,
                                  .edited = t->edited};
-        cJSON_ArrayForEach(then, sg_json_get(a->result, "results")) {
+        cJSON_ArrayForEach(then, sg_json_get(a->result.from, "results")) {
             for (size_t i = 0, of = 0; i < n; i += of) {
                 for (of = 1; i + of < n && strcmp(cell[i + of].group, cell[i].group) == 0;)
                     of++;
@@ -150,7 +150,7 @@ static sg_status judge_labels(struct audit_found *found, struct sg_audit *a, str
         t->without_results = true;
         t->open_summary = t->partial && t->open_summary;
         if (status == SG_OK)
-            audit_tree_compare(t, "", a->result, now);
+            audit_tree_compare(t, "", a->result.from, now);
     }
     cJSON_Delete(now);
     free(cell);
@@ -190,29 +190,32 @@ sg_status sg_audit_judge(cJSON **out, struct sg_audit *a, struct sg_cell_outcome
     if (status == SG_OK) {
         cJSON *results = cJSON_CreateArray();
         const struct audit_tree *t = a->tree;
+        const struct sg_document_recipe *recipe = a->result.recipe;
+        struct sg_arena memory = {0};
+        const struct sg_text_list identities = sg_grid_identities(outcomes, a->drawn, &memory);
         for (size_t i = 0; i < a->drawn; i++) {
             count[found[i].verdict]++;
             earlier += outcomes[i].state == SG_CELL_REUSED;
             sg_json_push(results, found_json(&a->cells[i], &found[i]));
         }
-        *out = SG_OBJECT(SG_TEXT("file", a->path), SG_TEXT("kind", a->bundle.n > 0 ? "bundle" : "result"),
-                         SG_TEXT("sha256", a->bundle.n > 0 ? a->bundle.sha256 : NULL),
-                         SG_TEXT("name", sg_json_string(a->result, "recipe.name", NULL)),
-                         SG_VALUE("set", sg_json_copy(sg_json_get(a->result, "recipe.set"))),
-                         SG_NUMBER("recipe_cells", recipe_cells(a)), SG_BOOL("recipe_edited", a->edited),
-                         SG_VALUE("program_then", sg_json_copy(sg_json_get(a->result, "program"))),
-                         SG_VALUE("identities_then", cJSON_Duplicate(sg_json_get(a->result, "identities"), true)),
-                         SG_VALUE("identities_now", sg_grid_identities(outcomes, a->drawn)),
-                         SG_NUMBER("cells", a->claimed), SG_NUMBER("changed", a->changed), SG_NUMBER("drawn", a->drawn),
-                         SG_NUMBER("run_now", a->drawn - earlier - count[AUDIT_NOT_RUN]), SG_NUMBER("earlier", earlier),
-                         SG_VALUE("tolerance", sg_json_copy(a->tolerance)), SG_NUMBER("same_bits", count[AUDIT_SAME]),
-                         SG_NUMBER("within", count[AUDIT_WITHIN]), SG_NUMBER("differs", count[AUDIT_DIFFERS]),
-                         SG_NUMBER("other_data", count[AUDIT_OTHER_DATA]), SG_NUMBER("not_run", count[AUDIT_NOT_RUN]),
-                         SG_NUMBER("claims", cJSON_GetArraySize(sg_json_get(a->result, "claims"))),
-                         SG_NUMBER("claims_open", t->open_claims), SG_BOOL("summary_open", t->open_summary),
-                         SG_VALUE("differences", cJSON_Duplicate(t->differences, true)),
-                         SG_NUMBER("differences_count", t->count), SG_VALUE("older", cJSON_Duplicate(t->notes, true)),
-                         SG_VALUE("results", results));
+        *out = SG_OBJECT(
+            SG_TEXT("file", a->path), SG_TEXT("kind", a->bundle.n > 0 ? "bundle" : "result"),
+            SG_TEXT("sha256", a->bundle.n > 0 ? a->bundle.sha256 : NULL), SG_TEXT("name", recipe ? recipe->name : NULL),
+            SG_VALUE("set", recipe ? sg_text_list_json(&recipe->set) : NULL),
+            SG_NUMBER("recipe_cells", recipe_cells(a)), SG_BOOL("recipe_edited", a->edited),
+            SG_VALUE("program_then", sg_json_copy(a->result.program ? a->result.program->from : NULL)),
+            SG_VALUE("identities_then", sg_text_list_json(&a->result.identities)),
+            SG_VALUE("identities_now", sg_text_list_json(&identities)), SG_NUMBER("cells", a->claimed),
+            SG_NUMBER("changed", a->changed), SG_NUMBER("drawn", a->drawn),
+            SG_NUMBER("run_now", a->drawn - earlier - count[AUDIT_NOT_RUN]), SG_NUMBER("earlier", earlier),
+            SG_VALUE("tolerance", sg_json_copy(a->tolerance)), SG_NUMBER("same_bits", count[AUDIT_SAME]),
+            SG_NUMBER("within", count[AUDIT_WITHIN]), SG_NUMBER("differs", count[AUDIT_DIFFERS]),
+            SG_NUMBER("other_data", count[AUDIT_OTHER_DATA]), SG_NUMBER("not_run", count[AUDIT_NOT_RUN]),
+            SG_NUMBER("claims", a->result.n_claims), SG_NUMBER("claims_open", t->open_claims),
+            SG_BOOL("summary_open", t->open_summary), SG_VALUE("differences", cJSON_Duplicate(t->differences, true)),
+            SG_NUMBER("differences_count", t->count), SG_VALUE("older", cJSON_Duplicate(t->notes, true)),
+            SG_VALUE("results", results));
+        sg_arena_free(&memory);
     }
     free(found);
     return status;

@@ -234,6 +234,18 @@ static bool is_open_summary(const cJSON *then, const cJSON *now) {
     return open;
 }
 
+/* A claim judged by the numbers of its seeds. */
+static cJSON *judge(cJSON *take_claim) {
+    struct sg_arena memory = {0};
+    struct sg_document_claim *claim =
+        sg_fields_new(&sg_document_claim_shape, sg_arena_take(&memory, take_claim), &memory);
+    if (claim) /* NULL: memory ran out */
+        grid_judge_claim(claim, &memory);
+    cJSON *out = claim ? sg_fields_json(&sg_document_claim_shape, claim) : NULL;
+    sg_arena_free(&memory);
+    return out;
+}
+
 /* Compares a claim whose values cannot be made again with what the recipe says of it, and its verdict with what is
  * judged of these values; with a tolerance also the values, with those of now. */
 static void walk_open_claim(struct audit_tree *t, const struct place *at, const cJSON *then, const cJSON *now) {
@@ -267,7 +279,7 @@ static void walk_open_claim(struct audit_tree *t, const struct place *at, const 
         i++;
     }
     if (strcmp(sg_json_string(then, "verdict", ""), SG_NOT_JUDGED) != 0)
-        grid_judge_claim(judged);
+        judged = judge(judged);
     walk(t, at, then, judged);
     cJSON_Delete(judged);
     t->open_claims += t->source != AUDIT_NEAR;

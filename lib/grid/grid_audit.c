@@ -22,14 +22,13 @@ enum { MOST_BYTES = 1 << 30 };
  * is not quoted, for it may be any file. */
 static sg_status read_recipe(struct sg_audit *a, const struct sg_audit_draw *draw, struct sg_error *err) {
     const struct sg_bundle_file *m = sg_bundle_file(&a->bundle, "recipe.yaml");
-    const char *name = sg_json_string(a->result, "recipe.path", "recipe.yaml"), *set[64];
-    const cJSON *words = sg_json_get(a->result, "recipe.set"), *word;
-    size_t n = 0;
-    cJSON_ArrayForEach(word, words) {
-        if (!cJSON_IsString(word) || n == sizeof set / sizeof *set)
+    static const struct sg_document_recipe none = {0};
+    const struct sg_document_recipe *then = a->result.recipe ? a->result.recipe : &none;
+    const char *name = sg_or(then->path, "recipe.yaml"), *const *set = then->set.item;
+    const size_t n = then->set.n;
+    for (size_t i = 0; i < n; i++)
+        if (!set[i] || n > 64)
             return sg_fail(err, SG_ERR_FORMAT, "%s: \"recipe.set\" is no list of at most 64 texts", a->path);
-        set[n++] = word->valuestring;
-    }
     sg_status status = m ? SG_OK : audit_allow_path(a, draw, "its recipe", name, err);
     if (status != SG_OK)
         return status;
@@ -42,7 +41,7 @@ static sg_status read_recipe(struct sg_audit *a, const struct sg_audit_draw *dra
                        a->path, name);
     if (status != SG_OK)
         return status;
-    a->edited = strcmp(a->recipe.sha256, sg_json_string(a->result, "recipe.sha256", "")) != 0;
+    a->edited = strcmp(a->recipe.sha256, sg_or(then->sha256, "")) != 0;
     if (m && a->edited)
         return sg_fail(err, SG_ERR_FORMAT, "%s: its recipe is not that of its result", a->path);
     status = audit_allow_recipe(a, draw, err);
@@ -79,55 +78,53 @@ static void read_tolerance(struct sg_audit *a) {
     a->tolerance = own;
 }
 
-static bool is_finished(const cJSON *entry) {
-    return sg_run_status_is_finished(sg_json_string(entry, "status", ""));
+static bool is_finished(const struct sg_document_cell *entry) {
+    return sg_run_status_is_finished(sg_or(entry->status, ""));
 }
 
-static bool is_cell_of(const cJSON *entry, const struct sg_cell *cell) {
-    char seed[24];
-    snprintf(seed, sizeof seed, "%" PRIu64, cell->seed);
-    return strcmp(sg_json_string(entry, "seed", ""), seed) == 0 &&
-           sg_json_number(entry, "trial", 0) == (double)cell->trial;
+/* True if the seed and the trial, NaN = none, are those of the cell. */
+static bool is_cell_of(const char *seed, double trial, const struct sg_cell *cell) {
+    char own[24];
+    snprintf(own, sizeof own, "%" PRIu64, cell->seed);
+    return strcmp(seed, own) == 0 && (isnan(trial) ? 0 : trial) == (double)cell->trial;
 }
 
 /* True if this entry of the cell's label is that of the cell. Of another text of the recipe the same runs have the same
  * key, with which the file's name ends; of the same text seed and trial are enough, for programs have changed their
  * keys. */
-static bool is_entry(const cJSON *entry, const struct sg_cell *cell, bool edited) {
-    const char *dash = strrchr(sg_json_string(entry, "file", ""), '-');
-    return is_cell_of(entry, cell) &&
+static bool is_entry(const struct sg_document_cell *entry, const struct sg_cell *cell, bool edited) {
+    const char *dash = strrchr(sg_or(entry->file, ""), '-');
+    return is_cell_of(sg_or(entry->seed, ""), entry->trial, cell) &&
            (!edited || (dash && strlen(dash + 1) > 12 && strncmp(dash + 1, cell->key, 12) == 0));
 }
 
 /* Finds each cell in the result. An entry of no cell, and a second one, are differences if the recipe is that of the
  * result. */
 static sg_status find_entries(struct sg_audit *a, struct sg_error *err) {
-    const cJSON *label, *entry;
-    char path[48];
-    int l = 0;
+    char path[64];
     a->then = calloc(a->all + 1, sizeof *a->then);
     if (!a->then)
         return sg_fail_memory(err, "the cells");
-    cJSON_ArrayForEach(label, sg_json_get(a->result, "results")) {
-        const char *text = sg_json_string(label, "label", "");
+    for (size_t l = 0; l < a->result.results.n_labels; l++) {
+        const struct sg_frame_label *label = &a->result.results.label[l];
+        const char *text = label->label;
         size_t first = 0;
-        int e = 0;
         while (first < a->all && strcmp(a->cells[first].group, text) != 0)
             first++;
-        cJSON_ArrayForEach(entry, sg_json_get(label, "cells")) {
-            snprintf(path, sizeof path, "results[%d].cells[%d]", l, e++);
+        for (size_t e = 0; e < label->n_cells; e++) {
+            const struct sg_document_cell *entry = &label->cells[e];
+            snprintf(path, sizeof path, "results[%zu].cells[%zu]", l, e);
             size_t i = first;
             while (i < a->all && strcmp(a->cells[i].group, text) == 0 && !is_entry(entry, &a->cells[i], a->edited))
                 i++;
             const bool same = i < a->all && strcmp(a->cells[i].group, text) == 0;
             if (!a->edited && (!same || a->then[i]))
-                audit_tree_differ(a->tree, path, entry, NULL);
+                audit_tree_differ(a->tree, path, entry->from, NULL);
             if (same)
                 a->then[i] = entry;
             a->claimed += is_finished(entry);
             a->changed += is_finished(entry) && !same;
         }
-        l++;
     }
     return SG_OK;
 }
@@ -138,7 +135,7 @@ static size_t gather(struct sg_audit *a, const bool *marked) {
     for (size_t i = 0; i < a->all; i++) {
         if (!marked[i])
             continue;
-        const cJSON *then = a->then[i];
+        const struct sg_document_cell *then = a->then[i];
         memmove(&a->then[n + 1], &a->then[n], (i - n) * sizeof then);
         a->then[n] = then;
         grid_keep(a->cells, &n, i);
@@ -160,19 +157,15 @@ static sg_status choose(struct sg_audit *a, struct sg_error *err) {
 
 /* True if the cell can be drawn: it is finished in the result. Its label's statistics need all cells of it. */
 static bool can_draw(const struct sg_audit *a, size_t cell) {
-    const cJSON *label, *entry;
+    const struct sg_frame_label *label =
+        a->bundle.n > 0 ? NULL : sg_frame_label(&a->result.results, a->cells[cell].group);
     if (!a->then[cell] || !is_finished(a->then[cell]))
         return false;
-    cJSON_ArrayForEach(label, sg_json_get(a->bundle.n > 0 ? NULL : a->result, "results")) {
-        size_t i = cell;
-        if (strcmp(sg_json_string(label, "label", ""), a->cells[cell].group) != 0)
-            continue;
-        cJSON_ArrayForEach(entry, sg_json_get(label, "cells")) {
-            while (i < a->all && !a->then[i]) /* the runs of what did not win are not in the result */
-                i++;
-            if (i >= a->all || a->then[i++] != entry || !is_finished(entry))
-                return false;
-        }
+    for (size_t e = 0, i = cell; label && e < label->n_cells; e++) {
+        while (i < a->all && !a->then[i]) /* the runs of what did not win are not in the result */
+            i++;
+        if (i >= a->all || a->then[i++] != &label->cells[e] || !is_finished(&label->cells[e]))
+            return false;
     }
     return true;
 }
@@ -217,7 +210,7 @@ static sg_status draw_cells(struct sg_audit *a, const struct sg_audit_draw *draw
     }
     a->drawn = gather(a, drawn);
     for (size_t i = 0; i < a->drawn; i++)
-        a->took_s += fmax(sg_json_number(a->then[i], "elapsed_s", 0), 0);
+        a->took_s += fmax(a->then[i] ? a->then[i]->elapsed_s : 0, 0);
     free(unit);
     free(drawn);
     return SG_OK;
@@ -229,7 +222,8 @@ sg_status audit_read_cell(struct sg_run *out, const struct sg_audit *a, const st
                           struct sg_error *err) {
     const cJSON *entry;
     cJSON_ArrayForEach(entry, sg_json_get(a->bundle.about, "cells")) {
-        if (strcmp(sg_json_string(entry, "label", ""), cell->group) != 0 || !is_cell_of(entry, cell))
+        if (strcmp(sg_json_string(entry, "label", ""), cell->group) != 0 ||
+            !is_cell_of(sg_json_string(entry, "seed", ""), sg_json_number(entry, "trial", NAN), cell))
             continue;
         const struct sg_bundle_file *m = sg_bundle_file(&a->bundle, sg_json_string(entry, "file", ""));
         if (!m)
@@ -249,8 +243,8 @@ sg_status audit_read_cell(struct sg_run *out, const struct sg_audit *a, const st
 
 /* Compares what a series says of its setting with the cell; and, if the result says that its own command ran it in one
  * go, of recipe and program with those of the result. */
-static void check_cell(struct sg_audit *a, const struct sg_cell *cell, const cJSON *entry, const struct sg_run *run,
-                       const char *file) {
+static void check_cell(struct sg_audit *a, const struct sg_cell *cell, const struct sg_document_cell *entry,
+                       const struct sg_run *run, const char *file) {
     static const char *const same[][2] = {{"recipe.sha256", "recipe.sha256"},
                                           {"program.version", "program.version"},
                                           {"program.commit", "program.commit"},
@@ -260,10 +254,10 @@ static void check_cell(struct sg_audit *a, const struct sg_cell *cell, const cJS
     audit_tree_compare(a->tree, path ? path : file, sg_json_get(run->header, "recipe.resolved"), resolved);
     cJSON_Delete(resolved);
     free(path);
-    if (sg_json_bool(entry, "reused", true) || cJSON_GetArraySize(sg_json_get(run->run, "segments")) != 1)
+    if (entry->reused != SG_FLAG_NO || cJSON_GetArraySize(sg_json_get(run->run, "segments")) != 1)
         return;
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
-        const cJSON *then = sg_json_get(a->result, same[i][0]);
+        const cJSON *then = sg_json_get(a->result.from, same[i][0]);
         const cJSON *is = sg_json_get(i == 0 ? run->run : run->header, same[i][1]);
         if (!cJSON_Compare(then, is, true))
             audit_tree_differ(a->tree, same[i][0], then, is);
@@ -272,7 +266,7 @@ static void check_cell(struct sg_audit *a, const struct sg_cell *cell, const cJS
 
 /* Compares bundle.json, but for the tolerance, with what the result and these of its cells give. */
 static void check_about(struct sg_audit *a, cJSON *take_cells) {
-    cJSON *now = grid_bundle_about(a->result, take_cells), *then = cJSON_Duplicate(a->bundle.about, true);
+    cJSON *now = grid_bundle_about(&a->result, take_cells), *then = cJSON_Duplicate(a->bundle.about, true);
     cJSON_DeleteItemFromObjectCaseSensitive(then, "tolerance");
     cJSON_DeleteItemFromObjectCaseSensitive(now, "tolerance");
     audit_tree_compare(a->tree, "bundle.json", then, now);
@@ -287,10 +281,7 @@ static sg_status follow(struct sg_audit *a, struct sg_error *err) {
     struct sg_cell *cell = calloc(a->all + 1, sizeof *cell);
     cJSON *now = NULL, *cells = cJSON_CreateArray();
     size_t n = 0;
-    struct sg_frame frame = {0};
     sg_status status = outcome && cell ? SG_OK : sg_fail_memory(err, a->path);
-    SG_DO(status, sg_frame_read(&frame, sg_json_get(a->result, "results"), a->path, err)); /* checks its shape */
-    sg_frame_free(&frame);
     for (size_t i = 0; i < a->all && status == SG_OK; i++) {
         const char *file = NULL;
         cell[n] = a->cells[i];
@@ -307,12 +298,11 @@ static sg_status follow(struct sg_audit *a, struct sg_error *err) {
         check_about(a, cells);
         cells = NULL;
     }
-    const cJSON *identities = sg_json_get(a->result, "identities");
-    if (a->claimed > 0 && identities && cJSON_GetArraySize(identities) == 0)
-        audit_tree_differ(a->tree, "identities", identities, NULL); /* whoever ran cells has one */
+    if (a->claimed > 0 && a->result.identities.item && a->result.identities.n == 0) /* whoever ran cells has one */
+        audit_tree_differ(a->tree, "identities", sg_json_get(a->result.from, "identities"), NULL);
     SG_DO(status, audit_document(&now, a, cell, outcome, n, a->bundle.n > 0, err));
     if (status == SG_OK)
-        audit_tree_compare(a->tree, "", a->result, now);
+        audit_tree_compare(a->tree, "", a->result.from, now);
     cJSON_Delete(now);
     cJSON_Delete(cells);
     sg_grid_outcomes_free(outcome, outcome ? n : 0);
@@ -340,12 +330,12 @@ static sg_status open_evidence(struct sg_audit *a, struct sg_error *err) {
 }
 
 /* True if this program, at this commit, made the result. */
-static bool is_ours(const cJSON *result, const cJSON *program) {
+static bool is_ours(const struct sg_document_program *then, const cJSON *program) {
     static const char *const part[] = {"version", "commit", "dirty"};
-    const cJSON *then = sg_json_get(result, "program");
     bool same = true;
     for (size_t i = 0; i < sizeof part / sizeof *part; i++)
-        same = same && cJSON_Compare(sg_json_get(then, part[i]), sg_json_get(program, part[i]), true);
+        same =
+            same && cJSON_Compare(sg_json_get(then ? then->from : NULL, part[i]), sg_json_get(program, part[i]), true);
     return same;
 }
 
@@ -360,7 +350,7 @@ sg_status sg_audit_open(struct sg_audit *out, const char *path, struct sg_bundle
         SG_DO(status, sg_cell_label_check(a.cells, a.all, draw->methods->item[m], err));
     if (status == SG_OK) {
         cJSON *program = sg_version_json("sparsebench", NULL);
-        a.tree->other_program = !is_ours(a.result, program);
+        a.tree->other_program = !is_ours(a.result.program, program);
         cJSON_Delete(program);
         read_tolerance(&a);
     }
@@ -382,7 +372,7 @@ const cJSON *sg_audit_differences(const struct sg_audit *a) {
 void sg_audit_close(struct sg_audit *a) {
     free(a->path);
     sg_bundle_close(&a->bundle);
-    cJSON_Delete(a->result);
+    sg_document_free(&a->result);
     cJSON_Delete(a->tolerance);
     if (a->tree)
         audit_tree_free(a->tree);

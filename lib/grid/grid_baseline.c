@@ -10,19 +10,19 @@
 
 /* ---- the settings of a row that are not its compression ---- */
 
-/* The object of this text in a list. */
-static const cJSON *find(const cJSON *list, const char *key, const char *text) {
-    const cJSON *item;
-    cJSON_ArrayForEach(item, list) if (strcmp(sg_json_string(item, key, ""), text) == 0) return item;
-    return NULL;
+/* The recipe with all of its keys; NULL = it is not in the document. */
+static const cJSON *recipe_of(const struct summary *s) {
+    return s->document->recipe ? s->document->recipe->resolved : NULL;
 }
 
+/* The row's method in the recipe. */
 static const cJSON *method_of(const struct summary *s, const struct summary_row *r) {
-    return find(sg_json_get(s->document, "recipe.resolved.methods"), "name", r->label->method);
-}
-
-static const cJSON *swept(const struct summary_row *r, const char *key) {
-    return sg_json_get(sg_json_get(r->label->json, "swept"), key);
+    const cJSON *item;
+    cJSON_ArrayForEach(item, sg_json_get(recipe_of(s), "methods")) {
+        if (strcmp(sg_json_string(item, "name", ""), r->label->method) == 0)
+            return item;
+    }
+    return NULL;
 }
 
 static bool is_given(const cJSON *value) {
@@ -31,10 +31,10 @@ static bool is_given(const cJSON *value) {
 
 /* The row's value of a key that methods may override. */
 static const cJSON *setting(const struct summary *s, const struct summary_row *r, const char *key, const char *common) {
-    const cJSON *own = sg_json_get(method_of(s, r), key), *drawn = swept(r, key);
+    const cJSON *own = sg_json_get(method_of(s, r), key), *drawn = sg_json_get(r->label->swept, key);
     if (is_given(own) && !cJSON_IsArray(own))
         return own;
-    return drawn ? drawn : common && !is_given(own) ? sg_json_get(s->document, common) : NULL;
+    return drawn ? drawn : common && !is_given(own) ? sg_json_get(recipe_of(s), common) : NULL;
 }
 
 static bool same_setting(const struct summary *s, const struct summary_row *a, const struct summary_row *b,
@@ -45,9 +45,9 @@ static bool same_setting(const struct summary *s, const struct summary_row *a, c
 
 /* True if the row `b` without compression differs from `a` in compression alone. */
 static bool same_settings(const struct summary *s, const struct summary_row *a, const struct summary_row *b) {
-    static const char *const common[][2] = {{"learning_rate", "recipe.resolved.optimizer.learning_rate"},
-                                            {"epochs", "recipe.resolved.epochs"},
-                                            {"steps", "recipe.resolved.steps"},
+    static const char *const common[][2] = {{"learning_rate", "optimizer.learning_rate"},
+                                            {"epochs", "epochs"},
+                                            {"steps", "steps"},
                                             {"shards", NULL},
                                             {"sharding", NULL},
                                             {"optimizer", NULL}};
@@ -55,8 +55,8 @@ static bool same_settings(const struct summary *s, const struct summary_row *a, 
     for (size_t i = 0; i < sizeof common / sizeof *common; i++)
         if (!same_setting(s, a, b, common[i][0], common[i][1]))
             return false;
-    cJSON_ArrayForEach(key, sg_json_get(b->label->json, "swept")) { /* lists of the recipe, which all rows have */
-        const cJSON *own = swept(a, key->string);
+    cJSON_ArrayForEach(key, b->label->swept) { /* lists of the recipe, which all rows have */
+        const cJSON *own = sg_json_get(a->label->swept, key->string);
         if (own ? !cJSON_Compare(own, key, true) : strcmp(key->string, "learning_rate") != 0)
             return false;
     }
@@ -87,18 +87,17 @@ static void find_baselines(struct summary *s) {
 
 /* ---- cells ---- */
 
-static bool is_chosen(const cJSON *cell) {
-    return sg_json_bool(cell, "won", true);
+static bool is_chosen(const struct sg_document_cell *cell) {
+    return cell->won != SG_FLAG_NO;
 }
 
 /* The steps of all of its runs; NaN if they differ. */
 static double steps_of(const struct summary_row *r) {
-    const cJSON *cell;
     double steps = NAN;
     bool first = true;
-    cJSON_ArrayForEach(cell, sg_json_get(r->label->json, "cells")) {
-        const double own = sg_json_number(cell, "steps", NAN);
-        if (!is_chosen(cell))
+    for (size_t i = 0; i < r->label->n_cells; i++) {
+        const double own = r->label->cells[i].steps;
+        if (!is_chosen(&r->label->cells[i]))
             continue;
         steps = first || own == steps ? own : NAN;
         first = false;
@@ -112,10 +111,10 @@ bool summary_other_steps(const struct summary_row *a, const struct summary_row *
 
 /* False if the run of the seed diverged or failed. */
 static bool ended_well(const struct summary_row *r, const char *seed) {
-    const cJSON *cell;
-    cJSON_ArrayForEach(cell, sg_json_get(r->label->json, "cells")) {
-        if (is_chosen(cell) && strcmp(sg_json_string(cell, "seed", ""), seed) == 0)
-            return strcmp(sg_json_string(cell, "status", "ok"), "ok") == 0;
+    for (size_t i = 0; i < r->label->n_cells; i++) {
+        const struct sg_document_cell *cell = &r->label->cells[i];
+        if (is_chosen(cell) && strcmp(sg_or(cell->seed, ""), seed) == 0)
+            return strcmp(sg_or(cell->status, "ok"), "ok") == 0;
     }
     return true;
 }
@@ -160,101 +159,130 @@ static bool is_ending(const cJSON *at, bool higher) {
            sg_json_bool(at, higher ? "max" : "min", false);
 }
 
+/* Takes the metric of an entry of a list for quality, if it is one and `at` is the end of a run. */
+static bool take_quality(struct summary *s, const char *list, size_t item, const char *name, const cJSON *at) {
+    const struct sg_metric *metric = sg_task_metric(sg_task_kind_find(sg_document_task(s->document)), sg_or(name, ""));
+    if (!metric || isnan(sg_quantity_kinds[metric->quantity].margin) || !is_ending(at, metric->higher))
+        return false;
+    s->metric = metric;
+    s->at = at;
+    s->list = list;
+    s->item = item;
+    return true;
+}
+
 /* Chooses the metric of the first claim about the final quality of a model; else the y of the first plot that shows
  * it. */
 static void choose_quality(struct summary *s) {
-    static const char *const where[][3] = {{"claims", "metric", "at"}, {"plots", "y", "y_at"}};
-    const struct sg_task_kind *kind = sg_task_kind_find(sg_json_string(s->document, "recipe.resolved.task.kind", ""));
-    for (size_t w = 0; w < 2; w++) {
-        const cJSON *item;
-        size_t i = 0;
-        cJSON_ArrayForEach(item, sg_json_get(s->document, where[w][0])) {
-            const struct sg_metric *metric = sg_task_metric(kind, sg_json_string(item, where[w][1], ""));
-            const cJSON *at = sg_json_get(item, where[w][2]);
-            if (metric && !isnan(sg_quantity_kinds[metric->quantity].margin) && is_ending(at, metric->higher)) {
-                s->metric = metric;
-                s->at = is_given(at) ? at : NULL;
-                s->list = where[w][0];
-                s->item = i;
-                return;
-            }
-            i++;
-        }
-    }
+    const struct sg_document *d = s->document;
+    for (size_t i = 0; i < d->n_claims; i++)
+        if (take_quality(s, "claims", i, d->claims[i].metric, d->claims[i].at))
+            return;
+    for (size_t i = 0; i < d->n_plots; i++)
+        if (take_quality(s, "plots", i, d->plots[i].y, d->plots[i].y_at))
+            return;
 }
 
 static bool same_at(const struct summary *s, const cJSON *at) {
     static const char last[] = "{\"final\":true}";
     cJSON *final = cJSON_Parse(last);
-    const bool same = cJSON_Compare(s->at ? s->at : final, is_given(at) ? at : final, true);
+    const bool same = cJSON_Compare(s->at ? s->at : final, at ? at : final, true);
     cJSON_Delete(final);
     return same;
 }
 
-/* Copies numbers of an array of a row's seeds, and says whether there were any. */
-static bool copy_values(struct summary_row *r, const cJSON *values) {
-    const cJSON *item;
-    size_t i = 0;
-    bool any = false;
-    if ((size_t)cJSON_GetArraySize(values) != r->label->n_seeds)
-        return false;
-    cJSON_ArrayForEach(item, values) {
-        r->value[i] = sg_json_number(item, "", NAN);
-        any = any || !isnan(r->value[i]);
-        i++;
-    }
-    return any;
+/* True if this name and `at` are those of the quality. */
+static bool is_quality(const struct summary *s, const char *metric, const cJSON *at) {
+    return strcmp(sg_or(metric, ""), s->metric->name) == 0 && same_at(s, at);
 }
 
-/* What a summary of an earlier version of the document has of the row; NULL = nothing. */
-static const cJSON *earlier(const struct summary *s, const struct summary_row *r) {
-    const cJSON *found = sg_json_get(s->document, "summary");
-    if (strcmp(sg_json_string(found, "metric", ""), s->metric->name) != 0 || !same_at(s, sg_json_get(found, "at")))
-        return NULL;
-    return strcmp(sg_json_string(found, "baseline", ""), r->label->label) == 0
-               ? found
-               : find(sg_json_get(found, "methods"), "label", r->label->label);
+/* Copies the values of a row's seeds, and says whether there were any. */
+static bool copy_values(struct summary_row *r, const double *value, size_t n) {
+    bool any = false;
+    for (size_t i = 0; n == r->label->n_seeds && i < n; i++) {
+        r->value[i] = value[i];
+        any = any || !isnan(value[i]);
+    }
+    return any;
 }
 
 /* Takes the values of seeds from a claim that has them, of its value or of its bound. */
-static bool copy_claim(const struct summary *s, struct summary_row *r, const cJSON *claim) {
-    const cJSON *bound = sg_json_get(claim, "bound"), *seed;
-    const double times = sg_json_number(bound, "times", 1), plus = sg_json_number(bound, "plus", 0);
-    const bool value = strcmp(sg_json_string(claim, "of", ""), r->label->label) == 0 &&
-                       strcmp(sg_json_string(claim, "metric", ""), s->metric->name) == 0 &&
-                       same_at(s, sg_json_get(claim, "at"));
-    const bool other = strcmp(sg_json_string(bound, "of", ""), r->label->label) == 0 &&
-                       strcmp(sg_json_string(bound, "metric", ""), s->metric->name) == 0 &&
-                       same_at(s, sg_json_get(bound, "at")) && times != 0;
+static bool copy_claim(const struct summary *s, struct summary_row *r, const struct sg_document_claim *claim) {
+    const struct sg_document_bound *bound = claim->bound;
+    const char *label = r->label->label;
+    const double times = bound && !isnan(bound->times) ? bound->times : 1,
+                 plus = bound && !isnan(bound->plus) ? bound->plus : 0;
+    const bool value = strcmp(sg_or(claim->of, ""), label) == 0 && is_quality(s, claim->metric, claim->at);
+    const bool other =
+        bound && strcmp(sg_or(bound->of, ""), label) == 0 && is_quality(s, bound->metric, bound->at) && times != 0;
     bool any = false;
     for (size_t i = 0; (value || other) && i < r->label->n_seeds; i++) {
-        seed = find(sg_json_get(claim, "seeds"), "seed", sg_frame_seed_name(r->label, i));
-        const double limit = (sg_json_number(seed, "bound", NAN) - plus) / times;
-        r->value[i] = value ? sg_json_number(seed, "value", NAN) : sg_json_number(seed, "other", limit);
+        const char *name = sg_frame_seed_name(r->label, i);
+        r->value[i] = NAN;
+        for (size_t k = 0; k < claim->n_seeds; k++) {
+            const struct sg_document_seed *seed = &claim->seeds[k];
+            if (strcmp(sg_or(seed->seed, ""), name) != 0)
+                continue;
+            const double limit = (seed->bound - plus) / times;
+            r->value[i] = value ? seed->value : isnan(seed->other) ? limit : seed->other;
+            break;
+        }
         any = any || !isnan(r->value[i]);
     }
     return any;
 }
 
-/* The values of a document without its runs: of an earlier summary, the final ones, those of points, of claims. */
-static void read_document(const struct summary *s, struct summary_row *r) {
-    const cJSON *item, *before = earlier(s, r);
-    char final[96];
-    snprintf(final, sizeof final, "final.%s.values", s->metric->name);
-    if (copy_values(r, sg_json_get(before, "values")) ||
-        (same_at(s, NULL) && copy_values(r, sg_json_get(r->label->json, final))))
-        return;
-    cJSON_ArrayForEach(item, sg_json_get(s->document, "plots")) {
-        const cJSON *point = find(sg_json_get(item, "points"), "label", r->label->label);
-        for (int x = 0; x < 2; x++)
-            if (strcmp(sg_json_string(item, x ? "x" : "y", ""), s->metric->name) == 0 &&
-                same_at(s, sg_json_get(item, x ? "x_at" : "y_at")) &&
-                copy_values(r, sg_json_get(point, x ? "x.values" : "y.values")))
-                return;
+/* Takes what a summary of an earlier version of the document has of the row; false = no values of seeds. */
+static bool copy_earlier(const struct summary *s, struct summary_row *r) {
+    const struct sg_document_summary *found = s->document->summary;
+    if (!found || !is_quality(s, found->metric, found->at))
+        return false;
+    if (strcmp(sg_or(found->baseline, ""), r->label->label) == 0) {
+        r->mean = found->value;
+        r->std = found->std;
+        return copy_values(r, found->values.x, found->values.n);
     }
-    cJSON_ArrayForEach(item, sg_json_get(s->document, "claims")) if (copy_claim(s, r, item)) return;
-    r->mean = sg_json_number(before, "value", NAN);
-    r->std = sg_json_number(before, "std", NAN);
+    for (size_t i = 0; i < found->n_methods; i++) {
+        const struct sg_document_method *method = &found->methods[i];
+        if (strcmp(sg_or(method->label, ""), r->label->label) != 0)
+            continue;
+        r->mean = method->value;
+        r->std = method->std;
+        return copy_values(r, method->values.x, method->values.n);
+    }
+    return false;
+}
+
+static bool copy_point(struct summary_row *r, const struct sg_document_spread *of) {
+    return of && copy_values(r, of->values.x, of->values.n);
+}
+
+/* Finds the values of seeds in a document without its runs: those of an earlier summary, the final ones, those of
+ * points, of claims. False: it has none. */
+static bool find_values(const struct summary *s, struct summary_row *r) {
+    const struct sg_document *d = s->document;
+    const struct sg_frame_column *final = sg_frame_column(r->label, s->metric->name);
+    if (copy_earlier(s, r) ||
+        (same_at(s, NULL) && final && final->value && copy_values(r, final->value, final->n_values)))
+        return true;
+    for (size_t i = 0; i < d->n_plots; i++) {
+        const struct sg_document_plot *plot = &d->plots[i];
+        const struct sg_document_point *point = sg_document_point(plot, r->label->label);
+        if (point && ((is_quality(s, plot->y, plot->y_at) && copy_point(r, point->y)) ||
+                      (is_quality(s, plot->x, plot->x_at) && copy_point(r, point->x))))
+            return true;
+    }
+    for (size_t i = 0; i < d->n_claims; i++)
+        if (copy_claim(s, r, &d->claims[i]))
+            return true;
+    return false;
+}
+
+/* The values of a document without its runs. Where no seed has one, the mean and the deviation of an earlier summary
+ * stay. */
+static void read_document(const struct summary *s, struct summary_row *r) {
+    if (find_values(s, r))
+        r->mean = r->std = NAN; /* they follow from these */
 }
 
 static void read_runs(const struct summary *s, struct summary_row *r, size_t l) {
@@ -262,30 +290,29 @@ static void read_runs(const struct summary *s, struct summary_row *r, size_t l) 
     const struct sg_node *list = sg_node_get(&s->runs->recipe->root, s->list);
     const bool plots = strcmp(s->list, "plots") == 0;
     const struct sg_node *at = sg_node_get(&list->child[s->item], plots ? "y-at" : "at");
-    const struct sg_frame_label *label = &s->runs->frame.label[l];
+    const struct sg_frame_label *label = &s->runs->frame->label[l];
     for (size_t i = 0; i < label->n_seeds; i++)
         r->value[i] = sg_frame_value(&label->seed[i], s->metric->name, at && !sg_node_absent(at) ? at : NULL, why);
 }
 
-static bool read_quality(struct summary *s, size_t l) {
+static void read_quality(struct summary *s, size_t l) {
     struct summary_row *r = &s->row[l];
     const size_t n = r->label->n_seeds;
-    r->value = malloc((n + 1) * sizeof *r->value);
-    for (size_t i = 0; r->value && i < n; i++)
+    r->value = sg_arena_get(&s->document->memory, n * sizeof *r->value);
+    for (size_t i = 0; i < n; i++)
         r->value[i] = NAN;
     r->mean = r->std = NAN;
-    if (r->value && s->metric && s->runs)
+    if (s->metric && s->runs)
         read_runs(s, r, l);
-    else if (r->value && s->metric)
+    else if (s->metric)
         read_document(s, r);
-    if (r->value && isnan(r->mean)) {
+    if (isnan(r->mean)) {
         for (size_t i = 0; i < n; i++)
             if (!ended_well(r, sg_frame_seed_name(r->label, i)))
                 r->value[i] = NAN;
         r->mean = sg_stats_mean(r->value, n);
         r->std = sg_stats_stddev(r->value, n);
     }
-    return r->value;
 }
 
 /* ---- comparison ---- */
@@ -322,34 +349,17 @@ static void compare(const struct summary *s, struct summary_row *r) {
                                                   : SUMMARY_NOT_SHOWN; /* also where half is NaN */
 }
 
-bool summary_open(struct summary *out, cJSON *document, const struct grid_frame *runs) {
-    struct sg_error unused;
-    *out = (struct summary){.document = document, .runs = runs};
-    if (sg_frame_read(&out->frame, sg_json_get(document, "results"), "the result", &unused) != SG_OK)
-        return false;
-    out->n = out->frame.n_labels;
-    out->row = calloc(out->n + 1, sizeof *out->row);
-    bool fine = out->row != NULL;
-    for (size_t i = 0; fine && i < out->n; i++)
-        out->row[i].label = &out->frame.label[i];
-    if (fine) {
-        choose_quality(out);
-        find_baselines(out);
-        find_traffic(out);
-    }
-    for (size_t i = 0; fine && i < out->n; i++)
-        fine = read_quality(out, i);
-    for (size_t i = 0; fine && i < out->n; i++)
-        compare(out, &out->row[i]);
-    if (!fine)
-        summary_close(out);
-    return fine;
-}
-
-void summary_close(struct summary *s) {
-    for (size_t i = 0; s->row && i < s->n; i++)
-        free(s->row[i].value);
-    free(s->row);
-    sg_frame_free(&s->frame);
-    *s = (struct summary){0};
+struct summary summary_of(struct sg_document *document, const struct grid_frame *runs) {
+    struct summary s = {.document = document, .runs = runs, .n = document->results.n_labels};
+    s.row = sg_arena_get(&document->memory, s.n * sizeof *s.row);
+    for (size_t i = 0; i < s.n; i++)
+        s.row[i].label = &document->results.label[i];
+    choose_quality(&s);
+    find_baselines(&s);
+    find_traffic(&s);
+    for (size_t i = 0; i < s.n; i++)
+        read_quality(&s, i);
+    for (size_t i = 0; i < s.n; i++)
+        compare(&s, &s.row[i]);
+    return s;
 }

@@ -17,11 +17,16 @@
 static const char sums_name[] = "SHA256SUMS", sum_name[] = "SHA256SUMS.sha256";
 enum { MOST_BYTES = 1 << 30 }; /* of a file that goes into a bundle */
 
-sg_status sg_bundle_result(cJSON **out, const char *text, size_t length, const char *path, struct sg_error *err) {
-    sg_status status = sg_json_parse(out, text, length, path, err);
-    SG_DO(status, sg_schema_check(sg_json_string(*out, "schema", NULL), SG_SCHEMA_BENCH, path, err));
-    if (status == SG_OK && sg_json_get(*out, "kind"))
+sg_status sg_bundle_result(struct sg_document *out, const char *text, size_t length, const char *path,
+                           struct sg_error *err) {
+    cJSON *json = NULL;
+    sg_status status = sg_json_parse(&json, text, length, path, err);
+    SG_DO(status, sg_schema_check(sg_json_string(json, "schema", NULL), SG_SCHEMA_BENCH, path, err));
+    if (status == SG_OK && sg_json_get(json, "kind"))
         status = sg_fail(err, SG_ERR_ARGUMENT, "%s has times of kernels, which no run gives again", path);
+    if (status == SG_OK)
+        return sg_document_read(out, json, path, err);
+    cJSON_Delete(json);
     return status;
 }
 
@@ -75,14 +80,15 @@ static sg_status add_file(struct sg_bundle *b, const char *name, const char *pat
 /* A bundle in the making. */
 struct packing {
     struct sg_bundle bundle;
-    cJSON *result, *cells;
+    struct sg_document result;
+    cJSON *cells;
 };
 
 /* Packs the recipe: the file that the result names, or if that has changed or was standard input the copy that
  * sparsebench left in the folder of the cells. */
 static sg_status pack_recipe(struct packing *p, const char *folder, struct sg_error *err) {
-    const char *path = sg_json_string(p->result, "recipe.path", "");
-    const char *sha256 = sg_json_string(p->result, "recipe.sha256", "");
+    const struct sg_document_recipe *recipe = p->result.recipe;
+    const char *path = sg_or(recipe ? recipe->path : NULL, ""), *sha256 = sg_or(recipe ? recipe->sha256 : NULL, "");
     char *copy = sg_format("%s/recipe-%.12s.yaml", folder, sha256), hex[65];
     const char *const from[] = {path, copy};
     struct sg_error unused;
@@ -105,19 +111,19 @@ static sg_status pack_recipe(struct packing *p, const char *folder, struct sg_er
 }
 
 /* True if the file `name` with this run is the cell of the result: as far as it says, and by the key in its name. */
-static bool is_cell(const struct sg_run *run, const char *name, const cJSON *cell) {
+static bool is_cell(const struct sg_run *run, const char *name, const struct sg_document_cell *cell) {
     const char *dash = strrchr(name, '-'), *dot = strrchr(name, '.'),
                *key = sg_json_string(run->header, "cell_key", "");
     return dash && dot && dash < dot && strncmp(key, dash + 1, (size_t)(dot - dash) - 1) == 0 &&
-           strcmp(sg_json_string(run->header, "seed", ""), sg_json_string(cell, "seed", "?")) == 0 &&
-           strcmp(sg_json_string(run->end, "status", ""), sg_json_string(cell, "status", "?")) == 0;
+           strcmp(sg_json_string(run->header, "seed", ""), sg_or(cell->seed, "?")) == 0 &&
+           strcmp(sg_json_string(run->end, "status", ""), sg_or(cell->status, "?")) == 0;
 }
 
 /* Packs the series of a cell of the result. */
-static sg_status pack_cell(struct packing *p, const cJSON *cell, const char *label, const char *folder,
-                           struct sg_error *err) {
-    const char *file = sg_json_string(cell, "file", ""), *slash = strrchr(file, '/');
-    const char *name = slash ? slash + 1 : file, *seed = sg_json_string(cell, "seed", "");
+static sg_status pack_cell(struct packing *p, const struct sg_document_cell *cell, const char *label,
+                           const char *folder, struct sg_error *err) {
+    const char *file = sg_or(cell->file, ""), *slash = strrchr(file, '/');
+    const char *name = slash ? slash + 1 : file, *seed = sg_or(cell->seed, "");
     char *path = folder ? sg_format("%s/%s", folder, name) : strdup(file), *member = sg_format("cells/%s", name),
          *text = NULL;
     size_t length = 0;
@@ -145,41 +151,40 @@ static sg_status pack_cell(struct packing *p, const cJSON *cell, const char *lab
 }
 
 static sg_status pack_cells(struct packing *p, const char *folder, struct sg_error *err) {
-    const cJSON *label, *cell;
     sg_status status = SG_OK;
-    cJSON_ArrayForEach(label, sg_json_get(p->result, "results")) {
-        cJSON_ArrayForEach(cell, sg_json_get(label, "cells")) {
-            if (sg_run_status_is_finished(sg_json_string(cell, "status", "")))
-                SG_DO(status, pack_cell(p, cell, sg_json_string(label, "label", "?"), folder, err));
-        }
+    for (size_t l = 0; l < p->result.results.n_labels; l++) {
+        const struct sg_frame_label *label = &p->result.results.label[l];
+        for (size_t i = 0; i < label->n_cells; i++)
+            if (sg_run_status_is_finished(sg_or(label->cells[i].status, "")))
+                SG_DO(status, pack_cell(p, &label->cells[i], label->label, folder, err));
     }
     if (status == SG_OK && cJSON_GetArraySize(p->cells) == 0)
         status = sg_fail(err, SG_ERR_ARGUMENT, "the result has no finished cell");
     return status;
 }
 
-cJSON *grid_bundle_cell(const struct sg_run *run, const cJSON *entry, const char *label, const char *file) {
+cJSON *grid_bundle_cell(const struct sg_run *run, const struct sg_document_cell *cell, const char *label,
+                        const char *file) {
     const cJSON *segment = cJSON_GetArrayItem(sg_json_get(run->run, "segments"), 0);
-    return SG_OBJECT(SG_TEXT("label", label), SG_TEXT("seed", sg_json_string(entry, "seed", "")),
-                     SG_NUMBER("trial", sg_json_number(entry, "trial", NAN)),
-                     SG_TEXT("status", sg_json_string(entry, "status", "")),
+    return SG_OBJECT(SG_TEXT("label", label), SG_TEXT("seed", sg_or(cell->seed, "")), SG_NUMBER("trial", cell->trial),
+                     SG_TEXT("status", sg_or(cell->status, "")),
                      SG_TEXT("cell_key", sg_json_string(run->header, "cell_key", "")),
                      SG_TEXT("identity", sg_json_string(run->header, "program.identity", NULL)),
                      SG_TEXT("kernels", sg_json_string(run->run, "kernels", NULL)),
                      SG_TEXT("processor", sg_json_string(segment, "processor", NULL)), SG_TEXT("file", file));
 }
 
-cJSON *grid_bundle_about(const cJSON *r, cJSON *take_cells) {
-    return SG_OBJECT(SG_TEXT("schema", SG_SCHEMA_BUNDLE), SG_TEXT("name", sg_json_string(r, "recipe.name", NULL)),
-                     SG_VALUE("recipe", SG_OBJECT(SG_TEXT("path", sg_json_string(r, "recipe.path", NULL)),
-                                                  SG_TEXT("sha256", sg_json_string(r, "recipe.sha256", NULL)),
-                                                  SG_VALUE("set", sg_json_copy(sg_json_get(r, "recipe.set"))))),
-                     SG_VALUE("dataset", sg_json_copy(sg_json_get(r, "dataset"))),
-                     SG_VALUE("program", sg_json_copy(sg_json_get(r, "program"))),
-                     SG_VALUE("identities", sg_json_copy(sg_json_get(r, "identities"))),
-                     SG_VALUE("libraries", sg_json_copy(sg_json_get(r, "libraries"))),
-                     SG_VALUE("tolerance", sg_audit_tolerance_json(sg_json_string(r, "recipe.resolved.task.kind", ""))),
-                     SG_VALUE("cells", take_cells));
+cJSON *grid_bundle_about(const struct sg_document *r, cJSON *take_cells) {
+    static const struct sg_document_recipe none = {0};
+    const struct sg_document_recipe *recipe = r->recipe ? r->recipe : &none;
+    return SG_OBJECT(
+        SG_TEXT("schema", SG_SCHEMA_BUNDLE), SG_TEXT("name", recipe->name),
+        SG_VALUE("recipe", SG_OBJECT(SG_TEXT("path", recipe->path), SG_TEXT("sha256", recipe->sha256),
+                                     SG_VALUE("set", sg_text_list_json(&recipe->set)))),
+        SG_VALUE("dataset", sg_json_copy(r->dataset ? r->dataset->from : NULL)),
+        SG_VALUE("program", sg_json_copy(r->program ? r->program->from : NULL)),
+        SG_VALUE("identities", sg_text_list_json(&r->identities)), SG_VALUE("libraries", sg_json_copy(r->libraries)),
+        SG_VALUE("tolerance", sg_audit_tolerance_json(sg_document_task(r))), SG_VALUE("cells", take_cells));
 }
 
 /* Parses bundle.json. */
@@ -192,7 +197,7 @@ static sg_status read_about(struct sg_bundle *b, const char *path, struct sg_err
 
 /* Packs bundle.json, which takes over the list of cells. */
 static sg_status pack_about(struct packing *p, struct sg_error *err) {
-    cJSON *about = grid_bundle_about(p->result, p->cells);
+    cJSON *about = grid_bundle_about(&p->result, p->cells);
     p->cells = NULL;
     char *text = sg_json_text(about, true);
     cJSON_Delete(about);
@@ -232,11 +237,11 @@ sg_status sg_bundle_make(struct sg_bundle *out, const char *path, const char *fo
     struct packing p = {.cells = cJSON_CreateArray()};
     sg_status status = add_file(&p.bundle, "result.json", path, err);
     SG_DO(status, sg_bundle_result(&p.result, p.bundle.file[0].data, p.bundle.file[0].length, path, err));
-    SG_DO(status, pack_recipe(&p, folder ? folder : sg_json_string(p.result, "run.folder", "."), err));
+    SG_DO(status, pack_recipe(&p, folder ? folder : sg_or(p.result.run ? p.result.run->folder : NULL, "."), err));
     SG_DO(status, pack_cells(&p, folder, err));
     SG_DO(status, pack_about(&p, err));
     SG_DO(status, pack_sums(&p.bundle, err));
-    cJSON_Delete(p.result);
+    sg_document_free(&p.result);
     cJSON_Delete(p.cells);
     if (status == SG_OK)
         *out = p.bundle;

@@ -9,7 +9,7 @@
 
 static double evaluate(const struct sg_claim_term *t, const struct grid_frame *g, uint64_t seed,
                        char why[SG_WHY_CHARS + 128]) {
-    const struct sg_frame_label *label = sg_frame_label(&g->frame, t->of);
+    const struct sg_frame_label *label = sg_frame_label(g->frame, t->of);
     char reason[SG_WHY_CHARS];
     for (size_t i = 0; i < label->n_seeds; i++)
         if (g->cells[grid_study(g, label, i)->cell].study == seed) {
@@ -22,15 +22,18 @@ static double evaluate(const struct sg_claim_term *t, const struct grid_frame *g
     return NAN;
 }
 
-/* Adds the numbers of one seed of a claim to `seeds`. */
-static void push_seed(cJSON *seeds, const struct sg_recipe_claim *c, const struct grid_frame *g, uint64_t seed) {
+/* The numbers of a claim at one seed. */
+static struct sg_document_seed claim_seed(const struct sg_recipe_claim *c, const struct grid_frame *g, uint64_t seed) {
     char note[SG_WHY_CHARS + 128] = "";
     const double value = evaluate(&c->value, g, seed, note);
     const double other = c->constant_bound ? NAN : evaluate(&c->other, g, seed, note);
     const double bound = sg_recipe_claim_bound(c, other);
-    sg_json_push(seeds, SG_OBJECT(SG_U64("seed", seed), SG_NUMBER("value", value), SG_NUMBER("other", other),
-                                  SG_NUMBER("bound", bound), SG_NUMBER("ratio", value / bound),
-                                  SG_TEXT("note", *note ? note : NULL)));
+    return (struct sg_document_seed){.seed = grid_seed_text(g->memory, seed),
+                                     .value = value,
+                                     .other = other,
+                                     .bound = bound,
+                                     .ratio = value / bound,
+                                     .note = *note ? sg_arena_text(g->memory, note) : NULL};
 }
 
 /* Writes the progress of the first unfinished run of a label into `out`; false = all are finished. */
@@ -48,13 +51,12 @@ static bool tell_open(char *out, size_t size, const struct grid_frame *g, const 
     return false;
 }
 
-static cJSON *claim_json(const struct sg_node *node, const struct grid_frame *g) {
+static void fill_claim(struct sg_document_claim *out, const struct sg_node *node, const struct grid_frame *g) {
     struct sg_recipe_claim c = sg_recipe_claim(node);
     char reason[SG_WHY_CHARS + 128] = "";
     bool judged = true;
-    cJSON *seeds = cJSON_CreateArray();
     const char *of[] = {c.value.of, c.constant_bound ? c.value.of : c.other.of};
-    const struct sg_frame_label *label[] = {sg_frame_label(&g->frame, of[0]), sg_frame_label(&g->frame, of[1])};
+    const struct sg_frame_label *label[] = {sg_frame_label(g->frame, of[0]), sg_frame_label(g->frame, of[1])};
     for (size_t i = 0; i < 2 && judged; i++)
         if (!label[i]) {
             snprintf(reason, sizeof reason, "%.64s was not asked for", of[i]);
@@ -62,19 +64,20 @@ static cJSON *claim_json(const struct sg_node *node, const struct grid_frame *g)
         }
     for (size_t i = 0; i < 2 && judged; i++)
         judged = !tell_open(reason, sizeof reason, g, label[i]);
-    for (size_t i = 0; judged && i < label[0]->n_seeds; i++)
-        push_seed(seeds, &c, g, g->cells[grid_study(g, label[0], i)->cell].study);
-    cJSON *claim = SG_SET(sg_recipe_claim_json(&c, SG_NOT_JUDGED, judged ? NULL : reason), SG_VALUE("margin", NULL),
-                          SG_VALUE("seeds", seeds));
-    if (claim && judged)
-        grid_judge_claim(claim);
-    return claim;
+    cJSON *said = sg_recipe_claim_json(&c, SG_NOT_JUDGED, judged ? NULL : reason);
+    sg_fields_read(&sg_document_claim_shape, out, sg_arena_take(g->memory, said), g->memory);
+    out->from = NULL; /* it gets more members */
+    out->seeds = sg_arena_get(g->memory, (judged ? label[0]->n_seeds : 0) * sizeof *out->seeds);
+    for (; judged && out->n_seeds < label[0]->n_seeds; out->n_seeds++)
+        out->seeds[out->n_seeds] = claim_seed(&c, g, g->cells[grid_study(g, label[0], out->n_seeds)->cell].study);
+    if (judged)
+        grid_judge_claim(out, g->memory);
 }
 
-cJSON *grid_claims_json(const struct grid_frame *g) {
+void grid_fill_claims(struct sg_document *out, const struct grid_frame *g) {
     const struct sg_node *claims = sg_node_get(&g->recipe->root, "claims");
-    cJSON *out = cJSON_CreateArray();
-    for (size_t i = 0; claims && i < claims->count; i++)
-        sg_json_push(out, claim_json(&claims->child[i], g));
-    return out;
+    out->n_claims = claims ? claims->count : 0;
+    out->claims = sg_arena_get(g->memory, out->n_claims * sizeof *out->claims);
+    for (size_t i = 0; i < out->n_claims; i++)
+        fill_claim(&out->claims[i], &claims->child[i], g);
 }

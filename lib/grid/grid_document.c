@@ -25,50 +25,29 @@ static const char *worst_status(const struct grid_frame *g) {
     return rank[worst];
 }
 
-cJSON *sg_grid_document(cJSON *take_program, cJSON *take_run, const struct sg_recipe *recipe,
-                        const struct sg_grid_network *network, const struct sg_cell *cells,
-                        const struct sg_cell_outcome *outcomes, size_t count, size_t most) {
-    struct grid_frame g;
-    if (!grid_frame_open(&g, recipe, cells, outcomes, count)) {
-        sg_json_lost();
-        cJSON_Delete(take_program);
-        cJSON_Delete(take_run);
-        return NULL;
-    }
-    cJSON *out = SG_OBJECT(
-        SG_TEXT("schema", SG_SCHEMA_BENCH), SG_TEXT("status", worst_status(&g)), SG_VALUE("program", take_program),
-        SG_VALUE("run", take_run), SG_VALUE("recipe", sg_recipe_json(recipe)),
-        SG_VALUE("dataset", first_copy(outcomes, count, true, "dataset")),
-        SG_VALUE("identities", sg_grid_identities(outcomes, count)), SG_VALUE("host", sg_result_host()),
-        SG_VALUE("libraries", first_copy(outcomes, count, false, "libraries")),
-        SG_VALUE("units", first_copy(outcomes, count, true, "units")),
-        SG_VALUE("network", grid_network_json(network, recipe)), SG_VALUE("traffic", NULL),
-        SG_VALUE("results", grid_results_json(&g, most)), SG_VALUE("claims", grid_claims_json(&g)),
-        SG_VALUE("plots", grid_plots_json(&g)), SG_VALUE("summary", NULL));
+void sg_grid_document(struct sg_document *out, cJSON *take_program, cJSON *take_run, const struct sg_recipe *recipe,
+                      const struct sg_grid_network *network, const struct sg_cell *cells,
+                      const struct sg_cell_outcome *outcomes, size_t count, size_t most) {
+    *out = (struct sg_document){.schema = SG_SCHEMA_BENCH};
+    struct sg_arena *memory = &out->memory;
+    struct grid_frame g = grid_frame(out, recipe, cells, outcomes, count);
+    out->status = worst_status(&g);
+    out->program = sg_fields_new(&sg_document_program_shape, sg_arena_take(memory, take_program), memory);
+    out->run = sg_fields_new(&sg_document_run_shape, sg_arena_take(memory, take_run), memory);
+    out->recipe = sg_fields_new(&sg_document_recipe_shape, sg_arena_take(memory, sg_recipe_json(recipe)), memory);
+    out->dataset = sg_fields_new(&sg_document_dataset_shape,
+                                 sg_arena_take(memory, first_copy(outcomes, count, true, "dataset")), memory);
+    out->identities = sg_grid_identities(outcomes, count, memory);
+    out->host = sg_arena_take(memory, sg_result_host());
+    out->libraries = sg_arena_take(memory, first_copy(outcomes, count, false, "libraries"));
+    out->units = sg_arena_take(memory, first_copy(outcomes, count, true, "units"));
+    out->network =
+        sg_fields_new(&sg_document_network_shape, sg_arena_take(memory, grid_network_json(network, recipe)), memory);
+    grid_fill_results(&g, most);
+    grid_fill_claims(out, &g);
+    grid_fill_plots(out, &g);
     grid_summarize(out, &g);
-    cJSON *tuning = grid_tuning_json(&g);
-    if (tuning)
-        sg_json_set(out, "tuning", tuning);
-    grid_frame_close(&g);
-    return out;
-}
-
-static void replace(cJSON *object, const char *key, const char *text) {
-    cJSON_DeleteItemFromObjectCaseSensitive(object, key);
-    sg_json_set_string(object, key, text);
-}
-
-void sg_grid_unjudge(cJSON *document, const char *why) {
-    cJSON *claim, *summary = cJSON_GetObjectItemCaseSensitive(document, "summary");
-    cJSON_ArrayForEach(claim, cJSON_GetObjectItemCaseSensitive(document, "claims")) {
-        replace(claim, "verdict", SG_NOT_JUDGED);
-        replace(claim, "reason", why);
-        cJSON_ReplaceItemInObjectCaseSensitive(claim, "margin", cJSON_CreateNull());
-    }
-    if (summary) { /* of training */
-        replace(summary, "text", NULL);
-        replace(summary, "reason", why);
-    }
+    out->tuning = grid_tuning(&g);
 }
 
 cJSON *sg_grid_plan(cJSON *take_program, const struct sg_recipe *recipe, const struct sg_cell *cells,

@@ -2,7 +2,6 @@
  * both use it. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "grid_private.h"
@@ -26,41 +25,36 @@ struct margin {
 };
 
 /* A value or bound of a seed. JSON has null where it is infinite, because a record that it waits for never comes. */
-static double number_of(const cJSON *claim, const cJSON *seed, const char *key) {
-    const double x = sg_json_number(seed, key, NAN);
-    if (!isnan(x) || !strstr(sg_json_string(seed, "note", ""), SG_NEVER))
-        return x;
-    const bool turned = strcmp(key, "bound") == 0 && sg_json_number(claim, "bound.times", 1) < 0;
-    return turned ? -INFINITY : INFINITY;
+static double number_of(const struct sg_document_seed *seed, double x, bool turned) {
+    return !isnan(x) || !strstr(sg_or(seed->note, ""), SG_NEVER) ? x : turned ? -INFINITY : INFINITY;
 }
 
-static bool read_pairs(struct pairs *out, const cJSON *claim) {
-    const cJSON *seeds = sg_json_get(claim, "seeds"), *seed;
-    const size_t n = (size_t)cJSON_GetArraySize(seeds);
-    double *room = calloc(3 * n + 1, sizeof *room);
-    *out = (struct pairs){.at_least = strcmp(sg_json_string(claim, "sense", ""), "at-least") == 0,
-                          .value = room,
-                          .bound = room + n,
-                          .margin = room + 2 * n};
-    if (!room)
-        return false;
-    cJSON_ArrayForEach(seed, seeds) {
-        const double value = number_of(claim, seed, "value"), bound = number_of(claim, seed, "bound");
+static struct pairs read_pairs(const struct sg_document_claim *claim, struct sg_arena *memory) {
+    const size_t n = claim->n_seeds;
+    double *room = sg_arena_get(memory, 3 * n * sizeof *room);
+    struct pairs p = {.at_least = strcmp(sg_or(claim->sense, ""), "at-least") == 0,
+                      .value = room,
+                      .bound = room + n,
+                      .margin = room + 2 * n};
+    for (size_t i = 0; i < n; i++) {
+        const struct sg_document_seed *seed = &claim->seeds[i];
+        const bool turned = claim->bound && claim->bound->times < 0;
+        const double value = number_of(seed, seed->value, false), bound = number_of(seed, seed->bound, turned);
         const bool unknown = isnan(value - bound); /* also two infinities, which are not comparable */
-        if (unknown && out->n_unknown++ == 0)
-            out->unknown = sg_json_string(seed, "note", NULL);
-        out->n_infinite += isinf(value) || isinf(bound);
-        out->n_true += !unknown && (out->at_least ? value >= bound : value <= bound);
-        out->value[out->n] = value;
-        out->bound[out->n++] = bound;
+        if (unknown && p.n_unknown++ == 0)
+            p.unknown = seed->note;
+        p.n_infinite += isinf(value) || isinf(bound);
+        p.n_true += !unknown && (p.at_least ? value >= bound : value <= bound);
+        p.value[p.n] = value;
+        p.bound[p.n++] = bound;
     }
-    return true;
+    return p;
 }
 
 /* The quantity on whose scale the claim is judged: that of its metric. A ratio needs positive numbers; where one is
  * not, the scale is that of differences. */
-static enum sg_quantity quantity_of(const struct pairs *p, const cJSON *claim) {
-    const struct sg_metric *metric = sg_column_find(sg_json_string(claim, "metric", ""));
+static enum sg_quantity quantity_of(const struct pairs *p, const struct sg_document_claim *claim) {
+    const struct sg_metric *metric = sg_column_find(sg_or(claim->metric, ""));
     const enum sg_quantity quantity = metric ? metric->quantity : SG_QUANTITY_AMOUNT;
     bool positive = true;
     for (size_t i = 0; i < p->n; i++)
@@ -68,7 +62,7 @@ static enum sg_quantity quantity_of(const struct pairs *p, const cJSON *claim) {
     return sg_quantity_kinds[quantity].logarithm && !positive ? SG_QUANTITY_SIGNED : quantity;
 }
 
-static struct margin find_margin(struct pairs *p, const cJSON *claim) {
+static struct margin find_margin(struct pairs *p, const struct sg_document_claim *claim) {
     const enum sg_quantity quantity = quantity_of(p, claim);
     for (size_t i = 0; i < p->n; i++) {
         const double above = sg_quantity_distance(quantity, p->value[i], p->bound[i]);
@@ -123,46 +117,42 @@ static const char *verdict(char reason[REASON], const struct pairs *p, const str
     return beyond ? "fails" : "fails at these seeds";
 }
 
-static void replace(cJSON *object, const char *key, cJSON *take_value) {
-    if (take_value)
-        cJSON_ReplaceItemInObjectCaseSensitive(object, key, take_value);
-}
-
-void grid_judge_claim(cJSON *claim) {
-    struct pairs p;
+void grid_judge_claim(struct sg_document_claim *claim, struct sg_arena *memory) {
+    struct pairs p = read_pairs(claim, memory);
     char reason[REASON];
-    if (!read_pairs(&p, claim)) {
-        sg_json_lost();
-        return;
-    }
     const struct margin m = find_margin(&p, claim);
-    cJSON *seeds = cJSON_DetachItemFromObjectCaseSensitive(claim, "seeds");
-    replace(claim, "verdict", cJSON_CreateString(verdict(reason, &p, &m)));
-    replace(claim, "reason", *reason ? cJSON_CreateString(reason) : cJSON_CreateNull());
-    cJSON_DeleteItemFromObjectCaseSensitive(claim, "margin");
-    SG_SET(claim,
-           SG_VALUE("margin", SG_OBJECT(SG_TEXT("scale", m.kind->logarithm ? "logarithm" : "difference"),
-                                        SG_NUMBER("mean", m.mean), SG_NUMBER("half_width", m.half))),
-           SG_VALUE("seeds", seeds));
-    free(p.value);
+    claim->verdict = verdict(reason, &p, &m);
+    claim->reason = *reason ? sg_arena_text(memory, reason) : NULL;
+    claim->margin = sg_arena_get(memory, sizeof *claim->margin);
+    *claim->margin = (struct sg_document_margin){
+        .scale = m.kind->logarithm ? "logarithm" : "difference", .mean = m.mean, .half_width = m.half};
 }
 
 /* True if the finding is of training, and was not taken back by sg_grid_unjudge. */
-static bool has_finding(const cJSON *document) {
-    const cJSON *claims = sg_json_get(document, "claims");
-    const char *why = sg_json_string(document, "summary.reason", "");
-    const bool taken_back = claims && strcmp(sg_json_string(claims->child, "verdict", ""), SG_NOT_JUDGED) == 0 &&
-                            strcmp(sg_json_string(claims->child, "reason", ""), why) == 0;
-    return sg_json_get(document, "recipe.resolved.task") && !sg_json_get(document, "kind") && !taken_back;
+static bool has_finding(const struct sg_document *d) {
+    const struct sg_document_claim *first = d->n_claims > 0 ? d->claims : NULL;
+    const char *why = sg_or(d->summary ? d->summary->reason : NULL, "");
+    const bool taken_back =
+        first && strcmp(sg_or(first->verdict, ""), SG_NOT_JUDGED) == 0 && strcmp(sg_or(first->reason, ""), why) == 0;
+    return *sg_document_task(d) && !d->kind && !taken_back;
 }
 
-void sg_grid_rejudge(cJSON *document) {
-    cJSON *claim;
-    cJSON_ArrayForEach(claim, cJSON_GetObjectItemCaseSensitive(document, "claims")) {
-        if (cJSON_GetArraySize(sg_json_get(claim, "seeds")) > 0 &&
-            strcmp(sg_json_string(claim, "verdict", ""), SG_NOT_JUDGED) != 0)
-            grid_judge_claim(claim);
+void sg_grid_rejudge(struct sg_document *d) {
+    for (size_t i = 0; i < d->n_claims; i++)
+        if (d->claims[i].n_seeds > 0 && strcmp(sg_or(d->claims[i].verdict, ""), SG_NOT_JUDGED) != 0)
+            grid_judge_claim(&d->claims[i], &d->memory);
+    if (has_finding(d))
+        grid_summarize(d, NULL);
+}
+
+void sg_grid_unjudge(struct sg_document *d, const char *why) {
+    for (size_t i = 0; i < d->n_claims; i++) {
+        d->claims[i].verdict = SG_NOT_JUDGED;
+        d->claims[i].reason = why;
+        d->claims[i].margin = NULL;
     }
-    if (has_finding(document))
-        grid_summarize(document, NULL);
+    if (d->summary) { /* of training */
+        d->summary->text = NULL;
+        d->summary->reason = why;
+    }
 }

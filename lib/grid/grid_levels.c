@@ -1,7 +1,6 @@
 /* grid_levels.c: the methods of a result at equal traffic, and its finding's words for traffic and losses. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "grid_summary.h"
@@ -132,24 +131,27 @@ static void put_levels(FILE *out, const struct level *level, size_t n) {
                 best, most, n, beyond);
 }
 
-bool summary_put_equal_traffic(FILE *out, cJSON *list, const struct summary *s) {
-    struct level *level = calloc(s->n + 1, sizeof *level);
+bool summary_put_equal_traffic(FILE *out, struct sg_document_summary *found, const struct summary *s) {
+    struct sg_arena *memory = &s->document->memory;
+    struct level *level = sg_arena_get(memory, s->n * sizeof *level);
     size_t n = 0;
-    for (size_t i = 0; level && i < s->n; i++) {
-        const struct level found = find_level(s, i);
-        if (found.first)
-            level[n++] = found;
+    for (size_t i = 0; i < s->n; i++) {
+        const struct level at = find_level(s, i);
+        if (at.first)
+            level[n++] = at;
     }
+    found->n_equal_traffic = n;
+    found->equal_traffic = sg_arena_get(memory, n * sizeof *found->equal_traffic);
     for (size_t i = 0; i < n; i++)
-        sg_json_push(list, SG_OBJECT(SG_NUMBER("times_less", level[i].first->times_less),
-                                     SG_TEXT("first", level[i].first->label->label),
-                                     SG_TEXT("second", level[i].second->label->label),
-                                     SG_NUMBER("lead", sg_quantity_amount(s->metric->quantity, level[i].lead)),
-                                     SG_BOOL("beyond_noise", beyond_noise(&level[i]))));
+        found->equal_traffic[i] =
+            (struct sg_document_level){.times_less = level[i].first->times_less,
+                                       .first = level[i].first->label->label,
+                                       .second = level[i].second->label->label,
+                                       .lead = sg_quantity_amount(s->metric->quantity, level[i].lead),
+                                       .beyond_noise = beyond_noise(&level[i])};
     if (n == 1)
         put_level(out, s, level);
     else if (n > 1)
         put_levels(out, level, n);
-    free(level);
     return n > 0;
 }

@@ -16,14 +16,11 @@ void sg_grid_command_json(cJSON *run, const struct sg_grid_command *command) {
            SG_VALUE("seeds", list_json(command->seeds)), SG_TEXT("part", *command->part));
 }
 
-static bool has_finished_cell(const cJSON *result) {
-    const cJSON *method, *cell;
-    cJSON_ArrayForEach(method, sg_json_get(result, "results")) {
-        cJSON_ArrayForEach(cell, sg_json_get(method, "cells")) {
-            if (sg_run_status_is_finished(sg_json_string(cell, "status", "")))
+static bool has_finished_cell(const struct sg_frame *results) {
+    for (size_t l = 0; l < results->n_labels; l++)
+        for (size_t i = 0; i < results->label[l].n_cells; i++)
+            if (sg_run_status_is_finished(sg_or(results->label[l].cells[i].status, "")))
                 return true;
-        }
-    }
     return false;
 }
 
@@ -39,15 +36,16 @@ static bool same_command(const cJSON *run, const struct sg_grid_command *command
 
 bool sg_grid_is_partial(const char *path, const struct sg_recipe *recipe, const struct sg_grid_command *command) {
     struct sg_error unused;
-    cJSON *then;
-    if (!sg_file_is_regular(path) || sg_json_read(&then, path, &unused) != SG_OK)
+    struct sg_document then;
+    cJSON *json;
+    if (!sg_file_is_regular(path) || sg_json_read(&json, path, &unused) != SG_OK ||
+        sg_document_read(&then, json, path, &unused) != SG_OK)
         return false;
-    const bool ours = strcmp(sg_json_string(then, "schema", ""), SG_SCHEMA_BENCH) == 0 && !sg_json_get(then, "kind") &&
-                      cJSON_IsArray(sg_json_get(then, "results")) &&
-                      !sg_run_status_is_finished(sg_json_string(then, "status", ""));
-    const bool same = strcmp(sg_json_string(then, "recipe.sha256", ""), recipe->sha256) == 0 &&
-                      same_command(sg_json_get(then, "run"), command);
-    const bool partial = ours && (same || !has_finished_cell(then));
-    cJSON_Delete(then);
+    const bool ours = strcmp(sg_or(then.schema, ""), SG_SCHEMA_BENCH) == 0 && !then.kind &&
+                      !sg_run_status_is_finished(sg_or(then.status, ""));
+    const bool same = then.recipe && then.run && strcmp(sg_or(then.recipe->sha256, ""), recipe->sha256) == 0 &&
+                      same_command(then.run->from, command);
+    const bool partial = ours && (same || !has_finished_cell(&then.results));
+    sg_document_free(&then);
     return partial;
 }

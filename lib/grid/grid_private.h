@@ -2,11 +2,11 @@
 #ifndef GRID_PRIVATE_H
 #define GRID_PRIVATE_H
 
-#include "sg_frame.h"
+#include "sg_document.h"
 #include "sg_grid.h"
 #include "sg_grid_network.h"
 
-/* What the parts of a result are made of: the cells, and the same as a frame of labels and seeds. */
+/* What the parts of a result are made of: the cells, and the same as labels and seeds of the document that is filled. */
 struct grid_frame {
     const struct sg_recipe *recipe;
     const struct sg_cell *cells; /* [count]; those of a label are neighbours */
@@ -15,7 +15,8 @@ struct grid_frame {
     struct sg_frame_seed *seed; /* [n_seeds] of all labels */
     struct grid_study *study;   /* [n_seeds] which run each of them has */
     size_t n_seeds;
-    struct sg_frame frame;
+    struct sg_frame *frame;  /* "results" of the document */
+    struct sg_arena *memory; /* of the document */
 };
 
 /* The run of a label at a seed: the only one, or that of the winner of the study. */
@@ -26,10 +27,9 @@ struct grid_study {
     bool whole;    /* all are, and the run is the winner's */
 };
 
-/* Opens the frame of these cells, without columns. False: no memory, then *out is closed. */
-bool grid_frame_open(struct grid_frame *out, const struct sg_recipe *recipe, const struct sg_cell *cells,
-                     const struct sg_cell_outcome *outcomes, size_t count);
-void grid_frame_close(struct grid_frame *g);
+/* The frame of these cells, without columns, in a document. */
+struct grid_frame grid_frame(struct sg_document *document, const struct sg_recipe *recipe, const struct sg_cell *cells,
+                             const struct sg_cell_outcome *outcomes, size_t count);
 /* The study of a label's i-th seed; for i = 0 its cell is one of the label. */
 const struct grid_study *grid_study(const struct grid_frame *g, const struct sg_frame_label *label, size_t i);
 
@@ -37,24 +37,17 @@ const struct grid_study *grid_study(const struct grid_frame *g, const struct sg_
 struct grid_study grid_study_of(const struct grid_frame *g, const char *group, uint64_t seed);
 /* The value of a cell by which its recipe tunes; NaN = it has none. */
 double grid_trial_value(const struct grid_frame *g, size_t cell);
-/* {"by","at","trials","winner":{"seed","trial","drawn","value"},"edges":{…}} of a label that was tuned. The winner is
- * that of the study whose run is the median over the studies, of an even number the better of the two in the middle;
- * null = no study has a value. "edges" has {"least","greatest"} for each drawn key: in how many studies the trial won
- * that drew the least value of its study, or the greatest. */
-cJSON *grid_tuned_json(const struct grid_frame *g, const struct sg_frame_label *label);
-/* "tuning": {"keys":{"scale":{"studies","least","greatest","at_edge"}},"text"} over all labels; NULL = nothing was
- * tuned, or no memory. A key is at the edge of its range if the least or the greatest draw won in most of the studies;
- * then the range is to be widened and run, and "text" says so. */
-cJSON *grid_tuning_json(const struct grid_frame *g);
+/* How a label was tuned. */
+struct sg_document_tuned *grid_tuned(const struct grid_frame *g, const struct sg_frame_label *label);
+/* The same over all labels; NULL = nothing was tuned. A key is at the edge of its range if the least or the greatest
+ * draw won in most of the studies; then the range is to be widened and run, and the text says so. */
+struct sg_document_tuning *grid_tuning(const struct grid_frame *g);
 
 /* True if the list is empty or has an item that, by `is`, names the cell. */
 bool grid_is_listed(const struct sg_option_list *list, const struct sg_cell *cell,
                     bool (*is)(const struct sg_cell *cell, const char *item));
 /* Moves cell i behind the *n cells that are kept so far. */
 void grid_keep(struct sg_cell *cells, size_t *n, size_t i);
-
-/* Appends a string to an array of strings that does not have it yet. */
-void grid_push_once(cJSON *list, const char *text);
 
 /* Compares two records of data. For generated data it also compares the bytes, whose hash the cells record. */
 bool grid_same_data(const cJSON *one, const cJSON *other);
@@ -65,22 +58,26 @@ struct grid_reach {
 };
 struct grid_reach grid_reach(const struct sg_cell *cell, const struct sg_cell_outcome *outcome);
 
-/* ---- parts of a result; NULL = no memory ---- */
+/* ---- parts of a result ---- */
 
-/* "results", with series of at most `most` points (0 = all). It fills the frame's columns. */
-cJSON *grid_results_json(struct grid_frame *g, size_t most);
-cJSON *grid_claims_json(const struct grid_frame *g);
+/* Fills in the labels, with series of at most `most` points (0 = all). */
+void grid_fill_results(struct grid_frame *g, size_t most);
+void grid_fill_claims(struct sg_document *out, const struct grid_frame *g);
+void grid_fill_plots(struct sg_document *out, const struct grid_frame *g);
 /* Sets the verdict, the reason and the margin of a claim by its seeds. */
-void grid_judge_claim(cJSON *claim);
-cJSON *grid_plots_json(const struct grid_frame *g);
+void grid_judge_claim(struct sg_document_claim *claim, struct sg_arena *memory);
 
-/* Sets "traffic", the results' "times_less" and "summary" of a document that has all else (sg_grid.h). runs: those that
- * it was made of; NULL = the numbers are those of the document. */
-void grid_summarize(cJSON *document, const struct grid_frame *runs);
+/* Sets traffic, summary and the labels' times_less of a document that has all else. runs: those that it was made of;
+ * NULL = the numbers are those of the document. */
+void grid_summarize(struct sg_document *document, const struct grid_frame *runs);
+
+/* A whole number as a text, as results have seeds. */
+const char *grid_seed_text(struct sg_arena *memory, uint64_t seed);
 
 /* bundle.json of a result, which takes over "cells", and one of these: the series of an entry of a label's "cells". */
-cJSON *grid_bundle_about(const cJSON *result, cJSON *take_cells);
-cJSON *grid_bundle_cell(const struct sg_run *run, const cJSON *entry, const char *label, const char *file);
+cJSON *grid_bundle_about(const struct sg_document *result, cJSON *take_cells);
+cJSON *grid_bundle_cell(const struct sg_run *run, const struct sg_document_cell *cell, const char *label,
+                        const char *file);
 
 /* Which of the cells is the one from which `cell` copies k (`k-from`); count = it is not among them. */
 size_t grid_source(const struct sg_cell *cells, size_t count, size_t cell);

@@ -164,16 +164,6 @@ sg_status sg_grid_same_data(const struct sg_cell *cells, const struct sg_cell_ou
     return SG_OK;
 }
 
-cJSON *sg_grid_identities(const struct sg_cell_outcome *outcomes, size_t count) {
-    cJSON *out = cJSON_CreateArray();
-    for (size_t i = 0; i < count; i++) {
-        const char *identity = sg_json_string(outcomes[i].run.header, "program.identity", NULL);
-        if (identity)
-            grid_push_once(out, identity);
-    }
-    return out;
-}
-
 void sg_grid_outcomes_free(struct sg_cell_outcome *outcomes, size_t count) {
     for (size_t i = 0; i < count; i++) {
         free(outcomes[i].path);

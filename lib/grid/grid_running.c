@@ -72,19 +72,30 @@ char *sg_grid_reach_text(char out[SG_REACH_CHARS], const struct sg_cell *cell, c
     return out;
 }
 
-void grid_push_once(cJSON *list, const char *text) {
-    const cJSON *item;
-    cJSON_ArrayForEach(item, list) if (strcmp(item->valuestring, text) == 0) return;
-    sg_json_push_string(list, text);
+/* Appends a text to a list that has room for it, unless the list has it. */
+static void push_once(struct sg_text_list *list, const char *text) {
+    for (size_t i = 0; i < list->n; i++)
+        if (strcmp(list->item[i], text) == 0)
+            return;
+    list->item[list->n++] = text;
 }
 
-cJSON *sg_grid_devices(const struct sg_run *run) {
-    cJSON *out = cJSON_CreateArray();
-    const cJSON *segment;
-    cJSON_ArrayForEach(segment, sg_json_get(run->run, "segments"))
-        grid_push_once(out, sg_json_string(segment, "processor", "?"));
-    if (cJSON_GetArraySize(out) > 0)
-        return out;
-    cJSON_Delete(out);
-    return NULL;
+struct sg_text_list sg_grid_devices(const struct sg_run *run, struct sg_arena *memory) {
+    const cJSON *segments = sg_json_get(run->run, "segments"), *segment;
+    const size_t most = (size_t)cJSON_GetArraySize(segments);
+    struct sg_text_list out = {0};
+    if (most > 0)
+        out.item = sg_arena_get(memory, most * sizeof *out.item);
+    cJSON_ArrayForEach(segment, segments) push_once(&out, sg_json_string(segment, "processor", "?"));
+    return out;
+}
+
+struct sg_text_list sg_grid_identities(const struct sg_cell_outcome *outcomes, size_t count, struct sg_arena *memory) {
+    struct sg_text_list out = {.item = sg_arena_get(memory, count * sizeof *out.item)};
+    for (size_t i = 0; i < count; i++) {
+        const char *identity = sg_json_string(outcomes[i].run.header, "program.identity", NULL);
+        if (identity)
+            push_once(&out, identity);
+    }
+    return out;
 }

@@ -127,60 +127,74 @@ static const struct sg_node *keys_of(const struct grid_frame *g, const struct sg
     return &g->cells[grid_study(g, label, 0)->best].drawn;
 }
 
-static cJSON *edges_json(const struct grid_frame *g, const struct sg_frame_label *label) {
-    const struct sg_node *keys = keys_of(g, label);
-    cJSON *out = cJSON_CreateObject();
+struct sg_document_tuned *grid_tuned(const struct grid_frame *g, const struct sg_frame_label *label) {
+    const struct sg_node *tune = sg_node_get(&g->recipe->root, "tune"), *keys = keys_of(g, label);
+    const struct grid_study *median = median_of(g, label);
+    struct sg_document_tuned *out = sg_arena_get(g->memory, sizeof *out);
+    char by[64];
+    *out = (struct sg_document_tuned){
+        .by = sg_arena_text(g->memory, sg_snake(by, sizeof by, sg_node_string(tune, "by", ""))),
+        .at = sg_arena_take(g->memory, sg_node_json(sg_node_get(tune, "at"))),
+        .trials = sg_node_number(tune, "trials", NAN),
+        .winner = median ? sg_arena_get(g->memory, sizeof *out->winner) : NULL,
+        .n_edges = keys->count,
+        .edges = sg_arena_get(g->memory, keys->count * sizeof *out->edges)};
+    if (median) {
+        const struct sg_cell *cell = &g->cells[median->cell];
+        *out->winner = (struct sg_document_winner){.seed = grid_seed_text(g->memory, cell->seed),
+                                                   .trial = (double)cell->trial,
+                                                   .drawn = sg_arena_take(g->memory, sg_node_json(&cell->drawn)),
+                                                   .value = value_of(g, median)};
+    }
     for (size_t k = 0; k < keys->count; k++) {
         const struct edges e = edges_of(g, label, k);
-        sg_json_set(out, keys->child[k].key, SG_OBJECT(SG_NUMBER("least", e.least), SG_NUMBER("greatest", e.greatest)));
+        out->edges[k] = (struct sg_document_edge){
+            .name = keys->child[k].key, .least = (double)e.least, .greatest = (double)e.greatest};
     }
     return out;
-}
-
-cJSON *grid_tuned_json(const struct grid_frame *g, const struct sg_frame_label *label) {
-    const struct sg_node *tune = sg_node_get(&g->recipe->root, "tune");
-    const struct grid_study *median = median_of(g, label);
-    const struct sg_cell *cell = median ? &g->cells[median->cell] : NULL;
-    char by[64];
-    cJSON *winner =
-        cell ? SG_OBJECT(SG_U64("seed", cell->seed), SG_NUMBER("trial", (double)cell->trial),
-                         SG_VALUE("drawn", sg_node_json(&cell->drawn)), SG_NUMBER("value", value_of(g, median)))
-             : NULL;
-    return SG_OBJECT(SG_TEXT("by", sg_snake(by, sizeof by, sg_node_string(tune, "by", ""))),
-                     SG_VALUE("at", sg_node_json(sg_node_get(tune, "at"))),
-                     SG_NUMBER("trials", sg_node_number(tune, "trials", NAN)), SG_VALUE("winner", winner),
-                     SG_VALUE("edges", edges_json(g, label)));
 }
 
 /* The edges of a key over all labels. */
 static struct edges edges_of_key(const struct grid_frame *g, const char *key) {
     struct edges sum = {0};
-    for (size_t l = 0; l < g->frame.n_labels; l++) {
-        const struct sg_node *keys = keys_of(g, &g->frame.label[l]);
+    for (size_t l = 0; l < g->frame->n_labels; l++) {
+        const struct sg_node *keys = keys_of(g, &g->frame->label[l]);
         for (size_t k = 0; k < keys->count; k++)
             if (strcmp(keys->child[k].key, key) == 0) {
-                const struct edges e = edges_of(g, &g->frame.label[l], k);
+                const struct edges e = edges_of(g, &g->frame->label[l], k);
                 sum = (struct edges){sum.studies + e.studies, sum.least + e.least, sum.greatest + e.greatest};
             }
     }
     return sum;
 }
 
-cJSON *grid_tuning_json(const struct grid_frame *g) {
-    cJSON *out = cJSON_CreateObject();
+static bool has_key(const struct sg_document_tuning *tuning, const char *key) {
+    for (size_t i = 0; i < tuning->n_keys; i++)
+        if (strcmp(tuning->keys[i].name, key) == 0)
+            return true;
+    return false;
+}
+
+struct sg_document_tuning *grid_tuning(const struct grid_frame *g) {
+    struct sg_document_tuning *out = sg_arena_get(g->memory, sizeof *out);
     char text[400] = "";
-    size_t length = 0;
-    for (size_t l = 0; l < g->frame.n_labels; l++) {
-        const struct sg_node *keys = keys_of(g, &g->frame.label[l]);
+    size_t length = 0, most = 0;
+    for (size_t l = 0; l < g->frame->n_labels; l++)
+        most += keys_of(g, &g->frame->label[l])->count;
+    out->keys = sg_arena_get(g->memory, most * sizeof *out->keys);
+    for (size_t l = 0; l < g->frame->n_labels; l++) {
+        const struct sg_node *keys = keys_of(g, &g->frame->label[l]);
         for (size_t k = 0; k < keys->count; k++) {
             const char *key = keys->child[k].key;
             const struct edges e = edges_of_key(g, key);
             const bool at_edge = 2 * (e.least + e.greatest) > e.studies;
-            if (cJSON_GetObjectItemCaseSensitive(out, key))
+            if (has_key(out, key))
                 continue;
-            sg_json_set(out, key,
-                        SG_OBJECT(SG_NUMBER("studies", e.studies), SG_NUMBER("least", e.least),
-                                  SG_NUMBER("greatest", e.greatest), SG_BOOL("at_edge", at_edge)));
+            out->keys[out->n_keys++] = (struct sg_document_key){.name = key,
+                                                                .studies = (double)e.studies,
+                                                                .least = (double)e.least,
+                                                                .greatest = (double)e.greatest,
+                                                                .at_edge = at_edge};
             if (at_edge && length < sizeof text)
                 length += (size_t)snprintf(text + length, sizeof text - length,
                                            "%s%s is at the edge of its range: the least draw won in %zu of %zu studies "
@@ -188,8 +202,6 @@ cJSON *grid_tuning_json(const struct grid_frame *g) {
                                            length > 0 ? "; " : "", key, e.least, e.studies, e.greatest);
         }
     }
-    if (out && out->child)
-        return SG_OBJECT(SG_VALUE("keys", out), SG_TEXT("text", *text ? text : NULL));
-    cJSON_Delete(out);
-    return NULL;
+    out->text = *text ? sg_arena_text(g->memory, text) : NULL;
+    return out->n_keys > 0 ? out : NULL;
 }

@@ -146,15 +146,10 @@ static void put_against_baseline(FILE *out, const struct summary *s) {
 
 /* The mean over the seeds of the metric before the first step; NaN = not recorded. */
 static double start_of(const struct summary *s) {
-    char mean[128];
-    snprintf(mean, sizeof mean, "series.%s.mean", s->metric->name);
-    const cJSON *json = s->one->label->json, *at = sg_json_get(json, mean);
-    const cJSON *step = sg_json_get(json, "series.step");
-    snprintf(mean, sizeof mean, "series.%s", s->metric->name);
-    at = at ? at : sg_json_get(json, mean); /* of one seed it is an array */
-    return step && step->child && sg_json_number(step->child, "", NAN) == 0 && at && at->child
-               ? sg_json_number(at->child, "", NAN)
-               : NAN;
+    const struct sg_frame_column *step = sg_frame_column(s->one->label, "step"),
+                                 *metric = sg_frame_column(s->one->label, s->metric->name);
+    const double *steps = step ? step->curve[SG_MEAN] : NULL, *mean = metric ? metric->curve[SG_MEAN] : NULL;
+    return steps && mean && step->n_points > 0 && metric->n_points > 0 && steps[0] == 0 ? mean[0] : NAN;
 }
 
 /* Warns if training made the baseline worse, because reaching such a baseline means nothing. */
@@ -166,25 +161,24 @@ static void put_warning(FILE *out, const struct summary *s, double start) {
                 s->one->label->label, s->one->mean, start);
 }
 
-static char *sentence(const struct summary *s, double start, cJSON *levels) {
+static char *sentence(struct sg_document_summary *found, const struct summary *s) {
     size_t size;
     char *text;
     FILE *out = open_memstream(&text, &size);
     if (out) {
-        if (summary_put_equal_traffic(out, levels, s))
+        if (summary_put_equal_traffic(out, found, s))
             fputs(". ", out);
         put_against_baseline(out, s);
-        put_warning(out, s, start);
+        put_warning(out, s, found->start);
     }
     return sg_stream_text(out, &text);
 }
 
 static bool is_open(const struct summary *s) {
-    const cJSON *cell;
     bool open = false;
     for (size_t i = 0; i < s->n; i++)
-        cJSON_ArrayForEach(cell, sg_json_get(s->row[i].label->json, "cells")) open =
-            open || sg_run_status_is_open(sg_json_string(cell, "status", ""));
+        for (size_t k = 0; k < s->row[i].label->n_cells; k++)
+            open = open || sg_run_status_is_open(sg_or(s->row[i].label->cells[k].status, ""));
     for (size_t i = 0; s->runs && i < s->runs->n_seeds; i++)
         open = open || sg_run_status_is_open(s->runs->seed[i].status);
     return open;
@@ -211,83 +205,74 @@ static const char *reason_of(const struct summary *s) {
 static const char *const verdict_words[SUMMARY_VERDICTS] = {
     [SUMMARY_REACHES] = "reaches", [SUMMARY_LOSES] = "loses", [SUMMARY_NOT_SHOWN] = "not shown"};
 
-static cJSON *methods_json(const struct summary *s) {
-    cJSON *out = cJSON_CreateArray();
+/* Fills in the rows but for the baseline's own. */
+static void fill_methods(struct sg_document_summary *out, const struct summary *s) {
+    const enum sg_quantity q = s->metric->quantity;
+    out->methods = sg_arena_get(&s->document->memory, s->n * sizeof *out->methods);
     for (size_t i = 0; i < s->n; i++) {
         const struct summary_row *r = &s->row[i];
-        const enum sg_quantity q = s->metric->quantity;
         const bool compared = summary_is_compared(r);
-        if (r == s->one)
-            continue;
-        sg_json_push(out,
-                     SG_OBJECT(SG_TEXT("label", r->label->label),
-                               SG_TEXT("baseline", r->base && r->base != r ? r->base->label->label : NULL),
-                               SG_NUMBER("value", r->mean), SG_NUMBER("std", r->std),
-                               SG_VALUE("values", sg_json_numbers(r->value, r->label->n_seeds)),
-                               SG_NUMBER("loss", compared ? sg_quantity_amount(q, r->loss) : NAN),
-                               SG_NUMBER("low", compared ? sg_quantity_amount(q, r->loss - r->half) : NAN),
-                               SG_NUMBER("high", compared ? sg_quantity_amount(q, r->loss + r->half) : NAN),
-                               SG_NUMBER("pairs", r->pairs), SG_TEXT("verdict", verdict_words[r->verdict]),
-                               SG_VALUE("reaches", compared ? cJSON_CreateBool(r->verdict == SUMMARY_REACHES) : NULL),
-                               SG_NUMBER("times_less", r->times_less)));
+        if (r != s->one)
+            out->methods[out->n_methods++] =
+                (struct sg_document_method){.label = r->label->label,
+                                            .baseline = r->base && r->base != r ? r->base->label->label : NULL,
+                                            .value = r->mean,
+                                            .std = r->std,
+                                            .values = {r->label->n_seeds, r->value},
+                                            .loss = compared ? sg_quantity_amount(q, r->loss) : NAN,
+                                            .low = compared ? sg_quantity_amount(q, r->loss - r->half) : NAN,
+                                            .high = compared ? sg_quantity_amount(q, r->loss + r->half) : NAN,
+                                            .pairs = (double)r->pairs,
+                                            .verdict = verdict_words[r->verdict],
+                                            .reaches = !compared                       ? SG_FLAG_UNKNOWN
+                                                       : r->verdict == SUMMARY_REACHES ? SG_FLAG_YES
+                                                                                       : SG_FLAG_NO,
+                                            .times_less = r->times_less};
     }
+}
+
+static struct sg_document_summary *find_summary(const struct summary *s) {
+    struct sg_arena *memory = &s->document->memory;
+    struct sg_document_summary *out = sg_arena_get(memory, sizeof *out);
+    const struct sg_metric *metric = s->metric;
+    const struct sg_quantity_kind *kind = metric ? &sg_quantity_kinds[metric->quantity] : NULL;
+    *out = (struct sg_document_summary){.reason = reason_of(s),
+                                        .metric = metric ? metric->name : NULL,
+                                        .at = s->at,
+                                        .better = !metric          ? NULL
+                                                  : metric->higher ? "higher"
+                                                                   : "lower",
+                                        .within = metric ? sg_quantity_amount(metric->quantity, kind->margin) : NAN,
+                                        .unit = metric ? kind->unit : NULL,
+                                        .value = NAN,
+                                        .start = NAN,
+                                        .std = NAN,
+                                        .equal_traffic = sg_arena_get(memory, 0)};
+    if (out->reason)
+        return out;
+    out->baseline = s->one->label->label;
+    out->value = s->one->mean;
+    out->start = start_of(s);
+    out->std = s->one->std;
+    out->values = (struct sg_number_list){s->one->label->n_seeds, s->one->value};
+    fill_methods(out, s);
+    char *text = sentence(out, s);
+    out->text = sg_arena_take_text(memory, text);
     return out;
 }
 
-static cJSON *summary_json(const struct summary *s) {
-    const char *reason = reason_of(s);
-    const enum sg_quantity q = s->metric ? s->metric->quantity : SG_QUANTITY_AMOUNT;
-    const double start = reason ? NAN : start_of(s);
-    cJSON *levels = cJSON_CreateArray();
-    char *text = reason ? NULL : sentence(s, start, levels);
-    cJSON *out = SG_OBJECT(
-        SG_TEXT("text", text), SG_TEXT("reason", reason), SG_TEXT("baseline", reason ? NULL : s->one->label->label),
-        SG_TEXT("metric", s->metric ? s->metric->name : NULL), SG_VALUE("at", sg_json_copy(s->at)),
-        SG_TEXT("better", !s->metric          ? NULL
-                          : s->metric->higher ? "higher"
-                                              : "lower"),
-        SG_NUMBER("within", s->metric ? sg_quantity_amount(q, sg_quantity_kinds[q].margin) : NAN),
-        SG_TEXT("unit", s->metric ? sg_quantity_kinds[q].unit : NULL), SG_NUMBER("value", reason ? NAN : s->one->mean),
-        SG_NUMBER("start", start), SG_NUMBER("std", reason ? NAN : s->one->std),
-        SG_VALUE("values", reason ? NULL : sg_json_numbers(s->one->value, s->one->label->n_seeds)),
-        SG_VALUE("equal_traffic", levels), SG_VALUE("methods", reason ? NULL : methods_json(s)));
-    free(text);
-    return out;
-}
-
-static cJSON *number_json(double x) {
-    char text[SG_NUMBER_CHARS];
-    return isfinite(x) ? cJSON_CreateRaw(sg_number_text(x, text)) : cJSON_CreateNull();
-}
-
-static void replace(cJSON *object, const char *key, cJSON *take_value) {
-    if (cJSON_GetObjectItemCaseSensitive(object, key))
-        cJSON_ReplaceItemInObjectCaseSensitive(object, key, take_value);
-    else
-        sg_json_set(object, key, take_value);
-}
-
-void grid_summarize(cJSON *document, const struct grid_frame *runs) {
-    struct summary s;
-    cJSON *result;
-    size_t i = 0;
+void grid_summarize(struct sg_document *document, const struct grid_frame *runs) {
+    struct summary s = summary_of(document, runs);
     bool other = false;
-    if (!summary_open(&s, document, runs)) {
-        sg_json_lost();
-        return;
+    document->summary = find_summary(&s); /* the earlier one has been read */
+    for (size_t i = 0; i < s.n; i++) {
+        s.row[i].label->times_less = s.row[i].times_less;
+        other = other || (s.one && summary_other_steps(&s.row[i], s.row[i].base ? s.row[i].base : s.one));
     }
-    cJSON *summary = summary_json(&s);
-    cJSON_ArrayForEach(result, cJSON_GetObjectItemCaseSensitive(document, "results")) {
-        const struct summary_row *r = &s.row[i++];
-        replace(result, "times_less", number_json(r->times_less));
-        other = other || (s.one && summary_other_steps(r, r->base ? r->base : s.one));
-    }
-    replace(document, "traffic",
-            s.column ? SG_OBJECT(SG_TEXT("column", s.column),
-                                 SG_TEXT("baseline", sg_json_get(s.one->label->json, "swept") ? s.one->label->method
-                                                                                              : s.one->label->label),
-                                 SG_BOOL("other_steps", other))
-                     : cJSON_CreateNull());
-    replace(document, "summary", summary);
-    summary_close(&s);
+    document->traffic = s.column ? sg_arena_get(&document->memory, sizeof *document->traffic) : NULL;
+    if (s.column)
+        *document->traffic =
+            (struct sg_document_traffic){.column = s.column,
+                                         .baseline = s.one->label->swept ? s.one->label->method : s.one->label->label,
+                                         .other_steps = other};
 }

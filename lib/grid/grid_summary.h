@@ -18,21 +18,20 @@ enum summary_verdict {
 };
 
 struct summary_row {
-    const struct sg_frame_label *label; /* read from the document, so that its json is there */
-    const struct summary_row *base;     /* itself for a row without compression; NULL = there is none */
-    double steps;                       /* of its runs; NaN = not known, or they differ */
-    double sent, times_less;            /* of the traffic's column; NaN = not known, or after other numbers of steps */
-    double *value;                      /* [n_seeds] the quality; NaN = none */
-    double mean, std;                   /* of value; NaN unless every seed has one */
-    size_t pairs;                       /* seeds that it and its baseline have */
-    double loss, half;                  /* of the pairs, on the scale of the metric's quantity; half NaN = one pair */
+    struct sg_frame_label *label;   /* of the document */
+    const struct summary_row *base; /* itself for a row without compression; NULL = there is none */
+    double steps;                   /* of its runs; NaN = not known, or they differ */
+    double sent, times_less;        /* of the traffic's column; NaN = not known, or after other numbers of steps */
+    double *value;                  /* [n_seeds] the quality; NaN = none */
+    double mean, std;               /* of value; NaN unless every seed has one */
+    size_t pairs;                   /* seeds that it and its baseline have */
+    double loss, half;              /* of the pairs, on the scale of the metric's quantity; half NaN = one pair */
     enum summary_verdict verdict;
 };
 
 struct summary {
-    cJSON *document;
+    struct sg_document *document;
     const struct grid_frame *runs; /* the runs behind the document; NULL = the document alone is there */
-    struct sg_frame frame;         /* of the document's results */
     size_t n;
     struct summary_row *row;       /* [n] */
     const char *column;            /* of the traffic; NULL = not known */
@@ -44,9 +43,8 @@ struct summary {
     size_t item;
 };
 
-/* Reads the rows and compares them. False: no memory, or `results` are no frame. */
-bool summary_open(struct summary *out, cJSON *document, const struct grid_frame *runs);
-void summary_close(struct summary *s);
+/* Reads the rows of a document and compares them. */
+struct summary summary_of(struct sg_document *document, const struct grid_frame *runs);
 /* True if two rows have had other numbers of steps. */
 bool summary_other_steps(const struct summary_row *a, const struct summary_row *b);
 /* True for a compressed row with a loss. */
@@ -65,7 +63,7 @@ const char *summary_traffic_text(double times_less, char out[SUMMARY_TEXT]);
 /* "4.2 ± 1.8 points", with the difference in perplexity beside its logarithm. */
 const char *summary_loss_text(const struct summary *s, double loss, double half, double value, double base,
                               char out[SUMMARY_TEXT]);
-/* Writes the sentence on equal traffic, and adds its numbers to the list. False: no two methods send as much. */
-bool summary_put_equal_traffic(FILE *out, cJSON *list, const struct summary *s);
+/* Writes the sentence on equal traffic, and its numbers into the summary. False: no two methods send as much. */
+bool summary_put_equal_traffic(FILE *out, struct sg_document_summary *found, const struct summary *s);
 
 #endif

@@ -36,12 +36,13 @@ struct audit_tree;
 /* The evidence, and the cells that were drawn from it. */
 struct sg_audit {
     char *path;
-    struct sg_bundle bundle;   /* n = 0: it is a result */
-    cJSON *result, *tolerance; /* tolerance NULL = every bit must come back */
+    struct sg_bundle bundle; /* n = 0: it is a result */
+    struct sg_document result;
+    cJSON *tolerance; /* NULL = every bit must come back */
     struct sg_recipe recipe;
     bool edited;           /* the recipe's file has another text than the result had; keys decide about cells */
     struct sg_cell *cells; /* [total] of the recipe; first [all] that the command chose, of these first [drawn] */
-    const cJSON **then;    /* [all] each cell's entry in the result; NULL = it has none that can be run again */
+    const struct sg_document_cell **then; /* [all] each cell in the result; NULL = it has none that can be run again */
     size_t total, all, drawn;
     size_t claimed, changed; /* finished cells of the result; of these, what the recipe of today does not have */
     double took_s;           /* what the drawn cells took, by the result */

@@ -19,6 +19,7 @@
 
 #include <cjson/cJSON.h>
 
+#include "sg_document.h"
 #include "sg_status.h"
 
 #define SG_SCHEMA_BUNDLE "sparsebench-bundle/1"
@@ -36,9 +37,8 @@ struct sg_bundle {
     cJSON *about;    /* bundle.json */
 };
 
-/* Parses a result whose cells can be run again. The caller deletes *out, which is NULL or a document, also on failure.
- * SG_ERR_ARGUMENT: it has times of kernels. */
-SG_CHECKED sg_status sg_bundle_result(cJSON **out, const char *text, size_t length, const char *path,
+/* Parses a result whose cells can be run again; the caller frees it. SG_ERR_ARGUMENT: it has times of kernels. */
+SG_CHECKED sg_status sg_bundle_result(struct sg_document *out, const char *text, size_t length, const char *path,
                                       struct sg_error *err);
 
 /* Makes the bundle of the result at `path`, in memory. Cells are read from `folder`, or if that is NULL from where the

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "sg_frame.h"
+#include "sg_document.h"
 #include "sg_options.h"
 #include "sg_recipe.h"
 #include "sg_recipe_claim.h"
@@ -154,8 +154,8 @@ void sg_grid_outcomes_free(struct sg_cell_outcome *outcomes, size_t count);
 /* What a run would do with a cell, after sg_grid_look: "reuse", "resume" or "run". */
 const char *sg_grid_action(const struct sg_cell_outcome *outcome);
 
-/* The identities of the programs that made the finished cells, each once; NULL = no memory. */
-cJSON *sg_grid_identities(const struct sg_cell_outcome *outcomes, size_t count);
+/* The identities of the programs that made the finished cells, each once, borrowed from them. */
+struct sg_text_list sg_grid_identities(const struct sg_cell_outcome *outcomes, size_t count, struct sg_arena *memory);
 
 /* Reads the series that stopped runs of cells left into their outcomes, for a document of an unfinished grid: those of
  * these very cells that read the data of the finished ones. */
@@ -168,8 +168,8 @@ char *sg_grid_reach_text(char out[SG_REACH_CHARS], const struct sg_cell *cell, c
 /* The state of a cell in a result: "ok", "diverged", "failed", "interrupted", "not_run" or "running". */
 const char *sg_grid_status(const struct sg_cell_outcome *outcome);
 
-/* The distinct processors that the segments of a run were on, in their order; NULL = not known, or no memory. */
-cJSON *sg_grid_devices(const struct sg_run *run);
+/* The distinct processors that the segments of a run were on, in their order, borrowed from it; none = not known. */
+struct sg_text_list sg_grid_devices(const struct sg_run *run, struct sg_arena *memory);
 
 /* The state as text for a terminal of this width: a line for each of at most `rows` running cells, and a line of
  * totals. Each line ends in a newline. elapsed_s, since the grid started, serves to estimate the time left. NULL = no
@@ -194,54 +194,16 @@ SG_CHECKED sg_status sg_grid_network(struct sg_cell_outcome *outcomes, const str
 double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, const struct sg_node *at,
                      char why[SG_WHY_CHARS]);
 
-/* The whole result, of schema sparsebench/1. Takes over `program` and `run`. network: that of sg_grid_network.
- * "status" is the worst of its cells': ok, diverged, failed, interrupted (also for cells not run). Of a study only the
- * run of its winner counts, if all of its trials ended. NULL = no memory.
+/* The whole result (sg_document.h), which the caller frees. It takes over `program` and `run`, and points into recipe,
+ * cells and outcomes. network: that of sg_grid_network. Its status is the worst of its cells': ok, diverged, failed,
+ * interrupted (also for cells not run). Of a study only the run of its winner counts, if all of its trials ended.
  *
- * "results": one object per label.
- *   {"label","method","compressor","baseline","parameters":{…},"constants":{…},"times_less","seeds":["1"],
- *    "cells":[{"seed","status","message","file","elapsed_s","steps","planned_steps","epochs","planned_epochs",
- *              "devices","reused"}],
- *    "series":{…},"final":{…}} with the numbers of the label (sg_frame.h)
- * Where keys outside of the compressor's parameters are lists, "swept":{"workers":8,"learning_rate":0.1} behind
- * "parameters" has this label's values of them. A method with a range has its trials in "cells", each with "trial",
- * "drawn":{"learning_rate":0.0123}, "value", that of tune.by, and "won": it is the best of its study. Behind them stand
- * the runs of the winners, with "fresh" in place of "won", which are the label's runs at its seeds. "tuned" then stands
- * behind "swept": {"by","at","trials","winner":{"seed","trial","drawn","value"},"edges":{"learning_rate":{"least",
- * "greatest"}}}, and "final" has what the winners drew. Series
- * are thinned to at most `most` points (0 = all). Cells that are not finished add what they recorded to the series; to
- * finals only where no cell of the label is finished. Finals and claims use every record. Columns of which the recipe
- * draws quartiles over the seeds have them.
- *
- * "claims": [{"text","descriptive","note","verdict","metric","at","of","sense",
- *             "bound":{"metric","at","of","times","plus"},"reason","margin":{"scale","mean","half_width"},
- *             "seeds":[{"seed","value","other","bound","ratio","note"}]}].
- * The bound of a seed is times x other + plus; a bound that is a number is `plus`, and the others are null.
- * The margin is how far the values lie beyond the bound, on the scale of the metric (sg_quantity_distance) and positive
- * where the claim is true: its mean over the seeds, and half of Student's 95 % interval of that mean. The verdict is
- * "holds" if the claim is true at every seed and the interval lies on its side of 0, "fails" if it is false at every
- * seed and the interval lies on the other, "holds at these seeds" or "fails at these seeds" if the interval has 0 in
- * it or there is one seed, and else "undecided", also if a value is missing. It is SG_NOT_JUDGED, without a margin, if
- * one of the claim's methods is not among the cells, or has a cell that is not finished yet. `reason` explains a
- * verdict other than "holds"; `note` describes an anomaly of a seed.
- *
- * "tuning": {"keys":{"scale":{"studies","least","greatest","at_edge"}},"text"} where a key is tuned: in how many
- * studies the least and the greatest draw won. If that is most of them, the key is at the edge of its range, and "text"
- * says it.
- *
- * "plots": [{"x","y","log","title","kind","x_range","y_range","methods","x_at","y_at","points"}], with names in
- * snake_case. `points` is null for curves; else it is [{"label","x":{"mean","std","n","values"},"y":{…}}].
- *
- * "traffic": {"column","baseline","other_steps"}; null = not known.
- *
- * "summary": {"text","reason","baseline","metric","at","better","within","unit","value","start","std","values",
- *             "equal_traffic":[{"times_less","first","second","lead","beyond_noise"}],
- *             "methods":null|[{"label","baseline","value","std","values","loss","low","high","pairs","verdict",
- *                              "reaches","times_less"}]}.
- * results/DEFINITIONS.md has the rules, and reason says why there is no text. */
-cJSON *sg_grid_document(cJSON *take_program, cJSON *take_run, const struct sg_recipe *recipe,
-                        const struct sg_grid_network *network, const struct sg_cell *cells,
-                        const struct sg_cell_outcome *outcomes, size_t count, size_t most);
+ * Series are thinned to at most `most` points (0 = all); finals and claims use every record. Cells that are not
+ * finished add what they recorded to the series, and to finals only where no cell of the label is finished. Columns of
+ * which the recipe draws quartiles over the seeds have them. */
+void sg_grid_document(struct sg_document *out, cJSON *take_program, cJSON *take_run, const struct sg_recipe *recipe,
+                      const struct sg_grid_network *network, const struct sg_cell *cells,
+                      const struct sg_cell_outcome *outcomes, size_t count, size_t most);
 
 /* The words with which a command chose part of a recipe. */
 struct sg_grid_command {
@@ -255,11 +217,11 @@ void sg_grid_command_json(cJSON *run, const struct sg_grid_command *command);
 bool sg_grid_is_partial(const char *path, const struct sg_recipe *recipe, const struct sg_grid_command *command);
 /* Removes every verdict, its margin and the finding from a whole result in which they would be meaningless; `why` is
  * the reason that the result then gives. */
-void sg_grid_unjudge(cJSON *document, const char *why);
+void sg_grid_unjudge(struct sg_document *document, const char *why);
 
 /* Judges the claims of a result again, by the numbers of their seeds that it has, and makes its traffic and its finding
  * again. Claims that are not judged, those about times of kernels, and a finding that was taken back stay. */
-void sg_grid_rejudge(cJSON *document);
+void sg_grid_rejudge(struct sg_document *document);
 
 /* What a run would do, of schema sparsebench-plan/1, with each cell's key and resolved recipe. NULL = no memory. */
 cJSON *sg_grid_plan(cJSON *take_program, const struct sg_recipe *recipe, const struct sg_cell *cells,

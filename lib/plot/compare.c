@@ -36,6 +36,13 @@ static void push_setting(cJSON *list, const char *path, const cJSON *a, const cJ
                  SG_OBJECT(SG_TEXT("key", path), SG_TEXT("a", short_text(a, one)), SG_TEXT("b", short_text(b, other))));
 }
 
+/* The item of this name; NULL = there is none. */
+static const cJSON *find_name(const cJSON *list, const char *name) {
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list) if (strcmp(sg_json_string(item, "name", ""), name) == 0) return item;
+    return NULL;
+}
+
 /* True if every item has a name, as methods do. */
 static bool is_named(const cJSON *list) {
     const cJSON *item;
@@ -52,7 +59,7 @@ static void compare_items(cJSON *list, const char *path, const cJSON *from, cons
         const char *name = cJSON_IsArray(from) ? sg_json_string(item, "name", "") : item->string;
         if (strcmp(name, "plots") == 0 || strcmp(name, "claims") == 0)
             continue; /* they change no run */
-        const cJSON *same = cJSON_IsArray(from) ? sg_plot_find(other, "name", name) : sg_json_get(other, name);
+        const cJSON *same = cJSON_IsArray(from) ? find_name(other, name) : sg_json_get(other, name);
         char *below = sg_format("%s%s%s", path, *path ? "." : "", name);
         if (below && !second)
             compare_settings(list, below, item, same);
@@ -80,14 +87,10 @@ static void compare_settings(cJSON *list, const char *path, const cJSON *a, cons
 /* ---- values ---- */
 
 /* The value of a seed, by its name; NaN = there is none. */
-static double value_of(const struct sg_frame_label *label, const struct sg_frame_column *column, const cJSON *seed) {
-    const cJSON *item;
-    size_t i = 0;
-    cJSON_ArrayForEach(item, sg_json_get(label->json, "seeds")) {
-        if (i < column->n_values && cJSON_IsString(item) && strcmp(item->valuestring, seed->valuestring) == 0)
+static double value_of(const struct sg_frame_label *label, const struct sg_frame_column *column, const char *seed) {
+    for (size_t i = 0; i < label->n_seeds && i < column->n_values; i++)
+        if (label->seeds.item[i] && strcmp(label->seeds.item[i], seed) == 0)
             return column->value[i];
-        i++;
-    }
     return NAN;
 }
 
@@ -116,13 +119,13 @@ struct sg_comparison sg_compare_pairs(const double *a, const double *b, size_t n
 static void compare_label(cJSON *list, const struct sg_frame_label *a, const struct sg_frame_label *b, double *room) {
     for (size_t i = 0; i < a->n_columns; i++) {
         const struct sg_frame_column *mine = &a->column[i], *theirs = sg_frame_column(b, mine->name);
-        const cJSON *seed;
         double *x = room, *y = room + a->n_seeds;
         size_t n = 0;
         if (!mine->value || !theirs || !theirs->value || sg_frame_is_axis(mine->name))
             continue;
-        cJSON_ArrayForEach(seed, sg_json_get(a->json, "seeds")) {
-            if (!cJSON_IsString(seed))
+        for (size_t s = 0; s < a->n_seeds; s++) {
+            const char *seed = a->seeds.item[s];
+            if (!seed)
                 continue;
             x[n] = value_of(a, mine, seed);
             y[n] = value_of(b, theirs, seed);
@@ -161,52 +164,58 @@ static cJSON *labels_without(const struct sg_frame *a, const struct sg_frame *b)
     return out;
 }
 
-static cJSON *compare_claims(const cJSON *a, const cJSON *b) {
+static cJSON *compare_claims(const struct sg_document *a, const struct sg_document *b) {
     cJSON *out = cJSON_CreateArray();
-    const cJSON *claim;
-    cJSON_ArrayForEach(claim, a) {
-        const char *text = sg_json_string(claim, "text", "?"), *was = sg_json_string(claim, "verdict", "?");
-        const char *is = sg_json_string(sg_plot_find(b, "text", text), "verdict", NULL);
+    for (size_t i = 0; i < a->n_claims; i++) {
+        const char *text = sg_or(a->claims[i].text, "?"), *was = sg_or(a->claims[i].verdict, "?"), *is = NULL;
+        for (size_t k = 0; k < b->n_claims && !is; k++)
+            is = strcmp(sg_or(b->claims[k].text, ""), text) == 0 ? b->claims[k].verdict : NULL;
         if (is && strcmp(was, is) != 0)
             sg_json_push(out, SG_OBJECT(SG_TEXT("text", text), SG_TEXT("a", was), SG_TEXT("b", is)));
     }
     return out;
 }
 
-sg_status sg_compare(cJSON **out, const cJSON *a, const cJSON *b, struct sg_error *err) {
-    if (sg_plot_is_kernels(a) || sg_plot_is_kernels(b))
+/* What of the recipe was resolved; NULL = nothing. */
+static const cJSON *recipe_of(const struct sg_document *d) {
+    return d->recipe ? d->recipe->resolved : NULL;
+}
+
+/* The settings in which the results differ. */
+static cJSON *settings_json(const struct sg_document *a, const struct sg_document *b) {
+    cJSON *out = cJSON_CreateArray(), *one = sg_text_list_json(&a->identities);
+    cJSON *other = sg_text_list_json(&b->identities);
+    compare_settings(out, "", recipe_of(a), recipe_of(b));
+    compare_settings(out, "dataset", a->dataset ? a->dataset->from : NULL, b->dataset ? b->dataset->from : NULL);
+    compare_settings(out, "program", one, other);
+    cJSON_Delete(one);
+    cJSON_Delete(other);
+    return out;
+}
+
+sg_status sg_compare(cJSON **out, const struct sg_document *a, const struct sg_document *b, struct sg_error *err) {
+    if (sg_document_is_kernels(a) || sg_document_is_kernels(b))
         return sg_fail(err, SG_ERR_ARGUMENT, "times of kernels have no seeds, and are not compared");
-    struct sg_frame one = {0}, other = {0};
-    sg_status status = sg_frame_read(&one, sg_json_get(a, "results"), "the first result", err);
-    SG_DO(status, sg_frame_read(&other, sg_json_get(b, "results"), "the second result", err));
-    if (status == SG_OK) {
-        cJSON *settings = cJSON_CreateArray(), *columns = cJSON_CreateArray();
-        compare_settings(settings, "", sg_json_get(a, "recipe.resolved"), sg_json_get(b, "recipe.resolved"));
-        compare_settings(settings, "dataset", sg_json_get(a, "dataset"), sg_json_get(b, "dataset"));
-        compare_settings(settings, "program", sg_json_get(a, "identities"), sg_json_get(b, "identities"));
-        const bool whole = compare_labels(columns, &one, &other);
-        *out = SG_OBJECT(SG_TEXT("schema", "sparsebench-compare/1"), SG_VALUE("settings", settings),
-                         SG_VALUE("only_a", labels_without(&one, &other)),
-                         SG_VALUE("only_b", labels_without(&other, &one)), SG_VALUE("columns", columns),
-                         SG_VALUE("claims", compare_claims(sg_json_get(a, "claims"), sg_json_get(b, "claims"))));
-        if (!whole || !*out) {
-            cJSON_Delete(*out);
-            *out = NULL;
-            status = sg_fail_memory(err, "the comparison");
-        }
-    }
-    sg_frame_free(&one);
-    sg_frame_free(&other);
-    return status;
+    cJSON *columns = cJSON_CreateArray();
+    const bool whole = compare_labels(columns, &a->results, &b->results);
+    *out = SG_OBJECT(SG_TEXT("schema", "sparsebench-compare/1"), SG_VALUE("settings", settings_json(a, b)),
+                     SG_VALUE("only_a", labels_without(&a->results, &b->results)),
+                     SG_VALUE("only_b", labels_without(&b->results, &a->results)), SG_VALUE("columns", columns),
+                     SG_VALUE("claims", compare_claims(a, b)));
+    if (whole && *out)
+        return SG_OK;
+    cJSON_Delete(*out);
+    *out = NULL;
+    return sg_fail_memory(err, "the comparison");
 }
 
 sg_status sg_compare_files(cJSON **out, const char *a, const char *b, struct sg_error *err) {
-    cJSON *one = NULL, *other = NULL;
+    struct sg_document one = {0}, other = {0};
     sg_status status = sg_plot_read(&one, a, err);
     SG_DO(status, sg_plot_read(&other, b, err));
-    SG_DO(status, sg_compare(out, one, other, err));
-    cJSON_Delete(one);
-    cJSON_Delete(other);
+    SG_DO(status, sg_compare(out, &one, &other, err));
+    sg_document_free(&one);
+    sg_document_free(&other);
     return status;
 }
 

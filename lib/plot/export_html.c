@@ -11,9 +11,8 @@
 #include "sg_text.h"
 
 /* What a result is called: its recipe's name, else its method. */
-static const char *name_of(const cJSON *document) {
-    return sg_json_string(document, "recipe.name",
-                          sg_json_string(document, "name", sg_json_string(document, "method", "result")));
+static const char *name_of(const struct sg_document *d) {
+    return sg_or(d->recipe ? d->recipe->name : NULL, sg_or(d->name, sg_or(d->method, "result")));
 }
 
 /* What tells the result from others on the page: its file's name without folder and ending, else its own. */
@@ -28,10 +27,10 @@ static void put_name(FILE *out, const struct sg_page_result *result) {
 }
 
 /* What was found, in a sentence: against no compression, or else how the first claim was judged. */
-static void put_sentence(FILE *out, const cJSON *document) {
-    const char *finding = sg_json_string(document, "summary.text", NULL);
-    const cJSON *claim = cJSON_GetArrayItem(sg_json_get(document, "claims"), 0);
-    const char *text = sg_json_string(claim, "text", NULL), *verdict = sg_json_string(claim, "verdict", NULL);
+static void put_sentence(FILE *out, const struct sg_document *d) {
+    const char *finding = d->summary ? d->summary->text : NULL;
+    const char *text = d->n_claims > 0 ? d->claims[0].text : NULL;
+    const char *verdict = d->n_claims > 0 ? d->claims[0].verdict : NULL;
     if (finding) {
         sg_put_element(out, "<p>", finding, ".</p>");
     } else if (text && verdict && verdict[0]) {
@@ -65,18 +64,17 @@ static void put_entry(FILE *out, const struct html_section *s, const struct sg_p
 /* ---- a section ---- */
 
 static void put_recipe(struct html_section *s) {
-    const cJSON *recipe = sg_json_get(s->document, "recipe.resolved");
-    if (!recipe)
+    const struct sg_document_recipe *recipe = s->document->recipe;
+    if (!recipe || !recipe->resolved)
         return;
     html_begin_part(s, "recipe", "Recipe");
-    const char *path = sg_json_string(s->document, "recipe.path", NULL);
-    if (path) {
-        sg_put_element(s->out, "<p><code>", path, "</code>, SHA-256 <code>");
-        sg_put_element(s->out, "", sg_json_string(s->document, "recipe.sha256", "?"), "</code></p>\n");
+    if (recipe->path) {
+        sg_put_element(s->out, "<p><code>", recipe->path, "</code>, SHA-256 <code>");
+        sg_put_element(s->out, "", sg_or(recipe->sha256, "?"), "</code></p>\n");
     }
     fputs("<p>What every key was, without those that were not set.</p>\n", s->out);
     fputs("<details><summary>The recipe as text</summary><pre tabindex=\"0\">", s->out);
-    html_put_yaml(s->out, recipe);
+    html_put_yaml(s->out, recipe->resolved);
     fputs("</pre></details></section>\n", s->out);
 }
 
@@ -111,14 +109,14 @@ static void put_data(struct html_section *s) {
           s->out);
     sg_put_element(s->out, "", name_of(s->document), ".json\">Save the JSON</button></p></section>\n");
     fprintf(s->out, "<script type=\"application/json\" id=\"r%d-document\">", s->number);
-    html_put_json(s->out, s->document);
+    html_put_json(s->out, s->json);
     fputs("</script>\n</article>\n", s->out);
 }
 
 /* Writes a section to `out`. */
 static sg_status put_section(FILE *out, struct html_section *s, const struct sg_page_result *result,
                              const struct sg_plot_select *select, struct sg_error *err) {
-    const bool kernels = sg_plot_is_kernels(s->document);
+    const bool kernels = sg_document_is_kernels(s->document);
     struct sg_summary summary = {0};
     char *title = sg_plot_title(s->document, select->title), *source = sg_plot_source(s->document), *parts = NULL;
     size_t size;
@@ -170,7 +168,7 @@ static void put_head(FILE *out, const char *title, const char *status) {
 static const char *worst_status(const struct sg_page_result *result, size_t n) {
     const char *status = "ok";
     for (size_t i = 0; i < n && strcmp(status, "ok") == 0; i++)
-        status = sg_json_string(result[i].document, "status", "ok");
+        status = sg_or(result[i].document->status, "ok");
     return strspn(status, "abcdefghijklmnopqrstuvwxyz_") == strlen(status) ? status : "unknown";
 }
 
@@ -179,8 +177,12 @@ static sg_status put_sections(FILE *out, FILE *contents, const struct sg_page_re
                               const struct sg_plot_select *select, struct sg_plot_notes *notes, struct sg_error *err) {
     sg_status status = SG_OK;
     for (size_t i = 0; i < n && status == SG_OK; i++) {
-        struct html_section s = {.document = result[i].document, .number = (int)i + 1, .level = n > 1 ? 3 : 2};
+        cJSON *json = sg_document_json(result[i].document);
+        struct html_section s = {
+            .document = result[i].document, .json = json, .number = (int)i + 1, .level = n > 1 ? 3 : 2};
+        sg_json_clean(json);
         status = put_section(out, &s, &result[i], select, err);
+        cJSON_Delete(json);
         for (size_t k = 0; k < s.notes.n; k++)
             sg_plot_note(notes, "%s", s.notes.text[k]);
         put_entry(contents, &s, &result[i]);

@@ -16,8 +16,8 @@ static char *heading_of(const struct sg_summary *s, size_t m, const struct sg_co
     return sg_format("%s (%s)", s->metric[m].heading, sg_plot_power(power, style->exponent));
 }
 
-static bool is_shown(const struct sg_summary *s, const struct sg_claim *claim) {
-    return claim->judged || s->seeds;
+static bool is_shown(const struct sg_summary *s, const struct sg_document_claim *claim) {
+    return strcmp(sg_plot_verdict(claim), "not judged") != 0 || s->seeds;
 }
 
 size_t sg_plot_claims_shown(const struct sg_summary *s) {
@@ -111,8 +111,8 @@ const char *sg_verdict_color(const char *verdict) {
 static size_t verdict_width(const struct sg_summary *s) {
     size_t width = strlen("undecided");
     for (size_t i = 0; i < s->n_claims; i++)
-        if (is_shown(s, &s->claim[i]) && sg_text_width(s->claim[i].verdict) > width)
-            width = sg_text_width(s->claim[i].verdict);
+        if (is_shown(s, &s->claim[i]) && sg_text_width(sg_plot_verdict(&s->claim[i])) > width)
+            width = sg_text_width(sg_plot_verdict(&s->claim[i]));
     return width + 2;
 }
 
@@ -121,18 +121,19 @@ void sg_plot_put_claims(FILE *out, const struct sg_summary *s) {
     const size_t column = verdict_width(s);
     char *inset = sg_format("%*s", (int)column, "");
     for (size_t i = 0; i < s->n_claims; i++) {
-        const struct sg_claim *claim = &s->claim[i];
+        const struct sg_document_claim *claim = &s->claim[i];
         char numbers[SG_NUMBERS_CHARS], seed[SG_NUMBERS_CHARS];
         if (!is_shown(s, claim))
             continue;
-        char *verdict = sg_format("%s%s%s%*s", s->color ? sg_verdict_color(claim->verdict) : "", claim->verdict,
-                                  s->color ? "\033[0m" : "", (int)(column - sg_text_width(claim->verdict)), "");
+        const char *word = sg_plot_verdict(claim);
+        char *verdict = sg_format("%s%s%s%*s", s->color ? sg_verdict_color(word) : "", word, s->color ? "\033[0m" : "",
+                                  (int)(column - sg_text_width(word)), "");
         sg_plot_claim_numbers(numbers, claim);
-        char *text = sg_format(numbers[0] ? "%s (%s)" : "%s", claim->text, numbers);
+        char *text = sg_format(numbers[0] ? "%s (%s)" : "%s", sg_or(claim->text, ""), numbers);
         fputs(heading, out);
         sg_put_wrapped(out, sg_plot_made(text), s->columns, sg_plot_made(verdict), sg_plot_made(inset));
-        for (size_t k = 0; k < (s->seeds ? claim->n_seeds : 0); k++) {
-            sg_plot_claim_seed(seed, claim, &claim->seed[k]);
+        for (size_t k = 0; k < (s->seeds ? sg_plot_claim_size(claim) : 0); k++) {
+            sg_plot_claim_seed(seed, claim, k);
             sg_put_wrapped(out, seed, s->columns, sg_plot_made(inset), sg_plot_made(inset));
         }
         free(verdict);
@@ -195,17 +196,19 @@ sg_table *sg_plot_claims_table(const struct sg_summary *s, bool seeds) {
         {.head = "numbers (ratio = value / bound)", .share = 0.4, .kind = "words numbers", .unfolds = "each seed"}};
     sg_table *t = sg_table_open(columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < s->n_claims; i++) {
-        const struct sg_claim *claim = &s->claim[i];
+        const struct sg_document_claim *claim = &s->claim[i];
         char text[SG_NUMBERS_CHARS];
+        double least, largest;
         if (!is_shown(s, claim))
             continue;
-        sg_table_cell(t, claim->verdict, NULL);
-        sg_table_cell(t, claim->text, NULL);
+        sg_table_cell(t, sg_plot_verdict(claim), NULL);
+        sg_table_cell(t, sg_or(claim->text, ""), NULL);
         sg_plot_claim_numbers(text, claim);
         sg_table_cell(t, text, NULL);
-        sg_table_value(t, claim->ratio_max);
-        for (size_t k = 0; k < (seeds ? claim->n_seeds : 0); k++) {
-            sg_plot_claim_seed(text, claim, &claim->seed[k]);
+        sg_plot_claim_ratios(&least, &largest, claim);
+        sg_table_value(t, largest);
+        for (size_t k = 0; k < (seeds ? sg_plot_claim_size(claim) : 0); k++) {
+            sg_plot_claim_seed(text, claim, k);
             sg_table_more(t, text);
         }
     }

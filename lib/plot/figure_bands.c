@@ -78,10 +78,10 @@ static void drop_unknown(struct sg_curve *curve) {
     curve->n = kept;
 }
 
-bool sg_reading_band(struct sg_reading *r, const struct sg_panel *panel, struct sg_curve *curve, const cJSON *plot,
-                     const struct sg_frame_column *column) {
-    const char *band = sg_json_string(plot, "band", "auto");
-    const double window = sg_json_number(plot, "smooth", 1);
+bool sg_reading_band(struct sg_reading *r, const struct sg_panel *panel, struct sg_curve *curve,
+                     const struct sg_document_plot *plot, const struct sg_frame_column *column) {
+    const char *band = sg_or(plot ? plot->band : NULL, "auto");
+    const double window = plot ? plot->smooth : NAN;
     if (!r->select->recorded && curve->y_std && strcmp(band, "none") == 0) {
         free(curve->y_std);
         curve->y_std = NULL;
@@ -114,8 +114,8 @@ static void put_where(FILE *out, const struct sg_reading *r, const char *letters
 }
 
 char *sg_reading_footnote(const struct sg_reading *r) {
-    const int seeds = sg_plot_seeds(&r->frame);
-    const char *of = sg_json_string(r->document, "over", "seeds"); /* what the values of a label are of */
+    const int seeds = sg_plot_seeds(&r->document->results);
+    const char *of = sg_or(r->document->over, "seeds"); /* what the values of a label are of */
     char *text = NULL, over[64];
     const char *before = "";
     size_t size;

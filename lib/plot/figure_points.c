@@ -22,13 +22,14 @@ static void insert_point(struct sg_curve *curve, double x, double y, double std,
     curve->point[i] = label;
 }
 
-void sg_reading_find_point(const cJSON *points, const struct sg_frame_label *label, const struct sg_panel *panel,
-                           double *x, double *y, double *std) {
-    const cJSON *point = sg_plot_find(points, "label", label->label), *swept = sg_plot_swept(label, panel->x.name);
+void sg_reading_find_point(const struct sg_document_plot *points, const struct sg_frame_label *label,
+                           const struct sg_panel *panel, double *x, double *y, double *std) {
+    const struct sg_document_point *point = sg_document_point(points, label->label);
+    const cJSON *swept = sg_plot_swept(label, panel->x.name);
     double at[SG_STATISTICS], value[SG_STATISTICS];
     if (point) {
-        sg_frame_read_spread(at, sg_json_get(point, "x"), label->n_seeds);
-        sg_frame_read_spread(value, sg_json_get(point, "y"), label->n_seeds);
+        sg_document_spread(at, point->x, label->n_seeds);
+        sg_document_spread(value, point->y, label->n_seeds);
     } else {
         sg_plot_final(at, label, panel->x.name);
         sg_plot_final(value, label, panel->y.name);
@@ -47,7 +48,7 @@ static char *line_name(const struct sg_reading *r, const struct sg_panel *panel,
     if (sg_plot_swept(label, panel->x.name))
         return sg_plot_label_without(label->label, panel->x.name);
     const char *name = label->baseline ? label->label : label->method;
-    const bool joins = !sg_plot_is_recorded(&r->frame, panel->x.name);
+    const bool joins = !sg_plot_is_recorded(&r->document->results, panel->x.name);
     return strndup(name, joins ? strcspn(name, ",") : strlen(name));
 }
 
@@ -70,7 +71,7 @@ bool sg_reading_make_points(struct sg_reading *r, struct sg_curve *curve, size_t
 }
 
 bool sg_reading_point(struct sg_reading *r, struct sg_panel *panel, const struct sg_frame_label *label,
-                      const cJSON *points) {
+                      const struct sg_document_plot *points) {
     double x, y, std;
     sg_reading_find_point(points, label, panel, &x, &y, &std);
     if (isnan(y) || (isnan(x) && (!label->baseline || sg_plot_swept(label, panel->x.name)))) {
@@ -84,9 +85,9 @@ bool sg_reading_point(struct sg_reading *r, struct sg_panel *panel, const struct
     struct sg_curve *curve = find_curve(r, panel, name, label->baseline);
     const bool known = curve != NULL, added = known || sg_reading_add(r, panel, name, label, &curve);
     free(name);
-    if (!added || (!known && !sg_reading_make_points(r, curve, r->frame.n_labels)))
+    if (!added || (!known && !sg_reading_make_points(r, curve, r->document->results.n_labels)))
         return false;
-    SG_ASSERT(curve->n < r->frame.n_labels);
+    SG_ASSERT(curve->n < r->document->results.n_labels);
     insert_point(curve, x, y, std, label->label);
     r->bars |= std > 0;
     return true;

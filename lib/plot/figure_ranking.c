@@ -11,29 +11,29 @@
 #include "sg_task.h"
 #include "sg_text.h"
 
-bool sg_plot_is_within(const cJSON *range, double x) {
-    const double from = sg_json_number(cJSON_GetArrayItem(range, 0), "", -INFINITY);
-    const double to = sg_json_number(cJSON_GetArrayItem(range, 1), "", INFINITY);
-    return x >= from && x <= to;
+bool sg_plot_is_within(const struct sg_number_list *range, double x) {
+    const double from = range->n > 0 ? range->x[0] : NAN, to = range->n > 1 ? range->x[1] : NAN;
+    return x >= (isnan(from) ? -INFINITY : from) && x <= (isnan(to) ? INFINITY : to);
 }
 
 /* The values of the seeds that the point of a plot has, or those of the run's end. */
-static bool read_seeds(struct sg_curve *curve, const cJSON *point, const struct sg_frame_column *column) {
-    const cJSON *values = sg_json_get(point, "y.values");
-    const size_t n = point ? (size_t)cJSON_GetArraySize(values) : column ? column->n_values : 0;
+static bool read_seeds(struct sg_curve *curve, const struct sg_document_point *point,
+                       const struct sg_frame_column *column) {
+    const struct sg_number_list values = point && point->y ? point->y->values : (struct sg_number_list){0};
+    const size_t n = point ? values.n : column ? column->n_values : 0;
     if (n < 2)
         return true;
-    curve->seed = point ? sg_frame_numbers(values) : sg_reading_copy(column->value, n);
+    curve->seed = sg_reading_copy(point ? values.x : column->value, n);
     curve->n_seeds = n;
     return curve->seed != NULL;
 }
 
 /* One row: a method that has a single label here goes by its name, which sg_reading_end_ranking decides. */
 bool sg_reading_ranked(struct sg_reading *r, struct sg_panel *panel, const struct sg_frame_label *label,
-                       const cJSON *plot, const cJSON *points) {
+                       const struct sg_document_plot *plot, const struct sg_document_plot *points) {
     double x, y, std;
     sg_reading_find_point(points, label, panel, &x, &y, &std);
-    if (!label->baseline && !sg_plot_is_within(sg_json_get(plot, "x_range"), x))
+    if (!label->baseline && !sg_plot_is_within(&plot->x_range, x))
         return true;
     if (isnan(y)) {
         sg_plot_note(&r->figure->notes, "'%.80s' has no final '%.60s' and is left out", label->label, panel->y.name);
@@ -42,7 +42,7 @@ bool sg_reading_ranked(struct sg_reading *r, struct sg_panel *panel, const struc
     struct sg_curve *curve;
     if (!sg_reading_add(r, panel, label->method, label, &curve) || !sg_reading_make_points(r, curve, 1))
         return false;
-    if (!read_seeds(curve, sg_plot_find(points, "label", label->label), sg_frame_column(label, panel->y.name)))
+    if (!read_seeds(curve, sg_document_point(points, label->label), sg_frame_column(label, panel->y.name)))
         return sg_reading_failed(r);
     curve->n = 1;
     *curve->x = x;
@@ -82,7 +82,7 @@ static void sort_rows(struct sg_panel *panel) {
 
 /* True if all rows have as many seeds, and enough of them to part two. The tasks of a profile are no seeds. */
 static bool may_have_places(const struct sg_reading *r, const struct sg_panel *panel) {
-    bool may = !r->select->recorded && panel->n_curves > 1 && !sg_json_string(r->document, "over", NULL);
+    bool may = !r->select->recorded && panel->n_curves > 1 && !r->document->over;
     for (size_t c = 0; c < panel->n_curves; c++)
         may = may && panel->curve[c].n_seeds >= SG_PLACE_SEEDS && panel->curve[c].n_seeds == panel->curve[0].n_seeds;
     return may;

@@ -14,14 +14,13 @@ bool sg_reading_failed(const struct sg_reading *r) {
 }
 
 /* " scale=0.0911" of a label that was tuned, else ""; malloc'ed, NULL = no memory. */
-static char *tuned_text(const cJSON *result) {
+static char *tuned_text(const struct sg_document_tuned *tuned) {
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    const cJSON *value;
+    const cJSON *drawn = tuned && tuned->winner ? tuned->winner->drawn : NULL, *value;
     if (out)
-        cJSON_ArrayForEach(value, sg_json_get(result, "tuned.winner.drawn"))
-            fprintf(out, " %s=%g", value->string, sg_json_number(value, "", NAN));
+        cJSON_ArrayForEach(value, drawn) fprintf(out, " %s=%g", value->string, sg_json_number(value, "", NAN));
     return sg_stream_text(out, &text);
 }
 
@@ -38,7 +37,7 @@ static bool find_legend(struct sg_reading *r, const struct sg_panel *panel, cons
     if (!larger)
         return sg_reading_failed(r);
     f->legend = larger;
-    char *copy = strdup(name), *tuned = tuned_text(panel->points || panel->ranking ? NULL : label->json);
+    char *copy = strdup(name), *tuned = tuned_text(panel->points || panel->ranking ? NULL : label->tuned);
     if (!copy || !tuned) {
         free(copy);
         free(tuned);
@@ -73,7 +72,7 @@ double *sg_reading_copy(const double *x, size_t n) {
 }
 
 static bool read_curve(struct sg_reading *r, struct sg_panel *panel, const struct sg_frame_label *label,
-                       const cJSON *plot) {
+                       const struct sg_document_plot *plot) {
     const struct sg_frame_column *x = sg_frame_column(label, panel->x.name), *y = sg_frame_column(label, panel->y.name);
     const bool has_x = x && x->curve[SG_MEAN], has_y = y && y->curve[SG_MEAN];
     if (!has_x || !has_y) {
@@ -99,12 +98,12 @@ static bool read_curve(struct sg_reading *r, struct sg_panel *panel, const struc
     return sg_reading_band(r, panel, curve, plot, y);
 }
 
-static bool listed(const cJSON *methods, const struct sg_frame_label *label) {
-    const cJSON *item;
-    cJSON_ArrayForEach(item, methods) if (cJSON_IsString(item) &&
-                                          (strcmp(item->valuestring, label->label) == 0 ||
-                                           strcmp(item->valuestring, label->method) == 0)) return true;
-    return !cJSON_IsArray(methods);
+static bool listed(const struct sg_text_list *methods, const struct sg_frame_label *label) {
+    for (size_t i = 0; i < methods->n; i++)
+        if (methods->item[i] &&
+            (strcmp(methods->item[i], label->label) == 0 || strcmp(methods->item[i], label->method) == 0))
+            return true;
+    return !methods->item;
 }
 
 /* Counts the values that have no place on a log axis, and names a curve that has none there. */
@@ -127,41 +126,41 @@ static void count_hidden(struct sg_reading *r, const struct sg_panel *panel) {
 }
 
 /* Reads the limits that a plot asks for. NaN = automatic, also if a log axis cannot have them. */
-static void read_range(struct sg_axis *axis, const cJSON *range) {
-    axis->min = sg_json_number(cJSON_GetArrayItem(range, 0), "", NAN);
-    axis->max = sg_json_number(cJSON_GetArrayItem(range, 1), "", NAN);
+static void read_range(struct sg_axis *axis, const struct sg_number_list *range) {
+    axis->min = range && range->n > 0 ? range->x[0] : NAN;
+    axis->max = range && range->n > 1 ? range->x[1] : NAN;
     bool usable = axis->min < axis->max && fabs(axis->min) <= 1e300 && fabs(axis->max) <= 1e300;
     if (!usable || (axis->log && !(axis->min >= 1e-300)))
         axis->min = axis->max = NAN;
 }
 
 /* Is this axis logarithmic in some plot of the document? For columns chosen on the command line. */
-static bool usually_log(const struct sg_reading *r, const char *side, const char *column) {
-    const cJSON *plot;
-    cJSON_ArrayForEach(plot, sg_json_get(r->document, "plots")) {
-        const char *name = sg_json_string(plot, side, NULL), *resolved;
+static bool usually_log(const struct sg_reading *r, bool is_x, const char *column) {
+    for (size_t i = 0; i < r->document->n_plots; i++) {
+        const struct sg_document_plot *plot = &r->document->plots[i];
+        const char *name = is_x ? plot->x : plot->y, *resolved;
         struct sg_error ignored;
-        if (name && sg_plot_resolve(&resolved, &r->frame, name, &ignored) == SG_OK && resolved == column &&
-            strchr(sg_json_string(plot, "log", ""), side[0]))
+        if (name && sg_plot_resolve(&resolved, &r->document->results, name, &ignored) == SG_OK && resolved == column &&
+            strchr(sg_or(plot->log, ""), is_x ? 'x' : 'y'))
             return true;
     }
     return false;
 }
 
-static bool read_axis(struct sg_reading *r, struct sg_axis *axis, const cJSON *plot, const char *side,
+static bool read_axis(struct sg_reading *r, struct sg_axis *axis, const struct sg_document_plot *plot, bool is_x,
                       bool *as_planned) {
-    bool is_x = side[0] == 'x';
-    const char *planned = sg_json_string(plot, side, NULL), *chosen = is_x ? r->select->x : r->select->y;
+    const char *planned = !plot ? NULL : is_x ? plot->x : plot->y, *chosen = is_x ? r->select->x : r->select->y;
     const char *name = chosen ? chosen : planned, *wanted = NULL;
     struct sg_error ignored;
     if (is_x && !name) /* a run without plots is drawn over epochs if it has any */
-        name = sg_plot_resolve(&axis->name, &r->frame, "epoch", &ignored) == SG_OK ? "epoch" : "step";
-    if (sg_plot_resolve(&axis->name, &r->frame, name, r->err) != SG_OK)
+        name = sg_plot_resolve(&axis->name, &r->document->results, "epoch", &ignored) == SG_OK ? "epoch" : "step";
+    if (sg_plot_resolve(&axis->name, &r->document->results, name, r->err) != SG_OK)
         return false;
-    *as_planned = planned && sg_plot_resolve(&wanted, &r->frame, planned, &ignored) == SG_OK && wanted == axis->name;
-    const char *log = r->select->log ? r->select->log : *as_planned ? sg_json_string(plot, "log", "") : NULL;
-    axis->log = log ? strcmp(log, "none") != 0 && strchr(log, side[0]) : usually_log(r, side, axis->name);
-    read_range(axis, *as_planned ? sg_json_get(plot, is_x ? "x_range" : "y_range") : NULL);
+    *as_planned =
+        planned && sg_plot_resolve(&wanted, &r->document->results, planned, &ignored) == SG_OK && wanted == axis->name;
+    const char *log = r->select->log ? r->select->log : *as_planned ? sg_or(plot->log, "") : NULL;
+    axis->log = log ? strcmp(log, "none") != 0 && strchr(log, is_x ? 'x' : 'y') : usually_log(r, is_x, axis->name);
+    read_range(axis, !*as_planned ? NULL : is_x ? &plot->x_range : &plot->y_range);
     return sg_plot_label(axis, r->document, r->err) == SG_OK;
 }
 
@@ -196,34 +195,36 @@ static void free_panel(struct sg_panel *panel) {
 }
 
 /* Reads a panel. plot NULL = the command line chooses everything. */
-static bool read_panel(struct sg_reading *r, const cJSON *plot) {
+static bool read_panel(struct sg_reading *r, const struct sg_document_plot *plot) {
+    static const struct sg_document_plot none = {0};
+    const struct sg_document_plot *own = plot ? plot : &none;
     struct sg_figure *f = r->figure;
     struct sg_panel *panel = &f->panel[f->n_panels++];
     bool same_x, same_y;
-    if (!read_axis(r, &panel->x, plot, "x", &same_x) || !read_axis(r, &panel->y, plot, "y", &same_y))
+    if (!read_axis(r, &panel->x, plot, true, &same_x) || !read_axis(r, &panel->y, plot, false, &same_y))
         return false;
     /* The title and kind in the recipe are about its own axes. Over another column a panel has curves, unless that is a
      * constant, of which a run has only one value. */
-    panel->title = same_x && same_y ? sg_json_string(plot, "title", NULL) : NULL;
-    const char *kind = sg_json_string(plot, "kind", "curves");
+    panel->title = same_x && same_y ? own->title : NULL;
+    const char *kind = sg_or(own->kind, "curves");
     panel->points = strcmp(kind, "points") == 0;
     panel->ranking = same_x && strcmp(kind, "ranking") == 0;
     if (panel->ranking)
         read_range(&panel->x, NULL); /* a range that chooses the rows */
     if (!same_x)
-        panel->points = !sg_plot_is_recorded(&r->frame, panel->x.name);
+        panel->points = !sg_plot_is_recorded(&r->document->results, panel->x.name);
     if ((r->select->x || r->select->y) && is_repeated(f, panel)) {
         free_panel(panel);
         f->n_panels--;
         return true;
     }
-    const cJSON *points = same_x && same_y ? sg_json_get(plot, "points") : NULL;
-    for (size_t l = 0; l < r->frame.n_labels; l++) {
-        const struct sg_frame_label *label = &r->frame.label[l];
+    const struct sg_document_plot *points = same_x && same_y ? plot : NULL;
+    for (size_t l = 0; l < r->document->results.n_labels; l++) {
+        const struct sg_frame_label *label = &r->document->results.label[l];
         const size_t curves = panel->n_curves;
-        if (!listed(sg_json_get(plot, "methods"), label))
+        if (!listed(&own->methods, label))
             continue;
-        if (panel->ranking  ? !sg_reading_ranked(r, panel, label, plot, points)
+        if (panel->ranking  ? !sg_reading_ranked(r, panel, label, own, points)
             : panel->points ? !sg_reading_point(r, panel, label, points)
                             : !read_curve(r, panel, label, same_x && same_y ? plot : NULL))
             return false;
@@ -239,11 +240,10 @@ static bool read_panel(struct sg_reading *r, const cJSON *plot) {
 }
 
 static bool read_panels(struct sg_reading *r) {
-    const cJSON *plots = sg_json_get(r->document, "plots");
-    size_t n = (size_t)cJSON_GetArraySize(plots), only = r->select->panel;
+    const size_t n = r->document->n_plots, only = r->select->panel;
     if (n == 0 && !r->select->y) {
         const char *none;
-        return sg_plot_resolve(&none, &r->frame, NULL, r->err) == SG_OK;
+        return sg_plot_resolve(&none, &r->document->results, NULL, r->err) == SG_OK;
     }
     if (sg_plot_check_panel(r->document, r->select, r->err) != SG_OK)
         return false;
@@ -252,14 +252,13 @@ static bool read_panels(struct sg_reading *r) {
         return sg_reading_failed(r);
     if (n == 0)
         return read_panel(r, NULL);
-    const cJSON *plot = plots->child;
-    for (size_t i = 0; i < n; i++, plot = plot->next) {
+    for (size_t i = 0; i < n; i++) {
         if (r->figure->n_panels == SG_PLOT_MAX_PANELS) {
             sg_fail(r->err, SG_ERR_ARGUMENT, "%zu plots do not fit one figure (at most %d): choose one with --panel=N",
                     n, SG_PLOT_MAX_PANELS);
             return false;
         }
-        if ((only == 0 || only == i + 1) && !read_panel(r, plot))
+        if ((only == 0 || only == i + 1) && !read_panel(r, &r->document->plots[i]))
             return false;
     }
     return true;
@@ -267,9 +266,9 @@ static bool read_panels(struct sg_reading *r) {
 
 /* How many methods the result has, or how many of them the figure shows. */
 static size_t count_methods(const struct sg_reading *r, bool shown) {
-    const struct sg_frame_label *label = r->frame.label;
+    const struct sg_frame_label *label = r->document->results.label;
     size_t n = 0;
-    for (size_t l = 0; l < r->frame.n_labels; l++) {
+    for (size_t l = 0; l < r->document->results.n_labels; l++) {
         bool is_new = !shown || r->shown[l];
         for (size_t k = 0; is_new && k < l; k++)
             is_new = (shown && !r->shown[k]) || strcmp(label[k].method, label[l].method) != 0;
@@ -291,8 +290,8 @@ static bool is_quality(const char *column) {
 static bool lacks_baseline(const struct sg_reading *r) {
     const struct sg_figure *f = r->figure;
     bool shown = false;
-    for (size_t l = 0; l < r->frame.n_labels; l++) {
-        const struct sg_frame_label *label = &r->frame.label[l];
+    for (size_t l = 0; l < r->document->results.n_labels; l++) {
+        const struct sg_frame_label *label = &r->document->results.label[l];
         const bool none = !label->compressor || strcmp(label->compressor, "none") == 0; /* older results do not say */
         if (label->baseline || none)
             return false;
@@ -329,14 +328,12 @@ static bool read_texts(struct sg_reading *r) {
     return (f->title && f->source && f->footnote) || sg_reading_failed(r);
 }
 
-sg_status sg_figure_read(struct sg_figure *out, const cJSON *document, const struct sg_plot_select *select,
+sg_status sg_figure_read(struct sg_figure *out, const struct sg_document *document, const struct sg_plot_select *select,
                          struct sg_error *err) {
     struct sg_figure figure = {.width = select->width, .height = select->height};
     struct sg_reading r = {.figure = &figure, .document = document, .select = select, .err = err};
-    sg_status status = sg_frame_read(&r.frame, sg_json_get(document, "results"), "the figure", err);
-    if (status != SG_OK)
-        return status;
-    r.shown = calloc(r.frame.n_labels + 1, sizeof *r.shown);
+    sg_status status = SG_OK;
+    r.shown = calloc(document->results.n_labels + 1, sizeof *r.shown);
     sg_plot_note_status(&figure.notes, document);
     if (!r.shown)
         status = sg_fail_memory(err, "the figure");
@@ -346,7 +343,6 @@ sg_status sg_figure_read(struct sg_figure *out, const cJSON *document, const str
     SG_DO(status, sg_plot_choose_styles(&figure, err));
     SG_ASSERT(figure.n_panels <= SG_PLOT_MAX_PANELS);
     free(r.shown);
-    sg_frame_free(&r.frame);
     if (status == SG_OK)
         *out = figure;
     else

@@ -47,32 +47,38 @@ static sg_status put_figure(struct html_section *s, const struct sg_plot_select 
     return status;
 }
 
+/* The number of series of the first label, which are its first columns. */
+static size_t count_series(const struct sg_frame *results) {
+    size_t n = 0;
+    while (results->n_labels > 0 && n < results->label[0].n_columns && results->label[0].column[n].in_series)
+        n++;
+    return n;
+}
+
 /* Draws plot `i` of those of the result or, where it has none, of its columns; notes why if it cannot be drawn. */
-static sg_status put_plot(struct html_section *s, const struct sg_plot_select *select, int i, struct sg_error *err) {
+static sg_status put_plot(struct html_section *s, const struct sg_plot_select *select, size_t i, struct sg_error *err) {
     struct sg_plot_select one = *select;
     char note[sizeof s->notes.text[0]];
-    const cJSON *first = sg_json_get(cJSON_GetArrayItem(sg_json_get(s->document, "results"), 0), "series");
-    if (cJSON_GetArraySize(sg_json_get(s->document, "plots")) > 0)
-        one.panel = (size_t)i + 1;
+    if (s->document->n_plots > 0)
+        one.panel = i + 1;
     else
-        one.y = cJSON_GetArrayItem(first, i)->string;
+        one.y = s->document->results.label[0].column[i].name;
     if (one.panel == 0 && sg_frame_is_axis(one.y))
         return SG_OK;
     const sg_status status = put_figure(s, &one, err);
     if (status == SG_OK || status == SG_ERR_MEMORY)
         return status;
-    snprintf(note, sizeof note, "plot %d is left out: %.200s", i + 1, err->msg);
+    snprintf(note, sizeof note, "plot %zu is left out: %.200s", i + 1, err->msg);
     add_note(&s->notes, note);
     return SG_OK;
 }
 
 sg_status html_put_figures(struct html_section *s, const struct sg_plot_select *select, struct sg_error *err) {
-    const int plots = cJSON_GetArraySize(sg_json_get(s->document, "plots"));
-    const cJSON *first = cJSON_GetArrayItem(sg_json_get(s->document, "results"), 0);
+    const size_t plots = s->document->n_plots;
     const bool chosen = select->x || select->y;
     sg_status status = SG_OK;
     bool whole = false;
-    if (sg_plot_is_kernels(s->document))
+    if (sg_document_is_kernels(s->document))
         return SG_OK;
     if (plots > 0 || chosen) { /* what the command line chose must be there */
         status = put_figure(s, select, err);
@@ -80,8 +86,8 @@ sg_status html_put_figures(struct html_section *s, const struct sg_plot_select *
         if (!whole && !chosen && select->panel == 0 && status != SG_ERR_MEMORY)
             status = SG_OK;
     }
-    const int n = whole ? 0 : plots ? plots : cJSON_GetArraySize(sg_json_get(first, "series"));
-    for (int i = 0; i < n; i++)
+    const size_t n = whole ? 0 : plots > 0 ? plots : count_series(&s->document->results);
+    for (size_t i = 0; i < n; i++)
         SG_DO(status, put_plot(s, select, i, err));
     fputs(s->n_figures ? "</section>\n" : "", s->out);
     return status;

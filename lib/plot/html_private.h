@@ -14,9 +14,10 @@ void html_put_yaml(FILE *out, const cJSON *item);
 enum { HTML_PARTS = 8 };
 struct html_section {
     FILE *out;
-    const cJSON *document;
-    int number; /* counts from 1 */
-    int level;  /* of the headings of its parts: 2, or 3 if the page has several sections */
+    const struct sg_document *document;
+    const cJSON *json; /* the document as the page has it */
+    int number;        /* counts from 1 */
+    int level;         /* of the headings of its parts: 2, or 3 if the page has several sections */
     struct {
         const char *id, *heading;
     } part[HTML_PARTS]; /* [n_parts] the parts so far */
@@ -41,7 +42,7 @@ SG_CHECKED sg_status html_put_claims(struct html_section *s, const struct sg_sum
 /* Writes a verdict for a table: its word and a sign in colour, so that colour is not the only mark. */
 void html_put_verdict(FILE *out, const char *word);
 /* "4 hold, 1 fails" as markup, "" if no claim was judged. */
-void html_put_verdicts(FILE *out, const cJSON *document);
+void html_put_verdicts(FILE *out, const struct sg_document *document);
 SG_CHECKED sg_status html_put_kernels(struct html_section *s, struct sg_error *err);
 SG_CHECKED sg_status html_put_cells(struct html_section *s, struct sg_error *err);
 void html_put_provenance(struct html_section *s);

@@ -63,13 +63,12 @@ void html_put_verdict(FILE *out, const char *word) {
     sg_put_element(out, "", word, "</span>");
 }
 
-void html_put_verdicts(FILE *out, const cJSON *document) {
+void html_put_verdicts(FILE *out, const struct sg_document *document) {
     const char *before = "";
     for (size_t i = 0; i + 1 < VERDICTS; i++) {
-        const cJSON *claim;
         size_t n = 0;
-        cJSON_ArrayForEach(claim, sg_json_get(document, "claims")) n +=
-            strcmp(sg_json_string(claim, "verdict", ""), verdicts[i].word) == 0;
+        for (size_t c = 0; c < document->n_claims; c++)
+            n += strcmp(sg_or(document->claims[c].verdict, ""), verdicts[i].word) == 0;
         if (n > 0)
             fprintf(out,
                     "%s<span class=\"verdict %s\"><span class=\"sign\" aria-hidden=\"true\">%s</span> %zu %s</span>",
@@ -112,25 +111,23 @@ static char *settings_of(const cJSON *object) {
     return sg_stream_text(out, &text);
 }
 
-static void add_cell(sg_table *t, const cJSON *result, const cJSON *cell) {
-    const double steps = sg_json_number(cell, "steps", NAN), planned = sg_json_number(cell, "planned_steps", steps);
-    const char *seed = sg_json_string(cell, "seed", "?"), *message = sg_json_string(cell, "message", NULL);
-    const char *file = sg_json_string(cell, "file", ""), *slash = strrchr(file, '/');
-    char *settings = settings_of(sg_json_get(result, "parameters"));
-    sg_table_cell(t, sg_json_string(result, "label", ""), NULL);
-    sg_table_cell(t, sg_json_string(result, "compressor", ""), NULL);
+static void add_cell(sg_table *t, const struct sg_frame_label *label, const struct sg_document_cell *cell) {
+    const char *seed = sg_or(cell->seed, "?"), *file = sg_or(cell->file, ""), *slash = strrchr(file, '/');
+    char *settings = settings_of(label->parameters);
+    sg_table_cell(t, label->label, NULL);
+    sg_table_cell(t, sg_or(label->compressor, ""), NULL);
     sg_table_cell(t, sg_plot_made(settings), NULL);
     sg_table_cell(t, seed, NULL);
     sg_table_value(t, atof(seed));
-    sg_table_cell(t, sg_json_string(cell, "status", "?"), NULL);
-    if (message)
-        sg_table_more(t, message);
-    if (steps < planned)
-        sg_table_format(t, "%.0f of %.0f", steps, planned);
+    sg_table_cell(t, sg_or(cell->status, "?"), NULL);
+    if (cell->message)
+        sg_table_more(t, cell->message);
+    if (cell->steps < cell->planned_steps)
+        sg_table_format(t, "%.0f of %.0f", cell->steps, cell->planned_steps);
     else
-        sg_table_number(t, "%.0f", steps);
-    sg_table_value(t, steps);
-    sg_table_number(t, "%.1f", sg_json_number(cell, "elapsed_s", NAN));
+        sg_table_number(t, "%.0f", cell->steps);
+    sg_table_value(t, cell->steps);
+    sg_table_number(t, "%.1f", cell->elapsed_s);
     sg_table_cell(t, slash ? slash + 1 : file, NULL); /* in run.folder */
     free(settings);
 }
@@ -144,15 +141,12 @@ sg_status html_put_cells(struct html_section *s, struct sg_error *err) {
                                                      {.head = "steps", .align = SG_TABLE_RIGHT},
                                                      {.head = "seconds", .align = SG_TABLE_RIGHT},
                                                      {.head = "series", .kind = "path"}};
-    const cJSON *result, *cell;
+    const struct sg_frame *results = &s->document->results;
     sg_table *t = sg_table_open(columns, sizeof columns / sizeof *columns);
     size_t n = 0;
-    cJSON_ArrayForEach(result, sg_json_get(s->document, "results")) {
-        cJSON_ArrayForEach(cell, sg_json_get(result, "cells")) {
-            add_cell(t, result, cell);
-            n++;
-        }
-    }
+    for (size_t l = 0; l < results->n_labels; l++)
+        for (size_t i = 0; i < results->label[l].n_cells; i++, n++)
+            add_cell(t, &results->label[l], &results->label[l].cells[i]);
     if (n == 0) {
         sg_table_free(t);
         return SG_OK;
@@ -202,7 +196,7 @@ void html_put_provenance(struct html_section *s) {
     html_begin_part(s, "provenance", "Provenance");
     fputs("<div class=\"facts\">\n", s->out);
     for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
-        const cJSON *group = sg_json_get(s->document, groups[i][0]), *item;
+        const cJSON *group = sg_json_get(s->json, groups[i][0]), *item;
         if (!group || !group->child)
             continue;
         fprintf(s->out, "<div><h%d>%s</h%d><dl>\n", s->level + 1, groups[i][1], s->level + 1);
@@ -220,7 +214,7 @@ sg_status html_put_kernels(struct html_section *s, struct sg_error *err) {
     html_begin_part(s, "finals", "Times");
     for (int compressors = 0; compressors < 2 && status == SG_OK; compressors++) {
         sg_table *t;
-        if (sg_bench_rows(&t, sg_json_get(s->document, "results"), compressors) > 0)
+        if (sg_bench_rows(&t, s->document->rows, compressors) > 0)
             status = put_table(s, t, compressors ? sg_bench_note : "Operations", err);
         else
             sg_table_free(t);

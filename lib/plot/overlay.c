@@ -45,144 +45,146 @@ static bool find_names(char **name, const char *const *path, size_t n) {
 }
 
 /* "Top-k k=4" -> "Top-k k=4 (fig1)" */
-static bool rename_in(cJSON *object, const char *key, const char *name) {
-    const char *label = sg_json_string(object, key, NULL);
-    char *longer = label ? sg_format("%s (%s)", label, name) : NULL;
-    cJSON *value = longer ? cJSON_CreateString(longer) : NULL;
-    const bool renamed = value && cJSON_ReplaceItemInObjectCaseSensitive(object, key, value);
-    if (!renamed)
-        cJSON_Delete(value);
-    free(longer);
-    return !label || renamed;
-}
-
-/* Moves all items of `from` to `to`, with what is said of them by name. */
-static bool move_named(cJSON *to, cJSON *from, const char *name) {
-    bool whole = true;
-    for (cJSON *item; (item = cJSON_DetachItemFromArray(from, 0)) != NULL;)
-        whole = rename_in(item, "label", name) && rename_in(item, "method", name) && cJSON_AddItemToArray(to, item) &&
-                whole;
-    return whole;
-}
-
-/* Replaces a member that is an array by another one, which is deleted where the member is none. */
-static void replace_list(cJSON *object, const char *key, cJSON *take_list) {
-    if (!cJSON_IsArray(sg_json_get(object, key)) || !cJSON_ReplaceItemInObjectCaseSensitive(object, key, take_list))
-        cJSON_Delete(take_list);
+static const char *renamed(struct sg_document *out, const char *label, const char *name) {
+    return label ? sg_arena_take_text(&out->memory, sg_format("%s (%s)", label, name)) : NULL;
 }
 
 /* A plot's list of methods gets every method under the name of every result. */
-static void list_methods(cJSON *plot, char *const *name, size_t n) {
-    cJSON *all = cJSON_CreateArray();
-    const cJSON *item;
-    cJSON_ArrayForEach(item, sg_json_get(plot, "methods")) for (size_t i = 0; cJSON_IsString(item) && i < n; i++) {
-        char *longer = sg_format("%s (%s)", item->valuestring, name[i]);
-        if (longer)
-            sg_json_push_string(all, longer);
-        free(longer);
-    }
-    replace_list(plot, "methods", all);
+static void list_methods(struct sg_document *out, struct sg_document_plot *plot, char *const *name, size_t n) {
+    const struct sg_text_list methods = plot->methods;
+    plot->methods.item = sg_arena_get(&out->memory, methods.n * n * sizeof *plot->methods.item);
+    plot->methods.n = 0;
+    for (size_t m = 0; m < methods.n; m++)
+        for (size_t i = 0; i < n; i++)
+            plot->methods.item[plot->methods.n++] = renamed(out, methods.item[m], name[i]);
 }
 
-static bool is_same(const cJSON *a, const cJSON *b, const char *key) {
-    return strcmp(sg_json_string(a, key, ""), sg_json_string(b, key, "")) == 0;
+static bool is_same(const char *a, const char *b) {
+    return strcmp(sg_or(a, ""), sg_or(b, "")) == 0;
 }
 
 /* The plot of the document that has these axes and this kind; NULL if there is none. */
-static cJSON *same_plot(const cJSON *document, const cJSON *plot) {
-    cJSON *other;
-    cJSON_ArrayForEach(other, sg_json_get(document, "plots")) if (is_same(plot, other, "x") &&
-                                                                  is_same(plot, other, "y") &&
-                                                                  is_same(plot, other, "kind")) return other;
+static const struct sg_document_plot *same_plot(const struct sg_document *document,
+                                                const struct sg_document_plot *plot) {
+    for (size_t i = 0; i < document->n_plots; i++) {
+        const struct sg_document_plot *other = &document->plots[i];
+        if (is_same(plot->x, other->x) && is_same(plot->y, other->y) && is_same(plot->kind, other->kind))
+            return other;
+    }
     return NULL;
 }
 
-/* The plots of the first, with the points that all have. */
-static bool join_plots(cJSON *first, cJSON *const *other, char *const *name, size_t n) {
-    cJSON *plot;
-    bool whole = true;
-    cJSON_ArrayForEach(plot, sg_json_get(first, "plots")) {
-        cJSON *all = cJSON_CreateArray();
-        list_methods(plot, name, n);
-        for (size_t i = 0; i < n; i++) { /* copies, for a plot with other methods may be the same */
-            const cJSON *same = i == 0 ? plot : same_plot(other[i], plot);
-            cJSON *copy = cJSON_Duplicate(sg_json_get(same, "points"), true);
-            whole = move_named(all, copy, name[i]) && whole;
-            cJSON_Delete(copy);
+/* The points that all documents have in this plot of the first. */
+static void join_points(struct sg_document *out, struct sg_document_plot *plot, const struct sg_document *document,
+                        char *const *name, size_t n) {
+    const struct sg_document_plot first = *plot;
+    size_t most = 0;
+    for (size_t i = 0; i < n; i++)
+        most += same_plot(&document[i], &first) ? same_plot(&document[i], &first)->n_points : 0;
+    plot->points = sg_arena_get(&out->memory, (most + first.n_points) * sizeof *plot->points);
+    plot->n_points = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct sg_document_plot *same = i == 0 ? &first : same_plot(&document[i], &first);
+        for (size_t k = 0; same && k < same->n_points; k++) {
+            struct sg_document_point *point = &plot->points[plot->n_points++];
+            *point = same->points[k];
+            point->label = renamed(out, point->label, name[i]);
         }
-        replace_list(plot, "points", all);
     }
-    return whole;
+}
+
+/* The plots of the first. */
+static void join_plots(struct sg_document *out, const struct sg_document *document, char *const *name, size_t n) {
+    out->n_plots = document[0].n_plots;
+    out->plots = sg_arena_get(&out->memory, out->n_plots * sizeof *out->plots);
+    for (size_t p = 0; p < out->n_plots; p++) {
+        out->plots[p] = document[0].plots[p];
+        if (out->plots[p].methods.item)
+            list_methods(out, &out->plots[p], name, n);
+        if (out->plots[p].points)
+            join_points(out, &out->plots[p], document, name, n);
+    }
 }
 
 /* What the title and the line below it say of all. */
-static bool describe(cJSON *out, cJSON *const *document, size_t n) {
+static bool describe(struct sg_document *out, const struct sg_document *document, size_t n) {
     char *title = NULL, *recipe = NULL, *data = NULL, *source = NULL;
     bool whole = true;
     for (size_t i = 0; i < n; i++) {
-        char *own = sg_plot_title(document[i], NULL);
+        const struct sg_document *d = &document[i];
+        char *own = sg_plot_title(d, NULL);
         whole = whole && own && add_word(&title, "; ", own) &&
-                add_word(&recipe, " and ",
-                         sg_json_string(document[i], "recipe.name", sg_json_string(document[i], "name", "?"))) &&
-                add_word(&data, ", ", sg_json_string(document[i], "dataset.name", "?")) &&
-                add_word(&source, ", ", sg_json_string(document[i], "dataset.source", "?"));
+                add_word(&recipe, " and ", sg_or(d->recipe ? d->recipe->name : NULL, sg_or(d->name, "?"))) &&
+                add_word(&data, ", ", sg_or(d->dataset ? d->dataset->name : NULL, "?")) &&
+                add_word(&source, ", ", sg_or(d->dataset ? d->dataset->source : NULL, "?"));
         free(own);
     }
     const bool generated = source && strcmp(source, "generated") == 0; /* the titles say already which data are */
-    SG_SET(
-        out, SG_VALUE("recipe", SG_OBJECT(SG_TEXT("title", title), SG_TEXT("name", recipe))),
-        SG_VALUE("dataset", SG_OBJECT(SG_TEXT("name", data), SG_TEXT("source", generated ? "all generated" : source))));
-    free(title);
-    free(recipe);
-    free(data);
-    free(source);
+    out->recipe = sg_arena_get(&out->memory, sizeof *out->recipe);
+    out->dataset = sg_arena_get(&out->memory, sizeof *out->dataset);
+    *out->recipe = (struct sg_document_recipe){.title = title, .name = recipe};
+    *out->dataset = (struct sg_document_dataset){.name = data, .source = generated ? "all generated" : source};
+    char *const texts[] = {title, recipe, data, source};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        sg_arena_take_text(&out->memory, texts[i]);
     return whole;
 }
 
-/* Units of columns that the first does not have. */
-static void join_units(cJSON *units, const cJSON *more) {
+/* The labels of all, and the units of all their columns. */
+static void join_results(struct sg_document *out, struct sg_document *document, char *const *name, size_t n) {
+    cJSON *units = sg_arena_take(&out->memory, cJSON_CreateObject());
     const cJSON *item;
-    cJSON_ArrayForEach(item, more) if (!cJSON_GetObjectItemCaseSensitive(units, item->string))
-        sg_json_set(units, item->string, cJSON_Duplicate(item, true));
-}
-
-static sg_status join(cJSON **document, char *const *name, size_t n, struct sg_error *err) {
-    cJSON *out = cJSON_CreateObject(), *results = cJSON_CreateArray(), *units = cJSON_CreateObject();
-    const char *status = "ok";
-    bool whole = describe(out, document, n) && join_plots(document[0], document, name, n);
+    size_t labels = 0;
+    for (size_t i = 0; i < n; i++)
+        labels += document[i].results.n_labels;
+    out->results.label = sg_arena_get(&out->memory, labels * sizeof *out->results.label);
     for (size_t i = 0; i < n; i++) {
-        whole = move_named(results, cJSON_GetObjectItemCaseSensitive(document[i], "results"), name[i]) && whole;
-        join_units(units, sg_json_get(document[i], "units"));
-        if (strcmp(status, "ok") == 0)
-            status = sg_json_string(document[i], "status", "ok");
+        struct sg_frame *results = &document[i].results;
+        for (size_t l = 0; l < results->n_labels; l++) {
+            struct sg_frame_label *label = &out->results.label[out->results.n_labels++];
+            *label = results->label[l];
+            label->label = renamed(out, label->label, name[i]);
+            label->method = renamed(out, label->method, name[i]);
+        }
+        results->n_labels = 0; /* their columns have moved */
+        cJSON_ArrayForEach(item, document[i].units) if (!cJSON_GetObjectItemCaseSensitive(units, item->string))
+            sg_json_set(units, item->string, cJSON_Duplicate(item, true));
     }
-    SG_SET(out, SG_TEXT("status", status),
-           SG_VALUE("schema", cJSON_DetachItemFromObjectCaseSensitive(document[0], "schema")),
-           SG_VALUE("program", cJSON_DetachItemFromObjectCaseSensitive(document[0], "program")),
-           SG_VALUE("results", results), SG_VALUE("units", units),
-           SG_VALUE("plots", cJSON_DetachItemFromObjectCaseSensitive(document[0], "plots")));
-    cJSON_Delete(document[0]);
-    document[0] = out;
-    return whole && out ? SG_OK : sg_fail_memory(err, "the results");
+    out->units = units;
 }
 
-sg_status sg_plot_read_all(cJSON **out, const char *const *path, size_t n, struct sg_error *err) {
-    cJSON *document[SG_PLOT_OVERLAYS] = {NULL};
+static sg_status join(struct sg_document *out, struct sg_document *document, char *const *name, size_t n,
+                      struct sg_error *err) {
+    *out = (struct sg_document){.schema = document[0].schema, .program = document[0].program, .status = "ok"};
+    const bool whole = describe(out, document, n);
+    join_plots(out, document, name, n);
+    join_results(out, document, name, n);
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(out->status, "ok") == 0)
+            out->status = sg_or(document[i].status, "ok");
+        sg_arena_join(&out->memory, &document[i].memory);
+    }
+    if (whole)
+        return SG_OK;
+    sg_document_free(out);
+    return sg_fail_memory(err, "the results");
+}
+
+sg_status sg_plot_read_all(struct sg_document *out, const char *const *path, size_t n, struct sg_error *err) {
+    struct sg_document document[SG_PLOT_OVERLAYS] = {0};
     char *name[SG_PLOT_OVERLAYS] = {NULL};
     sg_status status = SG_OK;
+    if (n == 1)
+        return sg_plot_read(out, path[0], err);
     for (size_t i = 0; status == SG_OK && i < n; i++) {
         status = sg_plot_read(&document[i], path[i], err);
-        if (status == SG_OK && n > 1 && sg_plot_is_kernels(document[i]))
+        if (status == SG_OK && sg_document_is_kernels(&document[i]))
             status = sg_fail(err, SG_ERR_ARGUMENT, "%s: times of kernels have no curves to lay over others", path[i]);
     }
-    if (status == SG_OK && n > 1)
-        status = find_names(name, path, n) ? join(document, name, n, err) : sg_fail_memory(err, "the results");
-    if (status == SG_OK) {
-        *out = document[0];
-        document[0] = NULL;
-    }
+    if (status == SG_OK)
+        status = find_names(name, path, n) ? join(out, document, name, n, err) : sg_fail_memory(err, "the results");
     for (size_t i = 0; i < n; i++) {
-        cJSON_Delete(document[i]);
+        sg_document_free(&document[i]);
         free(name[i]);
     }
     return status;

@@ -18,17 +18,17 @@ void sg_plot_note(struct sg_plot_notes *notes, const char *format, ...) {
     va_end(args);
 }
 
-void sg_plot_note_status(struct sg_plot_notes *notes, const cJSON *document) {
-    const char *status = sg_json_string(document, "status", "ok");
+void sg_plot_note_status(struct sg_plot_notes *notes, const struct sg_document *document) {
+    const char *status = sg_or(document->status, "ok");
     if (strcmp(status, "ok") != 0)
         sg_plot_note(notes, "the result's status is '%.40s': what is there is shown", status);
-    const char *edge = sg_json_string(document, "tuning.text", NULL);
-    if (edge)
-        sg_plot_note(notes, "%s", edge);
+    if (document->tuning && document->tuning->text)
+        sg_plot_note(notes, "%s", document->tuning->text);
 }
 
-sg_status sg_plot_check_panel(const cJSON *document, const struct sg_plot_select *select, struct sg_error *err) {
-    const size_t n = (size_t)cJSON_GetArraySize(sg_json_get(document, "plots"));
+sg_status sg_plot_check_panel(const struct sg_document *document, const struct sg_plot_select *select,
+                              struct sg_error *err) {
+    const size_t n = document->n_plots;
     return select->panel <= (n ? n : 1) ? SG_OK
                                         : sg_fail(err, SG_ERR_ARGUMENT, "--panel=%zu: the result has %zu plot%s",
                                                   select->panel, n, n == 1 ? "" : "s");
@@ -63,7 +63,6 @@ static void join(char *out, size_t size, const char *const *name, size_t n) {
 }
 
 sg_status sg_plot_resolve(const char **out, const struct sg_frame *frame, const char *name, struct sg_error *err) {
-    static const char *const other[] = {"swept", "constants"}; /* plots of points, one a cell, may be over these */
     const char *column[MAX_COLUMNS];
     size_t n = list_columns(column, frame);
     char list[512], dashless[64];
@@ -78,9 +77,10 @@ sg_status sg_plot_resolve(const char **out, const struct sg_frame *frame, const 
             *out = column[i];
             return SG_OK;
         }
-    for (size_t o = 0; o < 2; o++)
+    for (size_t o = 0; o < 2; o++) /* plots of points, one a cell, may be over these */
         for (size_t l = 0; l < frame->n_labels; l++) {
-            const cJSON *found = sg_frame_member(sg_json_get(frame->label[l].json, other[o]), name);
+            const struct sg_frame_label *label = &frame->label[l];
+            const cJSON *found = sg_frame_member(o == 0 ? label->swept : label->constants, name);
             if (found) {
                 *out = found->string;
                 return SG_OK;
@@ -92,7 +92,7 @@ sg_status sg_plot_resolve(const char **out, const struct sg_frame *frame, const 
 }
 
 const cJSON *sg_plot_swept(const struct sg_frame_label *label, const char *name) {
-    return sg_frame_member(sg_json_get(label->json, "swept"), name);
+    return sg_frame_member(label->swept, name);
 }
 
 char *sg_plot_label_without(const char *label, const char *name) {
@@ -108,10 +108,6 @@ char *sg_plot_label_without(const char *label, const char *name) {
     return sg_format("%.*s%s", (int)(found - label), label, rest);
 }
 
-bool sg_plot_is_kernels(const cJSON *document) {
-    return strcmp(sg_json_string(document, "kind", ""), "kernels") == 0;
-}
-
 bool sg_plot_is_recorded(const struct sg_frame *frame, const char *name) {
     for (size_t l = 0; l < frame->n_labels; l++)
         if (sg_frame_column(&frame->label[l], name))
@@ -124,12 +120,6 @@ int sg_plot_seeds(const struct sg_frame *frame) {
         if (frame->label[l].n_seeds != frame->label[0].n_seeds)
             return 0;
     return frame->n_labels > 0 ? (int)frame->label[0].n_seeds : 0;
-}
-
-const cJSON *sg_plot_find(const cJSON *list, const char *key, const char *text) {
-    const cJSON *item;
-    cJSON_ArrayForEach(item, list) if (strcmp(sg_json_string(item, key, ""), text) == 0) return item;
-    return NULL;
 }
 
 void sg_plot_final(double out[SG_STATISTICS], const struct sg_frame_label *label, const char *column) {

@@ -51,29 +51,19 @@ static sg_status as_results(cJSON *document, const char *name, struct sg_error *
     return cJSON_GetArraySize(sg_json_get(document, "results")) == 1 ? SG_OK : sg_fail_memory(err, name);
 }
 
-static sg_status check(cJSON *document, const char *name, struct sg_error *err) {
-    const char *schema = sg_json_string(document, "schema", NULL);
+/* Checks the schema, and gives a run the form of a result. */
+static sg_status check(cJSON *json, const char *name, struct sg_error *err) {
+    const char *schema = sg_json_string(json, "schema", NULL);
     if (!schema)
         return sg_fail(err, SG_ERR_FORMAT, "%s: no \"schema\": not a result of sparsebench or sparsetrain", name);
     if (strncmp(schema, "sparsetrain/", 12) == 0) {
         sg_status status = sg_schema_check(schema, SG_SCHEMA_TRAIN, name, err);
-        return status == SG_OK ? as_results(document, name, err) : status;
+        return status == SG_OK ? as_results(json, name, err) : status;
     }
     if (strncmp(schema, "sparsebench/", 12) != 0)
         return sg_fail(err, SG_ERR_FORMAT, "%s: schema is '%.64s', expected '%s' or '%s'", name, schema,
                        SG_SCHEMA_BENCH, SG_SCHEMA_TRAIN);
-    sg_status status = sg_schema_check(schema, SG_SCHEMA_BENCH, name, err);
-    if (status != SG_OK)
-        return status;
-    struct sg_frame frame;
-    if (!cJSON_IsArray(sg_json_get(document, "results")))
-        return sg_fail(err, SG_ERR_FORMAT, "%s: no \"results\"", name);
-    if (sg_plot_is_kernels(document)) /* rows of another kind, without label and series */
-        return SG_OK;
-    status = sg_frame_read(&frame, sg_json_get(document, "results"), name, err);
-    if (status == SG_OK)
-        sg_frame_free(&frame);
-    return status;
+    return sg_schema_check(schema, SG_SCHEMA_BENCH, name, err);
 }
 
 /* True if the text has a line that begins with the first key of a recipe. */
@@ -82,30 +72,30 @@ static bool is_recipe(const char *text, size_t length) {
     return at && (at == text || at[-1] == '\n');
 }
 
-sg_status sg_plot_parse(cJSON **out, const char *text, size_t length, const char *name, struct sg_error *err) {
-    cJSON *document = NULL;
+sg_status sg_plot_parse(struct sg_document *out, const char *text, size_t length, const char *name,
+                        struct sg_error *err) {
+    cJSON *json = NULL;
     if (is_series(text, length)) {
-        document = fold(text, length, name, err);
-        if (!document)
+        json = fold(text, length, name, err);
+        if (!json)
             return err->status;
     } else {
-        sg_status status = sg_json_parse(&document, text, length, name, err);
+        sg_status status = sg_json_parse(&json, text, length, name, err);
         if (status != SG_OK && is_recipe(text, length))
             return sg_fail(err, SG_ERR_FORMAT, "%s: a recipe, and no result: sparsebench %s | sparseplot-export", name,
                            strcmp(name, "<stdin>") == 0 ? "RECIPE" : name);
         if (status != SG_OK)
             return status;
     }
-    sg_status status = sg_plot_clean_document(document, name, err);
-    SG_DO(status, check(document, name, err));
-    if (status != SG_OK)
-        cJSON_Delete(document);
-    else
-        *out = document;
+    sg_json_clean(json);
+    sg_status status = check(json, name, err);
+    if (status == SG_OK)
+        return sg_document_read(out, json, name, err);
+    cJSON_Delete(json);
     return status;
 }
 
-sg_status sg_plot_read(cJSON **out, const char *path, struct sg_error *err) {
+sg_status sg_plot_read(struct sg_document *out, const char *path, struct sg_error *err) {
     char *text;
     size_t length;
     sg_status status = sg_file_read(&text, &length, path, MOST_BYTES, err);

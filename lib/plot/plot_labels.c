@@ -14,9 +14,9 @@ static char *name_with_unit(const char *column, const char *unit) {
     return out;
 }
 
-char *sg_plot_heading(const cJSON *document, const char *column, const char **formula) {
+char *sg_plot_heading(const struct sg_document *document, const char *column, const char **formula) {
     const struct sg_metric *known = sg_column_find(column);
-    const cJSON *unit = cJSON_GetObjectItemCaseSensitive(sg_json_get(document, "units"), column);
+    const cJSON *unit = cJSON_GetObjectItemCaseSensitive(document->units, column);
     *formula = known && known->symbol ? known->symbol : "";
     if (known && known->title)
         return strdup(known->title);
@@ -26,7 +26,7 @@ char *sg_plot_heading(const cJSON *document, const char *column, const char **fo
 /* The axis label of the series for the cost of bursts; the titles of their panels say to what the share refers. */
 static const char bursts_axis[] = "modelled cost added by bursts (share)";
 
-sg_status sg_plot_label(struct sg_axis *axis, const cJSON *document, struct sg_error *err) {
+sg_status sg_plot_label(struct sg_axis *axis, const struct sg_document *document, struct sg_error *err) {
     const struct sg_metric *known = sg_column_find(axis->name);
     char *heading = sg_plot_heading(document, axis->name, &axis->formula);
     const char *text = strncmp(axis->name, "burst_", 6) == 0 ? bursts_axis
@@ -50,12 +50,11 @@ const char *sg_plot_power(char out[SG_POWER_CHARS], int exponent) {
 
 /* Writes into out [size] what a title must not hide from its reader: that data are generated, or that a run trained on
  * a file that is not the set's for training. "" = neither. */
-static void data_warning(const cJSON *document, char *out, size_t size) {
-    const char *train = sg_json_string(document, "dataset.train_file", "train");
+static void data_warning(const struct sg_document_dataset *data, char *out, size_t size) {
+    const char *train = sg_or(data ? data->train_file : NULL, "train");
     out[0] = '\0';
-    if (strcmp(sg_json_string(document, "dataset.source", ""), "generated") == 0)
-        snprintf(out, size, "generated data (%s)",
-                 sg_json_string(document, "dataset.generator", sg_json_string(document, "dataset.name", "")));
+    if (data && strcmp(sg_or(data->source, ""), "generated") == 0)
+        snprintf(out, size, "generated data (%s)", sg_or(data->generator, sg_or(data->name, "")));
     else if (strcmp(train, "train") != 0)
         snprintf(out, size, "trained on the set's file '%s' in place of 'train'", train);
 }
@@ -65,54 +64,58 @@ static bool same_key(const char *a, const char *b) {
     return n == strcspn(b, "=") && strncmp(a, b, n) == 0;
 }
 
-/* True if this is the last change of its key, and changes more than the name of the result. */
-static bool is_change(const cJSON *item) {
-    if (!cJSON_IsString(item) || same_key(item->valuestring, "title=") || same_key(item->valuestring, "name=") ||
-        strncmp(item->valuestring, "network", 7) == 0) /* which the title names by itself */
+/* The --set values of a result of sparsebench or sparsetrain. */
+static struct sg_text_list changes_of(const struct sg_document *d) {
+    if (d->recipe && d->recipe->set.item)
+        return d->recipe->set;
+    return d->run && d->run->recipe ? d->run->recipe->set : (struct sg_text_list){0};
+}
+
+/* True if item i is the last change of its key, and changes more than the name of the result. */
+static bool is_change(const struct sg_text_list *set, size_t i) {
+    const char *item = set->item[i];
+    if (!item || same_key(item, "title=") || same_key(item, "name=") ||
+        strncmp(item, "network", 7) == 0) /* which the title names by itself */
         return false;
-    for (const cJSON *later = item->next; later; later = later->next)
-        if (cJSON_IsString(later) && same_key(later->valuestring, item->valuestring))
+    for (size_t later = i + 1; later < set->n; later++)
+        if (set->item[later] && same_key(set->item[later], item))
             return false;
     return true;
 }
 
-/* The --set values of a result of sparsebench or sparsetrain. */
-static const cJSON *changes_of(const cJSON *document) {
-    const cJSON *set = sg_json_get(document, "recipe.set");
-    return cJSON_IsArray(set) ? set : sg_json_get(document, "run.recipe.set");
-}
-
-static bool sets_title(const cJSON *document) {
-    const cJSON *item;
-    cJSON_ArrayForEach(item, changes_of(document)) if (cJSON_IsString(item) &&
-                                                       same_key(item->valuestring, "title=")) return true;
+static bool sets_title(const struct sg_document *document) {
+    const struct sg_text_list set = changes_of(document);
+    for (size_t i = 0; i < set.n; i++)
+        if (set.item[i] && same_key(set.item[i], "title="))
+            return true;
     return false;
 }
 
 /* "workers=8, seeds=[1,2]" after `before`, nothing where nothing was changed. */
-static void put_changes(FILE *out, const cJSON *document, const char *before) {
-    const cJSON *item;
-    cJSON_ArrayForEach(item, changes_of(document)) if (is_change(item)) {
-        fprintf(out, "%s%s", before, item->valuestring);
-        before = ", ";
-    }
+static void put_changes(FILE *out, const struct sg_document *document, const char *before) {
+    const struct sg_text_list set = changes_of(document);
+    for (size_t i = 0; i < set.n; i++)
+        if (is_change(&set, i)) {
+            fprintf(out, "%s%s", before, set.item[i]);
+            before = ", ";
+        }
 }
 
-char *sg_plot_title(const cJSON *document, const char *override) {
-    const char *title = sg_json_string(document, "recipe.title", sg_json_string(document, "title", ""));
+char *sg_plot_title(const struct sg_document *document, const char *override) {
+    const char *title = sg_or(document->recipe ? document->recipe->title : NULL, sg_or(document->title, ""));
     char warning[128], *out = NULL, *own = override ? sg_text_clean(override) : NULL;
     if (override && !own)
         return NULL;
     title = own ? own : title;
     size_t size;
     FILE *stream = open_memstream(&out, &size);
-    data_warning(document, warning, sizeof warning);
+    data_warning(document->dataset, warning, sizeof warning);
     if (stream) {
         fputs(title, stream);
         if (!own && title[0] && !sets_title(document)) /* the recipe's title may no longer be true */
             put_changes(stream, document, " — ");
         fprintf(stream, "%s%s", title[0] && warning[0] ? " — " : "", warning);
-        const char *network = sg_json_string(document, "network.model", NULL);
+        const char *network = document->network ? document->network->model : NULL;
         fprintf(stream, "%s%s%s", network && (title[0] || warning[0]) ? " — " : "", network ? "modelled network: " : "",
                 network ? network : "");
     }
@@ -120,21 +123,24 @@ char *sg_plot_title(const cJSON *document, const char *override) {
     return sg_stream_text(stream, &out);
 }
 
-char *sg_plot_source(const cJSON *document) {
+char *sg_plot_source(const struct sg_document *d) {
+    static const struct sg_document_program unknown = {0};
+    static const struct sg_document_dataset none = {0};
+    const struct sg_document_program *program = d->program ? d->program : &unknown;
+    const struct sg_document_dataset *data = d->dataset ? d->dataset : &none;
+    const char *name = d->recipe ? d->recipe->name : NULL, *hash = d->recipe ? d->recipe->sha256 : NULL;
     size_t size;
     char *out = NULL;
-    const char *hash = sg_json_string(document, "recipe.sha256", sg_json_string(document, "run.recipe.sha256", NULL));
     FILE *stream = open_memstream(&out, &size);
     if (!stream)
         return NULL;
-    fprintf(stream, "recipe %s", sg_json_string(document, "recipe.name", sg_json_string(document, "name", "?")));
-    put_changes(stream, document, ", ");
+    hash = hash || !d->run || !d->run->recipe ? hash : d->run->recipe->sha256;
+    fprintf(stream, "recipe %s", sg_or(name, sg_or(d->name, "?")));
+    put_changes(stream, d, ", ");
     if (hash)
         fprintf(stream, " (sha256 %.12s)", hash);
-    fprintf(stream, ", dataset %s (%s), sparsegrad %s (%s%s)", sg_json_string(document, "dataset.name", "?"),
-            sg_json_string(document, "dataset.source", "?"), sg_json_string(document, "program.version", "?"),
-            sg_json_string(document, "program.commit", "?"),
-            sg_json_bool(document, "program.dirty", false) ? ", dirty" : "");
+    fprintf(stream, ", dataset %s (%s), sparsegrad %s (%s%s)", sg_or(data->name, "?"), sg_or(data->source, "?"),
+            sg_or(program->version, "?"), sg_or(program->commit, "?"), program->dirty ? ", dirty" : "");
     return sg_stream_text(stream, &out);
 }
 

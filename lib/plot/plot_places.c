@@ -8,28 +8,29 @@
 #include "sg_text.h"
 
 /* The axis of a figure leaves to the formula beside it what the head of a column has to say in words. */
-static sg_status name_value(struct sg_axis *value, const cJSON *document, const cJSON *plot, struct sg_error *err) {
-    const cJSON *of = sg_json_get(plot, "y_at");
+static sg_status name_value(struct sg_axis *value, const struct sg_document *document,
+                            const struct sg_document_plot *plot, struct sg_error *err) {
     char at[96] = "", *heading = sg_plot_heading(document, value->name, &value->formula);
-    if (of)
-        sg_plot_at_words(at, sizeof at, of);
+    if (plot->y_at)
+        sg_plot_at_words(at, sizeof at, plot->y_at);
     free(value->words);
     value->words = heading ? sg_format("%s%s", heading, at) : NULL;
     free(heading);
     return value->words ? SG_OK : sg_fail_memory(err, "the table");
 }
 
-sg_status sg_plot_read_rankings(struct sg_summary *s, const cJSON *document, const struct sg_plot_select *select,
-                                struct sg_error *err) {
-    const cJSON *plots = select->x || select->y ? NULL : sg_json_get(document, "plots"), *plot;
+sg_status sg_plot_read_rankings(struct sg_summary *s, const struct sg_document *document,
+                                const struct sg_plot_select *select, struct sg_error *err) {
+    const size_t n = select->x || select->y ? 0 : document->n_plots;
     struct sg_plot_select one = {0};
     sg_status status = SG_OK;
-    s->ranking = calloc((size_t)cJSON_GetArraySize(plots) + 1, sizeof *s->ranking);
+    s->ranking = calloc(n + 1, sizeof *s->ranking);
     if (!s->ranking)
         return sg_fail_memory(err, "the table");
-    cJSON_ArrayForEach(plot, plots) {
+    for (size_t i = 0; i < n; i++) {
+        const struct sg_document_plot *plot = &document->plots[i];
         one.panel++;
-        if (status == SG_ERR_MEMORY || strcmp(sg_json_string(plot, "kind", ""), "ranking") != 0 ||
+        if (status == SG_ERR_MEMORY || strcmp(sg_or(plot->kind, ""), "ranking") != 0 ||
             (select->panel != 0 && select->panel != one.panel))
             continue;
         struct sg_figure *figure = &s->ranking[s->n_rankings];

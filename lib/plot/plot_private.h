@@ -3,7 +3,6 @@
 #define SG_PLOT_PRIVATE_H
 
 #include "sg_frame.h"
-#include "sg_json.h"
 #include "sg_plot.h"
 #include "sg_table.h"
 
@@ -12,42 +11,37 @@ enum { SG_PLOT_MAX_POINTS = 2000, SG_PLOT_MAX_PANELS = 26 };
 
 /* -- reading -------------------------------------------------------------------------------------------------- */
 
-/* Applies sg_text_clean to every string and name in a document and in the items after it in its list. */
-SG_CHECKED sg_status sg_plot_clean_document(cJSON *document, const char *name, struct sg_error *err);
-
 void sg_plot_note(struct sg_plot_notes *notes, const char *format, ...) SG_PRINTF(2, 3);
 
 /* Title, source and footnote lines of a document; malloc'ed, NULL = no memory. */
-char *sg_plot_title(const cJSON *document, const char *override);
-char *sg_plot_source(const cJSON *document);
+char *sg_plot_title(const struct sg_document *document, const char *override);
+char *sg_plot_source(const struct sg_document *document);
 /* Appends the progress of unfinished cells to a footnote, if there are any. It takes over the footnote. NULL = no
  * memory; a footnote NULL is returned as it is. */
-char *sg_plot_add_unfinished(char *take_footnote, const cJSON *document);
+char *sg_plot_add_unfinished(char *take_footnote, const struct sg_document *document);
 /* SG_ERR_ARGUMENT: --panel names a plot that the document does not have. */
-SG_CHECKED sg_status sg_plot_check_panel(const cJSON *document, const struct sg_plot_select *select,
+SG_CHECKED sg_status sg_plot_check_panel(const struct sg_document *document, const struct sg_plot_select *select,
                                          struct sg_error *err);
 /* Number of seeds when all labels have the same, else 0. */
 int sg_plot_seeds(const struct sg_frame *frame);
 /* Notes about unfinished results. */
-void sg_plot_note_status(struct sg_plot_notes *notes, const cJSON *document);
+void sg_plot_note_status(struct sg_plot_notes *notes, const struct sg_document *document);
 
 /* The result's own spelling of a column, a list of the recipe or a constant, looked up in all labels; SG_ERR_ARGUMENT
  * with the list of columns if it is unknown. Equal names are the same pointer. */
 SG_CHECKED sg_status sg_plot_resolve(const char **out, const struct sg_frame *frame, const char *name,
                                      struct sg_error *err);
-/* True for a result of `kind: kernels`, which has times of kernels instead of labels, series and plots. */
-bool sg_plot_is_kernels(const cJSON *document);
 /* True if some label has `name` as a column. Else it is a constant, over which plots of points may be drawn. */
 bool sg_plot_is_recorded(const struct sg_frame *frame, const char *name);
 /* The final statistics of a column; all NaN if the label has no such column. */
 void sg_plot_final(double out[SG_STATISTICS], const struct sg_frame_label *label, const char *column);
 
 /* Sets the texts of an axis from the column that it names. The caller frees them, also after SG_ERR_MEMORY. */
-SG_CHECKED sg_status sg_plot_label(struct sg_axis *axis, const cJSON *document, struct sg_error *err);
+SG_CHECKED sg_status sg_plot_label(struct sg_axis *axis, const struct sg_document *document, struct sg_error *err);
 
 /* The heading of a column with its unit, malloc'ed; NULL = no memory. *formula <- its formula; "" = the name says
  * it. */
-char *sg_plot_heading(const cJSON *document, const char *column, const char **formula);
+char *sg_plot_heading(const struct sg_document *document, const char *column, const char **formula);
 
 /* What of a run `at` takes, behind a heading: ", median of the last 20 %", of the final value nothing; into out, of
  * size >= 96. */
@@ -60,10 +54,8 @@ const cJSON *sg_plot_swept(const struct sg_frame_label *label, const char *name)
 /* The label without the words of a key that is a list, as " workers=8", so that cells that differ in this key alone
  * have the same text. malloc'ed, NULL = no memory. */
 char *sg_plot_label_without(const char *label, const char *name);
-/* The first object of a list whose `key` is this text, which is not empty; NULL = there is none. */
-const cJSON *sg_plot_find(const cJSON *list, const char *key, const char *text);
 /* True if the range of a plot, [from, to] or null for all numbers, contains x. */
-bool sg_plot_is_within(const cJSON *range, double x);
+bool sg_plot_is_within(const struct sg_number_list *range, double x);
 
 /* -- tables --------------------------------------------------------------------------------------------------- */
 
@@ -89,7 +81,7 @@ void sg_plot_cell(char mean[SG_CELL_CHARS], char rest[SG_CELL_CHARS], const stru
  * the table. The caller frees it; NULL = no memory. */
 sg_table *sg_plot_values_table(const struct sg_summary *summary, bool lines);
 /* Reads the selected rankings whose rows have places. */
-SG_CHECKED sg_status sg_plot_read_rankings(struct sg_summary *summary, const cJSON *document,
+SG_CHECKED sg_status sg_plot_read_rankings(struct sg_summary *summary, const struct sg_document *document,
                                            const struct sg_plot_select *select, struct sg_error *err);
 /* Calls `put` for each: the methods in the order of their places, with the interval of each, and a caption. */
 typedef sg_status sg_plot_places_writer(FILE *out, const struct sg_summary *summary, const sg_table *table,
@@ -107,9 +99,14 @@ bool sg_plot_put_formulas(FILE *out, const struct sg_summary *summary, const cha
                           void (*put)(FILE *out, const char *text));
 /* "ratio 0.97 … 1.03, 10 seeds; descriptive; true at 9 of 10 seeds; the note" into out. */
 enum { SG_NUMBERS_CHARS = 2048 };
-void sg_plot_claim_numbers(char out[SG_NUMBERS_CHARS], const struct sg_claim *claim);
-/* "seed 1: 1.200e-3 ≤ 1.800e-3 (ratio 0.667)" into out. */
-void sg_plot_claim_seed(char out[SG_NUMBERS_CHARS], const struct sg_claim *claim, const struct sg_claim_seed *seed);
+void sg_plot_claim_numbers(char out[SG_NUMBERS_CHARS], const struct sg_document_claim *claim);
+/* "seed 1: 1.200e-3 ≤ 1.800e-3 (ratio 0.667)" of a seed, or the same of a case, into out. */
+void sg_plot_claim_seed(char out[SG_NUMBERS_CHARS], const struct sg_document_claim *claim, size_t seed);
+/* How many seeds, or cases, a claim has; and the least and the largest of their ratios, NaN = none. */
+size_t sg_plot_claim_size(const struct sg_document_claim *claim);
+void sg_plot_claim_ratios(double *least, double *largest, const struct sg_document_claim *claim);
+/* "undecided" if there is none. */
+const char *sg_plot_verdict(const struct sg_document_claim *claim);
 
 /* -- drawing -------------------------------------------------------------------------------------------------- */
 

@@ -41,7 +41,7 @@ const struct sg_exporter *sg_exporter_by_path(const char *path) {
     return NULL;
 }
 
-static sg_status export_tables(FILE *out, const struct sg_exporter *exporter, const cJSON *document,
+static sg_status export_tables(FILE *out, const struct sg_exporter *exporter, const struct sg_document *document,
                                const struct sg_plot_select *select, struct sg_plot_notes *notes, struct sg_error *err) {
     struct sg_summary summary;
     sg_status status = sg_summary_read(&summary, document, select, err);
@@ -54,7 +54,7 @@ static sg_status export_tables(FILE *out, const struct sg_exporter *exporter, co
     return status;
 }
 
-static sg_status export_figure(FILE *out, const struct sg_exporter *exporter, const cJSON *document,
+static sg_status export_figure(FILE *out, const struct sg_exporter *exporter, const struct sg_document *document,
                                const struct sg_plot_select *select, struct sg_plot_notes *notes, struct sg_error *err) {
     struct sg_figure figure;
     struct sg_plot_select own = *select;
@@ -73,16 +73,16 @@ static sg_status export_figure(FILE *out, const struct sg_exporter *exporter, co
     return status;
 }
 
-sg_status sg_export(FILE *out, const struct sg_exporter *exporter, const cJSON *document,
+sg_status sg_export(FILE *out, const struct sg_exporter *exporter, const struct sg_document *document,
                     const struct sg_plot_select *select, struct sg_plot_notes *notes, struct sg_error *err) {
     sg_status status;
     if (notes)
         notes->n = 0;
-    if (select->sort && ((!exporter->page && !exporter->tables) || sg_plot_is_kernels(document)))
+    if (select->sort && ((!exporter->page && !exporter->tables) || sg_document_is_kernels(document)))
         return sg_fail(err, SG_ERR_ARGUMENT, "--sort is for tables of methods");
     if (exporter->page)
         return exporter->page(out, &(struct sg_page_result){document, NULL}, 1, select, notes, err);
-    if (sg_plot_is_kernels(document)) {
+    if (sg_document_is_kernels(document)) {
         if (exporter->tables != sg_export_table)
             return sg_fail(err, SG_ERR_ARGUMENT, "times of kernels are tables only: --format=table or html");
         struct sg_summary summary;
@@ -90,7 +90,7 @@ sg_status sg_export(FILE *out, const struct sg_exporter *exporter, const cJSON *
         status = sg_summary_read(&summary, document, select, err);
         if (status != SG_OK)
             return status;
-        status = sg_bench_table(out, sg_json_get(document, "results"), width, err);
+        status = sg_bench_table(out, document->rows, width, err);
         sg_plot_put_claims(out, &summary);
         sg_summary_free(&summary);
         return status;

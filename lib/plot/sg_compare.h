@@ -6,8 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include <cjson/cJSON.h>
-
+#include "sg_document.h"
 #include "sg_status.h"
 
 enum sg_difference {
@@ -32,7 +31,8 @@ struct sg_comparison sg_compare_pairs(const double *a, const double *b, size_t n
 
 /* Compares two documents of sg_plot_parse. *out is a document of schema sparsebench-compare/1 (results/DEFINITIONS.md),
  * which the caller deletes. */
-SG_CHECKED sg_status sg_compare(cJSON **out, const cJSON *a, const cJSON *b, struct sg_error *err);
+SG_CHECKED sg_status sg_compare(cJSON **out, const struct sg_document *a, const struct sg_document *b,
+                                struct sg_error *err);
 
 /* Reads two files and compares them by sg_compare. */
 SG_CHECKED sg_status sg_compare_files(cJSON **out, const char *a, const char *b, struct sg_error *err);

@@ -1,9 +1,9 @@
 /* sg_plot.h: turns results in JSON into tables and figures. It computes nothing that is not in the JSON but statistics
  * of the seeds' values there: the places of a ranking.
  *
- *   text -> sg_plot_parse -> document (cJSON) -> sg_figure_read  -> exporters that draw (svg, csv, …)
- *                                             -> sg_summary_read -> exporters that tabulate (markdown, …)
- *                          documents                              -> sg_page_write (html)
+ *   text -> sg_plot_parse -> document -> sg_figure_read  -> exporters that draw (svg, csv, …)
+ *                                     -> sg_summary_read -> exporters that tabulate (markdown, …)
+ *                          documents                      -> sg_page_write (html)
  *
  * A document always has the shape of a sparsebench result; a run of sparsetrain becomes one with a single label. */
 #ifndef SG_PLOT_H
@@ -13,24 +13,23 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include <cjson/cJSON.h>
-
+#include "sg_document.h"
 #include "sg_places.h"
 #include "sg_status.h"
 
 /* Parses a sparsebench result, a sparsetrain result or a series. A result of kernels can only become the plain table.
- * `name` begins messages, which give line:column. The caller deletes *out. SG_ERR_UNSUPPORTED: the schema is newer than
+ * `name` begins messages, which give line:column. The caller frees *out. SG_ERR_UNSUPPORTED: the schema is newer than
  * ours. */
-SG_CHECKED sg_status sg_plot_parse(cJSON **out, const char *text, size_t length, const char *name,
+SG_CHECKED sg_status sg_plot_parse(struct sg_document *out, const char *text, size_t length, const char *name,
                                    struct sg_error *err);
 
 /* Reads a file of at most 256 MiB and parses it by sg_plot_parse; "-" = stdin. */
-SG_CHECKED sg_status sg_plot_read(cJSON **out, const char *path, struct sg_error *err);
+SG_CHECKED sg_status sg_plot_read(struct sg_document *out, const char *path, struct sg_error *err);
 
 /* Reads n files, 1 .. SG_PLOT_OVERLAYS, into one document. If n > 1, it has the plots of the first file and no claims,
  * and each label ends with the name of its file. SG_ERR_ARGUMENT: one of several is a result of kernels. */
 enum { SG_PLOT_OVERLAYS = 8 };
-SG_CHECKED sg_status sg_plot_read_all(cJSON **out, const char *const *path, size_t n, struct sg_error *err);
+SG_CHECKED sg_status sg_plot_read_all(struct sg_document *out, const char *const *path, size_t n, struct sg_error *err);
 
 /* Overrides of the document's "plots". NULL and 0 = as in the document. */
 struct sg_plot_select {
@@ -138,8 +137,8 @@ struct sg_figure {
 
 /* Reads the figure. It needs "plots" in the document or select->y. SG_ERR_ARGUMENT: unknown column, with a suggestion
  * and the list. */
-SG_CHECKED sg_status sg_figure_read(struct sg_figure *out, const cJSON *document, const struct sg_plot_select *select,
-                                    struct sg_error *err);
+SG_CHECKED sg_status sg_figure_read(struct sg_figure *out, const struct sg_document *document,
+                                    const struct sg_plot_select *select, struct sg_error *err);
 void sg_figure_free(struct sg_figure *figure); /* zeroes it */
 /* SG_ERR_FORMAT: a panel, named in the message, has nothing to draw. Call it before an exporter that is not `data`. */
 SG_CHECKED sg_status sg_figure_drawable(const struct sg_figure *figure, struct sg_error *err);
@@ -155,20 +154,6 @@ struct sg_summary_row {
     const char *label;
     double *mean, *std; /* [n_metrics]; NaN = none */
 };
-struct sg_claim_seed {
-    const char *seed;           /* or the name of a case */
-    double value, bound, ratio; /* NaN = none */
-    double q1, q3;              /* of a case: the quartiles of the ratio */
-};
-struct sg_claim {
-    const char *text, *verdict, *reason, *note; /* reason and note may be NULL */
-    bool descriptive;                           /* written after its result */
-    bool at_least, judged;
-    bool cases;                  /* judged in cases in place of seeds: times of kernels */
-    double ratio_min, ratio_max; /* of the ratios of all seeds; NaN = none */
-    size_t n_seeds;
-    struct sg_claim_seed *seed;
-};
 struct sg_summary {
     char *title, *source, *footnote;
     const char *finding; /* a sentence that compares the methods with the baseline; NULL = none */
@@ -179,7 +164,7 @@ struct sg_summary {
     size_t quality; /* index of the metric of a method's quality; n_metrics = there is none */
     struct sg_summary_metric *metric;
     struct sg_summary_row *row;
-    struct sg_claim *claim;
+    const struct sg_document_claim *claim; /* of the document, which must outlive the summary, as names must */
     size_t n_rankings;
     struct sg_figure *ranking; /* [n_rankings] of one panel each, which has places */
     struct sg_plot_notes notes;
@@ -187,13 +172,13 @@ struct sg_summary {
 
 /* Reads the metrics of the selected plots; of a document without plots, every column; of times of kernels, the claims
  * alone. SG_ERR_ARGUMENT: there is no such column or panel, or none to sort by. */
-SG_CHECKED sg_status sg_summary_read(struct sg_summary *out, const cJSON *document, const struct sg_plot_select *select,
-                                     struct sg_error *err);
+SG_CHECKED sg_status sg_summary_read(struct sg_summary *out, const struct sg_document *document,
+                                     const struct sg_plot_select *select, struct sg_error *err);
 void sg_summary_free(struct sg_summary *summary); /* zeroes it */
 
 /* A section of a page. */
 struct sg_page_result {
-    const cJSON *document;
+    const struct sg_document *document;
     const char *name; /* shown above its title; NULL = the recipe's name */
 };
 enum { SG_PAGE_RESULTS = 256 };
@@ -232,7 +217,7 @@ const struct sg_exporter *sg_exporter_by_path(const char *path); /* by extension
 
 /* Reads from the document what the exporter needs, writes it to `out`, and copies the notes to *notes, which may be
  * NULL. SG_ERR_MEMORY: memory ran out in this process, and some part of the output may be missing. */
-SG_CHECKED sg_status sg_export(FILE *out, const struct sg_exporter *exporter, const cJSON *document,
+SG_CHECKED sg_status sg_export(FILE *out, const struct sg_exporter *exporter, const struct sg_document *document,
                                const struct sg_plot_select *select, struct sg_plot_notes *notes, struct sg_error *err);
 
 #endif

@@ -123,39 +123,61 @@ static void ratio_text(char out[32], double ratio) {
     snprintf(out, 32, !plain ? "%.1e" : fabs(ratio) >= 100 ? "%.0f" : fabs(ratio) >= 0.1 ? "%.2f" : "%.2g", ratio);
 }
 
-void sg_plot_claim_numbers(char out[SG_NUMBERS_CHARS], const struct sg_claim *claim) {
-    char low[32], high[32], ratio[96] = "";
-    ratio_text(low, claim->ratio_min);
-    ratio_text(high, claim->ratio_max);
-    if (isfinite(claim->ratio_min) && strcmp(low, high) == 0)
-        snprintf(ratio, sizeof ratio, "ratio %s, ", low);
-    else if (isfinite(claim->ratio_min))
-        snprintf(ratio, sizeof ratio, "ratio %s … %s, ", low, high);
-    const char *reason = claim->reason ? claim->reason : "", *note = claim->note ? claim->note : "";
-    if (claim->n_seeds == 0)
-        snprintf(out, SG_NUMBERS_CHARS, "%.400s", reason);
-    else
-        snprintf(out, SG_NUMBERS_CHARS, "%s%zu %s%s%s%s%.360s%s%.1200s", ratio, claim->n_seeds,
-                 claim->cases ? "case" : "seed", claim->n_seeds == 1 ? "" : "s",
-                 claim->descriptive ? "; descriptive" : "", *reason ? "; " : "", reason, *note ? "; " : "", note);
+size_t sg_plot_claim_size(const struct sg_document_claim *claim) {
+    return claim->cases ? claim->n_cases : claim->n_seeds;
 }
 
-void sg_plot_claim_seed(char out[SG_NUMBERS_CHARS], const struct sg_claim *claim, const struct sg_claim_seed *seed) {
+void sg_plot_claim_ratios(double *least, double *largest, const struct sg_document_claim *claim) {
+    *least = *largest = NAN;
+    for (size_t i = 0; i < sg_plot_claim_size(claim); i++) {
+        const double ratio = claim->cases ? claim->cases[i].ratio : claim->seeds[i].ratio;
+        *least = fmin(*least, ratio); /* fmin ignores a NaN */
+        *largest = fmax(*largest, ratio);
+    }
+}
+
+const char *sg_plot_verdict(const struct sg_document_claim *claim) {
+    return sg_or(claim->verdict, "undecided");
+}
+
+void sg_plot_claim_numbers(char out[SG_NUMBERS_CHARS], const struct sg_document_claim *claim) {
+    const size_t n = sg_plot_claim_size(claim);
+    char low[32], high[32], ratio[96] = "";
+    double least, largest;
+    sg_plot_claim_ratios(&least, &largest, claim);
+    ratio_text(low, least);
+    ratio_text(high, largest);
+    if (isfinite(least) && strcmp(low, high) == 0)
+        snprintf(ratio, sizeof ratio, "ratio %s, ", low);
+    else if (isfinite(least))
+        snprintf(ratio, sizeof ratio, "ratio %s … %s, ", low, high);
+    const char *reason = sg_or(claim->reason, ""), *note = sg_or(claim->note, "");
+    if (n == 0)
+        snprintf(out, SG_NUMBERS_CHARS, "%.400s", reason);
+    else
+        snprintf(out, SG_NUMBERS_CHARS, "%s%zu %s%s%s%s%.360s%s%.1200s", ratio, n, claim->cases ? "case" : "seed",
+                 n == 1 ? "" : "s", claim->descriptive ? "; descriptive" : "", *reason ? "; " : "", reason,
+                 *note ? "; " : "", note);
+}
+
+void sg_plot_claim_seed(char out[SG_NUMBERS_CHARS], const struct sg_document_claim *claim, size_t i) {
     char value[SG_CELL_CHARS], bound[SG_CELL_CHARS], ratio[SG_CELL_CHARS];
-    lone_number(value, seed->value);
-    lone_number(bound, seed->bound);
-    lone_number(ratio, seed->ratio);
-    const bool known = isfinite(seed->value) && isfinite(seed->bound);
-    const bool within = claim->at_least ? seed->value >= seed->bound : seed->value <= seed->bound;
-    const char *sign = claim->at_least ? (within ? "≥" : "<") : within ? "≤" : ">";
-    if (claim->cases) {
+    const struct sg_document_case *of = claim->cases ? &claim->cases[i] : NULL;
+    const double x = of ? of->value : claim->seeds[i].value, limit = of ? of->bound : claim->seeds[i].bound;
+    const bool at_least = strcmp(sg_or(claim->sense, ""), "at-least") == 0;
+    lone_number(value, x);
+    lone_number(bound, limit);
+    lone_number(ratio, of ? of->ratio : claim->seeds[i].ratio);
+    const bool known = isfinite(x) && isfinite(limit), within = at_least ? x >= limit : x <= limit;
+    const char *sign = !known ? "?" : at_least ? (within ? "≥" : "<") : within ? "≤" : ">";
+    if (of) {
         char q1[SG_CELL_CHARS], q3[SG_CELL_CHARS];
-        lone_number(q1, seed->q1);
-        lone_number(q3, seed->q3);
-        snprintf(out, SG_NUMBERS_CHARS, "%.160s: %s %s %s s (ratio %s, quartiles %s … %s)", seed->seed, value,
-                 known ? sign : "?", bound, ratio, q1, q3);
+        lone_number(q1, of->ratio_q1);
+        lone_number(q3, of->ratio_q3);
+        snprintf(out, SG_NUMBERS_CHARS, "%.160s: %s %s %s s (ratio %s, quartiles %s … %s)", sg_or(of->case_, "?"),
+                 value, sign, bound, ratio, q1, q3);
     } else {
-        snprintf(out, SG_NUMBERS_CHARS, "seed %.24s: %s %s %s (ratio %s)", seed->seed, value, known ? sign : "?", bound,
-                 ratio);
+        snprintf(out, SG_NUMBERS_CHARS, "seed %.24s: %s %s %s (ratio %s)", sg_or(claim->seeds[i].seed, "?"), value,
+                 sign, bound, ratio);
     }
 }

@@ -23,18 +23,6 @@ static void spread(double out[SG_STATISTICS], double *value, size_t n) {
         out[SG_Q1 + q] = sg_stats_quantile(value, known, 0.25 * (double)(q + 1));
 }
 
-cJSON *sg_frame_values_json(const double *value, size_t n) {
-    double statistic[SG_STATISTICS], *copy = malloc((n + 1) * sizeof *copy);
-    if (!copy) {
-        sg_json_lost();
-        return NULL;
-    }
-    memcpy(copy, value, n * sizeof *copy);
-    spread(statistic, copy, n);
-    free(copy);
-    return sg_frame_spread_json(statistic, value, n);
-}
-
 /* The number that a map of swept or drawn values has under this name; NaN = it has none. */
 static double number_of(const struct sg_node *map, const struct sg_run *run, const char *name) {
     char why[SG_WHY_CHARS];
@@ -60,7 +48,7 @@ bool sg_frame_spread(double out[SG_STATISTICS], double *value, const struct sg_f
         all_open = all_open && sg_run_status_is_open(label->seed[i].status);
     for (size_t i = 0; i < label->n_seeds; i++) {
         const struct sg_frame_seed *seed = &label->seed[i];
-        value[i] = number_of(label->swept, seed->run, metric);
+        value[i] = number_of(label->lists, seed->run, metric);
         if (isnan(value[i]))
             value[i] = number_of(seed->drawn, seed->run, metric);
         if (isnan(value[i]))
@@ -262,10 +250,10 @@ const struct sg_frame_label *sg_frame_label(const struct sg_frame *frame, const 
 }
 
 const char *sg_frame_seed_name(const struct sg_frame_label *label, size_t s) {
-    return sg_json_string(cJSON_GetArrayItem(sg_json_get(label->json, "seeds"), (int)s), "", "?");
+    return s < label->seeds.n && label->seeds.item[s] ? label->seeds.item[s] : "?";
 }
 
-void sg_frame_free(struct sg_frame *frame) {
+void sg_frame_free_columns(struct sg_frame *frame) {
     for (size_t l = 0; l < frame->n_labels; l++) {
         struct sg_frame_label *label = &frame->label[l];
         for (size_t c = 0; c < label->n_columns; c++) {
@@ -274,7 +262,7 @@ void sg_frame_free(struct sg_frame *frame) {
             free(label->column[c].value);
         }
         free(label->column);
+        label->column = NULL;
+        label->n_columns = 0;
     }
-    free(frame->label);
-    *frame = (struct sg_frame){0};
 }

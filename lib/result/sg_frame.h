@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "sg_fields.h"
 #include "sg_node.h"
 #include "sg_result.h"
 
@@ -60,14 +61,26 @@ struct sg_frame_column {
 /* True for step and epoch, which are the position of a record in a run and not a result. */
 bool sg_frame_is_axis(const char *column);
 
+/* A label: a method with its parameters. The last members are not in JSON; series and final are made of the columns. */
 struct sg_frame_label {
-    const char *label, *method, *compressor; /* compressor NULL = not known */
-    bool baseline;
+    const cJSON *from;
+    const char *label;               /* "Top-k k=4" */
+    const char *method;              /* its name in the recipe: "Top-k" */
+    const char *compressor;          /* topk; null = not known */
+    bool baseline;                   /* the recipe's line without compression */
+    const cJSON *parameters;         /* of the compressor */
+    const cJSON *swept;              /* its values of the other keys that are lists of the recipe, if there are any */
+    struct sg_document_tuned *tuned; /* where it has a range */
+    const cJSON *constants;          /* of its first run */
+    double times_less;               /* than the baseline sent after as many steps; null = not known */
+    struct sg_text_list seeds;       /* in the order of all values of seeds */
+    size_t n_cells;
+    struct sg_document_cell *cells; /* its runs */
+
     size_t n_seeds, n_columns;
     struct sg_frame_column *column;   /* [n_columns] */
-    const struct sg_frame_seed *seed; /* [n_seeds]; NULL = read from JSON */
-    const struct sg_node *swept;      /* of runs: the values that the label has of the recipe's lists; NULL = none */
-    const cJSON *json;                /* what it was read from, an item of "results"; NULL = of runs */
+    const struct sg_frame_seed *seed; /* [n_seeds] its runs; NULL = read from JSON */
+    const struct sg_node *lists;      /* of runs: the values that the label has of the recipe's lists; NULL = none */
 };
 
 struct sg_frame {
@@ -77,10 +90,9 @@ struct sg_frame {
 
 /* The label of this text; NULL = there is none. */
 const struct sg_frame_label *sg_frame_label(const struct sg_frame *frame, const char *label);
-/* The name of seed s of a label that was read from JSON; "?" = there is none. */
+/* The name of a label's seed s; "?" = there is none. */
 const char *sg_frame_seed_name(const struct sg_frame_label *label, size_t s);
-/* Frees all columns and the labels, and zeroes the frame. */
-void sg_frame_free(struct sg_frame *frame);
+void sg_frame_free_columns(struct sg_frame *frame);
 
 /* The value of a seed, like sg_run_value. It is NaN, with a reason in `why`, also if the run is not "ok". */
 double sg_frame_value(const struct sg_frame_seed *seed, const char *metric, const struct sg_node *at,
@@ -101,26 +113,18 @@ bool sg_frame_fill(struct sg_frame_label *label, size_t most, bool (*quartiles)(
 
 /* ---- JSON ---- */
 
-/* Sets the members of one of "results" that hold its numbers:
- *   "series":{"step":[…],"epoch":[…],"<column>":{"mean":[…],"std":[…],"n":[…]}}, also "q1","median","q3" if kept,
- *   "final":{"<column>":{"mean","std","n","values":[…]}} */
-void sg_frame_put(cJSON *result, const struct sg_frame_label *label);
-/* {"mean","std","n","values":[…]} */
-cJSON *sg_frame_spread_json(const double statistic[SG_STATISTICS], const double *value, size_t n);
-/* The same of value [n], whose statistics are those of its finite numbers. */
-cJSON *sg_frame_values_json(const double *value, size_t n);
-
-/* Reads "results" back, also those whose columns are plain arrays and whose finals are plain numbers. Names are
- * borrowed from them. Deviations of a single seed are left out. SG_ERR_FORMAT: a result without a label, two of one
- * label, series or finals that are no objects, or statistics of different lengths. `name` begins messages. */
-SG_CHECKED sg_status sg_frame_read(struct sg_frame *out, const cJSON *results, const char *name, struct sg_error *err);
-/* Reads what sg_frame_spread_json wrote, or a plain number; NULL gives NaNs. */
-void sg_frame_read_spread(double out[SG_STATISTICS], const cJSON *spread, size_t n_seeds);
-/* The numbers of a JSON array, NaN for what is none; malloc'ed, NULL = no memory. */
-double *sg_frame_numbers(const cJSON *array);
 /* A member of an object, by sg_same_name; NULL = there is none. */
 const cJSON *sg_frame_member(const cJSON *object, const char *name);
 /* A column of a label, by sg_same_name; NULL = there is none. */
 const struct sg_frame_column *sg_frame_column(const struct sg_frame_label *label, const char *name);
+
+/* The numbers of a label in JSON:
+ *   series  {"step":[…],"epoch":[…],"<column>":{"mean":[…],"std":[…],"n":[…]}}, also "q1","median","q3" if kept
+ *   final   {"<column>":{"mean","std","n","values":[…]}} */
+cJSON *sg_frame_series_json(const void *label);
+cJSON *sg_frame_final_json(const void *label);
+/* Reads the columns of a label back from its JSON, `from`, also columns that are plain arrays and finals that are plain
+ * numbers. SG_ERR_FORMAT: series or finals are no objects, or statistics differ in length. */
+SG_CHECKED sg_status sg_frame_read_columns(struct sg_frame_label *label, const char *name, struct sg_error *err);
 
 #endif

@@ -27,7 +27,10 @@ sg_status tune_trials_evidence(struct sg_tune *t, struct tune_trials *b, cJSON *
     const struct sg_grid_network *modelled = there ? &network : NULL;
     SG_DO(status, sg_grid_network(b->outcomes, b->cells, b->count, &b->recipe, modelled, err));
     if (status == SG_OK) {
-        t->evidence = sg_grid_document(NULL, NULL, &b->recipe, modelled, b->cells, b->outcomes, b->count, 600);
+        struct sg_document document;
+        sg_grid_document(&document, NULL, NULL, &b->recipe, modelled, b->cells, b->outcomes, b->count, 600);
+        t->evidence = sg_document_json(&document);
+        sg_document_free(&document);
         status = t->evidence ? SG_OK : sg_fail_memory(err, "the evidence");
     }
     if (status == SG_OK)

@@ -213,20 +213,24 @@ static cJSON *summary_json(const cJSON *answer) {
 
 sg_status when_document(const struct when *w, const struct tune_trials *b, struct sg_error *err) {
     const struct sg_run *first = &b->outcomes[0].run;
+    struct sg_arena memory = {0};
+    const struct sg_text_list identities = sg_grid_identities(b->outcomes, b->count, &memory);
     char *model = sg_grid_network_text(&w->network);
     cJSON *answer = when_answer_json(w), *tune = tune_json(w, answer, when_assumptions_json(w));
     if (!model) {
         cJSON_Delete(tune);
+        sg_arena_free(&memory);
         return sg_fail_memory(err, "the evidence");
     }
-    cJSON *evidence = SG_OBJECT(
-        SG_TEXT("schema", SG_SCHEMA_BENCH), SG_TEXT("kind", "when"), SG_TEXT("status", "ok"), SG_VALUE("program", NULL),
-        SG_VALUE("run", NULL), SG_VALUE("recipe", sg_recipe_json(&b->recipe)),
-        SG_VALUE("dataset", cJSON_Duplicate(sg_json_get(first->header, "dataset"), true)),
-        SG_VALUE("identities", sg_grid_identities(b->outcomes, b->count)), SG_VALUE("units", units_json(w, model)),
-        SG_VALUE("network", network_json(w, model)), SG_VALUE("results", results_json(w)),
-        SG_VALUE("claims", cJSON_CreateArray()), SG_VALUE("plots", plots_json(w)), SG_VALUE("table", table_json(w)),
-        SG_VALUE("summary", summary_json(answer)), SG_VALUE("tune", tune));
+    cJSON *evidence =
+        SG_OBJECT(SG_TEXT("schema", SG_SCHEMA_BENCH), SG_TEXT("kind", "when"), SG_TEXT("status", "ok"),
+                  SG_VALUE("program", NULL), SG_VALUE("run", NULL), SG_VALUE("recipe", sg_recipe_json(&b->recipe)),
+                  SG_VALUE("dataset", cJSON_Duplicate(sg_json_get(first->header, "dataset"), true)),
+                  SG_VALUE("identities", sg_text_list_json(&identities)), SG_VALUE("units", units_json(w, model)),
+                  SG_VALUE("network", network_json(w, model)), SG_VALUE("results", results_json(w)),
+                  SG_VALUE("claims", cJSON_CreateArray()), SG_VALUE("plots", plots_json(w)),
+                  SG_VALUE("table", table_json(w)), SG_VALUE("summary", summary_json(answer)), SG_VALUE("tune", tune));
     free(model);
+    sg_arena_free(&memory);
     return tune_show(w->t, evidence, when_put_table, w, err);
 }

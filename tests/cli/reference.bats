@@ -104,3 +104,32 @@ YAML
 @test "the times of network.processor cpu are those of results/bench-compressors.json" {
     python3 "$ROOT/tests/bench/coding_rows.py" "$ROOT/results/bench-compressors.json" | diff - "$ROOT/lib/net/net_coding_cpu.c"
 }
+
+@test "results/SCHEMA.md is what the headers say, and a result has the keys that it lists" {
+    awk -f "$ROOT/lib/result/schema.awk" "$ROOT/lib/result/sg_frame.h" "$ROOT/lib/result/sg_document.h" |
+        diff "$ROOT/results/SCHEMA.md" -
+    { cat "$ROOT/recipes/smoke.yaml" && echo '  - {kind: points, x: bits, y: error-norm}'; } >smoke.yaml
+    sparsebench -q smoke.yaml --folder cells >smoke.json 2>/dev/null
+    local part path optional count=0
+    while read -r part path optional; do
+        sed -n "/^## $part$/,/^## /s/^| \`\([^\`]*\)\` .*/\1/p" "$ROOT/results/SCHEMA.md" | grep -vxE "${optional:--}" | sort >listed
+        jq -r "[$path | keys_unsorted[]] | unique[]" smoke.json | sort >written
+        [ -s listed ] && diff listed written || { echo "$part"; false; }
+        count=$((count + $(wc -l <listed)))
+    done <<'PARTS'
+result . tuning|kind|name|title|method|over|table
+label .results[] swept|tuned
+cell .results[].cells[] trial|drawn|value|won|fresh
+claim .claims[] cases
+bound .claims[].bound
+margin .claims[].margin
+seed .claims[].seeds[]
+plot .plots[]
+point .plots[].points[]?
+spread .plots[].points[]?.x
+traffic .traffic
+summary .summary
+method .summary.methods[]
+PARTS
+    [ "$count" -ge 100 ]
+}

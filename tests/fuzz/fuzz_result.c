@@ -10,7 +10,7 @@ static void check(sg_status status, const struct sg_error *err) {
         abort();
 }
 
-static void export_all(FILE *out, const cJSON *document, const struct sg_plot_select *select) {
+static void export_all(FILE *out, const struct sg_document *document, const struct sg_plot_select *select) {
     static const char *const formats[] = {"csv", "tsv", "pgfplots", "markdown", "latex", "table", "html"};
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         struct sg_error err = {0};
@@ -22,15 +22,15 @@ static void export_all(FILE *out, const cJSON *document, const struct sg_plot_se
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const struct sg_plot_select selects[] = {{0}, {.y = "loss", .log = "xy"}, {.x = "step", .title = "t", .width = 3}};
     struct sg_error err = {0};
-    cJSON *document;
+    struct sg_document document;
     sg_status status = sg_plot_parse(&document, (const char *)data, size, "fuzz.json", &err);
     check(status, &err);
     FILE *out = status == SG_OK ? fopen("/dev/null", "w") : NULL;
     for (size_t i = 0; out && i < sizeof selects / sizeof *selects; i++)
-        export_all(out, document, &selects[i]);
+        export_all(out, &document, &selects[i]);
     if (out)
         fclose(out);
     if (status == SG_OK)
-        cJSON_Delete(document);
+        sg_document_free(&document);
     return 0;
 }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sg_frame.h"
+#include "sg_document.h"
 #include "tap.h"
 
 enum { SEEDS = 3, POINTS = 4 };
@@ -92,68 +92,58 @@ static size_t count_unlike(const struct sg_frame_label *a, const struct sg_frame
     return wrong;
 }
 
-static cJSON *results_of(const struct sg_frame_label *label) {
-    cJSON *out = cJSON_CreateArray(), *result = SG_OBJECT(SG_TEXT("label", label->label), SG_BOOL("baseline", true)),
-          *seeds = cJSON_CreateArray(), *parsed = NULL;
-    struct sg_error err;
-    for (int i = 0; i < SEEDS; i++)
-        sg_json_push_string(seeds, "1");
-    sg_json_set(result, "seeds", seeds);
-    sg_frame_put(result, label);
-    sg_json_push(out, result);
-    char *text = sg_json_text(out, false); /* numbers are raw until they are read */
-    if (!text || sg_json_parse(&parsed, text, strlen(text), "results", &err) != SG_OK)
-        parsed = NULL;
-    free(text);
-    cJSON_Delete(out);
-    return parsed;
+/* A result of one label as a user would read it. */
+static sg_status reread(struct sg_document *out, const struct sg_frame_label *label, struct sg_error *err) {
+    struct sg_document made = {.results = {.n_labels = 1, .label = (struct sg_frame_label *)(uintptr_t)label}};
+    cJSON *json = sg_document_json(&made);
+    sg_json_clean(json);
+    return sg_document_read(out, json, "results", err);
 }
 
 static void test_label(void) {
     struct sg_frame_seed seed[SEEDS];
-    struct sg_frame made = {.label = calloc(1, sizeof *made.label), .n_labels = 1}, read = {0};
+    static const char *seeds[SEEDS] = {"1", "2", "3"};
+    struct sg_frame_label label = {.label = "A", .baseline = true, .n_seeds = SEEDS, .seeds = {SEEDS, seeds}};
+    struct sg_frame made = {.label = &label, .n_labels = 1};
+    struct sg_document read = {0};
     struct sg_error err = {.status = SG_OK};
-    if (!made.label)
-        exit(1);
     for (int i = 0; i < SEEDS; i++)
         seed[i] = (struct sg_frame_seed){"ok", &runs[i]};
-    made.label[0] = (struct sg_frame_label){.label = "A", .baseline = true, .n_seeds = SEEDS, .seed = seed};
-    ok(sg_frame_fill(&made.label[0], 0, all, NULL), "columns of runs");
-    const struct sg_frame_column *loss = sg_frame_column(&made.label[0], "loss");
+    label.seed = seed;
+    ok(sg_frame_fill(&label, 0, all, NULL), "columns of runs");
+    const struct sg_frame_column *loss = sg_frame_column(&label, "loss");
     ok(loss->curve[SG_MEAN][1] == 1 && loss->curve[SG_STD][1] == 0.5 && loss->curve[SG_COUNT][1] == SEEDS &&
            loss->curve[SG_Q1][1] == 0.75 && loss->curve[SG_MEDIAN][1] == 1 && loss->curve[SG_Q3][1] == 1.25,
        "the statistics of losses 0.5, 1 and 1.5");
     ok(loss->final[SG_MEAN] == 0.25 && loss->value[2] == 0.375, "and where the runs ended");
-    cJSON *results = results_of(&made.label[0]);
-    ok(results && sg_frame_read(&read, results, "results", &err) == SG_OK && read.n_labels == 1, "read back");
-    ok(read.n_labels == 1 && count_unlike(&made.label[0], &read.label[0]) == 0, "with the same numbers");
-    ok(sg_frame_label(&read, "A") == &read.label[0] && !sg_frame_label(&read, "B"), "found by its label");
-    sg_frame_free(&read);
-    cJSON_Delete(results);
+    ok(reread(&read, &label, &err) == SG_OK && read.results.n_labels == 1, "read back");
+    ok(read.results.n_labels == 1 && count_unlike(&label, &read.results.label[0]) == 0, "with the same numbers");
+    ok(sg_frame_label(&read.results, "A") == &read.results.label[0] && !sg_frame_label(&read.results, "B"),
+       "found by its label");
+    ok(strcmp(sg_frame_seed_name(&read.results.label[0], 2), "3") == 0 &&
+           strcmp(sg_frame_seed_name(&label, 3), "?") == 0,
+       "and a seed by its place");
+    sg_document_free(&read);
     seed[1].status = "diverged";
     double value[SEEDS], spread[SG_STATISTICS];
-    ok(sg_frame_spread(spread, value, &made.label[0], "loss", NULL) && spread[SG_COUNT] == 2 && isnan(value[1]) &&
+    ok(sg_frame_spread(spread, value, &label, "loss", NULL) && spread[SG_COUNT] == 2 && isnan(value[1]) &&
            spread[SG_MEAN] == 0.25,
        "a run that diverged has no value at its end");
     for (int i = 0; i < SEEDS; i++)
         seed[i].status = "interrupted";
-    ok(sg_frame_spread(spread, value, &made.label[0], "loss", NULL) && spread[SG_COUNT] == SEEDS,
+    ok(sg_frame_spread(spread, value, &label, "loss", NULL) && spread[SG_COUNT] == SEEDS,
        "where all are open they have what they recorded");
-    sg_frame_free(&made);
+    sg_frame_free_columns(&made);
 }
 
 /* ---- other forms of results ---- */
 
 static void read_text(const char *text, sg_status status, const char *what) {
     struct sg_error err = {.status = SG_OK};
-    struct sg_frame frame = {0};
-    cJSON *results = NULL;
-    if (sg_json_parse(&results, text, strlen(text), "r", &err) == SG_OK)
-        ok(sg_frame_read(&frame, results, "r", &err) == status, "%s: %s", what, err.msg);
-    else
-        ok(false, "%s", err.msg);
-    sg_frame_free(&frame);
-    cJSON_Delete(results);
+    struct sg_document document = {0};
+    ok(sg_document_read(&document, SG_OBJECT(SG_VALUE("results", cJSON_Parse(text))), "r", &err) == status, "%s: %s",
+       what, err.msg);
+    sg_document_free(&document);
 }
 
 static void test_forms(void) {
@@ -161,11 +151,10 @@ static void test_forms(void) {
                                "{\"mean\":[3,null],\"std\":[1,1]}},\"final\":{\"bits\":7,"
                                "\"k\":{\"mean\":1,\"values\":[1]}}}]";
     struct sg_error err;
-    struct sg_frame frame = {0};
-    cJSON *results = NULL;
-    if (sg_json_parse(&results, text, strlen(text), "r", &err) != SG_OK ||
-        sg_frame_read(&frame, results, "r", &err) != SG_OK)
+    struct sg_document document = {0};
+    if (sg_document_read(&document, SG_OBJECT(SG_VALUE("results", cJSON_Parse(text))), "r", &err) != SG_OK)
         printf("Bail out! %s\n", err.msg), exit(1);
+    const struct sg_frame frame = document.results;
     const struct sg_frame_column *error = sg_frame_column(&frame.label[0], "error-norm"),
                                  *bits = sg_frame_column(&frame.label[0], "bits"),
                                  *k = sg_frame_column(&frame.label[0], "k");
@@ -173,8 +162,7 @@ static void test_forms(void) {
        "without finals the last number counts, and one seed has no deviation");
     ok(bits && bits->in_final && !bits->in_series && bits->final[SG_MEAN] == 7, "a final may be a number");
     ok(k && k->final[SG_MEAN] == 1 && k->n_values == 1 && k->value[0] == 1, "or an object with its values");
-    sg_frame_free(&frame);
-    cJSON_Delete(results);
+    sg_document_free(&document);
     read_text("[{\"series\":{}}]", SG_ERR_FORMAT, "no label");
     read_text("[{\"label\":\"a\",\"series\":[1]}]", SG_ERR_FORMAT, "series that are a list");
     read_text("[{\"label\":\"a\",\"seeds\":[\"1\",\"2\"],\"series\":{\"x\":{\"mean\":[1,2],\"std\":[1]}}}]",

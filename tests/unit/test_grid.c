@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "grid_process.h"
-#include "sg_grid.h"
+#include "made_document.h"
 #include "tap.h"
 
 enum { POINTS = 10, SEEDS = 3, CELLS = 2 * SEEDS };
@@ -77,21 +77,9 @@ static void all_runs(void) {
         make_run(i, POINTS, "ok");
 }
 
-/* Numbers in a built document are raw text: read it back as a user would. */
-static cJSON *reread(cJSON *built) {
-    struct sg_error err;
-    cJSON *out = NULL;
-    char *text = sg_json_text(built, false);
-    if (text && sg_json_parse(&out, text, strlen(text), "built", &err) != SG_OK)
-        out = NULL;
-    free(text);
-    cJSON_Delete(built);
-    return out;
-}
-
 /* A part of the result of the first n cells, with series of at most `most` points (0 = all). */
 static cJSON *part_of_result(const char *key, size_t n, size_t most) {
-    cJSON *document = reread(sg_grid_document(NULL, NULL, &recipe, NULL, cells, outcomes, n, most));
+    cJSON *document = made_document(&recipe, NULL, cells, outcomes, n, most);
     cJSON *part = cJSON_DetachItemFromObjectCaseSensitive(document, key);
     cJSON_Delete(document);
     return part;
@@ -424,8 +412,7 @@ static cJSON *found(const char *rest, double times) {
     b_times = times;
     all_runs();
     b_times = 1;
-    return reread(
-        sg_grid_document(cJSON_CreateObject(), cJSON_CreateObject(), &recipe, NULL, cells, outcomes, count, 0));
+    return made_document(&recipe, NULL, cells, outcomes, count, 0);
 }
 
 static void test_summary(void) {
@@ -479,7 +466,11 @@ static void test_summary(void) {
            sg_json_number(cJSON_GetArrayItem(sg_json_get(d, "results"), 1), "times_less", 0) == 693 &&
            cJSON_IsNull(sg_json_get(cJSON_GetArrayItem(sg_json_get(d, "results"), 0), "times_less")),
        "times less is of the methods, not of the baseline");
-    sg_grid_unjudge(d, "too short");
+    struct sg_document document;
+    struct sg_error err;
+    if (sg_document_read(&document, d, "d", &err) == SG_OK)
+        sg_grid_unjudge(&document, "too short");
+    d = document_json(&document);
     ok(strcmp(sg_json_string(cJSON_GetArrayItem(sg_json_get(d, "claims"), 0), "verdict", ""), SG_NOT_JUDGED) == 0 &&
            cJSON_IsNull(sg_json_get(cJSON_GetArrayItem(sg_json_get(d, "claims"), 0), "margin")) &&
            cJSON_IsNull(sg_json_get(d, "summary.text")) &&
@@ -498,8 +489,7 @@ static void test_summary(void) {
        "nothing to compare by");
     cJSON_Delete(d);
     read_recipe(claims);
-    d = reread(sg_grid_document(cJSON_CreateObject(), cJSON_CreateObject(), &recipe, NULL, cells + SEEDS,
-                                outcomes + SEEDS, SEEDS, 0));
+    d = made_document(&recipe, NULL, cells + SEEDS, outcomes + SEEDS, SEEDS, 0);
     ok(strcmp(sg_json_string(d, "summary.reason", ""), "no method is a baseline to compare with") == 0 &&
            cJSON_IsNull(sg_json_get(d, "traffic")),
        "no baseline among the cells");
@@ -507,7 +497,7 @@ static void test_summary(void) {
     read_recipe(claims);
     all_runs();
     make_run(SEEDS + 1, 5, "diverged"); /* B, seed 2 */
-    d = reread(sg_grid_document(cJSON_CreateObject(), cJSON_CreateObject(), &recipe, NULL, cells, outcomes, count, 0));
+    d = made_document(&recipe, NULL, cells, outcomes, count, 0);
     ok(strcmp(sg_json_string(d, "summary.text", ""), "No method has a suboptimality at every seed") == 0,
        "a method that diverged at a seed is not compared: %s", sg_json_string(d, "summary.text", ""));
     cJSON_Delete(d);
@@ -530,16 +520,14 @@ static void test_summary_again(void) {
     b_spread = 1.1;
     cJSON *d = found(claims, 1.2), *first = cJSON_Duplicate(sg_json_get(d, "summary"), true), *cell;
     b_spread = 1;
-    sg_grid_rejudge(d);
-    d = reread(d);
+    d = rejudged(d);
     ok(cJSON_Compare(first, sg_json_get(d, "summary"), true), "from the values that a finding has");
     cJSON_DeleteItemFromObjectCaseSensitive(d, "summary");
-    sg_grid_rejudge(d);
-    d = reread(d);
+    d = rejudged(d);
     ok(cJSON_Compare(first, sg_json_get(d, "summary"), true), "from those of claims");
     cJSON_Delete(first);
     set_member(row_b(d, "results"), "seeds", cJSON_Parse("[\"1\", \"8\", \"9\"]"));
-    sg_grid_rejudge(d);
+    d = rejudged(d);
     ok(strcmp(sg_json_string(row_b(d, "summary.methods"), "verdict", ""), "not shown") == 0 &&
            sg_json_number(row_b(d, "summary.methods"), "pairs", 0) == 1 &&
            strstr(sg_json_string(d, "summary.text", ""), ", at one seed)"),
@@ -548,21 +536,21 @@ static void test_summary_again(void) {
     d = found(claims, 1);
     cJSON_ArrayForEach(cell, sg_json_get(row_b(d, "results"), "cells"))
         set_member(cell, "steps", cJSON_CreateNumber(7));
-    sg_grid_rejudge(d);
+    d = rejudged(d);
     ok(cJSON_IsNull(sg_json_get(row_b(d, "results"), "times_less")) && sg_json_bool(d, "traffic.other_steps", false) &&
            strstr(sg_json_string(d, "summary.text", ""), "traffic") == NULL,
        "what was sent in other numbers of steps is no saving: %s", sg_json_string(d, "summary.text", ""));
     cJSON_Delete(d);
     d = found(claims, 1);
     set_member(row_b(d, "recipe.resolved.methods"), "learning_rate", cJSON_CreateNumber(7));
-    sg_grid_rejudge(d);
+    d = rejudged(d);
     ok(cJSON_IsNull(sg_json_get(d, "summary.text")) &&
            strstr(sg_json_string(d, "summary.reason", ""), "learning rate") &&
            sg_json_number(row_b(d, "results"), "times_less", 0) == 693,
        "a row of another learning rate has no baseline: %s", sg_json_string(d, "summary.reason", ""));
     set_member(cJSON_GetArrayItem(sg_json_get(d, "recipe.resolved.methods"), 0), "learning_rate",
                cJSON_CreateNumber(7));
-    sg_grid_rejudge(d);
+    d = rejudged(d);
     ok(sg_json_string(d, "summary.text", NULL), "it has one of its own rate");
     cJSON_Delete(d);
 }
@@ -579,8 +567,7 @@ static void test_equal_traffic(void) {
     const double a = sg_json_number(d, "summary.value", NAN), noisy[] = {3 * a, 2.4 * a, 1.92 * a};
     set_member(c, "values", sg_json_numbers(noisy, SEEDS));
     cJSON_AddItemToArray((cJSON *)sg_json_get(d, "summary.methods"), c);
-    d = reread(d);
-    sg_grid_rejudge(d);
+    d = rejudged(d);
     ok(strstr(sg_json_string(d, "summary.text", ""),
               "At 693 times less traffic B ends 2 (1.15 to 3.48) times below C. B reaches A's suboptimality") != NULL,
        "first what is ahead at equal traffic: %s", sg_json_string(d, "summary.text", "(nothing)"));
@@ -597,8 +584,7 @@ static void test_document(void) {
     all_runs();
     read_recipe("");
     outcomes[0].state = SG_CELL_REUSED;
-    cJSON *d =
-        reread(sg_grid_document(cJSON_CreateObject(), cJSON_CreateObject(), &recipe, NULL, cells, outcomes, count, 0));
+    cJSON *d = made_document(&recipe, NULL, cells, outcomes, count, 0);
     size_t found = 0;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         found += sg_json_get(d, keys[i]) != NULL;
@@ -609,7 +595,7 @@ static void test_document(void) {
        "schema, status, data");
     cJSON_Delete(d);
     make_run(1, 2, "diverged");
-    d = reread(sg_grid_document(cJSON_CreateObject(), cJSON_CreateObject(), &recipe, NULL, cells, outcomes, count, 0));
+    d = made_document(&recipe, NULL, cells, outcomes, count, 0);
     ok(strcmp(sg_json_string(d, "status", ""), "diverged") == 0, "the worst status counts");
     cJSON_Delete(d);
 }

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
+#include "made_document.h"
 #include "sg_compressor.h"
-#include "sg_grid.h"
 #include "sg_grid_network.h"
 #include "sg_net.h"
 #include "temporary.h"
@@ -201,8 +201,7 @@ static void test_coding_file(void) {
            near(final(&g, GTOPK, "compute_time"), 20 * (1000 * 3e-9 + 3 * 500 * 4e-9)),
        "its times, and those of dgc for a compressor that sent nothing when it was timed");
     remove(path);
-    cJSON *document =
-        sg_grid_document(NULL, NULL, &g.recipe, &g.network, g.cell, g.outcome, g.n, 0); /* without another look at it */
+    cJSON *document = made_document(&g.recipe, &g.network, g.cell, g.outcome, g.n, 0); /* without another look at it */
     ok(strcmp(sg_json_string(document, "network.processor", ""), path) == 0, "the result names the file");
     cJSON_Delete(document);
     close_grid(&g);

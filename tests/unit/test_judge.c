@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "sg_grid.h"
+#include "made_document.h"
 #include "sg_rng.h"
 #include "tap.h"
 
@@ -18,9 +18,8 @@ static cJSON *judged(const char *metric, const char *sense, const double *value,
                                                                                            : NULL)));
     sg_json_push(claims, SG_OBJECT(SG_TEXT("verdict", "holds"), SG_TEXT("metric", metric), SG_TEXT("sense", sense),
                                    SG_TEXT("reason", "before"), SG_VALUE("seeds", seeds)));
-    cJSON *document = SG_OBJECT(SG_VALUE("claims", claims));
-    sg_grid_rejudge(document);
-    cJSON *claim = cJSON_DetachItemFromArray(claims, 0);
+    cJSON *document = rejudged(SG_OBJECT(SG_VALUE("results", cJSON_CreateArray()), SG_VALUE("claims", claims)));
+    cJSON *claim = cJSON_DetachItemFromArray(cJSON_GetObjectItemCaseSensitive(document, "claims"), 0);
     cJSON_Delete(document);
     return claim;
 }
@@ -86,10 +85,11 @@ static void test_edges(void) {
     check("step", "at-most", eight, once, 3, "holds at these seeds", "no interval: at 1 of 3 seeds it is never reached",
           "nor by the other");
     check("step", "at-most", never, never, 3, "undecided", "A: x is never at or below 1", "two that never get there");
-    cJSON *claim = cJSON_Parse("{\"claims\":[{\"verdict\":\"not judged\",\"seeds\":[{\"value\":1,\"bound\":2}]},"
-                               "{\"verdict\":\"fails\",\"cases\":[{\"value\":1,\"bound\":2}]}]}");
+    cJSON *claim =
+        cJSON_Parse("{\"results\":[],\"claims\":[{\"verdict\":\"not judged\",\"seeds\":[{\"value\":1,\"bound\":2}]},"
+                    "{\"verdict\":\"fails\",\"cases\":[{\"value\":1,\"bound\":2}]}]}");
     cJSON *same = cJSON_Duplicate(claim, true);
-    sg_grid_rejudge(claim);
+    claim = rejudged(claim);
     ok(cJSON_Compare(claim, same, true), "what was not judged, and times of kernels, stay as they are");
     cJSON_Delete(claim);
     cJSON_Delete(same);

@@ -217,17 +217,17 @@ static void test_formats(void) {
 /* SG_OK, or the status and its message. */
 static sg_status read_figure(const char *text, const struct sg_plot_select *select, char *title, size_t size,
                              struct sg_error *err) {
-    cJSON *document;
+    struct sg_document document;
     struct sg_figure figure;
     sg_status status = sg_plot_parse(&document, text, strlen(text), "r.json", err);
     if (status != SG_OK)
         return status;
-    status = sg_figure_read(&figure, document, select, err);
+    status = sg_figure_read(&figure, &document, select, err);
     if (status == SG_OK) {
         snprintf(title, size, "%s|%zu|%s", figure.title, figure.n_panels, figure.panel[0].y.label);
         sg_figure_free(&figure);
     }
-    cJSON_Delete(document);
+    sg_document_free(&document);
     return status;
 }
 

@@ -2,8 +2,8 @@
  * runs. */
 #include <math.h>
 
+#include "made_document.h"
 #include "recipe_grid.h"
-#include "sg_grid.h"
 
 #define TUNE                                                                                                           \
     "schema: 1\n"                                                                                                      \
@@ -245,18 +245,12 @@ static struct sg_cell_outcome *make_runs(const struct sg_recipe *recipe, const s
  * of winners that sparsebench would make. */
 static cJSON *document_of(const struct grid *g, size_t most, loss_fn *loss) {
     struct sg_cell *cell = malloc(g->count * sizeof *cell);
-    struct sg_error err;
     memcpy(cell, g->cell, g->count * sizeof *cell);
     const size_t all = sg_grid_put_winners_last(cell, g->count), trials = most < all ? most : all;
     struct sg_cell_outcome *trial = make_runs(&g->recipe, cell, trials, loss);
     const size_t count = trials < all ? trials : sg_grid_choose_winners(cell, trials, g->count, trial, &g->recipe);
     struct sg_cell_outcome *outcomes = make_runs(&g->recipe, cell, count, loss);
-    cJSON *out = NULL, *built = sg_grid_document(NULL, NULL, &g->recipe, NULL, cell, outcomes, count, 0);
-    char *text = sg_json_text(built, false);
-    if (text == NULL || sg_json_parse(&out, text, strlen(text), "built", &err) != SG_OK)
-        out = NULL;
-    free(text);
-    cJSON_Delete(built);
+    cJSON *out = made_document(&g->recipe, NULL, cell, outcomes, count, 0);
     sg_grid_outcomes_free(trial, trials);
     sg_grid_outcomes_free(outcomes, count);
     free(trial);
