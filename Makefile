@@ -132,6 +132,13 @@ $(B)/page_files.h: lib/plot/page.css lib/plot/page.js
 	  sed -e 's/^ *//' -e '/^\/\//d' -e '/^$$/d' lib/plot/page.$$kind | LC_ALL=C od -An -v -tu1 | \
 	  sed 's/ *\(-*[0-9][0-9]*\)/\1,/g'; echo '};'; done > $@.new && mv $@.new $@
 $(B)/lib/plot/export_html.o: $(B)/page_files.h
+# The program of Python that runs plug-ins, as a string.
+$(B)/plugin_server.h: lib/recipe/plugin_server.py
+	@mkdir -p $(@D)
+	@{ echo 'static const char plugin_server[] ='; \
+	   sed -e 's/\\/&&/g' -e 's/"/\\"/g' -e 's/.*/    "&\\n"/' $<; \
+	   echo ';'; } > $@.new && mv $@.new $@
+$(B)/lib/recipe/plugin_python.o: $(B)/plugin_server.h
 $(B)/lib/comm/%.o: private cflags += $(mpi_cflags)
 $(B)/lib/data/dataset_descriptor.o: private cflags += -DSG_DATADIR='"$(PREFIX)/share/sparsegrad"'
 $(B)/lib/base/version.o $(B)/lib/app/version_print.o: $(B)/version.h

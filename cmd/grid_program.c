@@ -18,7 +18,7 @@ static const struct sg_option options[] = {
     {SG_OPTION_STRING, "data", 0, &cell_opt.data, .value = "DIR",
      .help = "folder of the data sets; else $SPARSE_DATA, else datasets/cache"},
     {SG_OPTION_LIST, "plugin", 0, &cell_opt.plugins, .value = "FILE",
-     .help = "a shared object with compressors of your own, which recipes can then name; may be repeated"},
+     .help = "compressors of your own for recipes: a shared object, or a file of Python; may be repeated"},
     {SG_OPTION_STRING, "device", 0, &cell_opt.device, .value = "DEVICE", .help = "cpu, cuda or cuda:N"},
     {SG_OPTION_FLAG, "fresh", 0, &cell_opt.fresh, .help = "run every cell again, finished or not"},
     {SG_OPTION_FLAG, "any-version", 0, &cell_opt.any_version,

@@ -15,7 +15,7 @@ static const struct sg_option options[] = {
     {SG_OPTION_LIST, "set", 0, &opt.set, .value = "KEY=VALUE",
      .help = "change a recipe key (workers=4, methods.Top-k.k=5); may be repeated"},
     {SG_OPTION_LIST, "plugin", 0, &opt.plugins, .value = "FILE",
-     .help = "a shared object with compressors of your own, which recipes can then name; may be repeated"},
+     .help = "compressors of your own for recipes: a shared object, or a file of Python; may be repeated"},
     {SG_OPTION_STRING, "data", 0, &opt.data_dir, .value = "DIR",
      .help = "folder of the data sets; else $SPARSE_DATA, else datasets/cache"},
     {SG_OPTION_STRING, "device", 0, &opt.device, .value = "DEVICE", .help = "cpu (the default), cuda or cuda:N"},

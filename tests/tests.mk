@@ -98,7 +98,7 @@ syntax: ## compile all sources with clang, and what MPI changes without it; noth
 	@$(MAKE) --no-print-directory CC=clang $(least)
 	@$(MAKE) --no-print-directory WITH_MPI=0 $(least) SYNTAX="$$(grep -rl SG_WITH_ lib cmd kernels --include='*.c')"
 SYNTAX      := $(core_src) $(engine_src) $(wildcard cmd/*.c) $(isa_src)
-syntax-only: $(B)/flags $(B)/version.h $(B)/page_files.h
+syntax-only: $(B)/flags $(B)/version.h $(B)/page_files.h $(B)/plugin_server.h
 	@printf '%s\n' $(filter-out $(isa_src),$(SYNTAX)) | xargs -P $(JOBS) -n 40 $(CC) $(cflags) -fsyntax-only
 	@$(if $(filter $(isa_src),$(SYNTAX)),$(foreach i,$(isas), \
 	    $(CC) $(cflags) $(call isa_flags,$(i)) -fsyntax-only $(isa_src) &&) true)

@@ -275,6 +275,7 @@ sg_status sg_method_open(sg_method **out, const struct sg_method_config *config,
     if (status == SG_OK) {
         status = copy_layout(&m->shared.layout, layout, err);
         m->facts.offset = m->shared.layout.offset;
+        m->shared.ops = m->compressor;
     }
     SG_DO(status, ask_for_room(m, err));
     SG_DO(status, choose_kernels(m, config, err));

@@ -126,6 +126,9 @@ sg_status method_fail(const sg_method *m, const struct method_worker *w, int ker
             m->shared.layout.name != NULL ? m->shared.layout.name[layer] : "");
     case SG_KERNEL_MEMORY:
         return sg_fail_memory(err, "selecting elements");
+    case SG_COMPRESSOR_FAILED:
+        return sg_fail(err, SG_ERR_FORMAT, "worker %u, step %llu: '%s' failed, for the reason that it printed", number,
+                       step, m->compressor->name);
     case METHOD_MALFORMED:
         return sg_fail(
             err, SG_ERR_FORMAT,

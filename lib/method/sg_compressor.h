@@ -54,8 +54,14 @@ enum sg_trait {
     SG_TRAIT_SUMS = 1 << 9
 };
 
+/* A status beside those of enum sg_kernel_status: the compressor failed, and said why on standard error. */
+enum { SG_COMPRESSOR_FAILED = 32 };
+
+struct sg_compressor_ops;
+
 /* The part of a compressor that all workers of a rank share. `memory` is the same on every rank. */
 struct sg_shared {
+    const struct sg_compressor_ops *ops; /* the compressor's row, which may be the first member of a larger struct */
     const double *param; /* [n_params] presets filled in; NaN = not given */
     const double *knob;  /* [n_layers] the parameter `knob` in each layer at this step, as the controller set it */
     bool controlled;     /* the knob may change from step to step */

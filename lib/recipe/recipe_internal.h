@@ -276,6 +276,7 @@ void sg_run_choice_clear(struct sg_run_choice *run);
 
 /* The state that a shared object may change when it is loaded (plugin_guard.c). The end restores the state at the
  * beginning; output on stdout in between goes to stderr. It returns a description of the change, NULL = no change. */
+struct sg_compressor_plugin;
 struct plugin_guard {
     fenv_t arithmetic;
     char *locale;
@@ -283,5 +284,9 @@ struct plugin_guard {
 };
 void plugin_guard_begin(struct plugin_guard *g);
 const char *plugin_guard_end(struct plugin_guard *g);
+
+/* The row of a compressor that is a file of Python. It is never freed. */
+SG_CHECKED sg_status plugin_python_open(const struct sg_compressor_plugin **out, const char *path,
+                                        struct sg_error *err);
 
 #endif

@@ -95,6 +95,9 @@ static sg_status check_interface(const struct sg_plugin_interface *theirs, struc
 }
 
 static sg_status open_file(struct plugin *p, struct sg_error *err) {
+    const size_t length = strlen(p->path);
+    if (length > 3 && strcmp(p->path + length - 3, ".py") == 0)
+        return plugin_python_open(&p->rows, p->path, err);
     struct plugin_guard guard;
     void *symbol;
     plugin_guard_begin(&guard);

@@ -98,6 +98,27 @@ static const struct sg_node *place_of_method(const struct sg_cell *cell, const c
     return at;
 }
 
+/* Refuses a rule whose interval between messages is longer than the run, and says which steps are lost behind the last
+ * message. */
+static sg_status check_interval(struct train *t, struct sg_error *err) {
+    const struct sg_feedback *f = &t->config.feedback;
+    uint64_t lost = 0;
+    while (f->rule->sends != NULL && lost < t->plan.steps && !f->rule->sends(f->param, t->plan.steps - 1 - lost))
+        lost++;
+    if (lost > 0 && lost == t->plan.steps)
+        return sg_fail(
+            err, SG_ERR_ARGUMENT,
+            "error-feedback '%s' sends at intervals of %g steps, and the run has %llu: nothing would be sent",
+            f->rule->name, f->param[0], (unsigned long long)t->plan.steps);
+    if (lost > 0)
+        train_notice(t,
+                     "method '%s': what workers do in the last %llu of %llu steps is lost, because '%s' sends at "
+                     "intervals of %g",
+                     t->options->cell->label, (unsigned long long)lost, (unsigned long long)t->plan.steps,
+                     f->rule->name, f->param[0]);
+    return SG_OK;
+}
+
 static sg_status choose_method(struct train *t, struct sg_error *err) {
     const struct sg_cell *cell = t->options->cell;
     sg_status status = sg_cell_method(&t->config, t->parameter, cell, t->constant, t->n_constants, &t->at, err);
@@ -113,6 +134,8 @@ static sg_status choose_method(struct train *t, struct sg_error *err) {
                          t->config.feedback.rule->name, t->task_ops->name);
         t->at = place_of_method(cell, err->msg);
     }
+    if (status == SG_OK && (status = check_interval(t, err)) != SG_OK)
+        t->at = place_of_method(cell, err->msg);
     if (status != SG_OK)
         return sg_prefix(err, "method '%s': ", cell->label);
     t->config.layout = t->info->layout;

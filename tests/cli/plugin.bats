@@ -353,3 +353,52 @@ END
     run -3 --separate-stderr sparsebench --plugin ./dies.so --verify-compressors my-topk topk --json
     [ "$(jq -c '[.results[] | [.passed, .ended]]' <<<"$output")" = '[[false,"killed by signal 6 (Aborted)"],[true,null]]' ]
 }
+
+@test "ten lines of Python send and compute what topk does, bit for bit, on any threads and ranks, and keep their promises" {
+    need_numpy
+    export SPARSEGRAD_PYTHON=$PYTHON
+    cp "$INSTALLED/usr/share/sparsegrad/examples/largest.py" .
+    [ "$(grep -c . largest.py)" -le 10 ]
+    sed 's/compressor: topk/compressor: my-largest/' "$ROOT/recipes/smoke.yaml" >python.yaml
+    sparsetrain -q "$ROOT/recipes/smoke.yaml" --method "Top-k k=4" -o topk.ndjson
+    same_for_threads_and_ranks python.ndjson "2" --plugin largest.py python.yaml --method "Top-k k=4"
+    diff <(stable python.ndjson | tail -n +2) <(stable topk.ndjson | tail -n +2)
+    [ "$(jq -r .program.plugins[0].sha256 <(head -n 1 python.ndjson))" = "$(sha256sum largest.py | cut -d' ' -f1)" ]
+    run -0 sparsebench --plugin largest.py --verify-compressors my-largest --json
+    [ "$(jq -c '.results[0] | [.passed, ([.properties[] | select(.failed > 0)] | length)]' <<<"$output")" = '[true,0]' ]
+}
+
+@test "a selector in Python is given its gradient and keeps state, and what it raises is printed" {
+    need_numpy
+    export SPARSEGRAD_PYTHON=$PYTHON
+    cat >above.py <<'PY'
+"""What exceeds the mean magnitude of all gradients so far."""
+import numpy as np
+
+parameters = {"factor": (0.0, 100.0, 2.0)}
+
+
+def select(p, g, factor, state):
+    state[:2] += np.abs(g).sum(dtype="f8"), len(g)
+    return np.flatnonzero(np.abs(p) >= factor * state[0] / state[1])
+PY
+    run -0 sparsebench --plugin above.py --verify-compressors above --json
+    [ "$(jq .results[0].passed <<<"$output")" = true ]
+    sed 's/    return/    if state[1] > 60 * len(g):\n        raise ValueError("enough")\n&/' above.py >stops.py
+    sed -e '/^claims:/,$d' -e '/name: Top-k/d; /name: Hard/d' "$ROOT/recipes/smoke.yaml" >stops.yaml
+    echo '  - {name: Mine, compressor: stops}' >>stops.yaml
+    run -1 --separate-stderr sparsetrain -q --plugin stops.py stops.yaml --method Mine -o s.ndjson
+    [[ $stderr == *"ValueError: enough"*"'stops' failed, for the reason that it printed"* ]]
+}
+
+@test "a file of Python that is wrong is refused in its own words" {
+    need_numpy
+    export SPARSEGRAD_PYTHON=$PYTHON
+    echo 'def compress(p, colour): return p' >mine.py
+    refused "its function asks for colour" --plugin mine.py mine.yaml
+    echo 'def compress(p' >mine.py
+    refused "SyntaxError" --plugin mine.py mine.yaml
+    echo 'import no_such_module' >mine.py
+    refused "No module named 'no_such_module'" --plugin mine.py mine.yaml
+    SPARSEGRAD_PYTHON=/no/python refused "needs python3" --plugin mine.py mine.yaml
+}

@@ -445,3 +445,16 @@ for t in range(31):
         --set 'task={kind: cnn, model: resnet8, dataset: cifar-10, stand-in: cifar-like}'
     [[ $stderr == *"record.series: task 'cnn' cannot record 'full-gradient-norm'"* ]]
 }
+
+@test "local steps: an interval longer than the run is refused, and steps behind the last message are said to be lost" {
+    sed -e '/^claims:/,$d' -e 's/^epochs:.*/steps: 6/' -e '/^methods:/,$d' "$ROOT/recipes/smoke.yaml" >local.yaml
+    printf 'methods:\n  - {name: L, compressor: none, error-feedback: {form: diloco, steps: 7}}\n' >>local.yaml
+    run -2 --separate-stderr sparsetrain local.yaml --method L
+    [[ $stderr == *"local.yaml:"*"sends at intervals of 7 steps, and the run has 6: nothing would be sent"* ]]
+    sed 's/steps: 7/steps: 4/' local.yaml >lost.yaml
+    run -0 --separate-stderr sparsetrain lost.yaml --method L
+    [[ $stderr == *"in the last 2 of 6 steps is lost"* ]]
+    sed 's/steps: 7/steps: 3/' local.yaml >all.yaml
+    run -0 --separate-stderr sparsetrain all.yaml --method L
+    [[ $stderr != *lost* ]]
+}

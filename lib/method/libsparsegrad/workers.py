@@ -8,9 +8,10 @@ from .parameters import give, shapes, take
 
 class Workers:
     """Compresses the gradients of n simulated workers by the method `text` of sg_flat.h, and leaves their mean; the
-    package's page has an example. Each worker has a residual of its own. Every trainable parameter is a layer, in the order given. Sums and residuals
-    are those of the trainer of sparsegrad for the same gradients, bit for bit. What lies on a GPU goes through host
-    memory. `sent` is what the workers sent in the last step, added up over them, and `total` in all steps."""
+    package's page has an example. Each worker has a residual of its own. Every trainable parameter is a layer, in
+    the order given. Sums and residuals are those of the trainer of sparsegrad for the same gradients, bit for bit.
+    What lies on a GPU goes through host memory. `sent` is what the workers sent in the last step, added up over
+    them, and `total` in all steps."""
 
     def __init__(self, parameters, text: str, n: int) -> None:
         named = [(f"{i}", p) for i, p in enumerate(parameters) if p.requires_grad]
