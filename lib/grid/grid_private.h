@@ -6,7 +6,8 @@
 #include "sg_grid.h"
 #include "sg_grid_network.h"
 
-/* What the parts of a result are made of: the cells, and the same as labels and seeds of the document that is filled. */
+/* What the parts of a result are made of: the cells, and the same as labels and seeds of the document that is
+ * filled. */
 struct grid_frame {
     const struct sg_recipe *recipe;
     const struct sg_cell *cells; /* [count]; those of a label are neighbours */

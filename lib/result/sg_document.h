@@ -118,8 +118,8 @@ struct sg_document_tuned {
 
 /* ---- claims ---- */
 
-/* The bound of a claim is times x + plus, with x of another label or metric. A bound that is a number is `plus`, and the
- * others are null. */
+/* The bound of a claim is times x + plus, with x of another label or metric. A bound that is a number is `plus`, and
+ * the others are null. */
 struct sg_document_bound {
     const cJSON *from;
     const char *metric; /* of x */
@@ -159,10 +159,11 @@ struct sg_document_case {
     double ratio_q3;   /* its upper quartile */
 };
 
-/* A claim of the recipe, and the verdict on it: "holds" if it is true at every seed and the interval lies on its side of
- * 0, "fails" if it is false at every seed and the interval lies on the other, "holds at these seeds" or "fails at these
- * seeds" if the interval has 0 in it or there is one seed, else "undecided", also if a value is missing. It is "not
- * judged", without a margin, if one of its methods is not among the cells or has a cell that is not finished. */
+/* A claim of the recipe, and the verdict on it: "holds" if it is true at every seed and the interval lies on its
+ * side of 0, "fails" if it is false at every seed and the interval lies on the other, "holds at these seeds" or
+ * "fails at these seeds" if the interval has 0 in it or there is one seed, else "undecided", also if a value is
+ * missing. It is "not judged", without a margin, if one of its methods is not among the cells or has a cell that is
+ * not finished. */
 struct sg_document_claim {
     const cJSON *from;
     const char *text;                  /* the claim in words */

@@ -103,7 +103,7 @@ struct sg_shape {
         bool: SG_FIELD_BOOL,                                                                                           \
         enum sg_flag: SG_FIELD_FLAG,                                                                                   \
         const cJSON *: SG_FIELD_TREE,                                                                                  \
-        struct sg_number_list: SG_FIELD_NUMBERS,                                                                           \
+        struct sg_number_list: SG_FIELD_NUMBERS, \
         struct sg_text_list: SG_FIELD_TEXTS)
 #define SG_FIELD(T, member) SG_FIELD_IF(T, member, SG_ALWAYS)
 #define SG_FIELD_IF(T, member, when)                                                                                   \
