@@ -197,8 +197,8 @@ struct sg_comm_wait {
 };
 typedef void sg_comm_look(const struct sg_comm_wait *wait);
 
-/* From sg_comm_open on, if there are ranks, a thread calls `look` four times a second, until sg_comm_close. It may print
- * and end the process, which is all that can be done about a call that never returns. */
+/* From sg_comm_open to sg_comm_close, if there are ranks, a thread calls `look` four times a second. It may print and
+ * end the process, which is all that can be done about a call that never returns. */
 void sg_comm_watch(sg_comm_look *look);
 
 /* Closes the exchange and MPI; NULL is fine. After a failure on this rank alone, call sg_comm_abort: it ends all

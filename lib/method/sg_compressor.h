@@ -62,9 +62,9 @@ struct sg_compressor_ops;
 /* The part of a compressor that all workers of a rank share. `memory` is the same on every rank. */
 struct sg_shared {
     const struct sg_compressor_ops *ops; /* the compressor's row, which may be the first member of a larger struct */
-    const double *param; /* [n_params] presets filled in; NaN = not given */
-    const double *knob;  /* [n_layers] the parameter `knob` in each layer at this step, as the controller set it */
-    bool controlled;     /* the knob may change from step to step */
+    const double *param;                 /* [n_params] presets filled in; NaN = not given */
+    const double *knob; /* [n_layers] the parameter `knob` in each layer at this step, as the controller set it */
+    bool controlled;    /* the knob may change from step to step */
     uint64_t seed, step;
     /* (gamma of the last step) / gamma if the feedback rule follows the rate, else 1: the factor on a residual that the
      * compressor itself keeps in `memory`. */

@@ -136,7 +136,7 @@ sg_status sg_recipe_with(struct sg_recipe *out, struct sg_node *written, const s
     return status;
 }
 
-/* The recipe of the Makefile's target of this name, as recipes/mini/fig2a.yaml is mini-fig2a's; NULL = there is none. */
+/* The recipe of the Makefile's target of this name, as recipes/mini/fig2a.yaml is mini-fig2a's, or NULL. */
 static char *recipe_of_target(const char *path) {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     const bool mini = strncmp(name, "mini-", 5) == 0;

@@ -7,8 +7,8 @@
  *
  * Tensors and arithmetic are float32 in a scope of precision "fp32". In one of "tf32" a GPU rounds the factors of
  * convolutions and matrix products to 11 significant bits. In one of "bf16" those factors and results are bfloat16, and
- * so is what relu, pooling, batch-norm and sums make of such results alone. The LSTM rounds as with "tf32" then. Losses,
- * softmax, layer-norm, statistics, parameters and gradients are float32 in every scope, as is what is read.
+ * so is what relu, pooling, batch-norm and sums make of such results alone. The LSTM rounds as with "tf32" then. In
+ * every scope losses, softmax, layer-norm, statistics, parameters, gradients and what is read are float32.
  *
  * Images have the shape [count, channels, height, width]. Their channels lie innermost in memory, which is fastest for
  * convolutions on every device.

@@ -340,13 +340,13 @@ END
 
 @test "one check before the first cell, without the launcher, and none when all cells are there" {
     bench -q -j 3 --seed 1 --set workers=2 --data D --launcher "env FAKE_X=1" >/dev/null
-    [ "$(head -n 1 "$FAKE_LOG")" = "check r.yaml --check --quiet --method SGD --method Top-k --data D --set workers=2" ]
+    [ "$(head -n 1 "$FAKE_LOG")" = "check r.yaml --check --method SGD --method Top-k --data D --set workers=2" ]
     [ "$(grep -c '^check' "$FAKE_LOG")" = 1 ]
     [ "$(started)" = 3 ]
     bench -q -j 3 --seed 1 --set workers=2 --data D >/dev/null
     [ "$(grep -c '^check' "$FAKE_LOG")" = 1 ]
     bench -q --seed 2 --device cuda --method SGD >/dev/null
-    [ "$(grep '^check' "$FAKE_LOG" | tail -n 1)" = "check r.yaml --check --quiet --device cuda --method SGD" ]
+    [ "$(grep '^check' "$FAKE_LOG" | tail -n 1)" = "check r.yaml --check --device cuda --method SGD" ]
 }
 
 @test "what the check refuses is said once, exit 2, nothing is run and nothing written" {

@@ -182,8 +182,9 @@ static void test_methods(void) {
             "r.yaml:10:40: each of k must be between 1 and 4294967295, got '-2/1'");
     refused(SMALL "  - {name: T, compressor: hard-threshold, lambda: -1}\n",
             "r.yaml:10:51: lambda must be between 0 and 3.4028234663852886e+38, got -1");
-    refused(SMALL "  - {name: T, compressor: hard-treshold, lambda: 1}\n",
-            "r.yaml:10:27: unknown compressor 'hard-treshold' (did you mean 'hard-threshold'?)");
+    refused(
+        SMALL "  - {name: T, compressor: hard-treshold, lambda: 1}\n",
+        "r.yaml:10:27: unknown compressor 'hard-treshold' (did you mean 'hard-threshold'? Or load it with --plugin)");
     refused(SMALL "  - {compressor: none}\n", "r.yaml:10:5: missing key 'name' (name in results and figures)");
     refused(SMALL "  - {name: T, compressor: topk, k: [[1]]}\n",
             "r.yaml:10:37: each of k must be a number, an expression or a list of these, got a list");
