@@ -306,7 +306,7 @@ for line in sys.stdin: print(re.sub(r"[^\w\- ]", "", line.strip().lower()).repla
 }
 
 @test "prose of the documents wraps at 100 columns" {
-    run -0 python3 - README.md C*.md cmd/README.md datasets/README.md kernels/GPU.md lib/BUILD.md recipes/*/README.md $(ls recipes/*.md results/*.md | grep -v "DEVIATIONS\|REFERENCE") <<'END'
+    run -0 python3 - README.md C*.md cmd/README.md datasets/README.md kernels/GPU.md lib/BUILD.md recipes/*/README.md $(ls recipes/*.md results/*.md | grep -v "DEVIATIONS\|REFERENCE\|SCHEMA") <<'END'
 import sys
 long = []
 for path in sys.argv[1:]:
