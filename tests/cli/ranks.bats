@@ -122,7 +122,7 @@ same_over_ranks() { # METHOD...
 
 @test "controllers that a recipe gives and every form of error feedback: same bytes for R = 1, 2, 3" {
     local form forms=()
-    for form in $(table "error-feedback form"); do
+    for form in $(table "error-feedback form" | grep -vx diloco); do # whose preset interval is longer than the run
         forms+=("topk, k: 3, error-feedback: $form")
     done
     [ "${#forms[@]}" -gt 9 ]
