@@ -82,7 +82,7 @@ const struct sg_program program = {
              "       sparsebench --audit [options] BUNDLE|RESULT...\n"
              "       sparsebench --verify-compressors [options] [COMPRESSOR...]\n"
              "       sparsebench --measure-coding [options] -o FILE.json\n"
-             "       mpirun -n 2 --host a,b sparsebench --measure-link [--json] [--time-limit S]",
+             "       mpirun -n 2 --host a,b sparsebench --measure-link [options]",
     .operand = "yaml|json",
     .summary = "Run a recipe's methods at its seeds and judge its claims, or time the kernels of the compressors.",
     .details =

@@ -8,7 +8,7 @@ setup_file() {
     export PYTHON
     [ -e "$ROOT/build/release/libsparsegrad.a" ] || skip "no release build"
     for program in twin play; do
-        gcc -std=c11 -D_GNU_SOURCE -DSPARSEGRAD_UNSTABLE -Wall -Wextra -Werror -I"$ROOT/lib/core" -I"$ROOT/lib/wire" -I"$ROOT/lib/method" \
+        gcc -std=c11 -D_GNU_SOURCE -DSPARSEGRAD_UNSTABLE -Wall -Wextra -Werror -I"$ROOT/lib/core" -I"$ROOT/lib/wire" -I"$ROOT/lib/method" -I"$ROOT/lib/zoo" \
             -I"$ROOT/kernels" -I"$ROOT/tests/deviations" -fopenmp -o "$BATS_FILE_TMPDIR/$program" "$ROOT/tests/twins/$program.c" \
             "$ROOT"/tests/deviations/released*.c "$ROOT/build/release/libsparsegrad.a" -lm
     done
