@@ -43,6 +43,14 @@ static void valley(float *g, size_t worker, uint32_t draw, const double *x) {
             (float)((1 + j % 3) / 3.0 * (x[j] - (double)worker / 2 - 0.1 * j) + 0.3 * (double)noise(worker, draw, j));
 }
 
+/* Keys behind a rule's name: an interval shorter than these runs, whatever the preset. "" = it has no interval. */
+__attribute__((unused)) static const char *interval_of(const struct sg_feedback_rule *rule) {
+    for (size_t i = 0; i < rule->n_params; i++)
+        if (strcmp(rule->params[i].name, "steps") == 0)
+            return ", steps: 4";
+    return "";
+}
+
 __attribute__((unused)) static void in_valley(void) {
     watch(valley, three_layers, 3);
 }

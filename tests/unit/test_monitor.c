@@ -119,7 +119,8 @@ static void test_rules(void) {
     char form[128];
     write_columns();
     for (size_t i = 0; (rule = sg_feedback_at(i)) != NULL; i++) {
-        snprintf(form, sizeof form, "error-feedback={form: %s%s}", rule->name, rule->measure ? ", threshold: 1" : "");
+        snprintf(form, sizeof form, "error-feedback={form: %s%s%s}", rule->name, interval_of(rule),
+                 rule->measure ? ", threshold: 1" : "");
         test_resume("Top-k", SET(form, columns), in_valley);
         in_valley();
         struct sg_run run = whole("Top-k", SET(form, columns));

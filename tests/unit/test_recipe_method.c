@@ -16,7 +16,7 @@ static void test_spellings(void) {
        "random-k is understood as randomk");
     sg_recipe_free(&recipe);
     refused(ENTRY "  - {name: A, compressor: randomm-k, k: 2}\n",
-            "r.yaml:8:27: unknown compressor 'randomm-k' (did you mean 'randomk'?)");
+            "r.yaml:8:27: unknown compressor 'randomm-k' (did you mean 'randomk'? Or load it with --plugin)");
 }
 
 static void test_controller_mistakes(void) {

@@ -196,7 +196,7 @@ static void test_refusals(void) {
     ok(wrong == 0 && rounds > 10, "compressors with rounds are refused, and accordion, and no other");
     wrong = 0;
     for (size_t i = 0; (rule = sg_feedback_at(i)) != NULL; i++) {
-        snprintf(set, sizeof set, "error-feedback={form: %s}", rule->name);
+        snprintf(set, sizeof set, "error-feedback={form: %s%s}", rule->name, interval_of(rule));
         ruled += rule->every_step;
         if (rule->every_step)
             wrong += !refused("Top-k", set);
