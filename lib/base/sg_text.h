@@ -12,6 +12,8 @@
 
 /* Formats a text, which the caller frees. NULL = no memory. */
 char *sg_format(const char *format, ...) SG_PRINTF(1, 2);
+/* Calls `notice`, if there is one, with the formatted text. */
+void sg_notify(void (*notice)(const char *message), const char *format, ...) SG_PRINTF(2, 3);
 /* Closes a stream of open_memstream, which may be NULL, and hands over its text. NULL = no memory, and the text is
  * freed. */
 char *sg_stream_text(FILE *take_stream, char **text);

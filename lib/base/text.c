@@ -16,6 +16,16 @@ char *sg_format(const char *format, ...) {
     return fine ? text : NULL;
 }
 
+void sg_notify(void (*notice)(const char *message), const char *format, ...) {
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    if (notice && vasprintf(&text, format, args) >= 0)
+        notice(text);
+    va_end(args);
+    free(text);
+}
+
 char *sg_stream_text(FILE *take_stream, char **text) {
     if (take_stream && fclose(take_stream) == 0)
         return *text;

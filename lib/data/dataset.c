@@ -1,6 +1,5 @@
 /* dataset.c: finds labelled matrices, verifies them, keeps them as binary caches, or generates them. */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "matrix_layout.h"
 #include "sg_dataset.h"
 #include "sg_matrix.h"
+#include "sg_text.h"
 
 /* Part of a cache's key; raised when the reader makes another matrix of the same text. */
 enum { READER_REVISION = 1 };
@@ -55,22 +55,13 @@ static void remember(struct rows_loading *l) {
     }
 }
 
-SG_PRINTF(2, 3) static void tell(const struct dataset *d, const char *format, ...) {
-    char text[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    if (d->request->notice)
-        d->request->notice(text);
-}
-
 static void tell_of_labels(const struct rows_loading *l) {
     size_t row = 1;
     while (row < l->out.m && l->out.label[row] == l->out.label[0])
         row++;
     if (row >= l->out.m)
-        tell(&l->set, "all rows of '%s' have one label: there is nothing to tell apart", l->set.request->name);
+        sg_notify(l->set.request->notice, "all rows of '%s' have one label: there is nothing to tell apart",
+                  l->set.request->name);
 }
 
 static sg_status read_file(struct dataset *d, struct dataset_part *part, struct sg_error *err) {
@@ -82,8 +73,9 @@ static sg_status read_file(struct dataset *d, struct dataset_part *part, struct 
     struct data_text *text = &part->text;
     status = dataset_part_open(part, err); /* computes the checksum first, because parsing releases the text */
     if (status == SG_OK && text->at && text->at[text->length - 1] != '\n')
-        tell(d, "%s: the last row does not end in a newline: if the file was cut, the last number is wrong",
-             part->path);
+        sg_notify(d->request->notice,
+                  "%s: the last row does not end in a newline: if the file was cut, the last number is wrong",
+                  part->path);
     if (status == SG_OK && text->at)
         status = sg_libsvm_consume(&l->out, text->at, text->length, features, part->path, err);
     else if (status == SG_OK)

@@ -149,10 +149,8 @@ static sg_status compare_sums(const struct dataset *d, const struct dataset_part
             return fail_checksum(part, d->request->name, "SHA256SUMS beside it", sum, err);
         named = true;
     }
-    char *notice = named ? NULL : sg_format("%s does not name '%s', which is not compared", sums, name);
-    if (notice && d->request->notice)
-        d->request->notice(notice);
-    free(notice);
+    if (!named)
+        sg_notify(d->request->notice, "%s does not name '%s', which is not compared", sums, name);
     return SG_OK;
 }
 

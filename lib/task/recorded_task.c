@@ -7,6 +7,7 @@
 #include "sg_gradients.h"
 #include "sg_json.h"
 #include "sg_task.h"
+#include "sg_text.h"
 #include "task_data.h"
 
 enum { ROWS = 64 }; /* records that may wait until they are written */
@@ -53,7 +54,7 @@ static sg_status open_files(struct sg_task *t, struct sg_error *err) {
 /* Says what the files hold, and how large the first gradient is where it may be no gradient at all. */
 static sg_status announce(const struct sg_task *t, struct sg_error *err) {
     const struct sg_gradients_facts *f = sg_gradients_look(t->gradients);
-    char text[256], others[64] = "", size[64] = "";
+    char others[64] = "", size[64] = "";
     if (f->others > 0)
         snprintf(others, sizeof others, ", %zu files of other steps left out", f->others);
     if (f->integers) {
@@ -67,9 +68,8 @@ static sg_status announce(const struct sg_task *t, struct sg_error *err) {
             return status;
         snprintf(size, sizeof size, ", integers read as bfloat16: the first has |g| = %.3g", sqrt(square));
     }
-    snprintf(text, sizeof text, "task.files: %llu step%s of %zu worker%s, d = %zu%s%s", (unsigned long long)f->steps,
-             f->steps == 1 ? "" : "s", f->workers, f->workers == 1 ? "" : "s", f->d, others, size);
-    t->base.notice(text);
+    sg_notify(t->base.notice, "task.files: %llu step%s of %zu worker%s, d = %zu%s%s", (unsigned long long)f->steps,
+              f->steps == 1 ? "" : "s", f->workers, f->workers == 1 ? "" : "s", f->d, others, size);
     return SG_OK;
 }
 

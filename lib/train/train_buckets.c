@@ -11,6 +11,7 @@
 
 #include "sg_clock.h"
 #include "sg_debug.h"
+#include "sg_text.h"
 #include "train_state.h"
 
 static const size_t SENT = SIZE_MAX; /* in place of what is missing */
@@ -85,11 +86,11 @@ sg_status train_buckets_choose(struct train *t, struct sg_error *err) {
     cut_layers(b, &t->config.layout, sg_node_number(&t->options->recipe->root, "exchange.buckets", 1));
     const char *reason = reason_of(t);
     if (t->lead && reason)
-        train_notice(t, "exchange.buckets: messages of '%s' travel as a whole, because %s", t->options->cell->label,
-                     reason);
+        sg_notify(t->options->notice, "exchange.buckets: messages of '%s' travel as a whole, because %s",
+                  t->options->cell->label, reason);
     else if (t->lead)
-        train_notice(t, "exchange.buckets: layers in %zu buckets, which ranks exchange during the backward pass",
-                     b->count);
+        sg_notify(t->options->notice,
+                  "exchange.buckets: layers in %zu buckets, which ranks exchange during the backward pass", b->count);
     b->count = reason ? 0 : b->count;
     t->config.range = b->layer;
     t->config.ranges = b->count;

@@ -12,6 +12,7 @@
 #include "sg_json.h"
 #include "sg_plugins.h"
 #include "sg_result.h"
+#include "sg_text.h"
 #include "train_state.h"
 
 /* In all formats the key and the identity are at the same place, and the hash is at the end. */
@@ -269,7 +270,7 @@ static sg_status restore(struct train *t, const char *data, struct sg_error *err
         return status;
     memcpy(t->inputs_sha256, p.inputs_sha256, sizeof p.inputs_sha256);
     if (p.is_recorded && !recording_path(t))
-        train_notice(t, "the run is no longer recorded: FILE.part of its recording can be deleted");
+        sg_notify(t->options->notice, "the run is no longer recorded: FILE.part of its recording can be deleted");
     t->step = p.step;
     t->updates = p.updates;
     t->totals = p.totals;
@@ -318,8 +319,8 @@ sg_status train_load(struct train *t, bool *found, struct sg_error *err) {
     if (present)
         status = check(&ours, &same_program, t, data, length, err);
     if (present && status == SG_OK && !ours) {
-        train_notice(t, "the checkpoint %s: starting afresh",
-                     same_program ? "belongs to a run on other data" : "was written by another version of the program");
+        sg_notify(t->options->notice, "the checkpoint %s: starting afresh",
+                  same_program ? "belongs to a run on other data" : "was written by another version of the program");
         present = false;
         status = train_series_go_on(t, 0, NULL, err);
     }

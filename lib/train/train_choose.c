@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sg_debug.h"
+#include "sg_text.h"
 #include "train_state.h"
 
 static void add_constant(struct train *t, size_t which, double value) {
@@ -111,11 +112,11 @@ static sg_status check_interval(struct train *t, struct sg_error *err) {
             "error-feedback '%s' sends at intervals of %g steps, and the run has %llu: nothing would be sent",
             f->rule->name, f->param[0], (unsigned long long)t->plan.steps);
     if (lost > 0)
-        train_notice(t,
-                     "method '%s': what workers do in the last %llu of %llu steps is lost, because '%s' sends at "
-                     "intervals of %g",
-                     t->options->cell->label, (unsigned long long)lost, (unsigned long long)t->plan.steps,
-                     f->rule->name, f->param[0]);
+        sg_notify(t->options->notice,
+                  "method '%s': what workers do in the last %llu of %llu steps is lost, because '%s' sends at "
+                  "intervals of %g",
+                  t->options->cell->label, (unsigned long long)lost, (unsigned long long)t->plan.steps, f->rule->name,
+                  f->param[0]);
     return SG_OK;
 }
 

@@ -4,6 +4,7 @@
 
 #include "sg_clock.h"
 #include "sg_json.h"
+#include "sg_text.h"
 #include "train_state.h"
 
 /* This process's segment so far. "processor" computes the gradients: the GPU, or the CPU's model. */
@@ -38,10 +39,10 @@ static void tell_change(const struct train *t) {
     const bool gpu = t->device.gpu || strncmp(sg_json_string(then, "device", ""), "cuda", 4) == 0;
     const bool same = alike(then, now, "processor") && alike(then, now, "cuda");
     if (then && !same && (gpu || sg_json_string(facts, "libtorch", NULL)))
-        train_notice(t,
-                     "the run comes from %.100s and goes on on %.100s after step %llu: its last digits may be those of "
-                     "neither. The result names both",
-                     from, to, (unsigned long long)t->step);
+        sg_notify(t->options->notice,
+                  "the run comes from %.100s and goes on on %.100s after step %llu: its last digits may be those of "
+                  "neither. The result names both",
+                  from, to, (unsigned long long)t->step);
     cJSON_Delete(facts);
     cJSON_Delete(now);
 }

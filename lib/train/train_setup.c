@@ -1,6 +1,5 @@
 /* train_setup.c: prepares the run of a recipe's cell, and frees it. */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "sg_json.h"
 #include "sg_clock.h"
 #include "sg_dataset.h"
+#include "sg_text.h"
 #include "train_state.h"
 
 sg_status train_find_task(struct train *t, struct sg_error *err) {
@@ -193,16 +193,6 @@ static sg_status allocate(struct train *t, struct sg_error *err) {
     return status == SG_OK ? cut_pieces(t, err) : status;
 }
 
-void train_notice(const struct train *t, const char *format, ...) {
-    char text[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    if (t->options->notice)
-        t->options->notice(text);
-}
-
 /* Notifies the user if the data are not the named set's own; results record it, too. */
 static void announce_data(const struct train *t) {
     cJSON *facts = sg_task_describe(t->task);
@@ -211,15 +201,15 @@ static void announce_data(const struct train *t) {
     char near[64] = "";
     if (strcmp(sg_json_string(facts, "dataset.source", ""), "generated") == 0) {
         const bool misspelt = sg_dataset_suggest(near, name);
-        train_notice(t, "data set '%s' was not found%s%s%s: using generated data (%s); results say so", name,
-                     misspelt ? " (did you mean '" : "", near, misspelt ? "'?)" : "",
-                     sg_json_string(facts, "dataset.generator", ""));
+        sg_notify(t->options->notice, "data set '%s' was not found%s%s%s: using generated data (%s); results say so",
+                  name, misspelt ? " (did you mean '" : "", near, misspelt ? "'?)" : "",
+                  sg_json_string(facts, "dataset.generator", ""));
     } else if (!sg_json_bool(facts, "dataset.verified", true))
-        train_notice(t, "data set '%s' is not the publisher's copy (SHA-256 %.12s…); results say so", name,
-                     sg_json_string(facts, "dataset.sha256", ""));
+        sg_notify(t->options->notice, "data set '%s' is not the publisher's copy (SHA-256 %.12s…); results say so",
+                  name, sg_json_string(facts, "dataset.sha256", ""));
     if (strcmp(train, "train") != 0)
-        train_notice(t, "training on the file '%s' of data set '%s', evaluating on '%s'; results say so", train, name,
-                     sg_json_string(facts, "dataset.test_file", ""));
+        sg_notify(t->options->notice, "training on the file '%s' of data set '%s', evaluating on '%s'; results say so",
+                  train, name, sg_json_string(facts, "dataset.test_file", ""));
     cJSON_Delete(facts);
 }
 

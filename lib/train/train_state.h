@@ -223,9 +223,6 @@ static inline bool train_wants_gpu(const struct train *t) {
     return strcmp(t->options->device, "cpu") != 0;
 }
 
-/* Calls options->notice with a message for the user; on rank 0. */
-void train_notice(const struct train *t, const char *format, ...) SG_PRINTF(2, 3);
-
 /* Set-up is collective, and all ranks return its failure. Teardown also frees a run that is set up in part. */
 sg_status train_setup(struct train *t, struct sg_error *err);
 void train_teardown(struct train *t);
