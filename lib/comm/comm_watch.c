@@ -100,6 +100,8 @@ void transport_wait_begin(int peer) {
 }
 
 void transport_wait_end(void) {
+    if (!watch.look)
+        return;
     pthread_mutex_lock(&watch.lock);
     watch.waits = false;
     pthread_mutex_unlock(&watch.lock);

@@ -102,25 +102,26 @@ static int start(const char *path, pid_t *pid) {
     return failed != 0 ? -1 : pair[0];
 }
 
+/* The next message begins with a new helper. */
+static void hang_up(struct python_plugin *p) {
+    if (p->socket >= 0)
+        close(p->socket);
+    p->socket = -1;
+}
+
 /* The socket to the helper of this process; -1 if there is none. */
 static int connected(struct python_plugin *p) {
-    if (p->socket >= 0 && p->owner != getpid()) { /* that of the process that forked this one */
-        close(p->socket);
-        p->socket = -1;
-    }
-    if (p->socket < 0) {
-        char *text;
-        pid_t pid;
-        p->owner = getpid();
-        p->socket = start(p->path, &pid);
-        const bool good = p->socket >= 0 && get_text(p->socket, &text);
-        if (p->socket >= 0)
-            free(text);
-        if (p->socket >= 0 && !good) {
-            close(p->socket);
-            p->socket = -1;
-        }
-    }
+    char *text = NULL;
+    pid_t pid;
+    if (p->owner != getpid()) /* that of the process that forked this one */
+        hang_up(p);
+    if (p->socket >= 0)
+        return p->socket;
+    p->owner = getpid();
+    p->socket = start(p->path, &pid);
+    if (p->socket >= 0 && !get_text(p->socket, &text))
+        hang_up(p);
+    free(text);
     return p->socket;
 }
 
@@ -155,10 +156,8 @@ static int ask(struct sg_worker *w, const float *p, const float *g, uint32_t *in
     }
     good = good && get(to, bits, sizeof *bits) && get(to, w->state, STATE * layers * sizeof *w->state) &&
            get(to, index, sent * sizeof *index) && (g != NULL || get(to, value, sent * sizeof *value));
-    if (!good && plugin->socket >= 0) { /* the next message begins anew */
-        close(plugin->socket);
-        plugin->socket = -1;
-    }
+    if (!good)
+        hang_up(plugin);
     pthread_mutex_unlock(&plugin->lock);
     return good ? SG_KERNEL_OK : SG_COMPRESSOR_FAILED;
 }
@@ -186,8 +185,8 @@ static int select_elements(struct sg_worker *w, struct sg_select *s) {
     double bits;
     for (size_t l = 0; l < s->n_layers; l++)
         for (size_t i = s->offset[l]; i < s->offset[l + 1]; i++) {
-            const float kept = s->e != NULL ? s->decay * s->e[i] : 0, g = s->scale * s->g[i];
-            p[i] = s->e != NULL ? kept + g : g;
+            const float g = s->scale * s->g[i];
+            p[i] = s->e != NULL ? s->decay * s->e[i] + g : g;
             if (!isfinite(p[i])) {
                 s->count[0] = l;
                 return SG_KERNEL_NONFINITE;
