@@ -128,12 +128,14 @@ static void add_values(struct sg_run *run, const struct sg_document *d, const ch
         const struct sg_document_claim *c = &d->claims[i];
         const struct sg_document_bound *bound = c->bound;
         const bool of = strcmp(sg_or(c->of, ""), label) == 0, other = bound && strcmp(sg_or(bound->of, ""), label) == 0;
-        for (size_t k = 0; k < c->n_seeds && of; k++)
-            if (strcmp(sg_or(c->seeds[k].seed, ""), seed) == 0)
+        for (size_t k = 0; k < c->n_seeds; k++) {
+            if (strcmp(sg_or(c->seeds[k].seed, ""), seed) != 0)
+                continue;
+            if (of)
                 sg_run_know(run, sg_or(c->metric, ""), c->at, c->seeds[k].value);
-        for (size_t k = 0; k < c->n_seeds && other; k++)
-            if (strcmp(sg_or(c->seeds[k].seed, ""), seed) == 0)
+            if (other)
                 sg_run_know(run, sg_or(bound->metric, ""), bound->at, c->seeds[k].other);
+        }
     }
     for (size_t i = 0; i < d->n_plots; i++) {
         const struct sg_document_plot *plot = &d->plots[i];

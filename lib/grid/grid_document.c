@@ -25,6 +25,11 @@ static const char *worst_status(const struct grid_frame *g) {
     return rank[worst];
 }
 
+/* A part of the document, read from the JSON that another room makes of it. */
+static void *part(struct sg_arena *memory, const struct sg_shape *shape, cJSON *take_json) {
+    return sg_fields_new(shape, sg_arena_take(memory, take_json), memory);
+}
+
 void sg_grid_document(struct sg_document *out, cJSON *take_program, cJSON *take_run, const struct sg_recipe *recipe,
                       const struct sg_grid_network *network, const struct sg_cell *cells,
                       const struct sg_cell_outcome *outcomes, size_t count, size_t most) {
@@ -32,17 +37,15 @@ void sg_grid_document(struct sg_document *out, cJSON *take_program, cJSON *take_
     struct sg_arena *memory = &out->memory;
     struct grid_frame g = grid_frame(out, recipe, cells, outcomes, count);
     out->status = worst_status(&g);
-    out->program = sg_fields_new(&sg_document_program_shape, sg_arena_take(memory, take_program), memory);
-    out->run = sg_fields_new(&sg_document_run_shape, sg_arena_take(memory, take_run), memory);
-    out->recipe = sg_fields_new(&sg_document_recipe_shape, sg_arena_take(memory, sg_recipe_json(recipe)), memory);
-    out->dataset = sg_fields_new(&sg_document_dataset_shape,
-                                 sg_arena_take(memory, first_copy(outcomes, count, true, "dataset")), memory);
+    out->program = part(memory, &sg_document_program_shape, take_program);
+    out->run = part(memory, &sg_document_run_shape, take_run);
+    out->recipe = part(memory, &sg_document_recipe_shape, sg_recipe_json(recipe));
+    out->dataset = part(memory, &sg_document_dataset_shape, first_copy(outcomes, count, true, "dataset"));
     out->identities = sg_grid_identities(outcomes, count, memory);
     out->host = sg_arena_take(memory, sg_result_host());
     out->libraries = sg_arena_take(memory, first_copy(outcomes, count, false, "libraries"));
     out->units = sg_arena_take(memory, first_copy(outcomes, count, true, "units"));
-    out->network =
-        sg_fields_new(&sg_document_network_shape, sg_arena_take(memory, grid_network_json(network, recipe)), memory);
+    out->network = part(memory, &sg_document_network_shape, grid_network_json(network, recipe));
     grid_fill_results(&g, most);
     grid_fill_claims(out, &g);
     grid_fill_plots(out, &g);

@@ -248,11 +248,8 @@ cJSON *sg_document_json(const struct sg_document *document) {
 }
 
 void sg_document_clean(struct sg_document *document) {
-    struct sg_arena *memory = &document->memory;
-    cJSON *rows = sg_arena_take(memory, cJSON_Duplicate(document->rows, true));
-    sg_json_clean(rows);
-    document->rows = rows;
-    sg_fields_clean(&document_shape, document, memory);
+    document->rows = sg_arena_clean(&document->memory, document->rows);
+    sg_fields_clean(&document_shape, document, &document->memory);
 }
 
 void sg_document_free(struct sg_document *document) {

@@ -16,10 +16,14 @@ static size_t key_length(const struct sg_field *f) {
     return n - (f->key[n - 1] == '_');
 }
 
+static bool has_key(const struct sg_field *f, const char *key) {
+    const size_t length = key_length(f);
+    return strncmp(f->key, key, length) == 0 && key[length] == '\0';
+}
+
 static const struct sg_field *find(const struct sg_shape *shape, const char *key) {
-    const size_t length = strlen(key);
     for (size_t i = 0; i < shape->n; i++)
-        if (key_length(&shape->field[i]) == length && memcmp(shape->field[i].key, key, length) == 0)
+        if (has_key(&shape->field[i], key))
             return &shape->field[i];
     return NULL;
 }
@@ -196,8 +200,7 @@ static bool is_known(const struct sg_field *f, const void *object, const cJSON *
 
 static bool has_field(const cJSON *from, const struct sg_field *f) {
     const cJSON *item;
-    cJSON_ArrayForEach(item, from) if (strlen(item->string) == key_length(f) &&
-                                       memcmp(item->string, f->key, key_length(f)) == 0) return true;
+    cJSON_ArrayForEach(item, from) if (has_key(f, item->string)) return true;
     return false;
 }
 
@@ -243,6 +246,12 @@ static const char *clean_text(const char *text, struct sg_arena *arena) {
     return text ? sg_arena_take_text(arena, sg_text_clean(text)) : NULL;
 }
 
+const cJSON *sg_arena_clean(struct sg_arena *arena, const cJSON *value) {
+    cJSON *copy = sg_arena_take(arena, cJSON_Duplicate(value, true));
+    sg_json_clean(copy);
+    return copy;
+}
+
 void sg_fields_clean(const struct sg_shape *shape, void *object, struct sg_arena *arena) {
     for (size_t i = 0; i < shape->n; i++) {
         const struct sg_field *f = &shape->field[i];
@@ -255,9 +264,7 @@ void sg_fields_clean(const struct sg_shape *shape, void *object, struct sg_arena
                 item[k] = clean_text(texts->item[k], arena);
             texts->item = item;
         } else if (f->kind == SG_FIELD_TREE) {
-            cJSON *copy = sg_arena_take(arena, cJSON_Duplicate(AT(const cJSON *, object, f->at), true));
-            sg_json_clean(copy);
-            AT(const cJSON *, object, f->at) = copy;
+            AT(const cJSON *, object, f->at) = sg_arena_clean(arena, AT(const cJSON *, object, f->at));
         } else if (f->kind == SG_FIELD_OBJECT && AT(void *, object, f->at)) {
             sg_fields_clean(f->of, AT(void *, object, f->at), arena);
         } else if (f->kind == SG_FIELD_LIST || f->kind == SG_FIELD_NAMED) {

@@ -139,6 +139,8 @@ void sg_fields_clean(const struct sg_shape *shape, void *object, struct sg_arena
 /* Does the same in place to every text and key of a JSON value, and of the items behind it in its list. Its numbers
  * become as if they had been read. */
 void sg_json_clean(cJSON *value);
+/* A clean copy of a JSON value, which the arena owns; NULL of NULL. */
+const cJSON *sg_arena_clean(struct sg_arena *arena, const cJSON *value);
 
 /* A text, or another one in the place of NULL. */
 static inline const char *sg_or(const char *text, const char *fallback) {
