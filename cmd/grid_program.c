@@ -84,11 +84,12 @@ bool choose_action(const char **out, const char *const *actions, size_t n, const
     *out = found ? found : "run";
     for (size_t i = 0; i < n_uses; i++) {
         const char *of = uses[i].of;
-        if (!sg_option_is_given(uses[i].option) || sg_is_choice(of, *out))
+        const bool several = strchr(of, '|') != NULL;
+        if (!sg_option_is_given(uses[i].option) || sg_is_choice(of, *out) || (several && !found))
             continue;
         if (strcmp(of, "run") == 0)
             sg_log_error("--%s is an option for recipes; --%s has no use for it", uses[i].option, found);
-        else if (strncmp(of, "run|", 4) == 0)
+        else if (several)
             sg_log_error("--%s: --%s has no use for it", uses[i].option, found);
         else if (found)
             sg_log_error("--%s is an option of --%s; --%s has no use for it", uses[i].option, of, found);

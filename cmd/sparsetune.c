@@ -13,6 +13,7 @@
 
 static struct {
     struct sg_tune tune; /* what actions are told by options */
+    struct sg_option_list methods;
     const char *output, *emitted;
     bool match_density, reach_baseline, theory, when, advise, force, json, table;
 } opt = {.tune = {.tolerance = NAN, .target = NAN, .points = 8, .repeats = 16}};
@@ -40,7 +41,8 @@ static const struct sg_option options[] = {
     {SG_OPTION_STRING, "match-bytes", 0, &opt.tune.budgets, .value = "SHARES",
      .help =
          "for each share of what no compression sends (0.03,0.003), the value of each method's own knob, as density, "
-         "lambda, levels or rank, at which a worker sends that many bytes over the whole run"},
+         "lambda, levels or rank, at which a worker sends that many bytes over the whole run; of:METHOD: as many as "
+         "that method of the recipe sends"},
     {SG_OPTION_FLAG, "reach-baseline", 0, &opt.reach_baseline,
      .help = "the lambda that sends least among those whose metric comes within the tolerance of the run without "
              "compression"},
@@ -66,6 +68,8 @@ static const struct sg_option options[] = {
          "which compressor to use: on recorded gradients (task recorded), or on the first tenth of a run, what each "
          "sends and loses, and how long its steps take on a modelled network, the fastest within the tolerance first"},
     {SG_OPTION_GROUP, .name = "How to find it"},
+    {SG_OPTION_LIST, "method", 0, &opt.methods, .value = "LABEL",
+     .help = "tune this method of the recipe only; may be repeated; the others stay as they are"},
     {SG_OPTION_NUMBER, "tolerance", 0, &opt.tune.tolerance, .value = "X", .min = 0, .max = 1e9,
      .help = "how near is near enough, relative: densities of --match-density, bytes of --match-bytes (default 0.05); "
              "the metric of --reach-baseline and --when (default the margin of its kind, as 0.5 points of an "
@@ -214,6 +218,8 @@ static sg_status read_cells(struct sg_tune *t, const struct sg_recipe *recipe, s
                 sg_fail(err, SG_ERR_ARGUMENT, "%s%s is a list, and sparsetune takes one value (choose it with --set)",
                         sg_node_place(place, sizeof place, recipe, swept), swept->key);
     }
+    for (size_t i = 0; status == SG_OK && i < opt.methods.count; i++)
+        status = sg_cell_label_check(t->cells, t->n_cells, "--method", opt.methods.item[i], err);
     if (status != SG_OK)
         return status;
     return recipe->claim_problems ? sg_fail(err, SG_ERR_ARGUMENT, "%s", recipe->claim_problems) : SG_OK;
@@ -236,6 +242,7 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const st
     if (status == SG_OK && !opt.tune.dry_run)
         status = prepare_run(&grid, recipe, err);
     t.recipe = recipe;
+    t.methods = &opt.methods;
     t.grid = grid.options;
     t.columns = (size_t)sg_terminal_columns(STDOUT_FILENO);
     t.emits = opt.emitted != NULL;
@@ -262,9 +269,11 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const st
 /* The one action that was asked for; NULL after a message. */
 static const struct action *find_action(void) {
     enum { ACTIONS = sizeof actions / sizeof *actions };
-    static const struct option_of uses[] = {{"bandwidths", "when"},     {"clusters", "when"}, {"target", "when"},
-                                            {"candidates", "advise"},   {"error", "advise"},  {"emit-recipe", "advise"},
-                                            {"padded", "match-density"}};
+    static const struct option_of uses[] = {
+        {"bandwidths", "when"},      {"clusters", "when"},
+        {"target", "when"},          {"candidates", "advise"},
+        {"error", "advise"},         {"emit-recipe", "advise"},
+        {"padded", "match-density"}, {"method", "match-density|match-bytes|reach-baseline|rule"}};
     const char *name[ACTIONS], *chosen;
     for (size_t i = 0; i < ACTIONS; i++)
         name[i] = actions[i].name;

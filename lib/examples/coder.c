@@ -10,7 +10,12 @@
 
 enum { K }; /* the place of each parameter, in the order of `parameters` */
 static const struct sg_parameter parameters[] = {
-    {"k", 1, 4294967295.0, NAN, true, "elements sent of every layer, or all if it has fewer"},
+    {.name = "k",
+     .min = 1,
+     .max = 4294967295.0,
+     .preset = NAN, /* the recipe must give it */
+     .integer = true,
+     .help = "elements sent of every layer, or all if it has fewer"},
 };
 
 static sg_status check(const double *param, size_t d, struct sg_error *err) {

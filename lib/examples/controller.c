@@ -13,7 +13,9 @@ static void decide(const double *param, double *state, const struct sg_facts *f,
         out->knob[l] = 2 * f->step < f->steps ? out->own : param[0];
 }
 
-static const struct sg_parameter parameters[] = {{"late", 0, 1e18, 1, false, "the knob in the second half"}};
+static const struct sg_parameter parameters[] = {
+    {.name = "late", .min = 0, .max = 1e18, .preset = 1, .help = "the knob in the second half"},
+};
 
 static const struct sg_controller_ops late = {
     .name = "late",

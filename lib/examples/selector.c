@@ -10,8 +10,12 @@
 
 enum { FACTOR, DECAY }; /* the place of each parameter, in the order of `parameters` */
 static const struct sg_parameter parameters[] = {
-    {"factor", 0, 1000, 2, false, "threshold, in running root mean squares of the layer's gradient"},
-    {"decay", 0, 0.9999, 0.9, false, "weight of the past in the running mean"},
+    {.name = "factor",
+     .min = 0,
+     .max = 1000,
+     .preset = 2,
+     .help = "threshold, in running root mean squares of the layer's gradient"},
+    {.name = "decay", .min = 0, .max = 0.9999, .preset = 0.9, .help = "weight of the past in the running mean"},
 };
 
 static size_t knob(const double *param) {

@@ -347,7 +347,7 @@ sg_status sg_audit_open(struct sg_audit *out, const char *path, struct sg_bundle
     sg_status status = a.path && a.tree ? open_evidence(&a, err) : sg_fail_memory(err, path);
     SG_DO(status, read_recipe(&a, draw, err));
     for (size_t m = 0; draw->methods && m < draw->methods->count; m++)
-        SG_DO(status, sg_cell_label_check(a.cells, a.all, draw->methods->item[m], err));
+        SG_DO(status, sg_cell_label_check(a.cells, a.all, "--method", draw->methods->item[m], err));
     if (status == SG_OK) {
         cJSON *program = sg_version_json("sparsebench", NULL);
         a.tree->other_program = !is_ours(a.result.program, program);

@@ -38,7 +38,7 @@ sg_status sg_grid_choose(size_t *chosen, struct sg_cell *cells, size_t count, co
                          const struct sg_option_list *seeds, struct sg_error *err) {
     sg_status status = SG_OK;
     for (size_t i = 0; i < methods->count && status == SG_OK; i++)
-        status = sg_cell_label_check(cells, count, methods->item[i], err);
+        status = sg_cell_label_check(cells, count, "--method", methods->item[i], err);
     for (size_t i = 0; seeds && i < seeds->count && status == SG_OK; i++)
         status = check_seed(cells, count, seeds->item[i], err);
     if (status != SG_OK)

@@ -358,7 +358,8 @@ bool sg_cell_is(const struct sg_cell *cell, const char *method) {
     return strcmp(cell->label, method) == 0 || strcmp(cell->group, method) == 0 || strcmp(cell->name, method) == 0;
 }
 
-sg_status sg_cell_label_check(const struct sg_cell *cells, size_t count, const char *label, struct sg_error *err) {
+sg_status sg_cell_label_check(const struct sg_cell *cells, size_t count, const char *option, const char *label,
+                              struct sg_error *err) {
     const char **known = calloc(count + 1, sizeof *known);
     if (known == NULL)
         return sg_fail_memory(err, "labels");
@@ -373,8 +374,8 @@ sg_status sg_cell_label_check(const struct sg_cell *cells, size_t count, const c
     if (there)
         return SG_OK;
     if (near != NULL)
-        return sg_fail(err, SG_ERR_ARGUMENT, "--method '%s': no such method in the recipe (did you mean '%s'?)", label,
-                       near);
-    return sg_fail(err, SG_ERR_ARGUMENT, "--method '%s': no such method in the recipe; it has %s", label,
+        return sg_fail(err, SG_ERR_ARGUMENT, "%s '%s': no such method in the recipe (did you mean '%s'?)", option,
+                       label, near);
+    return sg_fail(err, SG_ERR_ARGUMENT, "%s '%s': no such method in the recipe; it has %s", option, label,
                    sg_cell_labels(names, sizeof names, cells, count));
 }

@@ -121,9 +121,9 @@ char *sg_cell_labels(char *out, size_t size, const struct sg_cell *cells, size_t
 /* True if the cell belongs to `method`: its label, the label of its result, which means all of its trials, or the
  * method's name, which means all of its cells. */
 bool sg_cell_is(const struct sg_cell *cell, const char *method);
-/* SG_OK if some cell is of this method; else SG_ERR_ARGUMENT, with the nearest label or all of them. */
-SG_CHECKED sg_status sg_cell_label_check(const struct sg_cell *cells, size_t count, const char *label,
-                                         struct sg_error *err);
+/* SG_OK if some cell is of this method, which `option` names; else SG_ERR_ARGUMENT, with the nearest label or all. */
+SG_CHECKED sg_status sg_cell_label_check(const struct sg_cell *cells, size_t count, const char *option,
+                                         const char *label, struct sg_error *err);
 
 /* A method's parameter may be this word: a value that sparsetune is to find. A cell with it cannot run. */
 #define SG_VALUE_TO_FIND "match"

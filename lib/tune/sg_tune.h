@@ -19,12 +19,14 @@ struct sg_tune {
     struct sg_cell *cells; /* [n_cells] of the recipe */
     size_t n_cells;
     struct sg_grid_options grid; /* recipe_path is a file; `set` has the user's --set; `changed` serves every trial */
-    const char *metric;          /* --metric; NULL = the first series of the recipe that its task measures */
-    double tolerance;            /* --tolerance; NaN = the action's own */
-    bool padded;                 /* match-density: a step counts as its largest message, not as the mean over workers */
-    const char *budgets;         /* match-bytes: shares of the bytes sent without compression, separated by commas */
-    const char *recording;       /* oracle: the path of the recording */
-    const char *rule;            /* rule: "simple", "estimated" or "noise" */
+    const struct sg_option_list *methods; /* --method: the methods that are tuned, each in the recipe; empty = all */
+    const char *metric;                   /* --metric; NULL = the first series of the recipe that its task measures */
+    double tolerance;                     /* --tolerance; NaN = the action's own */
+    bool padded; /* match-density: a step counts as its largest message, not as the mean over workers */
+    /* match-bytes: shares of the bytes sent without compression, separated by commas; or "of:" and a method */
+    const char *budgets;
+    const char *recording;   /* oracle: the path of the recording */
+    const char *rule;        /* rule: "simple", "estimated" or "noise" */
     int64_t points, repeats; /* rule: at how many points the pilot is measured, and how often each worker draws there */
     const char *bandwidths;  /* when: of the networks, Gbit/s, ascending, with commas between; NULL = 0.1 to 100 */
     const char *clusters;    /* when: numbers of workers, ascending, with commas between; NULL = 4 to 256 */
@@ -39,6 +41,7 @@ struct sg_tune {
     void (*progress)(const char *what, double done, double total); /* of the work in this process; may be NULL */
 
     /* Set by the action, freed by sg_tune_free. */
+    const char *measure; /* match-bytes: the method that the others are to send as much as; NULL = there is none */
     char failed[512]; /* methods for which nothing was found, and why, where the rest is whole; "" = there are none */
     char *text;       /* the recipe with the found values; NULL = the action gives no recipe */
     /* Schema sparsebench/1 if it contains cells, else sparsetune/1. Its "tune": {"action", …} describes the action. */

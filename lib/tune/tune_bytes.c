@@ -1,5 +1,5 @@
 /* tune_bytes.c: --match-bytes: for each budget, the value of each method's knob at which a worker sends that many bytes
- * over the whole run.
+ * over the whole run. A budget is a share of what no compression sends, or what a method of the recipe sends.
  *
  * The knob is what a controller may set: the density of Top-k, the lambda of hard-threshold, the levels of QSGD, the
  * rank of PowerSGD. A method is tuned if the recipe gives its knob a number, at which the search starts. Pilots of 2 %
@@ -51,6 +51,7 @@ static sg_status search(struct tune_search *s, const struct sg_cell *cell, doubl
     s->by_law = s->by_law && gradient > 0 && pilot < s->length.steps;
     for (size_t i = 0; i < s->n_goals; i++) {
         struct tune_goal *goal = &s->goal[i];
+        goal->share = goal->bytes > 0 ? goal->bytes / (s->length.steps * 4 * s->d) : goal->share;
         goal->target = goal->share * 4 * s->d;
         goal->value = s->by_law ? sg_rule_noise(goal->target / BYTES, gradient) : start;
     }
@@ -73,6 +74,16 @@ static sg_status search(struct tune_search *s, const struct sg_cell *cell, doubl
 
 /* ---- results ---- */
 
+/* "the budget 0.1", or "what Top-k k=4 sends". Returns out. */
+enum { GOAL_CHARS = 160 };
+static const char *goal_text(char out[GOAL_CHARS], const struct tune_goal *goal) {
+    if (goal->bytes > 0)
+        snprintf(out, GOAL_CHARS, "what %s sends", goal->label);
+    else
+        snprintf(out, GOAL_CHARS, "the budget %g", goal->share);
+    return out;
+}
+
 static double difference(const struct tune_goal *goal) {
     return goal->reached / goal->target - 1;
 }
@@ -82,18 +93,20 @@ static sg_status keep(struct tune_found *f, const struct tune_search *s, struct 
     const sg_status status = tune_found_open(f, s, s->n_goals, err);
     for (size_t i = 0; status == SG_OK && i < s->n_goals; i++) {
         const struct tune_goal *goal = &s->goal[i];
+        char text[GOAL_CHARS];
         size_t at = 0;
+        goal_text(text, goal);
         if (goal->missed)
-            tune_say(s->t, "%s: no %s comes within %g %% of the budget %g; %.10g is the nearest, %+.1f %%", s->name,
-                     s->key, 100 * s->tolerance, goal->share, goal->value, 100 * difference(goal));
+            tune_say(s->t, "%s: no %s comes within %g %% of %s; %.10g is the nearest, %+.1f %%%s", s->name, s->key,
+                     100 * s->tolerance, text, goal->value, 100 * difference(goal),
+                     s->integer ? " (it is a whole number)" : "");
         f->value[f->n++].x = goal->value;
         while (f->value[at].x != goal->value)
             at++;
         if (at < i)
             continue;
-        snprintf(f->value[i].how, TUNE_HOW_CHARS,
-                 ACTION "%s %.10g sends %.4g MB, %+.1f %% of the budget %g (%zu seed%s)%s", s->key, goal->value,
-                 goal->reached * s->length.steps / 1e6, 100 * difference(goal), goal->share, s->seeds,
+        snprintf(f->value[i].how, TUNE_HOW_CHARS, ACTION "%s %.10g sends %.4g MB, %+.1f %% of %s (%zu seed%s)%s",
+                 s->key, goal->value, goal->reached * s->length.steps / 1e6, 100 * difference(goal), text, s->seeds,
                  s->seeds == 1 ? "" : "s", goal->missed ? ": the nearest" : "");
     }
     return status;
@@ -117,9 +130,10 @@ static cJSON *method_json(struct tune_search *s, const char *failed) {
     cJSON *out = tune_search_json(s), *targets = cJSON_CreateArray();
     for (size_t i = 0; !failed && i < s->n_goals; i++) {
         const struct tune_goal *goal = &s->goal[i];
-        sg_json_push(targets, SG_OBJECT(SG_NUMBER("budget", goal->share), SG_NUMBER("value", goal->value),
-                                        SG_NUMBER("bytes", goal->reached * s->length.steps),
-                                        SG_NUMBER("difference", difference(goal)), SG_BOOL("within", !goal->missed)));
+        sg_json_push(targets,
+                     SG_OBJECT(SG_TEXT("of", goal->bytes > 0 ? goal->label : NULL), SG_NUMBER("budget", goal->share),
+                               SG_NUMBER("value", goal->value), SG_NUMBER("bytes", goal->reached * s->length.steps),
+                               SG_NUMBER("difference", difference(goal)), SG_BOOL("within", !goal->missed)));
     }
     SG_SET(out, SG_TEXT("key", s->key), SG_VALUE("targets", targets), SG_TEXT("failed", failed));
     return out;
@@ -145,6 +159,17 @@ static sg_status match_method(struct tune_search *s, const struct sg_cell *cell,
     return status;
 }
 
+/* Fails if no method has a knob to find, before any run. */
+static sg_status need_methods(const struct sg_tune *t, struct sg_error *err) {
+    for (size_t i = 0; i < t->n_cells; i++)
+        if (tune_is_chosen(t, t->cells[i].name) && tune_knob_key(t->cells[i].method) != NULL)
+            return SG_OK;
+    return sg_fail(err, SG_ERR_ARGUMENT,
+                   "%s: no method has a number to find, as the density of topk, the lambda of hard-threshold or the "
+                   "levels of qsgd, to start from",
+                   t->recipe->path);
+}
+
 /* Fails if no value was found for any method. Else t->failed gets the number of methods without values. */
 static sg_status judge(const struct tune_search *s, const struct tune_found *found, size_t n, struct sg_error *err) {
     size_t failed = 0, first = n;
@@ -152,12 +177,6 @@ static sg_status judge(const struct tune_search *s, const struct tune_found *fou
         failed += found[i].failed;
         first = found[i].failed && first == n ? i : first;
     }
-    if (n == 0)
-        return sg_fail(
-            err, SG_ERR_ARGUMENT,
-            "%s: no method has a number to find, as the density of topk, the lambda of hard-threshold or the "
-            "levels of qsgd, to start from",
-            s->t->recipe->path);
     if (failed == n)
         return sg_fail(err, SG_ERR_NONFINITE, "%s: %s", found[0].name, found[0].value[0].how + strlen(ACTION));
     if (failed > 0)
@@ -176,6 +195,8 @@ static void say_methods(const struct tune_search *s) {
         const struct sg_node *method = &methods->child[i];
         const char *name = sg_node_string(method, "name", ""), *key = tune_knob_key(method);
         const struct sg_parameter *wordy = tune_wordy_knob(method);
+        if (!tune_is_chosen(s->t, name))
+            continue;
         if (wordy)
             tune_say(s->t, "%s: %s stays '%s'; to find it, give a number to start from, as %s: 0.01", name, wordy->name,
                      sg_node_string(method, wordy->name, ""), wordy->name);
@@ -186,21 +207,73 @@ static void say_methods(const struct tune_search *s) {
     }
 }
 
+static const char OF[] = "of:";
+
+/* Makes each cell of the method, or the cell of this label, a goal, whose bytes are not known yet. */
+static sg_status set_measure(struct tune_search *s, const char *name, struct sg_error *err) {
+    struct sg_tune *t = s->t;
+    sg_status status = sg_cell_label_check(t->cells, t->n_cells, "--match-bytes=of:", name, err);
+    for (size_t i = 0; status == SG_OK && i < t->n_cells; i++) {
+        const struct sg_cell *cell = &t->cells[i];
+        if (!sg_cell_is(cell, name) || (s->n_goals > 0 && strcmp(s->goal[s->n_goals - 1].label, cell->label) == 0))
+            continue;
+        if (s->n_goals == BUDGETS)
+            return sg_fail(err, SG_ERR_ARGUMENT, "--match-bytes=of:%s: more than %d cells: give the label of one", name,
+                           BUDGETS);
+        snprintf(s->goal[s->n_goals++].label, sizeof s->goal->label, "%s", cell->label);
+        t->measure = cell->name;
+    }
+    return status;
+}
+
+/* Runs the cells of the goals, which have the labels of these cells, for the bytes that they send. */
+static sg_status measure(struct tune_search *s, const char *name, struct sg_error *err) {
+    struct tune_trials b;
+    tune_trials_start(&b, s->t, NULL);
+    sg_status status = tune_trials_open(&b, name, NULL, s->seeds, err);
+    tune_say(s->t, "%s: whole run, whose bytes the others are to send", name);
+    SG_DO(status, tune_trials_run(&b, s->t, true, err));
+    for (size_t i = 0; status == SG_OK && i < b.count; i++) {
+        const struct sg_run *run = &b.outcomes[i].run;
+        struct tune_goal *goal = &s->goal[i / s->seeds];
+        goal->bytes += sg_run_last(run, "bytes_sent") / (double)s->seeds;
+        goal->share = goal->bytes / sg_json_number(run->end, "steps", NAN) /
+                      (4 * sg_json_number(sg_json_get(run->header, "constants"), "d", NAN));
+        if ((i + 1) % s->seeds == 0 && !(goal->bytes > 0))
+            status = sg_fail(err, SG_ERR_ARGUMENT, "%s sends nothing, by which nothing can be measured", goal->label);
+    }
+    tune_trials_close(&b);
+    return status;
+}
+
+/* Reads the shares, or the name of the method. */
+static sg_status set_goals(struct tune_search *s, struct sg_error *err) {
+    double budget[BUDGETS];
+    if (strncmp(s->t->budgets, OF, strlen(OF)) == 0)
+        return set_measure(s, s->t->budgets + strlen(OF), err);
+    const sg_status status = tune_read_list(budget, &s->n_goals, BUDGETS, "match-bytes", s->t->budgets, 1, false,
+                                            "shares of what no compression sends", err);
+    for (size_t i = 0; i < s->n_goals; i++)
+        s->goal[i].share = budget[i];
+    return status;
+}
+
 sg_status sg_tune_match_bytes(struct sg_tune *t, struct sg_error *err) {
     static const struct tune_matching how = {
         .action = "match-bytes", .targets = "budgets", .key_of = tune_knob_key, .method = match_method, .judge = judge};
-    double budget[BUDGETS];
     struct tune_search s;
+    sg_status status = SG_OK;
     tune_search_open(&s, t, TUNE_BYTES, TOLERANCE);
-    sg_status status = tune_read_list(budget, &s.n_goals, BUDGETS, "match-bytes", t->budgets, 1, false,
-                                      "shares of what no compression sends", err);
-    for (size_t i = 0; i < s.n_goals; i++)
-        s.goal[i].share = budget[i];
-    if (status == SG_OK && !tune_recorded(t, "bytes_sent"))
+    if (!tune_recorded(t, "bytes_sent"))
         status = sg_fail(err, SG_ERR_ARGUMENT,
                          "%s: record.series has no bytes-sent, by which the volume of a whole run is known (add it)",
                          t->recipe->path);
+    SG_DO(status, set_goals(&s, err));
     if (status == SG_OK)
         say_methods(&s);
-    return status == SG_OK && !t->dry_run ? tune_match_methods(&s, &how, cJSON_CreateObject(), err) : status;
+    if (status != SG_OK || t->dry_run)
+        return status;
+    status = need_methods(t, err);
+    SG_DO(status, t->measure ? measure(&s, t->budgets + strlen(OF), err) : SG_OK);
+    return status == SG_OK ? tune_match_methods(&s, &how, cJSON_CreateObject(), err) : status;
 }

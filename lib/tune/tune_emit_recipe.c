@@ -245,8 +245,9 @@ sg_status tune_emit_check(const struct sg_tune *t, tune_key_fn *key_of, size_t n
     struct sg_node written = {0};
     sg_status status = SG_OK;
     for (size_t i = 0; status == SG_OK && i < methods->count; i++) {
-        const char *key = key_of(&methods->child[i]);
-        status = key ? check_values(t, &methods->child[i], key, n, what, err) : SG_OK;
+        const struct sg_node *method = &methods->child[i];
+        const char *key = tune_is_chosen(t, sg_node_string(method, "name", "")) ? key_of(method) : NULL;
+        status = key ? check_values(t, method, key, n, what, err) : SG_OK;
     }
     SG_DO(status, tune_recipe_written(&written, t, NULL, err));
     sg_node_clear(&written);

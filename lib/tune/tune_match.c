@@ -80,7 +80,7 @@ sg_status tune_plan(const struct sg_tune *t, const char *how, struct sg_error *e
     for (size_t i = 0; i < t->n_cells; i++) {
         const struct sg_cell *cell = &t->cells[i];
         topk += tune_compresses_by(cell->method, "topk");
-        wanting += tune_wants_lambda(cell->method);
+        wanting += tune_wants_lambda(cell->method) && tune_is_chosen(t, cell->name);
     }
     if (wanting == 0)
         return sg_fail(err, SG_ERR_ARGUMENT,
@@ -89,7 +89,8 @@ sg_status tune_plan(const struct sg_tune *t, const char *how, struct sg_error *e
     if (topk == 0)
         return no_topk(t, err);
     for (size_t i = 0; t->dry_run && i < t->n_cells; i++)
-        if (tune_wants_lambda(t->cells[i].method) && (i == 0 || strcmp(t->cells[i].name, t->cells[i - 1].name) != 0))
+        if (tune_wants_lambda(t->cells[i].method) && tune_is_chosen(t, t->cells[i].name) &&
+            (i == 0 || strcmp(t->cells[i].name, t->cells[i - 1].name) != 0))
             tune_say(t, "%s: one lambda for each Top-k density%s", t->cells[i].name, how);
     return SG_OK;
 }
@@ -184,7 +185,7 @@ static sg_status match_method(struct tune_search *s, const struct sg_cell *cell,
 static sg_status check(struct sg_tune *t, struct sg_error *err) {
     sg_status status = tune_plan(t, "", err);
     for (size_t i = 0; status == SG_OK && i < t->n_cells; i++)
-        if (tune_wants_lambda(t->cells[i].method))
+        if (tune_wants_lambda(t->cells[i].method) && tune_is_chosen(t, t->cells[i].name))
             status = tune_need_volume(t, &t->cells[i], err);
     return status;
 }

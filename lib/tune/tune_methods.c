@@ -13,6 +13,16 @@ bool tune_compresses_by(const struct sg_node *method, const char *compressor) {
     return strcmp(sg_node_string(method, "compressor", ""), compressor) == 0;
 }
 
+bool tune_is_chosen(const struct sg_tune *t, const char *name) {
+    const size_t n = t->methods ? t->methods->count : 0;
+    bool listed = n == 0;
+    for (size_t i = 0; i < n * t->n_cells; i++) {
+        const struct sg_cell *cell = &t->cells[i / n];
+        listed = listed || (strcmp(cell->name, name) == 0 && sg_cell_is(cell, t->methods->item[i % n]));
+    }
+    return listed && !(t->measure && strcmp(t->measure, name) == 0);
+}
+
 bool tune_wants_lambda(const struct sg_node *method) {
     return tune_compresses_by(method, "hard-threshold") && !sg_node_absent(sg_node_get(method, "lambda"));
 }

@@ -106,6 +106,8 @@ double tune_tail_median(const struct sg_cell_outcome *o, const char *metric);
 
 /* True if this method has this compressor. */
 bool tune_compresses_by(const struct sg_node *method, const char *compressor);
+/* True if the method of this name may be tuned: the user asks for it, and it is not what the others are measured by. */
+bool tune_is_chosen(const struct sg_tune *t, const char *name);
 /* True if this is a hard-threshold method with a lambda, and without a budget. */
 bool tune_wants_lambda(const struct sg_node *method);
 /* True if the residual of a method, whose keys are resolved, is a sum of gradients since the last message. */
@@ -145,7 +147,7 @@ double tune_round(double lambda, char text[TUNE_LAMBDA_CHARS]);
 
 /* ---- the emitted recipe ---- */
 
-enum { TUNE_HOW_CHARS = 256 };
+enum { TUNE_HOW_CHARS = 384 };
 
 /* A value that was found. */
 struct tune_value {

@@ -318,7 +318,8 @@ static sg_status find_methods(struct reach *r, struct sg_error *err) {
     r->baseline = tune_baseline(methods);
     size_t wanting = 0;
     for (size_t i = 0; i < methods->count; i++)
-        if (tune_wants_lambda(&methods->child[i]) && wanting++ == 0) {
+        if (tune_wants_lambda(&methods->child[i]) &&
+            tune_is_chosen(s->t, sg_node_string(&methods->child[i], "name", "")) && wanting++ == 0) {
             s->name = sg_node_string(&methods->child[i], "name", "");
             r->given = sg_node_get(&methods->child[i], "lambda");
         }

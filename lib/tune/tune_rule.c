@@ -157,7 +157,8 @@ static sg_status run_pilots(struct sg_tune *t, struct sg_error *err) {
     if (status == SG_OK && (!w.group || !w.found))
         status = sg_fail_memory(err, "the pilots");
     for (size_t i = 0; status == SG_OK && i < w.n_cells; i++)
-        if (tune_wants_lambda(w.cells[i].method) && (i == 0 || strcmp(w.cells[i].name, w.cells[i - 1].name) != 0))
+        if (tune_wants_lambda(w.cells[i].method) && tune_is_chosen(t, w.cells[i].name) &&
+            (i == 0 || strcmp(w.cells[i].name, w.cells[i - 1].name) != 0))
             status = find_values(&w, t, &w.cells[i], err);
     SG_DO(status, tune_show(t, tune_evidence(t, "rule", evidence_of(&w)), NULL, NULL, err));
     SG_DO(status, tune_emit_recipe(&t->text, t, w.found, w.n_found, err));

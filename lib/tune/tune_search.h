@@ -23,10 +23,11 @@ struct tune_point {
 
 /* An amount that is wanted. */
 struct tune_goal {
-    char label[128]; /* of the Top-k cell that sends as much; "" = none */
+    char label[128]; /* of the cell that sends as much; "" = none */
     double target;
     double guess;      /* a first value, which sends about as much */
     double share;      /* the target as a share of 32 bits for every element */
+    double bytes;      /* that the cell of `label` sends in its whole run; 0 = the share is given */
     double value;      /* the nearest value so far, and the next one to try */
     double reached;    /* the amount of `value` at all seeds; 0 = not tried at all seeds */
     bool done, missed; /* done: the search for it has ended; missed: outside the tolerance */

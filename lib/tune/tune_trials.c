@@ -75,7 +75,7 @@ static void settle_lengths(struct tune_changes *c) {
 /* ---- trials ---- */
 
 static bool chosen(const struct sg_cell *cell, const char *name, const char *compressor) {
-    return (!name || strcmp(cell->name, name) == 0) && (!compressor || tune_compresses_by(cell->method, compressor));
+    return (!name || sg_cell_is(cell, name)) && (!compressor || tune_compresses_by(cell->method, compressor));
 }
 
 /* Moves the chosen cells to the front; the first `seeds` of each label. */

@@ -391,6 +391,40 @@ PY
     [[ $stderr == *"ValueError: enough"*"'stops' failed, for the reason that it printed"* ]]
 }
 
+@test "a compressor in Python is searched at equal bytes, drawn in a tournament, reused, and resumed with its state" {
+    need_numpy
+    export SPARSEGRAD_PYTHON=$PYTHON
+    cp "$INSTALLED/usr/share/sparsegrad/examples/largest.py" .
+    printf '%s\n' 'import numpy as np' 'parameters = {"factor": (0.0, 100.0, 2.0)}' 'def select(p, g, factor, state):' \
+        '    state[:2] += np.abs(g).sum(dtype="f8"), len(g)' '    return np.flatnonzero(np.abs(p) >= factor * state[0] / state[1])' >above.py
+    export SPARSEGRAD_PLUGINS=largest.py:above.py
+    sed -e '/^claims:/,$d' -e '/^methods:/,$d' -e 's/series: .*/series: [relative-suboptimality, bytes-sent]}/' \
+        -e 's/^seeds: .*/seeds: [1]/' "$ROOT/recipes/smoke.yaml" >field.yaml
+    cat >>field.yaml <<'YAML'
+methods:
+  - {name: SGD, compressor: none, baseline: true}
+  - {name: Top-k, compressor: topk, k: 3}
+  - {name: Mine, compressor: my-largest, k: 1}
+  - {name: Above, compressor: above, factor: 2}
+YAML
+    # Ties go to the lower index in both, so the search must find Top-k's own k, and what both send is the same.
+    sparsetune -q field.yaml --match-bytes=of:Top-k --method Mine --folder cells -o evidence.json >matched.yaml
+    grep -q 'compressor: my-largest, k: 3}' matched.yaml
+    [ "$(jq -c '[.tune.methods[0].targets[] | .of, .difference]' evidence.json)" = '["Top-k",0]' ]
+    sparsebench -q matched.yaml --folder cells -o matched.json
+    [ "$(jq -c '[.results[] | select(.method == "Mine" or .method == "Top-k") | .cells[0].reused]' matched.json)" = '[true,true]' ]
+    [ "$(jq '[.results[1,2].final.relative_suboptimality.mean] | .[0] == .[1]' matched.json)" = true ]
+    # A tournament: trials of a range, the best of which runs at a fresh seed.
+    sed -e 's/my-largest, k: 1/my-largest, k: log 1..8/' -e '/Above/d' field.yaml >drawn.yaml
+    echo 'tune: {trials: 2, by: relative-suboptimality, at: {tail-median: 0.5}}' >>drawn.yaml
+    sparsebench -q drawn.yaml --folder cells -o drawn.json
+    jq -e '.results[] | select(.method == "Mine") | .tuned.winner.value == ([.cells[] | select(.fresh).value][0])' drawn.json
+    sparsebench -q drawn.yaml --folder cells -o again.json
+    [ "$(jq '[.results[].cells[].reused] | all' again.json)" = true ]
+    # A run that is killed goes on to the same bytes: state is in the checkpoint.
+    same_after_kill 5 field.yaml --method Above
+}
+
 @test "a file of Python that is wrong is refused in its own words" {
     need_numpy
     export SPARSEGRAD_PYTHON=$PYTHON

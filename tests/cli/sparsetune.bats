@@ -354,6 +354,40 @@ YAML
     [[ "$output" == *"levels: [1, $third], "*"of: QSGD levels=1, at-most: {times: 2, of: QSGD levels=$third}"* ]]
 }
 
+@test "--match-bytes takes a method of the recipe as the measure, --method limits what is tuned" {
+    sed -e 's/average-density/bytes-sent/' -e '/Top-k/,$d' r.yaml >bytes.yaml
+    cat >>bytes.yaml <<'YAML'
+  - {name: Top-k, compressor: topk, k: [2, 4]}
+  - {name: Random-k, compressor: randomk, density: 0.2}
+  - {name: Hard-threshold, compressor: hard-threshold, lambda: 0.3}
+YAML
+    run -0 --separate-stderr sparsetune bytes.yaml --match-bytes=of:Top-k --method Random-k --folder cells -o e.json
+    echo "$output" >found.yaml
+    jq -e '[.tune.methods[] | .method, (.targets | length)] == ["Random-k", 2]' e.json
+    jq -e '[.tune.methods[0].targets[] | .of] == ["Top-k k=2", "Top-k k=4"]' e.json
+    grep -q 'name: Top-k, compressor: topk, k: \[2, 4\]}' found.yaml
+    grep -q 'lambda: 0.3}' found.yaml
+    grep -q '# sparsetune --match-bytes: density .* of what Top-k k=4 sends (2 seeds)' found.yaml
+    run -0 --separate-stderr sparsebench found.yaml --folder cells --json
+    # What the cells of the measure sent is what those of the other method send, and neither is run again.
+    jq -e 'def sent(m): [.results[] | select(.method == m) | .final.bytes_sent.mean];
+        (sent("Top-k") | length) == 2 and ([sent("Top-k"), sent("Random-k")] | transpose | all(.[]; (.[1] / .[0] - 1 | fabs) <= 0.05))
+        and all(.results[] | select(.method == "Top-k" or .method == "Random-k") | .cells[]; .reused)' <<<"$output"
+    # The label of one cell is one target, here for all other methods.
+    run -0 --separate-stderr sparsetune bytes.yaml --match-bytes=of:"Top-k k=4" --folder cells -o e.json --force
+    jq -e '[.tune.methods[] | .method, (.targets | map(.of))] == ["Random-k", ["Top-k k=4"], "Hard-threshold", ["Top-k k=4"]]' e.json
+}
+
+@test "--method chooses one of several hard-thresholds for --reach-baseline, and among those of --match-density and --rule" {
+    sed -i '/Hard-threshold/a\  - {name: Second, compressor: hard-threshold, lambda: match}' r.yaml
+    says 2 "needs a method" -- sparsetune r.yaml --reach-baseline --dry-run
+    says 0 "Second: the largest lambda" -- sparsetune r.yaml --reach-baseline --method Second --dry-run
+    for action in --match-density --rule=noise; do
+        run -0 --separate-stderr sparsetune r.yaml $action --method Second --dry-run
+        [[ $stderr == *"Second: one lambda for each Top-k density"* && $stderr != *Hard* ]]
+    done
+}
+
 @test "--match-bytes: a method that diverges is named, and the others are found; match is a start" {
     sed -e 's/average-density/bytes-sent/' -e '/Top-k/,$d' r.yaml >bytes.yaml
     cat >>bytes.yaml <<'YAML'
