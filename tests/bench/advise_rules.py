@@ -77,6 +77,12 @@ def read(path):
         return json.load(file)
 
 
+def stored(name):
+    """The result of a name that is published, or archived."""
+    path = f"results/{name}.json"
+    return read(path if os.path.exists(path) else f"results/archive/{name}.json")
+
+
 # ---- numbers ----
 
 def ranks(values):
@@ -165,7 +171,7 @@ class Published:
     def words(self, result, changes, *more):
         path = os.path.join(self.folder, result, "cells")
         os.makedirs(path, exist_ok=True)
-        return [read(f"results/{result}.json")["recipe"]["path"], "--folder", path, "--force",
+        return [stored(result)["recipe"]["path"], "--folder", path, "--force",
                 *[w for c in (*changes, "claims=[]", "plots=[]", *more) for w in ("--set", c)]]
 
     def advice(self, result, changes):
@@ -199,7 +205,7 @@ class Published:
 
     def judge(self, name):
         s = SETTINGS[name]
-        result = read(f"results/{s['result']}.json")
+        result = stored(s['result'])
         matched = [(re.fullmatch(s["rows"], r["label"]), r) for r in result["results"] if not r["baseline"]]
         whole = {r["label"]: last(r, s["volume"]) for _, r in matched}
         advice = self.advice(s["result"], s["changes"])
@@ -224,7 +230,7 @@ class Published:
     def again(setting):
         """The same of a stored setting, whose errors stay: the methods' qualities are read from the result once more."""
         s = SETTINGS[setting["setting"]]
-        result = read(f"results/{s['result']}.json")
+        result = stored(s['result'])
         qualities = reached(result, s["metric"])
         matched = {re.fullmatch(s["rows"], label): label for label in qualities}
         label = {match[1]: label for match, label in matched.items() if match}

@@ -148,7 +148,7 @@ holds() { # FILTER of the evidence; e(COLUMN) is what was found of an error
 }
 
 @test "of published results it finds what the program in C found" {
-    evidence "$ROOT"/results/mini-why-errors.json "$ROOT"/results/mini-why-{threshold,curvature}.json
+    evidence "$ROOT"/results/mini-why-errors.json "$ROOT"/results/archive/mini-why-{threshold,curvature}.json
     python3 -B - "$ROOT/tests/golden/explain.tsv" "$BATS_TEST_TMPDIR/evidence.json" <<'PY'
 import json, sys
 found = {e["column"]: e for e in json.load(open(sys.argv[2]))["tune"]["errors"]}

@@ -195,7 +195,7 @@ PY
 
 @test "a legend keeps the parameters of a method in one row, and names them" {
     # In a panel of its own and beside others: all labels of the group are at one height.
-    sparseplot-export -q qsgd-madelon.json --format=svg >"$OUT/q"
+    sparseplot-export -q archive/qsgd-madelon.json --format=svg >"$OUT/q"
     run -0 sed -n 's#.*<g data-legend="QSGD levels=[0-9]*">.*<text x="[0-9.]*" y="\([0-9.]*\)" [^>]*>\(QSGD levels=1\|levels=7\|levels=63\)<.*#\2 \1#p' "$OUT/q" # of QSGD, then of others
     row=${lines[0]#QSGD levels=1 }
     [ "${lines[1]}" = "levels=7 $row" ]

@@ -38,7 +38,7 @@ hostile_result() {
 }
 
 @test "several results are sections of one page with contents, also more than can lie over each other" {
-    set -- fig1 fig1-madelon bursts kernels mini-fig2a mini-fig3 mini-table1 mini-powersgd signs-madelon
+    set -- fig1 fig1-madelon archive/bursts kernels mini-fig2a mini-fig3 mini-table1 archive/mini-powersgd archive/signs-madelon
     sparseplot-export -q "${@/#/$ROOT/results/}" -o page.html 2>/dev/null && false
     set -- "${@/#/$ROOT/results/}"
     set -- "${@/%/.json}"
@@ -69,7 +69,7 @@ hostile_result() {
 
 @test "a page shows the very drawing of the other formats; plots that cannot be drawn are left out, with a note" {
     drawing() { sed -n '/<svg xmlns/,/<\/svg>/p' "$1" | sed 's/r1f1//g'; }
-    for result in qsgd-madelon compressors; do
+    for result in archive/qsgd-madelon compressors; do
         sparseplot-export -q "$ROOT/results/$result.json" --format=html >page.html
         sparseplot-export -q "$ROOT/results/$result.json" --format=svg >figure.svg
         [ "$(drawing page.html | wc -l)" -gt 20 ]

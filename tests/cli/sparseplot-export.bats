@@ -220,7 +220,7 @@ PY
         [[ $output != *"# no room for"* ]] || { echo "$result: $output"; false; }
     done
     [ "$left_out" -ge 5 ]
-    run -0 --separate-stderr sparseplot-export -q "$ROOT/results/bursts.json" --format=table
+    run -0 --separate-stderr sparseplot-export -q "$ROOT/results/archive/bursts.json" --format=table
     [[ $output == *"# modelled: 20 workers, 10gbe-tcp"* && $output == *"# no room for: "*"burst hidden (modelled); "* ]]
 }
 
