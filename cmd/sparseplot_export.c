@@ -43,6 +43,8 @@ static const struct sg_option table[] = {
      .help = "width of the figure; 0 = by the number of panels"},
     {SG_OPTION_NUMBER, "height", 0, &options.select.height, .value = "INCHES", .min = 0, .max = 60,
      .help = "height of the figure; 0 = by the number of panels"},
+    {SG_OPTION_FLAG, "claims", 0, &options.select.claims,
+     .help = "latex: also a table of the claims, which the other tables always have"},
     {SG_OPTION_CHOICE, "color", 0, &options.color, .choices = "auto|always|never",
      .help = "colour the verdicts of a table on standard output"},
 };

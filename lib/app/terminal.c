@@ -19,6 +19,7 @@
 #include "sg_clock.h"
 #include "sg_debug.h"
 #include "sg_json.h"
+#include "sg_table.h"
 #include "sg_text.h"
 #include "sg_words.h"
 
@@ -111,10 +112,10 @@ static void put_message(enum sg_log_kind kind, const char *lead, char *text) {
         char *next = strchr(line, '\n');
         if (next)
             *next++ = '\0';
-        char *clean = sg_text_clean(line);
-        fprintf(stderr, "%s: %s%s%s%s\n", app.program, rank, kind == SG_LOG_WARNING ? "warning: " : "", lead,
-                clean ? clean : "out of memory for a message");
-        free(clean);
+        const size_t width = isatty(STDERR_FILENO) ? (size_t)sg_terminal_columns(STDERR_FILENO) : 0;
+        char *first = sg_format("%s: %s%s%s", app.program, rank, kind == SG_LOG_WARNING ? "warning: " : "", lead);
+        sg_put_wrapped(stderr, line, width, first ? first : "", "");
+        free(first);
         line = next;
         lead = "";
     }
@@ -226,10 +227,16 @@ static void update(struct sg_progress *p, double done) {
         fprintf(stderr, "%s: %s: %.0f %%, %s left\n", app.program, p->what, 100 * share, left);
         return;
     }
-    enum { WIDTH = 24 };
-    int filled = (int)(share * WIDTH);
-    fprintf(stderr, "\r\033[K%s [%.*s%.*s] %3.0f %% %s left", p->what, filled, "########################",
-            WIDTH - filled, "........................", 100 * share, left);
+    /* On a narrow terminal the bar is shorter, then the name loses its last words. */
+    enum { BAR = 24, LEAST_BAR = 4 };
+    const size_t columns = (size_t)sg_terminal_columns(STDERR_FILENO) - 1,
+                 around = strlen(" [] 100 %  left") + strlen(left);
+    const size_t name = sg_text_width(p->what), room = columns > around + name ? columns - around - name : 0;
+    const int bar = (int)(room > BAR ? BAR : room < LEAST_BAR ? LEAST_BAR : room), filled = (int)(share * bar);
+    const size_t most = columns > around + (size_t)bar ? columns - around - (size_t)bar : 1;
+    fprintf(stderr, "\r\033[K%.*s [%.*s%.*s] %3.0f %% %s left",
+            (int)(name <= most ? strlen(p->what) : sg_text_line(p->what, most)), p->what, filled,
+            "########################", bar - filled, "........................", 100 * share, left);
     fflush(stderr);
     p->shown = app.line_open = true;
 }

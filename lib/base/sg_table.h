@@ -24,7 +24,7 @@ struct sg_table_column {
                     weight, of several the last */
     size_t head_most; /* the head continues in the next line where it is wider; 0 = any width */
     /* In markup only: */
-    const char *tex;     /* the head in LaTeX, where it is not `head` as text; NULL = it is */
+    const char *tex;     /* LaTeX: a formula that is the last line of the head; NULL = none */
     double share;        /* of a line, that a column of words has in LaTeX; 0 = as wide as its cells */
     bool names;          /* HTML: the cells name their rows */
     const char *kind;    /* HTML: the class of cells that are no numbers; NULL = none */
@@ -60,10 +60,11 @@ struct sg_table_lines {
 SG_CHECKED sg_status sg_table_write_lines(FILE *out, const sg_table *t, const struct sg_table_lines *how,
                                           struct sg_error *err);
 
-/* Write the table alone: the caller loads the LaTeX package booktabs and writes the style sheet of HTML. HTML has the
- * caption above it. */
+/* Write the table alone: the caller writes the style sheet of HTML and loads the LaTeX packages booktabs and graphicx. In
+ * LaTeX and HTML the caption stands above it. In LaTeX the heads are in lines, and what is wider than the column of the
+ * text is drawn smaller. */
 SG_CHECKED sg_status sg_table_write_markdown(FILE *out, const sg_table *t, struct sg_error *err);
-SG_CHECKED sg_status sg_table_write_latex(FILE *out, const sg_table *t, struct sg_error *err);
+SG_CHECKED sg_status sg_table_write_latex(FILE *out, const sg_table *t, const char *caption, struct sg_error *err);
 SG_CHECKED sg_status sg_table_write_html(FILE *out, const sg_table *t, const char *caption, struct sg_error *err);
 
 /* Writes a text, cleaned (sg_text_clean), in lines of at most `width` characters, 0 = any, unless a word is longer. The

@@ -5,7 +5,11 @@
 
 #include "sg_json.h"
 #include "sg_markup.h"
+#include "sg_text.h"
 #include "table_private.h"
+
+/* Characters in a line of a head in LaTeX. */
+enum { TEX_HEAD = 10 };
 
 static bool is_number(const struct table_column *column) {
     return column->as.align == SG_TABLE_NUMBER || column->as.align == SG_TABLE_RIGHT;
@@ -78,10 +82,36 @@ static void put_tex_number(FILE *out, const struct table_cell *cell) {
     free(front);
 }
 
-sg_status sg_table_write_latex(FILE *out, const sg_table *t, struct sg_error *err) {
+/* Writes a head in lines of a column's width, with its formula as the last. */
+static void put_tex_head(FILE *out, const struct table_column *column) {
+    const char *text = column->head;
+    const bool number = is_number(column);
+    fputs(number ? "\\begin{tabular}[b]{@{}r@{}}" : "", out);
+    while (*text) {
+        const size_t n = number ? sg_text_line(text, TEX_HEAD) : strlen(text);
+        char *line = strndup(text, n);
+        if (!line)
+            sg_json_lost();
+        sg_put_tex(out, line ? line : "");
+        free(line);
+        text += n;
+        text += strspn(text, " ");
+        fputs(*text ? "\\\\" : "", out);
+    }
+    if (column->tex[0]) {
+        fputs(number ? "\\\\$" : " $", out);
+        sg_put_tex_formula(out, column->tex);
+        fputc('$', out);
+    }
+    fputs(number ? "\\end{tabular}" : "", out);
+}
+
+sg_status sg_table_write_latex(FILE *out, const sg_table *t, const char *caption, struct sg_error *err) {
     if (!t || t->lost)
         return sg_fail_memory(err, "the table");
-    fputs("\\begin{tabular}{", out);
+    fputs("\\begin{table}\n\\centering\n\\caption{", out);
+    sg_put_tex(out, caption);
+    fputs("}\n\\medskip\\small\\setlength{\\tabcolsep}{3pt}\n\\sbox0{\\begin{tabular}{", out);
     for (size_t c = 0; c < t->n_columns; c++)
         if (t->column[c].as.share > 0)
             fprintf(out, "p{%g\\linewidth}", t->column[c].as.share);
@@ -89,10 +119,7 @@ sg_status sg_table_write_latex(FILE *out, const sg_table *t, struct sg_error *er
             fputc(is_number(&t->column[c]) ? 'r' : 'l', out);
     fputs("}\n\\toprule\n", out);
     for (size_t c = 0; c < t->n_columns; c++) {
-        if (t->column[c].tex[0])
-            fputs(t->column[c].tex, out);
-        else
-            sg_put_tex(out, t->column[c].head);
+        put_tex_head(out, &t->column[c]);
         fputs(is_last(t, c) ? " \\\\\n\\midrule\n" : " & ", out);
     }
     for (size_t r = 0; r < table_rows(t); r++)
@@ -106,7 +133,9 @@ sg_status sg_table_write_latex(FILE *out, const sg_table *t, struct sg_error *er
             }
             fputs(is_last(t, c) ? " \\\\\n" : " & ", out);
         }
-    fputs("\\bottomrule\n\\end{tabular}\n", out);
+    fputs("\\bottomrule\n\\end{tabular}}\n"
+          "\\ifdim\\wd0>\\linewidth \\resizebox{\\linewidth}{!}{\\usebox0}\\else\\usebox0\\fi\n\\end{table}\n",
+          out);
     return SG_OK;
 }
 

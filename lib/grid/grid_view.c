@@ -25,9 +25,9 @@ static void redraw(struct sg_grid_view *v, const struct sg_cell *cells, const st
         return;
     v->last_s = now;
     struct winsize size = {0};
-    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0 || size.ws_row == 0)
-        size = (struct winsize){.ws_col = 80, .ws_row = 24};
-    int width = size.ws_col > LEAST_WIDTH ? size.ws_col - 1 : LEAST_WIDTH;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0)
+        size.ws_row = 24;
+    const int columns = sg_terminal_columns(STDERR_FILENO), width = columns > LEAST_WIDTH ? columns - 1 : LEAST_WIDTH;
     int rows = size.ws_row > LEAST_ROWS ? size.ws_row - 2 : 1;
     char *text = sg_grid_overview(cells, outcomes, count, now - v->start_s, width, rows);
     erase(v);

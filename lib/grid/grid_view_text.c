@@ -7,23 +7,26 @@
 #include "sg_grid.h"
 #include "sg_text.h"
 
-enum { BAR = 20 };
+enum { BAR = 20, SHORT_BAR = 8 };
 
-static void line(FILE *out, const char *text, int width) {
-    fprintf(out, "%.*s\n", (int)sg_text_cut(text, (size_t)width), text);
+/* Writes a line of whole words. */
+static void line(FILE *out, const char *text, size_t width) {
+    fprintf(out, "%.*s\n", (int)(sg_text_width(text) <= width ? strlen(text) : sg_text_line(text, width)), text);
 }
 
-static void running_line(FILE *out, const struct sg_cell *cell, const struct sg_cell_outcome *o, int width) {
-    char name[128], text[256], *end = name;
-    snprintf(name, sizeof name - 32, "%s", cell->label);
-    end += sg_text_cut(name, width > 60 ? (size_t)width - 48 : 12);
-    snprintf(end, 32, ", seed %llu", (unsigned long long)cell->seed);
-    int filled = (int)(o->done * BAR);
+/* A bar and the name of a running cell. On a narrow terminal the bar is short, and the name loses its last words. */
+static void running_line(FILE *out, const struct sg_cell *cell, const struct sg_cell_outcome *o, size_t width) {
+    const size_t bar = width > 60 ? BAR : SHORT_BAR, taken = bar + strlen("  [] 100 %  ");
+    char seed[32], text[256];
+    snprintf(seed, sizeof seed, ", seed %llu", (unsigned long long)cell->seed);
+    const size_t most = width > taken + strlen(seed) ? width - taken - strlen(seed) : 1;
+    const size_t name = sg_text_width(cell->label) <= most ? strlen(cell->label) : sg_text_line(cell->label, most);
+    const int filled = (int)(o->done * (double)bar);
     if (o->done > 0)
-        snprintf(text, sizeof text, "  [%.*s%.*s] %3.0f %%  %s", filled, "####################", BAR - filled,
-                 "....................", floor(100 * o->done), name);
+        snprintf(text, sizeof text, "  [%.*s%.*s] %3.0f %%  %.*s%s", filled, "####################", (int)bar - filled,
+                 "....................", floor(100 * o->done), (int)name, cell->label, seed);
     else
-        snprintf(text, sizeof text, "  [%-*s]        %s", BAR, "starting", name);
+        snprintf(text, sizeof text, "  [%-*s]        %.*s%s", (int)bar, "starting", (int)name, cell->label, seed);
     line(out, text, width);
 }
 
@@ -50,19 +53,27 @@ static void time_left(const struct sg_cell_outcome *o, size_t count, double elap
 
 char *sg_grid_overview(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count,
                        double elapsed_s, int width, int rows) {
-    char *text = NULL, totals[160], left[48], failed[32] = "";
+    char *text = NULL, head[64], running[64], totals[256], left[48], failed[32] = "";
     size_t size = 0, n[SG_CELL_FAILED + 1] = {0};
+    const size_t columns = width > 0 ? (size_t)width : 1;
     FILE *out = open_memstream(&text, &size);
     if (!out)
         return NULL;
     for (size_t i = 0; i < count; i++)
         if (n[outcomes[i].state]++, outcomes[i].state == SG_CELL_RUNNING && n[SG_CELL_RUNNING] <= (size_t)rows)
-            running_line(out, &cells[i], &outcomes[i], width);
+            running_line(out, &cells[i], &outcomes[i], columns);
     time_left(outcomes, count, elapsed_s, left);
     if (n[SG_CELL_FAILED] > 0)
         snprintf(failed, sizeof failed, ", %zu failed", n[SG_CELL_FAILED]);
-    snprintf(totals, sizeof totals, "%zu of %zu cells done, %zu running%s%s",
-             n[SG_CELL_DONE] + n[SG_CELL_REUSED] + n[SG_CELL_DIVERGED], count, n[SG_CELL_RUNNING], failed, left);
-    line(out, totals, width);
+    snprintf(head, sizeof head, "%zu of %zu cells done", n[SG_CELL_DONE] + n[SG_CELL_REUSED] + n[SG_CELL_DIVERGED],
+             count);
+    snprintf(running, sizeof running, ", %zu running", n[SG_CELL_RUNNING]);
+    const char *const rest[][3] = {{running, failed, left}, {failed, left, ""}, {left, "", ""}, {failed, "", ""}};
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++) {
+        snprintf(totals, sizeof totals, "%s%s%s%s", head, rest[i][0], rest[i][1], rest[i][2]);
+        if (sg_text_width(totals) <= columns)
+            break;
+    }
+    line(out, totals, columns);
     return sg_stream_text(out, &text);
 }

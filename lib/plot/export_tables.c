@@ -62,33 +62,18 @@ static char *plain_head(const struct sg_summary *s, size_t m, const struct sg_co
     return heading;
 }
 
-/* The head in LaTeX, which has the formula behind the words. NULL = no memory. */
-static char *latex_head(const struct sg_summary *s, size_t m, const struct sg_column_style *style) {
-    const struct sg_summary_metric *metric = &s->metric[m];
-    char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    if (out) {
-        sg_put_tex_title(out, metric->heading, metric->formula == s->traffic ? "" : metric->formula);
-        if (style->exponent && !style->scientific)
-            fprintf(out, " ($\\times 10^{%d}$)", style->exponent);
-    }
-    return sg_stream_text(out, &text);
-}
-
 sg_table *sg_plot_values_table(const struct sg_summary *s, bool lines) {
     sg_table *t = sg_table_open(&(struct sg_table_column){.head = "method", .names = true}, 1);
     for (size_t m = 0; m < s->n_metrics; m++) {
         const struct sg_column_style style = sg_plot_column_style(s, m);
         char *text = lines ? plain_head(s, m, &style) : heading_of(s, m, &style);
-        char *tex = latex_head(s, m, &style);
+        const char *formula = s->metric[m].formula;
         sg_table_column(t, &(struct sg_table_column){.head = sg_plot_made(text),
                                                      .align = SG_TABLE_NUMBER,
                                                      .weight = weight_of(s, m),
                                                      .head_most = HEADING,
-                                                     .tex = sg_plot_made(tex)});
+                                                     .tex = formula == s->traffic ? "" : formula});
         free(text);
-        free(tex);
     }
     for (size_t r = 0; r < s->n_rows; r++) {
         sg_table_cell(t, s->row[r].label, NULL);
@@ -267,24 +252,23 @@ sg_status sg_export_markdown(FILE *out, const struct sg_summary *s, struct sg_er
 static sg_status put_places_latex(FILE *out, const struct sg_summary *s, const sg_table *table, const char *caption,
                                   struct sg_error *err) {
     (void)s;
-    fprintf(out, "\n%% %s\n", caption);
-    return sg_table_write_latex(out, table, err);
+    fputc('\n', out);
+    return sg_table_write_latex(out, table, caption, err);
 }
 
 sg_status sg_export_latex(FILE *out, const struct sg_summary *s, struct sg_error *err) {
     sg_table *values = sg_plot_values_table(s, false), *claims = sg_plot_claims_table(s, s->seeds);
-    fputs("% needs \\usepackage{booktabs} and \\usepackage{textcomp}\n", out);
-    const char *const head[] = {s->title, s->source, s->footnote};
-    for (size_t i = 0; i < sizeof head / sizeof *head; i++)
-        if (head[i][0])
-            fprintf(out, "%% %s\n", head[i]);
-    sg_status status = sg_table_write_latex(out, values, err);
+    char *caption = sg_format("%s%s%s", s->title, s->title[0] ? ". " : "", s->footnote);
+    fprintf(out, "%% needs \\usepackage{booktabs}, \\usepackage{graphicx} and \\usepackage{textcomp}\n%% %s\n",
+            s->source);
+    sg_status status = sg_table_write_latex(out, values, sg_plot_made(caption), err);
     SG_DO(status, sg_plot_put_places(out, s, put_places_latex, err));
-    if (status == SG_OK && sg_plot_claims_shown(s) > 0) {
+    if (status == SG_OK && (s->claims || s->seeds) && sg_plot_claims_shown(s) > 0) {
         fputc('\n', out);
-        status = sg_table_write_latex(out, claims, err);
+        status = sg_table_write_latex(out, claims, "Claims: ratio = value / bound", err);
     }
     put_between(out, "\n", s->finding, ".\n", sg_put_tex);
+    free(caption);
     sg_table_free(values);
     sg_table_free(claims);
     return status;

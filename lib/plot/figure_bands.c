@@ -11,8 +11,7 @@ static bool wants_quartiles(const struct sg_panel *panel, const char *band) {
     return strcmp(band, "quartiles") == 0 || (strcmp(band, "auto") == 0 && panel->y.log);
 }
 
-/* Adds the letter of the panel being read. */
-static void add_letter(const struct sg_reading *r, char *letters) {
+void sg_reading_add_letter(const struct sg_reading *r, char *letters) {
     const char letter = (char)('a' + (int)(r->figure->n_panels - 1));
     if (!strchr(letters, letter))
         letters[strlen(letters)] = letter;
@@ -95,10 +94,10 @@ bool sg_reading_band(struct sg_reading *r, const struct sg_panel *panel, struct 
     if (fine && !r->select->recorded && window >= 2 && window <= 1e6) {
         fine = smooth_curve(panel, curve, (size_t)window);
         r->window = window > r->window ? (int)window : r->window;
-        add_letter(r, r->smoothed);
+        sg_reading_add_letter(r, r->smoothed);
     }
     if (quartiles)
-        add_letter(r, r->quartiles);
+        sg_reading_add_letter(r, r->quartiles);
     r->bands |= curve->y_std && !quartiles;
     r->log_bands |= curve->y_std && !quartiles && panel->y.log;
     return fine || sg_reading_failed(r);
@@ -154,6 +153,11 @@ char *sg_reading_footnote(const struct sg_reading *r) {
     if (r->smoothed[0]) {
         fprintf(out, "%smean of %d records around each", before, r->window);
         put_where(out, r, r->smoothed);
+        before = "; ";
+    }
+    if (r->joined[0]) {
+        fprintf(out, "%slines join a method's settings", before);
+        put_where(out, r, r->joined);
     }
     return sg_stream_text(out, &text);
 }

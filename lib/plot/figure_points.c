@@ -90,6 +90,8 @@ bool sg_reading_point(struct sg_reading *r, struct sg_panel *panel, const struct
     SG_ASSERT(curve->n < r->document->results.n_labels);
     insert_point(curve, x, y, std, label->label);
     r->bars |= std > 0;
+    if (known && !label->baseline && !sg_plot_swept(label, panel->x.name) && strcmp(label->label, label->method) != 0)
+        sg_reading_add_letter(r, r->joined);
     return true;
 }
 

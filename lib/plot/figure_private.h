@@ -13,11 +13,14 @@ struct sg_reading {
     bool bands, log_bands, bars, seeds, ranked, places;
     char quartiles[SG_PLOT_MAX_PANELS + 1]; /* letters of the panels with quartiles */
     char smoothed[SG_PLOT_MAX_PANELS + 1];  /* letters of the panels whose curves are smoothed */
+    char joined[SG_PLOT_MAX_PANELS + 1];    /* letters of the panels whose lines join settings that x does not say */
     int window;                             /* of smoothing, in records; the largest of these panels */
 };
 
 /* Functions that return bool return false if they failed, and set r->err. */
 bool sg_reading_failed(const struct sg_reading *r); /* no memory */
+/* Adds the letter of the panel being read. */
+void sg_reading_add_letter(const struct sg_reading *r, char *letters);
 /* Appends a curve of this label that has the legend's entry `name`, which it copies. */
 bool sg_reading_add(struct sg_reading *r, struct sg_panel *panel, const char *name, const struct sg_frame_label *label,
                     struct sg_curve **out);

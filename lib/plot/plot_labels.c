@@ -23,15 +23,19 @@ char *sg_plot_heading(const struct sg_document *document, const char *column, co
     return name_with_unit(column, cJSON_IsString(unit) && !*formula[0] ? unit->valuestring : "");
 }
 
-/* The axis label of the series for the cost of bursts; the titles of their panels say to what the share refers. */
-static const char bursts_axis[] = "modelled cost added by bursts (share)";
+/* Axis labels of names that are no columns with a title. The titles of the panels of bursts say to what the share
+ * refers. */
+static const struct {
+    const char *begin, *axis;
+} axes[] = {{"burst_", "modelled cost added by bursts (share)"}, {"scale", "peak learning rate / γ"}};
 
 sg_status sg_plot_label(struct sg_axis *axis, const struct sg_document *document, struct sg_error *err) {
     const struct sg_metric *known = sg_column_find(axis->name);
     char *heading = sg_plot_heading(document, axis->name, &axis->formula);
-    const char *text = strncmp(axis->name, "burst_", 6) == 0 ? bursts_axis
-                       : known && known->axis                ? known->axis
-                                                             : heading;
+    const char *text = known && known->axis ? known->axis : heading;
+    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
+        if (strncmp(axis->name, axes[i].begin, strlen(axes[i].begin)) == 0)
+            text = axes[i].axis;
     axis->words = text ? strdup(text) : NULL;
     axis->label = text ? sg_format("%s%s%s", text, axis->formula[0] ? " " : "", axis->formula) : NULL;
     free(heading);

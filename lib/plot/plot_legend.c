@@ -47,15 +47,19 @@ bool sg_plot_shares_legend(const struct sg_figure *f) {
     return same || (whole && f->n_legend <= MOST_SHARED);
 }
 
-/* The part of a name that differs from the name before it in the row: "k/d=0.01" behind "Top-k k/d=0.003". */
-static const char *short_text(const struct sg_legend *e, const struct sg_legend *before) {
-    const char *equals = strchr(e->text, '=');
-    const size_t n = equals ? (size_t)(equals + 1 - e->text) : 0;
-    if (!n || strchr(equals + 1, '=') != NULL || strncmp(e->text, before->text, n) != 0)
-        return e->text;
-    while (equals > e->text && equals[-1] != ' ')
+/* How many bytes of a label stand before its first parameter: those of "Top-k " in "Top-k k=10"; 0 = it has none. */
+static size_t name_length(const char *label) {
+    const char *equals = strchr(label, '=');
+    while (equals && equals > label && equals[-1] != ' ')
         equals--;
-    return equals;
+    return equals ? (size_t)(equals - label) : 0;
+}
+
+/* The parameters alone of an entry whose name stands before it in the row: "k/d=0.01" behind "Top-k k/d=0.003". */
+static const char *short_text(const struct sg_legend *e, const struct sg_legend *before) {
+    const size_t n = name_length(e->label);
+    const bool same = n > 0 && n == name_length(before->label) && strncmp(e->label, before->label, n) == 0;
+    return e->text + (same && strncmp(e->text, e->label, n) == 0 ? n : 0);
 }
 
 static double width_of(const char *text) {

@@ -1,4 +1,4 @@
-/* plot_names.c: what a legend calls its curves: λ for lambda, and numbers as a person writes them. */
+/* plot_names.c: what a legend calls its curves: λ for lambda, numbers as a person writes them, and what is true. */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -37,8 +37,26 @@ static void put_expression(FILE *out, const char *text, size_t length) {
         }
 }
 
-/* "λ=0.0794" of "lambda=0.07938"; other words stay. */
+bool sg_plot_has_value(const char *word, size_t length, const char *value) {
+    const size_t n = strlen(value);
+    return length > n && word[length - n - 1] == '=' && strncmp(word + length - n, value, n) == 0;
+}
+
+static size_t count_values(const char *label, const char *value) {
+    size_t n = 0;
+    for (size_t length; *label; label += length + (label[length] == ' ')) {
+        length = strcspn(label, " ");
+        n += sg_plot_has_value(label, length, value);
+    }
+    return n;
+}
+
+/* "λ=0.0794" of "lambda=0.07938", "layers" of "layers=true"; other words stay. */
 static void put_word(FILE *out, const char *word, size_t length, int digits) {
+    if (sg_plot_has_value(word, length, "true")) {
+        fwrite(word, 1, length - strlen("=true"), out);
+        return;
+    }
     const char *equals = memchr(word, '=', length);
     const size_t name = equals ? (size_t)(equals - word) : 0, n = sizeof symbols / sizeof *symbols;
     char *end = NULL;
@@ -62,16 +80,25 @@ static void put_word(FILE *out, const char *word, size_t length, int digits) {
         put_expression(out, equals + 1, length - name - 1);
 }
 
+/* False values show only where nothing is true: "no shuffle" of one, "none" of several. */
 char *sg_plot_name(const char *label, int digits) {
+    const size_t n_false = count_values(label, "false");
+    bool some = count_values(label, "true") > 0;
     char *text = NULL;
+    const char *before = "";
     size_t size;
     FILE *out = open_memstream(&text, &size);
-    while (out && *label) {
-        const size_t length = strcspn(label, " ");
-        put_word(out, label, length, digits);
-        label += length;
-        if (*label)
-            fputc(*label++, out);
+    for (size_t length; out && *label; label += length + (label[length] == ' ')) {
+        length = strcspn(label, " ");
+        if (!sg_plot_has_value(label, length, "false")) {
+            fputs(before, out);
+            put_word(out, label, length, digits);
+        } else if (!some) {
+            const int name = (int)(length - strlen("=false"));
+            fprintf(out, "%s%s%.*s", before, n_false > 1 ? "none" : "no ", n_false > 1 ? 0 : name, label);
+            some = true;
+        }
+        before = " ";
     }
     return sg_stream_text(out, &text);
 }

@@ -151,9 +151,9 @@ struct sg_tick {
     double at;
     bool labelled; /* else it is a minor tick of a log axis */
     bool power;    /* the text is the exponent of ten */
-    char text[16];
+    char text[32]; /* on a log axis also "5×10⁻⁹" */
 };
-/* The ticks of an axis, ascending. Numbers count in 10^exponent, a multiple of 3; 0 = plain. */
+/* The ticks of an axis, ascending. Numbers of an axis that is not log count in 10^exponent, a multiple of 3; 0 = plain. */
 enum { SG_TICKS_MOST = 128 };
 struct sg_ticks {
     size_t n, labels;
@@ -181,8 +181,10 @@ size_t sg_plot_line(const char *text, double most);
 size_t sg_plot_lines(const char *text, double most);
 /* The smallest line width, up to `most` ems, with which the text has no more lines than with `most`. */
 double sg_plot_balance(const char *text, double most);
-/* A label as a legend shows it: "Top-k k/d=0.003". malloc'ed, NULL = no memory. */
+/* A label as a legend shows it: "Top-k k/d=0.003", and of booleans those that are true. malloc'ed, NULL = no memory. */
 char *sg_plot_name(const char *label, int digits);
+/* True if a word of a label [length] is a parameter with this value: "layers=true". */
+bool sg_plot_has_value(const char *word, size_t length, const char *value);
 /* Sets `text` of all entries of the legend, with as few digits as tell them apart. */
 SG_CHECKED sg_status sg_plot_choose_names(struct sg_figure *figure, struct sg_error *err);
 

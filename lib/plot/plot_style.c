@@ -70,15 +70,41 @@ static bool is_black(const struct sg_figure *f, size_t entry) {
     return e->baseline || (named && strcmp(e->compressor, "none") == 0);
 }
 
+/* The next word of a label that is no parameter, as "k=100"; *length <- how long it is, 0 at the end. */
+static const char *next_name(const char *label, size_t *length) {
+    do {
+        label += strspn(label, " ");
+        *length = strcspn(label, " ");
+        if (!memchr(label, '=', *length))
+            return label;
+        label += *length;
+    } while (true);
+}
+
+/* True if two labels differ in parameters alone: "vqSGD", "vqSGD k=3" and "vqSGD k=100". */
+static bool is_same_variant(const char *a, const char *b) {
+    size_t length_a, length_b;
+    for (;;) {
+        a = next_name(a, &length_a);
+        b = next_name(b, &length_b);
+        if (length_a != length_b || memcmp(a, b, length_a) != 0)
+            return false;
+        if (length_a == 0)
+            return true;
+        a += length_a;
+        b += length_b;
+    }
+}
+
 /* Finds the variant and the parameter of an entry beside those before it, which are found. */
 static void find_variant(struct styling *s, size_t i) {
     const struct sg_legend *legend = s->figure->legend;
     struct entry *e = &s->entry[i];
     struct method *method = &s->method[e->method];
     e->variant = method->variants;
-    e->whole = strcmp(legend[i].label, legend[i].method) == 0;
+    e->whole = strchr(legend[i].label, '=') == NULL;
     for (size_t j = 0; j < i; j++)
-        if (s->entry[j].method == e->method && strcmp(legend[j].method, legend[i].method) == 0) {
+        if (s->entry[j].method == e->method && is_same_variant(legend[j].label, legend[i].label)) {
             e->variant = s->entry[j].variant;
             e->parameter += !s->entry[j].whole;
         }
@@ -173,17 +199,43 @@ static void set_black(struct sg_style *style, size_t earlier) {
 enum { SHADES = 4 };
 static const double shades[2][SHADES] = {{0, 0.35, -0.4, 0.15}, {0, -0.4, 0.2, -0.2}};
 
-/* One thing that differs shows in shade and dash; of two, variants differ in dash and parameters in shade. */
-static void set_style(const struct styling *s, const struct entry *e, struct sg_style *style) {
+/* True if the parameters of a label are booleans, of which there are several. *first <- the first of them, *rest <- the
+ * number that the others are as binary digits. */
+static bool read_booleans(const char *label, bool *first, size_t *rest) {
+    size_t n = 0;
+    *rest = 0;
+    for (size_t length; *label; label += length + (label[length] == ' ')) {
+        length = strcspn(label, " ");
+        const bool yes = sg_plot_has_value(label, length, "true");
+        if (!memchr(label, '=', length))
+            continue;
+        if (!yes && !sg_plot_has_value(label, length, "false"))
+            return false;
+        if (n++ == 0)
+            *first = yes;
+        else
+            *rest = 2 * *rest + yes;
+    }
+    return n > 1;
+}
+
+/* One thing that differs shows in shade and dash; of two, variants differ in dash and parameters in shade. Of
+ * booleans, which have no order, the first shows in shade and the others in dash. */
+static void set_style(const struct styling *s, const struct entry *e, const char *label, struct sg_style *style) {
     const struct method *method = &s->method[e->method];
     const unsigned char *hue = hues[method->hue];
     const bool light = hue[0] + 2 * hue[1] + hue[2] > 530, ordered = !e->whole && method->parameters > 1;
-    const size_t dash = ordered && method->variants < 2 ? e->parameter : e->variant;
+    size_t dash = ordered && method->variants < 2 ? e->parameter : e->variant, rest;
+    bool first = false;
     if (!method->chosen) {
         *style = (struct sg_style){.color = "#606060", .width = 1.4};
         return;
     }
-    const double step = ordered ? (double)e->parameter / (double)(method->parameters - 1) : 0;
+    double step = ordered ? (double)e->parameter / (double)(method->parameters - 1) : 0;
+    if (ordered && read_booleans(label, &first, &rest)) {
+        step = first;
+        dash = rest;
+    }
     *style = (struct sg_style){.width = 1.4, .hollow = e->variant % 2 == 1};
     set_color(style, hue,
               ordered ? (light ? -0.5 + 0.7 * step : -0.35 + 0.75 * step)
@@ -207,7 +259,7 @@ sg_status sg_plot_choose_styles(struct sg_figure *figure, struct sg_error *err) 
             if (is_black(figure, i))
                 set_black(&figure->legend[i].style, blacks++);
             else
-                set_style(&s, &s.entry[i], &figure->legend[i].style);
+                set_style(&s, &s.entry[i], figure->legend[i].label, &figure->legend[i].style);
     }
     free(s.method);
     free(s.entry);

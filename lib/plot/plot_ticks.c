@@ -31,33 +31,44 @@ static void add(struct sg_ticks *t, const struct sg_axis *axis, double at, bool 
 
 /* ---- texts ---- */
 
-/* Numbers of a thousand and more count in millions and so on, and small ones in thousandths. */
-static int common_exponent(const struct sg_ticks *t, bool log) {
-    double largest = 0, least = INFINITY;
-    for (size_t i = 0; i < t->n; i++)
-        if (t->tick[i].labelled && t->tick[i].at != 0) {
-            largest = fmax(largest, fabs(t->tick[i].at));
-            least = fmin(least, fabs(t->tick[i].at));
-        }
-    if (largest == 0 || (largest < 9999.5 && (log ? least >= 0.99e-3 : largest >= 0.99e-2)))
-        return 0;
-    return 3 * (int)floor(log10(largest) / 3 + 1e-9);
+/* True if every label is written in full: no number of a log axis is below a thousandth or of five digits. */
+static bool are_short(double least, double largest, bool log) {
+    return largest == 0 || (largest < 9999.5 && (log ? least >= 0.99e-3 : largest >= 0.99e-2));
+}
+
+/* "5×10⁻⁹" and "10⁻⁸": a log axis has no common factor, which its powers of ten would contradict. */
+static void write_power(char *text, size_t size, double at) {
+    char power[SG_POWER_CHARS];
+    const int exponent = (int)floor(log10(at) + 1e-9);
+    const char *factor = sg_plot_power(power, exponent);
+    char mantissa[16];
+    snprintf(mantissa, sizeof mantissa, "%.6g", at / pow(10, exponent));
+    const bool one = strcmp(mantissa, "1") == 0;
+    snprintf(text, size, "%s%s", one ? "" : mantissa, factor + (one ? strlen("×") : 0));
 }
 
 static void write_texts(struct sg_ticks *t, bool log) {
     bool plain = true; /* powers of ten that one reads more easily as numbers: 0.01 to 1000 */
-    for (size_t i = 0; i < t->n; i++)
-        plain = plain && (!t->tick[i].labelled || (t->tick[i].at > 0.009 && t->tick[i].at < 1001));
-    for (size_t i = 0; i < t->n; i++)
-        t->tick[i].power = t->tick[i].power && !plain;
     bool powers = false;
+    double largest = 0, least = INFINITY;
     for (size_t i = 0; i < t->n; i++)
+        if (t->tick[i].labelled) {
+            plain = plain && t->tick[i].at > 0.009 && t->tick[i].at < 1001;
+            largest = fmax(largest, fabs(t->tick[i].at));
+            least = t->tick[i].at != 0 ? fmin(least, fabs(t->tick[i].at)) : least;
+        }
+    for (size_t i = 0; i < t->n; i++) {
+        t->tick[i].power = t->tick[i].power && !plain;
         powers = powers || t->tick[i].power;
-    t->exponent = powers ? 0 : common_exponent(t, log);
+    }
+    const bool shortest = powers || are_short(least, largest, log);
+    t->exponent = shortest || log ? 0 : 3 * (int)floor(log10(largest) / 3 + 1e-9);
     for (size_t i = 0; i < t->n; i++) {
         struct sg_tick *tick = &t->tick[i];
         if (tick->power)
             snprintf(tick->text, sizeof tick->text, "%.0f", log10(tick->at));
+        else if (tick->labelled && log && !shortest)
+            write_power(tick->text, sizeof tick->text, tick->at);
         else if (tick->labelled)
             snprintf(tick->text, sizeof tick->text, "%.6g", tick->at / pow(10, t->exponent) + 0.0);
     }

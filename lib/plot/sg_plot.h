@@ -39,6 +39,7 @@ struct sg_plot_select {
     size_t panel;         /* counts from 1; 0 = all */
     double width, height; /* of the whole figure, inches */
     bool seeds;           /* tables: also every seed of every claim, and claims that are not judged */
+    bool claims;          /* latex: also the table of the claims */
     bool color;           /* the plain table: colour the verdicts, for a terminal */
     size_t columns;       /* the plain table: width of the terminal; 0 = none: 80, and sentences are not wrapped */
     const char *sort;     /* tables: the column that orders the methods, best first; "" = the one that measures
@@ -156,9 +157,9 @@ struct sg_summary_row {
 };
 struct sg_summary {
     char *title, *source, *footnote;
-    const char *finding; /* a sentence that compares the methods with the baseline; NULL = none */
-    char *traffic;       /* the quantity that "times less sent" compares; NULL = no such column */
-    bool seeds, color;   /* as selected, as is columns */
+    const char *finding;       /* a sentence that compares the methods with the baseline; NULL = none */
+    char *traffic;             /* the quantity that "times less sent" compares; NULL = no such column */
+    bool seeds, claims, color; /* as selected, as is columns */
     size_t columns;
     size_t n_metrics, n_rows, n_claims;
     size_t quality; /* index of the metric of a method's quality; n_metrics = there is none */

@@ -365,6 +365,7 @@ static sg_status read_methods(struct sg_summary *s, struct choice *choice, const
 sg_status sg_summary_read(struct sg_summary *out, const struct sg_document *document,
                           const struct sg_plot_select *select, struct sg_error *err) {
     struct sg_summary s = {.seeds = select->seeds,
+                           .claims = select->claims,
                            .color = select->color,
                            .columns = select->columns,
                            .claim = document->claims,

@@ -267,6 +267,20 @@ methods() { # ARGUMENT...
     [[ $output == *"| suboptimality, as drawn |"* ]]
 }
 
+@test "a table in LaTeX has a caption, fits a column, and has the claims on request" {
+    sparseplot-export -q fig1.json --format=latex >"$OUT/without.tex"
+    sparseplot-export -q fig1.json --format=latex --claims >"$OUT/with.tex"
+    [ "$(grep -c '^.caption{' "$OUT/without.tex")" = 1 ] && [ "$(grep -c '^.caption{' "$OUT/with.tex")" = 2 ]
+    run -1 grep "converges as fast" "$OUT/without.tex"
+    [ "$(grep -o '20 workers' "$OUT/with.tex" | wc -l)" = 1 ]
+    command -v pdflatex >/dev/null || skip "pdflatex is not installed"
+    cd "$OUT"
+    printf '%s\n' '\documentclass[twocolumn]{article}' '\usepackage[utf8]{inputenc}' \
+        '\usepackage{booktabs,graphicx,textcomp}' '\begin{document}' '\input{with.tex}' '\end{document}' >paper.tex
+    run -0 pdflatex -interaction=nonstopmode paper.tex
+    [[ $output != *Overfull* && $output == *"Output written"* ]]
+}
+
 @test "a table says how much less the methods sent, and ends with what was found" {
     jq '.traffic = {"column": "bits", "baseline": "SGD"} | .results[0].times_less = null | .results[1].times_less = 250
         | .results[2].times_less = 252.63 | .summary.text = "Hard-threshold reaches it"' fig1.json >"$OUT/less.json"
@@ -277,7 +291,7 @@ methods() { # ARGUMENT...
     grep -qE "^Hard-threshold .* 252.6$" <<<"$output"
     for format in markdown latex; do
         sparseplot-export -q "$OUT/less.json" --format=$format >"$OUT/less"
-        grep -q "times less sent" "$OUT/less" && [ "$(tail -n 1 "$OUT/less")" = "Hard-threshold reaches it." ]
+        grep -q "times less" "$OUT/less" && [ "$(tail -n 1 "$OUT/less")" = "Hard-threshold reaches it." ]
     done
 }
 
@@ -298,7 +312,7 @@ methods() { # ARGUMENT...
 @test "a claim that was written after its result is marked, and its note stands behind its numbers" {
     jq '.claims[0].descriptive = true | .claims[1].note = "wide from the start"' fig1.json >"$OUT/c.json"
     for format in table markdown latex html; do
-        sparseplot-export -q "$OUT/c.json" --format=$format >"$OUT/c"
+        sparseplot-export -q --claims "$OUT/c.json" --format=$format >"$OUT/c"
         grep "converges as fast" "$OUT/c" | grep -q "2 seeds; descriptive"
         grep "peaks at 20 times" "$OUT/c" | grep -q "seeds; wide from the start"
     done
@@ -307,7 +321,7 @@ methods() { # ARGUMENT...
 @test "one row for a claim, with -v its seeds; what is not judged only there" {
     jq '.claims += [{"text": "a secret", "verdict": "not judged", "reason": "SGD was not asked for", "seeds": []}]' fig1.json >"$OUT/c.json"
     for format in table markdown latex; do
-        sparseplot-export -q "$OUT/c.json" --format=$format >"$OUT/c"
+        sparseplot-export -q --claims "$OUT/c.json" --format=$format >"$OUT/c"
         [ "$(grep -c "converges as fast" "$OUT/c")" = 1 ]
         grep -q "ratio 0.67 … 0.74, 2 seeds" "$OUT/c"
         run -1 grep -E "seed 1|a secret" "$OUT/c"

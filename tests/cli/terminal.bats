@@ -82,6 +82,21 @@ setup() {
     [ "$(COLUMNS=50 sparseplot-export -q results/mini-fig2b.json --format=table | sed -n '/^claims/,$p' | LC_ALL=C.UTF-8 wc -L)" -le 50 ]
 }
 
+@test "progress and messages are cut between words on a narrow terminal, and the time left stays" {
+    sed 's/Top-k/Top-k of a long name/g' "$SMOKE" >"$OUT/long.yaml"
+    script -qec "stty cols 40; sparsebench '$OUT/long.yaml' --folder '$OUT/long' -j 4 --time-limit 3 \
+        --set steps=1000000" /dev/null >"$OUT/raw" </dev/null || true
+    tr '\r' '\n' <"$OUT/raw" | sed 's/\x1b\[[0-9]*[A-Z]//g' >"$OUT/shown"
+    [ "$(LC_ALL=C.UTF-8 wc -L <"$OUT/shown")" -le 40 ] || { cat "$OUT/shown"; false; }
+    grep -qE '^  \[#*\.+\] +[0-9]+ %  Top-k of a, seed 1$' "$OUT/shown"
+    grep -qE '^0 of [0-9]+ cells done, about [0-9.]+ (s|min|h) left$' "$OUT/shown"
+    script -qec "stty cols 40; sparsetrain '$SMOKE' --method SGD --seed 1 --time-limit 1 -o '$OUT/r' --set epochs=null \
+        --set steps=1000000" /dev/null >"$OUT/raw" </dev/null || true
+    tr '\r' '\n' <"$OUT/raw" | sed 's/\x1b\[[0-9]*[A-Z]//g' >"$OUT/shown"
+    [ "$(LC_ALL=C.UTF-8 wc -L <"$OUT/shown")" -le 40 ] || { cat "$OUT/shown"; false; }
+    grep -qE '^SGD,? .*\[#*\.+\] +[0-9]+ % .*left$' "$OUT/shown"
+}
+
 @test "a long run is some twenty aligned rows on a terminal, first and last among them" {
     run -0 script -qec "sparsetrain -q $SMOKE --method SGD --set epochs=null --set steps=3000 --set record.every=1" /dev/null
     text=$(tr -d '\r' <<<"$output")

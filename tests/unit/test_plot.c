@@ -111,8 +111,9 @@ static void test_ticks(void) {
         {{.log = true, .min = 12, .max = 420}, 2, false, 0, "20 50 100 200"},
         {{.log = true, .min = 75, .max = 380}, 2, false, 0, "100 200 300"},
         {{.log = true, .min = 1.2e-3, .max = 1.3e-2}, 2.5, true, 0, "0.002 0.005 0.01"},
-        {{.log = true, .min = 5e-4, .max = 9e-3}, 2, false, -3, "0.5 1 2 5"},
-        {{.log = true, .min = 1.6e6, .max = 7e6}, 2.5, true, 6, "2 3 5 7"},
+        {{.log = true, .min = 5e-4, .max = 9e-3}, 2, false, 0, "5×10⁻⁴ 10⁻³ 2×10⁻³ 5×10⁻³"},
+        {{.log = true, .min = 1.6e6, .max = 7e6}, 2.5, true, 0, "2×10⁶ 3×10⁶ 5×10⁶ 7×10⁶"},
+        {{.log = true, .min = 3e-9, .max = 4e-8}, 2.5, true, 0, "5×10⁻⁹ 10⁻⁸ 2×10⁻⁸"},
         {{.log = true, .min = 3, .max = 4}, 2, false, 0, "3 3.2 3.4 3.6 3.8 4"},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -141,6 +142,10 @@ static void test_texts(void) {
                                            {"H lambda=1/(2*sqrt(0.001*d))", "H λ=1/(2√(0.001d))"},
                                            {"H tau=2*0.5*d*(1+d)*sqrt(d)", "H τ=2·0.5d·(1+d)√(d)"},
                                            {"Top-k, shuffled density=0.1", "Top-k, shuffled k/d=0.1"},
+                                           {"Copied layers=false steps=true workers=true", "Copied steps workers"},
+                                           {"Copied layers=false steps=false k=3", "Copied none k=3"},
+                                           {"Top-k shuffle=false density=0.1", "Top-k no shuffle k/d=0.1"},
+                                           {"true=false untrue false", "no true untrue false"},
                                            {"a=b c= =2 lambda=", "a=b c= =2 lambda="}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char *name = sg_plot_name(names[i][0], 3);
@@ -200,6 +205,35 @@ static void test_styles(void) {
     styles(&f, legend + 1, 2);
     ok(strcmp(legend[1].style.color, "#8A3D00") == 0, "the hue does not depend on what is beside: %s",
        legend[1].style.color);
+}
+
+/* A method that a panel merges keeps hue and marker; booleans show in shade and dash. */
+static void test_merged_styles(void) {
+    char label[][48] = {"vqSGD k=100",
+                        "vqSGD with feedback k=100",
+                        "vqSGD k=3",
+                        "vqSGD",
+                        "vqSGD with feedback",
+                        "Copied a=false b=false",
+                        "Copied a=false b=true",
+                        "Copied a=true b=true"};
+    struct sg_legend l[8];
+    struct sg_figure f;
+    for (size_t i = 0; i < 8; i++)
+        l[i] = (struct sg_legend){.label = label[i], .method = label[i], .compressor = i < 5 ? "vqsgd" : "topk"};
+    for (size_t i = 5; i < 8; i++)
+        l[i].method = "Copied";
+    styles(&f, l, 8);
+    ok(strcmp(l[3].style.color, "#D55E00") == 0 && l[3].style.n_dash == 0 && !l[3].style.hollow, "merged: %s",
+       l[3].style.color);
+    ok(l[0].style.marker == l[3].style.marker && l[2].style.marker == l[3].style.marker, "its marker is the method's");
+    ok(l[4].style.marker == l[1].style.marker && l[4].style.hollow && l[1].style.hollow &&
+           l[4].style.marker != l[3].style.marker,
+       "as is that of the variant");
+    ok(strcmp(l[5].style.color, l[6].style.color) == 0 && l[5].style.n_dash != l[6].style.n_dash,
+       "of booleans the others differ in dash alone");
+    ok(strcmp(l[6].style.color, l[7].style.color) != 0 && l[6].style.n_dash == l[7].style.n_dash,
+       "and the first in shade alone");
 }
 
 static void test_formats(void) {
@@ -279,6 +313,7 @@ int main(void) {
     test_ticks();
     test_texts();
     test_styles();
+    test_merged_styles();
     test_formats();
     test_reading();
     return tap_done();

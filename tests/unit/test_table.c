@@ -119,7 +119,7 @@ static void put_loud(FILE *out, const char *text) {
 static sg_table *marked(void) {
     static const struct sg_table_column column[] = {
         {.head = "a_b & c", .names = true},
-        {.head = "loss", .align = SG_TABLE_NUMBER, .tex = "loss $f(x)$"},
+        {.head = "loss", .align = SG_TABLE_NUMBER, .tex = "f(x)"},
         {.head = "time", .unit = "ms", .align = SG_TABLE_RIGHT},
         {.head = "verdict", .html = put_loud, .kind = "words", .share = 0.4, .unfolds = "each"},
     };
@@ -146,7 +146,7 @@ static char *markup(sg_table *take_table, enum markup kind) {
     size_t size;
     FILE *out = open_memstream(&text, &size);
     ok(out && (kind == MARKDOWN ? sg_table_write_markdown(out, take_table, &err)
-               : kind == LATEX  ? sg_table_write_latex(out, take_table, &err)
+               : kind == LATEX  ? sg_table_write_latex(out, take_table, "both & all", &err)
                                 : sg_table_write_html(out, take_table, "two & more", &err)) == SG_OK,
        "a table in markup");
     sg_table_free(take_table);
@@ -161,11 +161,14 @@ static void test_markup(void) {
            "| λ | (1.20 ± 0.30)e-12 | - | fails |\n",
            "Markdown");
     expect(markup(marked(), LATEX),
-           "\\begin{tabular}{lrrp{0.4\\linewidth}}\n\\toprule\n"
-           "a\\_b \\& c & loss $f(x)$ & time & verdict \\\\\n\\midrule\n"
+           "\\begin{table}\n\\centering\n\\caption{both \\& all}\n\\medskip\\small\\setlength{\\tabcolsep}{3pt}\n"
+           "\\sbox0{\\begin{tabular}{lrrp{0.4\\linewidth}}\n\\toprule\n"
+           "a\\_b \\& c & \\begin{tabular}[b]{@{}r@{}}loss\\\\$f(x)$\\end{tabular} & "
+           "\\begin{tabular}[b]{@{}r@{}}time\\end{tabular} & verdict \\\\\n\\midrule\n"
            "\\textless{}x\\textgreater{}|\\_ & $-12.5 \\pm 0.5$ & $1.5$ & holds; seed 1 $\\le$ 2; seed 2 \\& on \\\\\n"
            "$\\lambda$ & $(1.20 \\pm 0.30) \\times 10^{-12}$ & -- & fails \\\\\n"
-           "\\bottomrule\n\\end{tabular}\n",
+           "\\bottomrule\n\\end{tabular}}\n"
+           "\\ifdim\\wd0>\\linewidth \\resizebox{\\linewidth}{!}{\\usebox0}\\else\\usebox0\\fi\n\\end{table}\n",
            "LaTeX: signs and powers of numbers are mathematics");
     expect(
         markup(marked(), HTML),
