@@ -82,7 +82,8 @@ check: all $(rivals) $(unit_tests) $(installed) $(link_tools) ## after each chan
 parallel     = --no-print-directory -j$(JOBS)
 test: ## all of CI's tests; installs what they need
 	@$(need) test
-	@$(MAKE) $(parallel) all $(optimized) $(gpu_tests) $(installed) $(link_tools)
+	@$(MAKE) $(parallel) all $(optimized) $(if $(wildcard /dev/nvidia0),$(gpu_tests),$(filter-out $(gpu_small),$(gpu_tests))) \
+	    $(installed) $(link_tools)
 	@sh tests/run all
 optimized: # prints the names
 	@echo $(notdir $(optimized))

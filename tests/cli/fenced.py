@@ -8,8 +8,9 @@ import subprocess
 import sys
 
 text = open(sys.argv[1], encoding="utf-8").read()
-pairs = re.findall(r"^```sh\n(.*?)^```\n\n```\n(.*?)^```$", text, re.S | re.M)
-pairs += re.findall(r"^```text\n\$ (.*?\n)(.*?)^```$", text, re.S | re.M)
+LINES = r"((?:(?!```).*\n)*)"  # of one block: a pattern that went on into the next one ran all that lies between
+pairs = re.findall(rf"^```sh\n{LINES}```\n\n```\n{LINES}```$", text, re.M)
+pairs += re.findall(rf"^```text\n\$ (.*\n){LINES}```$", text, re.M)
 differ = 0
 for command, shown in pairs:
     done = subprocess.run(["bash", "-eo", "pipefail", "-c", command], stdout=subprocess.PIPE, text=True)

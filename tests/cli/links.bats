@@ -25,6 +25,7 @@ try() { # a short try, skipped with its reason where it cannot run
     jq -e '[.exchanges[] | .measured_interface_bytes / .algorithm_bytes | . > 1 and . < 1.2] | all' "$OUT"
 }
 
+# bats test_tags=slow
 @test "layers in buckets on links: the same parameters as with whole messages, and the limit of a step" {
     command -v jq >/dev/null || skip "jq is not installed"
     BUCKETS=150kB RATES=1000 RANKS=2 METHODS=SGD run --separate-stderr try
@@ -42,6 +43,7 @@ traces() {
     cut -d' ' -f2 /proc/mounts
 }
 
+# bats test_tags=slow
 @test "killed, it leaves no process, namespace, interface or mount" {
     run --separate-stderr "$ROOT/tests/links/run" "$BIN" "$TOOLS" "$OUT" check 3>&-
     [ "$status" != 77 ] || skip "${output#skipped: }"

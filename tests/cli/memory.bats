@@ -66,6 +66,7 @@ names() {
     near 2 $MPI -n 3 sparsetrain r.yaml --method Halves
 }
 
+# bats test_tags=slow
 @test "cnn: the peak is met within 15 %" {
     need_torch
     logreg 24
@@ -75,6 +76,7 @@ names() {
     done
 }
 
+# bats test_tags=slow
 @test "gpt: the peak is met within 15 %" {
     need_torch
     logreg 8
