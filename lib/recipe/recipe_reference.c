@@ -183,7 +183,7 @@ static void print_rows(FILE *out, const struct sg_schema *schema, const char *se
         fprintf(out, ": as in %s `%s`\n", kind_of_owner(shared), shared->owner);
 }
 
-/* Sections below the top level or below an owner's section. */
+/* Sections below the top level or below an owner's section, whose key has said what they are. */
 static void print_sub_sections(FILE *out, const struct sg_schema *schema, const char *owner) {
     for (size_t i = 0; i < schema->count; i++) {
         const struct sg_schema_row *row = &schema->row[i];
@@ -192,7 +192,7 @@ static void print_sub_sections(FILE *out, const struct sg_schema *schema, const 
         if (!owned(row, owner) || row->like != NULL || !has_rows(schema, section, owner) || said_before(schema, row))
             continue;
         snprintf(title, sizeof title, "`%s`", section);
-        print_heading(out, title, row->help);
+        print_heading(out, title, "");
         print_rows(out, schema, section, owner);
     }
 }
@@ -284,14 +284,14 @@ void sg_recipe_reference(FILE *out) {
     fputs(
         "A recipe is one YAML file of at most 1 MiB, without anchors, aliases, tags or a second document. Only true\n"
         "and false are booleans. Numbers are decimal, quoted values are text, and null means absent. Series have '-'\n"
-        "in their names here and '_' in results. Expressions know + - * / ( ) sqrt() and constants. On the command\n"
-        "line --set changes one key: --set workers=4, --set methods.Top-k.k=5, --set 'workers=[4, 8]'.\n\n"
-        "Brackets behind a key hold its type, its range, its unit, and its default. 'or list' means that a list gives\n"
-        "a cell for each value. The parameters of compressors, controllers and codes may all be lists, and also\n"
-        "expressions. Where a list is expected, a single value is a list of one.\n\n"
+        "in their names here and '_' in results. Expressions know + - * / ( ) sqrt() and constants. --set changes a\n"
+        "key on the command line: --set workers=4, --set methods.Top-k.k=5, --set 'workers=[4, 8]'.\n\n"
+        "Brackets behind a key hold its type, range, unit and default. A list gives a cell for each value where they\n"
+        "say 'or list', and for all parameters of compressors, controllers and codes, which may be expressions, too.\n"
+        "Where a list is expected, a single value is a list of one.\n\n"
         "Several lists give a cell for each combination. The label of a cell ends with its values: 'Top-k k=1\n"
         "workers=4'. Claims, plots and --method use such labels. A claim or plot that leaves values out, as 'Top-k\n"
-        "k=1', is made once for each of them. A plot of kind points may have a listed key on an axis.\n\n"
+        "k=1', is made once for each of them.\n\n"
         "A number of the optimizer, the feedback or a method may be a range: learning-rate: log 1e-3..1, or linear\n"
         "0..1. The section tune then finds its value at every seed, by trials, and trains once more with the best.\n"
         "results/DEFINITIONS.md says how.\n",

@@ -30,7 +30,7 @@ function member(line,    declared, comment, name, type) {
     if (type == "size_t ") { n_list = substr(name, 3); return }
     if (name == "name" && comment ~ /^of the key/) { named[part]; return }
     sub(/_$/, "", name)
-    row[part] = row[part] "| `" name "` | " kind(type, n_list == name) " | " comment " |\n"
+    row[part] = row[part] "* `" name "` (" kind(type, n_list == name) "): " comment "\n"
     n_list = ""
 }
 
@@ -56,7 +56,7 @@ open {
     line = $0
     sub(/^ \* +[a-z]+ +/, "", line)
     sub(/ \*\/$/, "", line)
-    made = made "| `" $2 "` | object | `" line "` |\n"
+    made = made "* `" $2 "` (object): `" line "`\n"
 }
 /^(\}|$)/ { part = "" }
 part != "" && /^    / && !/\*from;/ {
@@ -75,7 +75,7 @@ function wrapped(text,    word, count, i, out, width) {
 }
 
 function table(part) {
-    printf "\n## %s\n\n%s\n\n| key | value | what it is |\n|---|---|---|\n%s%s", part, wrapped(about[part]), row[part],
+    printf "\n## %s\n\n%s\n\n%s%s", part, wrapped(about[part]), row[part],
         part == "label" ? made : ""
 }
 END {

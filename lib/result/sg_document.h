@@ -159,11 +159,7 @@ struct sg_document_case {
     double ratio_q3;   /* its upper quartile */
 };
 
-/* A claim of the recipe, and the verdict on it: "holds" if it is true at every seed and the interval lies on its
- * side of 0, "fails" if it is false at every seed and the interval lies on the other, "holds at these seeds" or
- * "fails at these seeds" if the interval has 0 in it or there is one seed, else "undecided", also if a value is
- * missing. It is "not judged", without a margin, if one of its methods is not among the cells or has a cell that is
- * not finished. */
+/* A claim of the recipe, and the verdict on it. results/DEFINITIONS.md has the rule under Claims. */
 struct sg_document_claim {
     const cJSON *from;
     const char *text;                  /* the claim in words */

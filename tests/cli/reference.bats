@@ -75,7 +75,7 @@ YAML
 @test "results/DEFINITIONS.md has a row for every series, with its unit" {
     local name unit count=0
     while read -r name unit; do
-        grep -qE "^\| .*\`${name//-/_}\`.* \| ${unit:-–} \|" "$ROOT/results/DEFINITIONS.md" || { echo "$name [$unit]"; false; }
+        grep -qE "^\* (\`[a-z_]*\`, )*\`${name//-/_}\`(, \`[a-z_]*\`)*${unit:+ \($unit\)}:" "$ROOT/results/DEFINITIONS.md" || { echo "$name [$unit]"; false; }
         count=$((count + 1))
     done < <(sparsetrain --help-recipe | sed -n '/^### Series of every task/,/^### Constants/p; /^Series of its own:/,/^Constants/p' |
         sed -n 's/^\* `\([^`]*\)`, in \([^:]*\):.*/\1 \2/p; s/^\* `\([^`]*\)`:.*/\1/p')
@@ -112,7 +112,7 @@ YAML
     sparsebench -q smoke.yaml --folder cells >smoke.json 2>/dev/null
     local part path optional count=0
     while read -r part path optional; do
-        sed -n "/^## $part$/,/^## /s/^| \`\([^\`]*\)\` .*/\1/p" "$ROOT/results/SCHEMA.md" | grep -vxE "${optional:--}" | sort >listed
+        sed -n "/^## $part$/,/^## /s/^\* \`\([^\`]*\)\` .*/\1/p" "$ROOT/results/SCHEMA.md" | grep -vxE "${optional:--}" | sort >listed
         jq -r "[$path | keys_unsorted[]] | unique[]" smoke.json | sort >written
         [ -s listed ] && diff listed written || { echo "$part"; false; }
         count=$((count + $(wc -l <listed)))
