@@ -87,6 +87,8 @@ static sg_status loop(struct train *t, struct sg_error *err) {
         return sg_fail(err, SG_ERR_INTERRUPTED, "stopped %s after step %llu of %llu", why, (unsigned long long)t->step,
                        (unsigned long long)t->plan.steps);
     }
+    if (recorded == SG_OK)
+        train_tell_unsent(t);
     return recorded == SG_OK ? visit(t, err) : recorded;
 }
 

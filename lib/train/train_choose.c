@@ -120,6 +120,19 @@ static sg_status check_interval(struct train *t, struct sg_error *err) {
     return SG_OK;
 }
 
+void train_tell_unsent(const struct train *t) {
+    const struct sg_feedback_rule *rule = t->config.feedback.rule;
+    double way = 0;
+    for (size_t w = 0; rule->measure != NULL && w < t->count; w++)
+        way +=
+            t->kernels->sum_squares(&t->exec, sg_method_offset(t->method, t->first + w, t->worker[w].residual), t->d);
+    if (way > 0)
+        sg_notify(t->options->notice,
+                  "method '%s': what workers did behind the last message is lost, because '%s' sends when they are far "
+                  "enough",
+                  t->options->cell->label, rule->name);
+}
+
 static sg_status choose_method(struct train *t, struct sg_error *err) {
     const struct sg_cell *cell = t->options->cell;
     sg_status status = sg_cell_method(&t->config, t->parameter, cell, t->constant, t->n_constants, &t->at, err);

@@ -234,6 +234,8 @@ sg_status train_find_task(struct train *t, struct sg_error *err);
 sg_status train_open_task(struct train *t, struct sg_error *err);
 void train_read_task_facts(struct train *t);
 sg_status train_choose(struct train *t, struct sg_error *err);
+/* Tells the user at the end of a run that workers which decide when to send did something after their last message. */
+void train_tell_unsent(const struct train *t);
 /* train_copied.c: gives the method what another run sent, if it copies k (`k-from`). Collective. */
 sg_status train_copy_k(struct train *t, struct sg_error *err);
 /* The axes along which k is copied; along the others it is the mean. */

@@ -144,7 +144,7 @@ PY
 @test "the wheel is the same file, byte for byte, from the same source in another folder" {
     SPARSE_TORCH_PYTHON='' find_python numpy ensurepip || skip "no Python has NumPy and venv: apt-get install python3-numpy python3-venv"
     mkdir other
-    (cd "$ROOT" && cp -r --parents Makefile LICENSE lib kernels cmd "$BATS_TEST_TMPDIR/other")
+    (cd "$ROOT" && cp -r --parents Makefile tests/tests.mk recipes/figures.mk LICENSE lib kernels cmd "$BATS_TEST_TMPDIR/other")
     make -s -C "$ROOT" wheel >/dev/null
     make -s -C other wheel >/dev/null
     cmp other/build/wheel/*.whl "$ROOT"/build/wheel/*.whl

@@ -457,4 +457,17 @@ for t in range(31):
     sed 's/steps: 7/steps: 3/' local.yaml >all.yaml
     run -0 --separate-stderr sparsetrain all.yaml --method L
     [[ $stderr != *lost* ]]
+    # So does the interval of any compressor that is given one.
+    sed 's/compressor: none, error-feedback: {form: diloco, steps: 7}/compressor: sparseloco, error-feedback: {form: local-steps, steps: 4, decay: 0.95}/' \
+        local.yaml >sparse.yaml
+    run -0 --separate-stderr sparsetrain sparse.yaml --method L
+    [[ $stderr == *"in the last 2 of 6 steps is lost, because 'local-steps'"* ]]
+    says 0 "in the last 2 of 6 steps is lost" -- sparsebench sparse.yaml --folder cells
+    # When workers decide, the end of a run knows: at a threshold of 0 they send at every step, at a high one never.
+    sed 's/diloco, steps: 7/dynamic-averaging, threshold: 1e9/' local.yaml >never.yaml
+    run -0 --separate-stderr sparsetrain never.yaml --method L
+    [[ $stderr == *"behind the last message is lost, because 'dynamic-averaging' sends when"* ]]
+    sed 's/diloco, steps: 7/dynamic-averaging, threshold: 0/' local.yaml >always.yaml
+    run -0 --separate-stderr sparsetrain always.yaml --method L
+    [[ $stderr != *lost* ]]
 }
