@@ -45,12 +45,15 @@ $(B)/bench/training_libtorch: tests/bench/training_libtorch.cpp
 %/lib/sparsegrad/rivals-cuda.so: tests/bench/rivals_cuda.cu lib/bench/bench_rival.h $(B)/flags
 	$(call on,NVCC)$(NVCC) $(nvcc_flags) -shared -cudart static -Ilib/bench -o $@ $<
 # The emulation: the same sources as C++, with 64 threads a block, so that small vectors have many, or with 512.
-emulate     := -std=c++17 -DSPARSEGRAD_UNSTABLE -O2 -g -ffp-contract=off -Wall -Wextra -Wno-unknown-pragmas $(checks) \
-               $(filter -fsanitize%,$(opt)) -Itests/emulation $(includes)
+emulate     := -std=c++17 -DSPARSEGRAD_UNSTABLE -fPIC -O2 -g -ffp-contract=off -Wall -Wextra -Wno-unknown-pragmas \
+               $(checks) $(filter -fsanitize%,$(opt)) -Itests/emulation $(includes)
 emulated     = $(patsubst %.cu,$(B)/emulation/$(1)/%.o,$(notdir $(cuda_src)) cuda_host_table.cu)
 vpath %.cu kernels/cuda tests/gpu
 emulation     = $(call on,CXX)$(CXX) -x c++ $(emulate) -DSG_CUDA_THREADS=$(1) -MMD -MP -c -o $@ $<
 $(foreach t,64 512,$(eval $(B)/emulation/$(t)/%.o: %.cu $(B)/flags ; $$(call emulation,$(t))))
+# The kernels that the hook for PyTorch calls, for tensors of the CPU: tests/cli/ddp_device.py.
+$(B)/emulation/libsparsegrad_emulated.so: $(patsubst %,$(B)/emulation/64/cuda_%.o,select topk sums workspace)
+	$(call on,LD)$(CXX) -shared $(filter -fsanitize%,$(opt)) -o $@ $^
 # On a device too, small blocks bring many of them to the grid's barrier.
 $(B)/gpu/64/%.o: kernels/cuda/%.cu $(B)/flags
 	$(call on,NVCC)$(NVCC) $(nvcc_flags) -DSG_CUDA_THREADS=64 $(includes) -MMD -MP -c -o $@ $<

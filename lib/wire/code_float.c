@@ -1,5 +1,4 @@
-/* code_float.c: numbers written as floats: fp32 as they are, fp16 rounded to halves (sg_half.h), bf16 cut
- * to their upper 16 bits. */
+/* code_float.c: numbers written as floats: fp32 as they are, fp16 and bf16 rounded to 16 bits (sg_half.h). */
 #include <endian.h>
 #include <string.h>
 

@@ -21,7 +21,7 @@ import torch.distributed as dist  # noqa: E402
 from torch.nn.parallel import DistributedDataParallel as DDP  # noqa: E402
 
 import libsparsegrad  # noqa: E402
-import libsparsegrad.ddp  # noqa: E402
+import libsparsegrad.buckets  # noqa: E402
 from libsparsegrad.ddp import State, hook, register  # noqa: E402
 
 LIMIT, CASES = 300, []
@@ -91,18 +91,34 @@ def refused(words, call):
 @processes(2)
 def staged():
     """A bucket that is copied to host memory, as a GPU's is, is copied once in either direction, and changes no bit."""
-    plain, got, copies = libsparsegrad.ddp.on_host, [], []
-    for on_host in plain, lambda buffer: copies.append(buffer) or buffer.clone():
-        libsparsegrad.ddp.on_host = on_host
+    plain, got, copies = libsparsegrad.buckets.on_host, [], []
+
+    class Copy:  # under way until it is waited for
+        def __init__(self, buffer):
+            copies.append(self)
+            self.buffer, self.host, self.waits = buffer, torch.full_like(buffer, float("nan")), 0
+
+        def synchronize(self):
+            self.waits += 1
+            if self.waits == 1:
+                self.host.copy_(self.buffer)
+
+    def staging(buffer):
+        copy = Copy(buffer)
+        return copy.host, copy
+
+    for on_host in plain, staging:
+        libsparsegrad.buckets.on_host = on_host
         try:
             net = net_small(700)
             model = DDP(net, bucket_cap_mb=0.02)
             register(model, "topk density=0.1", group_bytes=1 << 14)
             got.append(torch.stack([backward(model, batch(step)) for step in range(3)]))
         finally:
-            libsparsegrad.ddp.on_host = plain
+            libsparsegrad.buckets.on_host = plain
     assert torch.equal(*got) and got[0].any()
     assert 3 < len(copies) < 3 * 4, f"{len(copies)} copies in 3 steps, of several buckets with 4 parameters"
+    assert all(copy.waits >= 1 for copy in copies)
 
 
 # ---- what is not finite
@@ -396,7 +412,8 @@ def types():
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         register(DDP(net_small().double()), "topk density=1")
-    assert any("exchanged as float32" in str(one.message) for one in said)
+    said = [str(one.message) for one in said]
+    assert len(said) == 1 and "4 parameters are float64" in said[0] and "train in float32" in said[0], said
     torch.manual_seed(0)
     net = torch.nn.Sequential(torch.nn.BatchNorm1d(512), torch.nn.Linear(512, 600))
     state = register(model := DDP(net), "powersgd rank=4; seed=3")

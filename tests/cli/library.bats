@@ -247,6 +247,17 @@ END
 }
 
 # bats test_tags=slow
+@test "PyTorch: with kernels on a device, here emulated, sums and residuals have the host's bits and the host waits for nothing" {
+    find_python torch numpy || skip "no Python has PyTorch: name one that has it, SPARSE_TORCH_PYTHON=/path/to/python"
+    local library=build/release/emulation/libsparsegrad_emulated.so
+    make -s -C "$ROOT" MODE=release $library
+    for world in 2 3; do
+        EMULATED=$ROOT/$library run -0 timeout 900 "$PYTHON" "$ROOT/tests/cli/ddp_device.py" $world 3>&-
+        [[ $output == *"ok same_bits"* ]]
+    done
+}
+
+# bats test_tags=slow
 @test "PyTorch: what happens to others in training is right, or refused in the same words by all processes" {
     local world
     find_python torch numpy || skip "no Python has PyTorch: name one that has it, SPARSE_TORCH_PYTHON=/path/to/python"

@@ -30,11 +30,13 @@ the residuals, what the method keeps beside them and the number of the step are 
 process is raised in all of them, with its rank, and leaves the same behind. If a model finds its unused parameters, the
 residual of a layer that no process used waits for the next step.
 
-The hook needs PyTorch from 2.1 on. The optimizer is PyTorch's; to the method the learning rate is always 1. Gradients
-of a GPU go through host memory, by one copy of each bucket in either direction. Complex numbers are pairs, and float64
-becomes float32 with a warning. A group that a method refuses, though it takes the whole model (PowerSGD, one without a
-matrix), is sent without compression. Error feedback whose workers have parameters of their own (cser, local-steps,
-diloco, dynamic-averaging) is refused, and so is fully_shard.
+The hook needs PyTorch from 2.1 on. The optimizer is PyTorch's; to the method the learning rate is always 1. On a GPU,
+with a library that was built with CUDA and over NCCL, gradients, residuals and sums of topk, hard-threshold, none, fp16
+and bf16 stay there (device.py); an error is then raised at the next step, and `step` counts when it begins. Other
+methods work in host memory, which a warning says: one pinned copy of each bucket goes in either direction. Complex
+numbers are pairs, and float64 becomes float32 with a warning. A group that a method refuses, though it takes the whole
+model (PowerSGD, one without a matrix), is sent without compression. Error feedback whose workers have parameters of
+their own (cser, local-steps, diloco, dynamic-averaging) is refused, and so is fully_shard.
 
 A checkpoint of every process needs state.state_dict(), or the state itself, which pickle and torch.save take. What
 state.load_state_dict() or register(model, state) resumes goes on with the same bits as a run that was not ended."""
@@ -42,16 +44,19 @@ import concurrent.futures
 import functools
 import re
 import threading
+import warnings
 import weakref
 
 import numpy as np
 import torch
 import torch.distributed as dist
 
+from . import device
 from .binding import version
+from .buckets import Bucket
 from .groups import Group
 from .method import Method, Sent, decode, is_finite, steps
-from .parameters import give, shapes, take
+from .parameters import shapes, take
 from .processes import BITS, FAILED, NOT_FINITE, Broken, Processes, Told, Unused, open_lanes, release, threads
 
 HEAD = 16  # bytes before a message (lib/FORMATS.md)
@@ -98,12 +103,12 @@ class State(Processes):
         self.flags, self.lock, self.used, hooks = 0, threading.Lock(), set(), []
         self._end = weakref.finalize(self, release, self.lanes if group is None else [], hooks)
         self._end.atexit = False
-        problem, same = None, {}
+        problem, same, self.device = None, {}, None
         try:
             self.open(model, text, whole, group_bytes, hooks)
             cuts = [g.whole.start for g in self.groups]
             same = {"version": version, "method": text, "lengths": self.sizes, "rows": self.rows, "groups": cuts,
-                    "search for unused parameters": self.tracks}
+                    "search for unused parameters": self.tracks, "exchange on a device": self.device is not None}
         except Exception as error:
             problem = error
         self.agree(problem, same)
@@ -138,6 +143,10 @@ class State(Processes):
         for i, g in enumerate(self.groups):
             g.lane = self.lanes[i % len(self.lanes)]
         self.tracks = bool(model.find_unused_parameters or model.static_graph)
+        self.device, why = device.choose(self, model)
+        if why:
+            warnings.warn(f"the gradients go through host memory, where '{text}' works, by a copy of each bucket in "
+                          f"either direction: {why}", stacklevel=5)
         if self.tracks:
             for name, p in found.items():
                 note = functools.partial(lambda used, name, p: used.add(name), self.used, name)
@@ -149,6 +158,8 @@ class State(Processes):
         def tensor(x):
             return None if x is None else torch.from_numpy(x.copy())
 
+        if self.device is not None:
+            self.device.save()
         groups = [{"methods": [[tensor(part) for part in m.state()] for m in g.all], "rate": g.rate,
                    "again": tensor(g.residual if g.again else None)} for g in self.groups]
         return {"method": self.text, "lengths": self.sizes, "options": self.options, "workers": self.workers,
@@ -168,6 +179,8 @@ class State(Processes):
                 saved = saved[self.rank] if one is not saved else saved
                 self.resume(saved)
             self.step = one["step"]
+            if self.device is not None:
+                self.device.load()
         except Exception as error:
             problem = error
         self.agree(problem, {"step": self.step})
@@ -223,7 +236,7 @@ class State(Processes):
         if group.rest is not None:  # of halves, what the division by the number of processes rounded away
             self.residual[group.whole] += group.rest
 
-    def exchange(self, group, step, problem=None):
+    def exchange(self, group, step, came, problem=None):
         """Exchanges a group. It returns False where a gradient was not finite; errors are the same in all processes."""
         group.keep()
         group.idle, group.sent, group.rest = [], Sent(), None
@@ -235,6 +248,10 @@ class State(Processes):
             try:
                 if problem is not None:
                     raise problem
+                for bucket in dict.fromkeys(bucket for bucket, _, _ in came):
+                    bucket.arrive()
+                for _, place, g in came:
+                    take(self.gradient[place], g)
                 if not is_finite(self.gradient[group.whole]):
                     raise FloatingPointError
                 self.compress(group, step)
@@ -267,17 +284,29 @@ class State(Processes):
                 g.restore()
         else:
             self.step += 1
-        self.sent = functools.reduce(Sent.plus, (g.sent for g in self.groups))
-        self.total = self.total.plus(self.sent)
+        self.count_sent()
         self.done, self.bad = 0, False
         return True
 
-    def run(self, group, waiting, problem):
+    def count_sent(self):
+        self.sent = functools.reduce(Sent.plus, (g.sent for g in self.groups))
+        self.total = self.total.plus(self.sent)
+
+    def incomplete(self, group):
+        names = ", ".join(sorted(group.missing))
+        return RuntimeError(f"step {self.step} ends without gradients of these parameters: {names}. Register the hook "
+                            "after what makes parameters trainable or not")
+
+    def mean_of(self, name):
+        """The mean of a parameter's gradients, where the state has it."""
+        return self.mean[self.group_of[name].places[name]] if self.device is None else self.device.mean_of(name)
+
+    def run(self, group, waiting, came, problem):
         """On a thread: exchanges a group, and completes the buckets that have all of theirs. One with an error waits
         for the end of the step, so that all is as it was when the caller hears of it."""
         good, failure = False, None
         try:
-            good = self.exchange(group, self.step, problem)
+            good = self.exchange(group, self.step, came, problem)
         except Exception as error:
             failure = error
         with self.lock:
@@ -294,28 +323,27 @@ class State(Processes):
     def submit(self, group):
         waiting, group.waiting, group.missing = group.waiting, [], set(group.names)
         problem, group.problem, group.left = group.problem, None, True
+        came, group.came = group.came, []
         if self.tracks:
             group.used = self.used.intersection(group.names)
         if group.lane not in threads:
             threads[group.lane] = concurrent.futures.ThreadPoolExecutor(1)
-        threads[group.lane].submit(self.run, group, waiting, problem)
+        threads[group.lane].submit(self.run, group, waiting, came, problem)
 
     def take(self, bucket, last):
         """Takes the bucket's gradients, and sends on their way the groups that are complete."""
+        if self.device is not None:
+            self.device.take(bucket, last)
+            return
         for g, name in zip(bucket.gradients, bucket.names):
             group = self.group_of[name]
             group.missing.discard(name)
-            try:
-                take(self.gradient[group.places[name]], g)
-            except Exception as error:  # the exchange tells all processes
-                group.problem = error
+            group.came.append((bucket, group.places[name], g))
             if bucket not in group.waiting:
                 group.waiting.append(bucket)
         for group in self.groups:
             if last and group.missing and not group.left:
-                names = ", ".join(sorted(group.missing))
-                group.problem = RuntimeError(f"step {self.step} ends without gradients of these parameters: {names}. "
-                                             "Register the hook after what makes parameters trainable or not")
+                group.problem = self.incomplete(group)
             if not group.missing or last and not group.left:
                 self.submit(group)
         if last:
@@ -324,47 +352,9 @@ class State(Processes):
                 group.left = False
 
 
-def on_host(buffer):
-    """The buffer itself, or a copy of a GPU's in host memory: one for a bucket, which is waited for."""
-    return buffer if buffer.device.type == "cpu" else buffer.cpu()
-
-
-class _Bucket:
-    """A bucket of PyTorch's, whose future is completed when all of its groups are exchanged."""
-
-    def __init__(self, state, bucket):
-        self.buffer, self.gradients, self.names, self.failure = bucket.buffer(), [], [], None
-        self.host = on_host(self.buffer)
-        moved = self.host.storage_offset() - self.buffer.storage_offset()
-        self.future = torch.futures.Future(devices=[self.buffer.device] if self.buffer.is_cuda else None)
-        parameters, gradients = bucket.parameters(), bucket.gradients()
-        for p, g in zip(parameters, gradients):
-            if id(p) in state.name_of:
-                self.names.append(state.name_of[id(p)])
-                self.gradients.append(self.host.as_strided(g.size(), g.stride(), g.storage_offset() + moved))
-        if len(self.names) < len(parameters):
-            self.failure = RuntimeError(f"{len(parameters) - len(self.names)} parameters have gradients, and had none "
-                                        "when the hook was registered: register it after all that changes them")
-        self.missing = len({id(state.group_of[name]) for name in self.names})
-
-    def complete(self, state):
-        if self.failure is None:
-            for g, name in zip(self.gradients, self.names):
-                give(g, state.mean[state.group_of[name].places[name]])  # the gradients are parts of the host's buffer
-            if self.host is not self.buffer:
-                self.buffer.copy_(self.host)
-        self.future.set_result(None)
-
-    def result(self, _):
-        """On whichever thread completes the future: an error that is raised here reaches the caller in its words."""
-        if self.failure is not None:
-            raise self.failure
-        return self.buffer
-
-
 def hook(state, bucket):
     """For register_comm_hook, and for PyTorch's wrappers of hooks."""
-    ours = _Bucket(state, bucket)
+    ours = Bucket(state, bucket)
     result = ours.future.then(ours.result)
     if ours.missing == 0:
         ours.future.set_result(None)

@@ -16,6 +16,7 @@ class Group:
         cuts = [begin + n * i // ways for i in range(ways + 1)]
         at = begin + np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
         self.names, self.missing, self.waiting, self.problem, self.left = names, set(names), [], None, False
+        self.came = []  # gradients of this step: their bucket, their place and they
         self.places = dict(zip(names, map(slice, at, at[1:])))
         self.used, self.number, self.rate, self.rate_before = set(names), number, 1.0, 1.0
         self.whole = slice(begin, begin + n)

@@ -12,19 +12,20 @@ def real(x):
 
 def shapes(parameters):
     """The layers' lengths, and how many rows each has as a matrix. Parameters are pairs of a name and a tensor."""
-    for name, p in parameters:
-        if p.dtype in (torch.float64, torch.complex128):
-            warnings.warn(f"the gradient of parameter '{name}' is exchanged as float32, and not as {p.dtype}")
+    wide = [name for name, p in parameters if p.dtype in (torch.float64, torch.complex128)]
+    if wide:
+        warnings.warn(f"{len(wide)} parameters are float64, the first of them '{wide[0]}', and their gradients are "
+                      "exchanged as float32, with 24 bits: train in float32, or without this compression", stacklevel=4)
     return ([p.numel() * (2 if p.is_complex() else 1) for _, p in parameters],
             [p.shape[0] if p.dim() > 1 and p.numel() > 0 else 1 for _, p in parameters])
 
 
 def take(vector, gradient):
-    """vector <- the gradient's numbers. A GPU's are waited for."""
+    """vector <- the gradient's numbers, on the host. A GPU's are waited for."""
     vector[:] = real(gradient).float().cpu().numpy().ravel()
 
 
 def give(gradient, vector):
-    """gradient <- the vector's numbers."""
+    """gradient <- the numbers of a vector, which is an array or a tensor of the same device."""
     to = real(gradient)
-    to.copy_(torch.from_numpy(vector).view_as(to))
+    to.copy_(torch.as_tensor(vector).view_as(to))

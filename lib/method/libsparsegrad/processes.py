@@ -62,17 +62,20 @@ class Processes:
 
     def agree(self, problem, same):
         """Raises the same error in every process, if one of them failed or differs from rank 0."""
-        lane = self.lanes[0]
-        try:
-            self.meet(lane, -1, code=FINE if problem is None else FAILED, words=problem)
-            every = [json.loads(m) for m in self.gather([json.dumps(same).encode()], lane)]
-        except Told as told:
-            raise RuntimeError(told.words) from problem
+        self.tell(problem)
+        every = [json.loads(m) for m in self.gather([json.dumps(same).encode()], self.lanes[0])]
         for key in same:
             for rank, other in enumerate(every):
                 if other[key] != every[0][key]:
                     a, b = (json.dumps(one[key]) for one in (other, every[0]))
                     raise RuntimeError(f"rank {rank} has another {key} than rank 0: {a:.300} and {b:.300}")
+
+    def tell(self, problem):
+        """Raises the same error in every process, if one of them failed. All processes come here."""
+        try:
+            self.meet(self.lanes[0], -1, code=FINE if problem is None else FAILED, words=problem)
+        except Told as told:
+            raise RuntimeError(told.words) from problem
 
     def meet(self, lane, number, sizes=(), code=FINE, words=None, used=()):
         """Every process's sizes and used parameters, or Told if one of them has something to tell. All processes come
@@ -130,6 +133,12 @@ class Processes:
             raise Broken(f"the exchange of gradients failed: {error}") from error
         return [t.numpy().tobytes() for t in every.split(lengths)]
 
+    def most_of_halves(self, code):
+        """The largest half of which the sum over all processes is finite."""
+        limit = torch.finfo(HALVES[code]).max
+        most = torch.tensor(limit / self.workers).to(HALVES[code])
+        return float(most if float(most) * self.workers <= limit else torch.nextafter(most, torch.zeros_like(most)))
+
     def reduce(self, numbers, code, lane, group):
         """Adds the numbers of all processes up, in place."""
         self.begin(group, ())
@@ -138,10 +147,8 @@ class Processes:
             if code == "fp32":
                 dist.all_reduce(sums, group=lane)
                 return
-            most = torch.tensor(torch.finfo(HALVES[code]).max / self.workers).to(HALVES[code])
-            if float(most) * self.workers > torch.finfo(HALVES[code]).max:  # so that the sum is finite, too
-                most = torch.nextafter(most, torch.zeros_like(most))
-            halves = (sums / self.workers).clamp(-float(most), float(most)).to(HALVES[code])
+            most = self.most_of_halves(code)
+            halves = (sums / self.workers).clamp(-most, most).to(HALVES[code])
             if self.residual is not None and len(numbers) == group.whole.stop - group.whole.start:
                 group.rest = (sums - halves.float() * self.workers).numpy()
             dist.all_reduce(halves, group=lane)
