@@ -75,6 +75,8 @@ refused("is a text", lambda: Method(None, [6]))
 refused("not a whole number", lambda: Method("topk k=1", [3.7, 2]))
 refused("size of a layer is -5", lambda: Method("topk k=1", [10, -5]))
 refused("sum of all sizes", lambda: Method("topk k=1", [2**62] * 4))
+refused("at least one layer", lambda: Method("topk k=1", []))
+assert "Workers" in dir(libsparsegrad) and "binding" not in dir(libsparsegrad)
 refused("rows of 1 layers", lambda: Method("powersgd rank=1", [6, 6, 6], rows=[2]))
 refused("workers is 0", lambda: Method("topk k=1", [6], workers=0))
 refused("first is", lambda: Method("topk k=1", [6], workers=2, first=2**64 - 1, count=2))
@@ -89,7 +91,7 @@ refused("overlaps", lambda: step([e], [e]))
 refused("step is -1", lambda: step([ones()], [ones()], number=-1))
 refused("rate nan", lambda: step([ones()], [ones()], rate=float("nan")))
 refused("rate 0.0", lambda: step([ones()], [ones()], rate=0))
-for wrong in (lambda own: own), (lambda own: [own[0], bytearray(own[0])]):
+for wrong in (lambda own: own), (lambda own: [own[0], bytearray(own[0])]), (lambda own: None):
     refused("2 messages of type bytes", lambda: step([ones()], [ones()], gather=wrong, workers=2, count=1))
 # One user at a time, one owner of a handle, and no step after one that failed half way.
 method, residual = Method("topk k=1", [6]), ones()

@@ -31,6 +31,10 @@ __all__ = ["Error", "Method", "Parameter", "Row", "Sent", "Workers", "codes", "c
 __version__ = version
 
 
+def __dir__():
+    return __all__
+
+
 def __getattr__(name):
     if name != "Workers":
         raise AttributeError(f"module 'libsparsegrad' has no attribute '{name}'")

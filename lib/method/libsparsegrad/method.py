@@ -88,6 +88,8 @@ class Method:
             raise TypeError(f"a method is a text, not {text!r:.40}")
         sizes = [whole(n, "the size of a layer") for n in sizes]
         rows = [1] * len(sizes) if rows is None else [whole(n, "a number of rows") for n in rows]
+        if not sizes:
+            raise ValueError("a method has at least one layer")
         if len(rows) != len(sizes):
             raise ValueError(f"rows of {len(rows)} layers, sizes of {len(sizes)}")
         self.n, self.text = whole(sum(sizes), "the sum of all sizes"), text
@@ -220,7 +222,8 @@ def steps(methods: Sequence[Method], step: int, gradients: Sequence[Vector], res
 
     def gathered(own, own_size, every, every_size, err):
         messages = gather([c.string_at(own[i], own_size[i]) for i in range(count)])
-        if len(messages) != workers or not all(isinstance(m, bytes) for m in messages):
+        listed = isinstance(messages, (list, tuple)) and all(isinstance(m, bytes) for m in messages)
+        if not listed or len(messages) != workers:
             raise ValueError(f"gather must return {workers} messages of type bytes, one of each worker")
         kept[:] = (c.c_char_p * workers)(*messages), (size_t * workers)(*map(len, messages))
         every[0], every_size[0] = (c.addressof(part) for part in kept)
