@@ -24,7 +24,7 @@ import libsparsegrad  # noqa: E402
 import libsparsegrad.buckets  # noqa: E402
 from libsparsegrad.ddp import State, hook, register  # noqa: E402
 
-LIMIT, CASES = 300, []
+LIMIT, CASES, BACKEND = 300, [], "gloo"
 
 
 def processes(*worlds):
@@ -612,7 +612,7 @@ def child(rank, world, store, names, out):
     try:
         warnings.simplefilter("ignore")
         torch.set_num_threads(1)
-        dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=world)
+        dist.init_process_group(BACKEND, init_method=f"file://{store}", rank=rank, world_size=world)
         for case, worlds in CASES:
             if world in worlds and (not names or case.__name__ in names):
                 faulthandler.dump_traceback_later(LIMIT, exit=True, file=out)

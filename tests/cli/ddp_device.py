@@ -1,6 +1,8 @@
 """ddp_device.py: the hook with gradients and sums on a device, whose kernels are emulated for the CPU's memory.
 
-    EMULATED=build/release/emulation/libsparsegrad_emulated.so ddp_device.py 2 [CASE...]       as ddp_cases.py"""
+    EMULATED=build/release/emulation/libsparsegrad_emulated.so ddp_device.py 2 [CASE...]       as ddp_cases.py
+
+Of one process it has a case for a GPU and NCCL, with a library that was built with CUDA, and without EMULATED."""
 import ctypes as c
 import os
 import sys
@@ -14,8 +16,12 @@ from libsparsegrad import device
 from torch.utils._python_dispatch import TorchDispatchMode
 
 CASES.clear()
-HOST, EMULATED = device.kernels, c.CDLL(os.environ["EMULATED"])
-c.c_bool.in_dll(EMULATED, "sg_emulated_memory_is_shared").value = True
+HOST, EMULATED, CHOOSE = device.kernels, None, device.choose
+if "EMULATED" in os.environ:
+    EMULATED = c.CDLL(os.environ["EMULATED"])
+    c.c_bool.in_dll(EMULATED, "sg_emulated_memory_is_shared").value = True
+else:
+    ddp_cases.BACKEND = "cpu:gloo,cuda:nccl"
 TEXTS = ("topk density=0.05", "topk k=9; error-feedback=gradient", "topk density=0.1; error-feedback=none",
          "hard-threshold lambda=0.002", "none", "fp16", "fp16; error-feedback=none", "bf16; seed=3")
 
@@ -186,6 +192,27 @@ def waits():
             assert reads.count == (step > 0), reads.count  # of the last step's status, which is on the host already
             model.zero_grad()
         print(f"{text}: {groups} groups, {len(state.sizes)} parameters, {len(heard)} waits a step", flush=True)
+
+
+@processes(1)
+def gpu():
+    """On a GPU: the bits of the method on the host, which gets the same gradients by copies of its buckets."""
+    for text in TEXTS:
+        models = []
+        for choose in CHOOSE, lambda state, model: (None, ""):
+            device.choose = choose
+            model = DDP(net_small(300).cuda(), bucket_cap_mb=0.02)
+            models.append((model, register(model, text, group_bytes=1 << 14)))
+        (there, a), (host, b) = models
+        assert a.device is not None and b.device is None and len(a.groups) > 1
+        for step in range(6):
+            x = batch(step).cuda()
+            if step == 2:
+                x[0, 0] = float("nan")
+            one, other = backward(there, x), backward(host, x)
+            assert torch.equal(torch.nan_to_num(one, 7.0), torch.nan_to_num(other, 7.0)), (text, step)
+            assert one.isfinite().all() == (step != 2)
+        assert same_state(a, b) and a.step == 5, text
 
 
 if __name__ == "__main__":

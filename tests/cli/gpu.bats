@@ -35,6 +35,15 @@ need_emulation() {
 	RUNS
 }
 
+@test "the hook for PyTorch on this machine's GPU has the bits of the host" {
+    nvidia-smi -L >/dev/null 2>&1 || skip "no NVIDIA GPU here"
+    sparsetrain --version | grep -q "cuda on" || skip "built without CUDA"
+    find_python torch numpy || skip "no Python has PyTorch: SPARSE_TORCH_PYTHON=/path/to/python"
+    "$PYTHON" -c 'import sys, torch; sys.exit(not torch.cuda.is_available())' || skip "PyTorch has no CUDA"
+    PYTHONPATH=$ROOT/lib/method run -0 timeout 300 "$PYTHON" "$ROOT/tests/cli/ddp_device.py" 1 3>&-
+    [[ $output == *"ok gpu"* ]]
+}
+
 @test "a short training of a network on this machine's GPU, twice" {
     nvidia-smi -L >/dev/null 2>&1 || skip "no NVIDIA GPU here"
     sparsetrain --version | grep -q "torch on, cuda on" || skip "built without CUDA or libtorch"

@@ -66,7 +66,7 @@ def choose(state, model):
         return None, "only topk, hard-threshold, none, fp16 and bf16 with their own numbers have kernels there"
     if state.tracks:
         return None, "which parameters were used is known on the host"
-    if first.type == "cuda" and dist.get_backend(of) != "nccl":
+    if first.type == "cuda" and of._get_backend(first).name() != "nccl":
         return None, "the model's processes do not use NCCL"
     with torch.cuda.device(first) if first.type == "cuda" else contextlib.nullcontext():
         return Device(state, way["name"].replace("top-k", "topk"), first, of), ""
