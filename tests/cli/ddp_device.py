@@ -144,6 +144,18 @@ def errors():
         after = state.state_dict()["residual"]
         assert before is None or torch.equal(before, after)
         assert step(model, 3) == "fine" and state.state_dict()["step"] == 2
+    model, state, _ = on(EMULATED, "topk density=0.1")
+    take = state.take
+
+    def without(bucket, last):
+        if "2.bias" in bucket.names:
+            i = bucket.names.index("2.bias")
+            del bucket.names[i], bucket.gradients[i]
+        take(bucket, last)
+
+    state.take = without
+    assert step(model, 0) == "not finite"
+    assert "without gradients of these parameters: 2.bias" in step(model, 1)
 
 
 @processes(2)

@@ -39,8 +39,8 @@ class Bucket:
 
     def complete(self, state):
         if self.failure is None:
-            for g, name in zip(self.gradients, self.names):
-                give(g, state.mean_of(name))  # the gradients are parts of the host's buffer, where there is one
+            # The gradients are parts of the host's buffer, where there is one.
+            give(self.gradients, [state.mean_of(name) for name in self.names])
             if self.host is not self.buffer:
                 self.buffer.copy_(self.host, non_blocking=True)
         self.future.set_result(None)

@@ -20,7 +20,7 @@ import torch.distributed as dist
 
 from .binding import library, pointer_t, size_t
 from .method import Method, Sent
-from .parameters import real
+from .parameters import give, real
 from .processes import HALVES
 
 kernels = library  # with CUDA; a test has the same kernels for the memory of the CPU
@@ -210,10 +210,11 @@ class Device:
                     self.settle()
             except RuntimeError as error:  # the same in all processes, before this step's first exchange
                 self.failure = error
-            for g, name in zip(bucket.gradients, bucket.names):
-                group, place = self.place(name)
-                group.group.missing.discard(name)
-                group.gradient[place].view(real(g).shape).copy_(real(g))
+            for name in bucket.names:
+                self.state.group_of[name].missing.discard(name)
+            gradients = [real(g) for g in bucket.gradients]
+            give([group.gradient[place].view(g.shape) for (group, place), g in
+                  zip(map(self.place, bucket.names), gradients)], gradients)
             for group in self.state.groups if self.failure is None else ():
                 if not group.left and (last or not group.missing):
                     self.exchange(group)

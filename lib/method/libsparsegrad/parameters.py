@@ -25,7 +25,8 @@ def take(vector, gradient):
     vector[:] = real(gradient).float().cpu().numpy().ravel()
 
 
-def give(gradient, vector):
-    """gradient <- the numbers of a vector, which is an array or a tensor of the same device."""
-    to = real(gradient)
-    to.copy_(torch.as_tensor(vector).view_as(to))
+def give(gradients, vectors):
+    """gradients <- the numbers of vectors, which are arrays or tensors of the same device. A GPU copies all at once."""
+    to = [real(g) for g in gradients]
+    if to:
+        torch._foreach_copy_(to, [torch.as_tensor(vector).view_as(g) for g, vector in zip(to, vectors)])

@@ -60,9 +60,9 @@ class Workers:
             self.number += 1
         else:
             mean = np.full(self.method.n, np.nan, np.float32)
-        for p, place in zip(self.parameters, self.places):
+        for p in self.parameters:
             p.grad = torch.empty_like(p)
-            give(p.grad, mean[place])
+        give([p.grad for p in self.parameters], [mean[place] for place in self.places])
 
     def state_dict(self) -> dict:
         """What a checkpoint between two steps needs, as numbers, texts and tensors."""
