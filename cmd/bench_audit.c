@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include "sg_result.h"
 #include "sg_terminal.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 /* Reads the evidence, and draws as --share, --seed and --method say. */
 static sg_status open_audit(struct sg_audit *out, const char *path, struct sg_bundle *take_bundle,
@@ -84,31 +84,28 @@ static cJSON *problem_json(const struct task *t, const char *problem) {
 /* The folder of the cells of an audit: the user's own cache, into which no evidence brings cells with it. What an
  * earlier audit of the same recipe ran there is not run again. */
 static sg_status own_folder(char out[PATH_MAX], const struct sg_audit *a, struct sg_error *err) {
-    char *cache;
-    sg_status status = sg_cache_own(&cache, err);
-    if (status == SG_OK && !cache)
-        status = sg_fail(err, SG_ERR_IO,
-                         "an audit runs in $XDG_CACHE_HOME/sparsegrad or ~/.cache/sparsegrad, and neither can be made");
-    if (status == SG_OK)
-        snprintf(out, PATH_MAX, "%s/audit/%.16s", cache, a->recipe.sha256);
+    char *cache = sg_cache_own();
+    if (!cache)
+        return sg_fail(err, SG_ERR_IO,
+                       "an audit runs in $XDG_CACHE_HOME/sparsegrad or ~/.cache/sparsegrad, and neither can be made");
+    snprintf(out, PATH_MAX, "%s/audit/%.16s", cache, a->recipe.sha256);
     free(cache);
-    return status;
+    return SG_OK;
 }
 
 /* Runs the cells that were drawn from one file, and judges them. */
 static sg_status run_task(struct task *t, struct sg_error *err) {
     struct sg_audit *a = &t->audit;
     struct grid grid = {.options = {.jobs = 0}};
-    struct sg_cell_outcome *outcomes = calloc(a->drawn + 1, sizeof *outcomes);
-    sg_status status = outcomes ? SG_OK : sg_fail_memory(err, "the cells");
+    struct sg_cell_outcome *outcomes = sg_calloc(a->drawn + 1, sizeof *outcomes);
+    sg_status status = SG_OK;
     fill_options(&grid, &a->recipe, "-");
     SG_DO(status, own_folder(grid.folder, a, err));
     grid.options.folder = grid.folder;
     grid.options.set = (const char *const *)a->recipe.set;
     grid.options.n_set = a->recipe.n_set;
     grid.options.stop_at_s = stop_at_s();
-    if (status == SG_OK && !sg_grid_view_open(&grid.view, a->drawn))
-        status = sg_fail_memory(err, "the cells");
+    sg_grid_view_open(&grid.view, a->drawn);
     SG_DO(status, prepare_run(&grid, &a->recipe, err));
     if (status == SG_OK) {
         sg_log_note("%s: %zu of %zu cells, which took %.1f s", t->path, a->drawn, a->claimed, a->took_s);
@@ -135,15 +132,14 @@ static int by_time(const void *a, const void *b) {
 /* Runs the files, those that take least first, as long as what they took is within the time limit. Returns the code to
  * exit with if one could not be run. */
 static int run_tasks(struct task *task, size_t n) {
-    struct task **order = calloc(n, sizeof *order);
+    struct task **order = sg_calloc(n, sizeof *order);
     const double limit_s = isnan(opt.time_limit) ? INFINITY : opt.time_limit;
     double planned_s = 0;
     int code = order ? SG_EXIT_OK : SG_EXIT_FAILED;
-    for (size_t i = 0; order && i < n; i++)
+    for (size_t i = 0; i < n; i++)
         order[i] = &task[i];
-    if (order)
-        qsort(order, n, sizeof *order, by_time);
-    for (size_t i = 0; order && i < n; i++) {
+    qsort(order, n, sizeof *order, by_time);
+    for (size_t i = 0; i < n; i++) {
         struct task *t = order[i];
         struct sg_error err = {.status = SG_OK};
         char text[160];
@@ -186,9 +182,9 @@ int audit_results(const char *const *path, size_t n, int argc, char **argv) {
         return SG_EXIT_USAGE;
     }
     sg_clock_utc(started_at);
-    struct task *task = calloc(n, sizeof *task);
+    struct task *task = sg_calloc(n, sizeof *task);
     cJSON *audits = cJSON_CreateArray();
-    sg_status status = task ? SG_OK : sg_fail_memory(&err, "the audit");
+    sg_status status = SG_OK;
     if (status == SG_OK && opt.output)
         status = sg_file_begin(&file, opt.output, opt.force, &err);
     int code = SG_EXIT_OK;
@@ -227,7 +223,6 @@ int audit_results(const char *const *path, size_t n, int argc, char **argv) {
                   SG_VALUE("host", sg_result_host()), SG_NUMBER("share", opt.share),
                   SG_TEXT("seed", opt.seeds.count > 0 ? opt.seeds.item[0] : "0"), SG_VALUE("audits", audits));
     if (status == SG_OK && table_wanted())
-        status =
-            sg_audit_print(stdout, sg_json_get(document, "audits"), (size_t)sg_terminal_columns(STDOUT_FILENO), &err);
+        sg_audit_print(stdout, sg_json_get(document, "audits"), (size_t)sg_terminal_columns(STDOUT_FILENO));
     return end_document(document, opt.output || !table_wanted(), code, &file, status, &err);
 }

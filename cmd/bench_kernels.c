@@ -81,7 +81,7 @@ int bench_kernels(const struct sg_recipe *recipe, int argc, char **argv) {
     if (recipe->claim_problems)
         status = sg_fail(&err, SG_ERR_ARGUMENT, "%s", recipe->claim_problems);
     else if (opt.dry_run)
-        status = sg_app_print_json(sg_recipe_json(recipe), "the recipe", &err);
+        sg_app_print_json(sg_recipe_json(recipe));
     else
         status = page_target(&page, &err);
     if (status == SG_OK && !opt.dry_run && opt.output)

@@ -26,13 +26,13 @@ static sg_status print(const sg_comm *comm, const struct sg_comm_times *t, struc
     if (status != SG_OK)
         return status;
     const double gbit_s = 8e-9 / line.byte_s, latency_us = 1e6 * line.alpha_s;
-    if (opt.json)
-        return sg_app_print_json(SG_OBJECT(SG_NUMBER("bandwidth_gbit_per_s", gbit_s),
-                                           SG_NUMBER("latency_us", latency_us), SG_NUMBER("worst", line.worst),
-                                           SG_TEXT("library", sg_comm_library(comm)),
-                                           SG_VALUE("bytes", sg_json_numbers(t->bytes, t->count)),
-                                           SG_VALUE("seconds", sg_json_numbers(t->seconds, t->count))),
-                                 "the link", err);
+    if (opt.json) {
+        sg_app_print_json(SG_OBJECT(SG_NUMBER("bandwidth_gbit_per_s", gbit_s), SG_NUMBER("latency_us", latency_us),
+                                    SG_NUMBER("worst", line.worst), SG_TEXT("library", sg_comm_library(comm)),
+                                    SG_VALUE("bytes", sg_json_numbers(t->bytes, t->count)),
+                                    SG_VALUE("seconds", sg_json_numbers(t->seconds, t->count))));
+        return SG_OK;
+    }
     printf("# %d ranks, %s: messages of 4 to %.0f bytes, each within %.0f %% of this line\n", sg_comm_size(comm),
            sg_comm_library(comm), t->bytes[t->count - 1], 100 * line.worst);
     if (t->count < SG_COMM_SIZES)

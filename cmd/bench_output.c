@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include "sg_result.h"
 #include "sg_terminal.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 cJSON *version_json(const struct sg_recipe *recipe) {
     return program_json(program.name, recipe);
@@ -39,8 +39,6 @@ bool table_wanted(void) {
 /* Writes the document to the opened file, or to stdout if there is none. */
 static sg_status write_json(const cJSON *document, struct sg_file_writer *file, struct sg_error *err) {
     char *text = sg_json_text(document, true);
-    if (!text)
-        return sg_fail_memory(err, "the result");
     fputs(text, file->stream ? file->stream : stdout);
     free(text);
     return file->stream ? sg_file_commit(file, err) : SG_OK;
@@ -87,11 +85,11 @@ static sg_status write_page(const char *path, const struct sg_document *result, 
     const struct sg_plot_select as_planned = {.seeds = sg_app_verbosity() == SG_VERBOSE};
     char *html = NULL;
     size_t size;
-    FILE *stream = open_memstream(&html, &size);
+    FILE *stream = sg_memstream(&html, &size);
     sg_status status =
         stream ? sg_page_write(stream, &(struct sg_page_result){result, NULL}, 1, &as_planned, NULL, err) : SG_OK;
     html = sg_stream_text(stream, &html);
-    SG_DO(status, html ? sg_file_replace(path, html, strlen(html), err) : sg_fail_memory(err, "the page"));
+    SG_DO(status, sg_file_replace(path, html, strlen(html), err));
     free(html);
     return status;
 }

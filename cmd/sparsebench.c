@@ -1,7 +1,6 @@
 /* sparsebench: the grid methods x parameters x seeds of a recipe; each cell is a sparsetrain process. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "sg_text.h"
 #include "sg_train.h"
 #include "sg_verify_report.h"
+#include "sg_memory.h"
 
 enum { MOST_RECIPES = 256 };
 
@@ -137,7 +137,8 @@ static sg_status list_cells(struct bench *b, struct sg_error *err) {
             cJSON_Delete(plan);
             return status;
         }
-        return sg_app_print_json(plan, "the plan", err);
+        sg_app_print_json(plan);
+        return SG_OK;
     }
     look_at_memory(b);
     printf("# action  seed  label  file\n");
@@ -163,9 +164,8 @@ static sg_status prepare(struct bench *b, const char *path, struct sg_error *err
     status = sg_grid_network_read(&b->network, &b->modelled, &b->recipe, err); /* before any cell runs */
     if (status != SG_OK)
         return status;
-    b->outcomes = calloc(b->chosen + 1, sizeof *b->outcomes);
-    if (!b->outcomes || !sg_grid_view_open(&b->grid.view, b->count))
-        return sg_fail_memory(err, "the cells");
+    b->outcomes = sg_calloc(b->chosen + 1, sizeof *b->outcomes);
+    sg_grid_view_open(&b->grid.view, b->count);
     fill_options(&b->grid, &b->recipe, path);
     b->grid.view.options = &b->grid.options;
     b->grid.options.stop_at_s = stop_at_s();
@@ -179,8 +179,7 @@ static sg_status run_cells(struct bench *b, struct sg_error *err) {
     if (b->count == trials)
         return status;
     sg_grid_view_close(&b->grid.view);
-    if (!sg_grid_view_open(&b->grid.view, b->count - trials))
-        return sg_fail_memory(err, "the cells");
+    sg_grid_view_open(&b->grid.view, b->count - trials);
     return sg_grid_run(b->outcomes + trials, b->cells + trials, b->count - trials, &b->grid.options, err);
 }
 
@@ -274,8 +273,8 @@ static int compare(const char *const *path, size_t n) {
     if (status == SG_OK && opt.output)
         status = sg_file_begin(&file, opt.output, opt.force, &err);
     if (status == SG_OK && !opt.json && (opt.table || !opt.output))
-        status = sg_compare_print(stdout, comparison, sg_app_verbosity() == SG_VERBOSE,
-                                  (size_t)sg_terminal_columns(STDOUT_FILENO), &err);
+        sg_compare_print(stdout, comparison, sg_app_verbosity() == SG_VERBOSE,
+                         (size_t)sg_terminal_columns(STDOUT_FILENO));
     return end_document(comparison, opt.output || opt.json, opt.strict && changed ? SG_EXIT_GATE : SG_EXIT_OK, &file,
                         status, &err);
 }
@@ -319,7 +318,7 @@ static int verify(const char *const *name, size_t n, int argc, char **argv) {
     sg_status status = opt.output ? sg_file_begin(&file, opt.output, opt.force, &err) : SG_OK;
     SG_DO(status, sg_verify_report(&results, &passed, &how, &err));
     if (status == SG_OK && table_wanted())
-        status = sg_verify_print(stdout, results, (size_t)sg_terminal_columns(STDOUT_FILENO), &err);
+        sg_verify_print(stdout, results, (size_t)sg_terminal_columns(STDOUT_FILENO));
     cJSON *document = SG_OBJECT(SG_TEXT("schema", "sparsebench-verify/1"), SG_TEXT("status", passed ? "ok" : "failed"),
                                 SG_VALUE("program", version_json(&none)),
                                 SG_VALUE("run", sg_result_command(argc, argv, started_at, sg_clock_s() - start_s)),

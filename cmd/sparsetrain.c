@@ -1,7 +1,6 @@
 /* sparsetrain: one run of EF-SGD, one method and one seed of a recipe. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "sg_text.h"
 #include "sg_train.h"
 #include "train_options.h"
+#include "sg_memory.h"
 
 static double start_s;
 
@@ -317,10 +317,8 @@ int main(int argc, char **argv) {
         return sg_app_finish(SG_EXIT_OK);
     }
     if (opt.help_compressors) {
-        const sg_status status = sg_recipe_compressors(stdout, (size_t)sg_terminal_columns(STDOUT_FILENO), &err);
-        if (status != SG_OK)
-            sg_log_error("%s", err.msg);
-        return sg_app_finish(sg_exit_code(status));
+        sg_recipe_compressors(stdout, (size_t)sg_terminal_columns(STDOUT_FILENO));
+        return sg_app_finish(SG_EXIT_OK);
     }
     if (!path) {
         sg_log_error("no recipe given: try sparsetrain recipes/smoke.yaml, or --help");
@@ -349,11 +347,8 @@ int main(int argc, char **argv) {
         goto out;
     }
     if (opt.dry_run) {
-        status = sg_app_print_json(sg_node_json(&cell->resolved), "the recipe", &err);
-        if (status != SG_OK)
-            sg_log_error("%s", err.msg);
-        else
-            look_at_memory(&recipe, cell);
+        sg_app_print_json(sg_node_json(&cell->resolved));
+        look_at_memory(&recipe, cell);
         goto out;
     }
     sg_signals_catch();

@@ -168,8 +168,6 @@ static void on_progress(const char *what, double done, double total) {
 static sg_status deliver(const struct sg_tune *t, struct sg_file_writer *file, struct sg_file_writer *recipe,
                          struct sg_error *err) {
     char *text = sg_json_text(t->evidence, true);
-    if (!text)
-        return sg_fail_memory(err, "the evidence");
     sg_status status = SG_OK;
     if (file->stream) {
         fputs(text, file->stream);

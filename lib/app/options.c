@@ -2,7 +2,6 @@
 #include "app_private.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include "sg_table.h"
 #include "sg_terminal.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 enum { MAX_CANDIDATES = 128 };
 
@@ -55,8 +55,8 @@ enum { WIDTH = 80, LEFT = 30 };
 static void print_details(const char *text) {
     while (*text) {
         const size_t length = strcspn(text, "\n");
-        char *line = strndup(text, length);
-        sg_put_wrapped(stdout, line ? line : "", *text == ' ' ? 0 : WIDTH, "", "");
+        char *line = sg_strndup(text, length);
+        sg_put_wrapped(stdout, line, *text == ' ' ? 0 : WIDTH, "", "");
         if (length == 0)
             putchar('\n');
         free(line);

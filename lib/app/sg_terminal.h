@@ -19,8 +19,8 @@ enum sg_verbosity { SG_QUIET = -1, SG_NORMAL = 0, SG_VERBOSE = 1 };
 /* Called first in main. `program` becomes the name in messages and of the process. SIGPIPE is ignored. Closed ones of
  * the descriptors 0, 1 and 2 are opened on /dev/null, so that no file of the program gets such a number and receives
  * output that is meant for stdout or stderr. Messages on a closed stderr are lost, but reading a closed stdin and
- * writing a closed stdout still fail. Allocations for JSON are watched (sg_json_guard). A limit of the stack that is
- * too low is raised; if that fails, the program ends here with a message. */
+ * writing a closed stdout still fail. Where memory runs out the program ends with a message (sg_memory.h). A limit of
+ * the stack that is too low is raised; if that fails, the program ends here with a message. */
 void sg_app_start(const char *program);
 /* Lets waiting OpenMP threads sleep soon instead of spinning for milliseconds. On a busy machine spinning threads block
  * the threads for which they wait (measured: steps 2 to 4 times slower); on an idle machine the time is the same. The
@@ -43,9 +43,8 @@ void sg_log(enum sg_log_kind kind, const char *format, ...) SG_PRINTF(2, 3);
 /* Prints the note "claim VERDICT: message", in which the verdict has this colour; "" = none. */
 void sg_log_verdict(const char *color, const char *verdict, const char *format, ...) SG_PRINTF(3, 4);
 
-/* Prints the document on stdout, indented, and frees it. NULL means that memory ran out for the document, which the
- * error message calls `what`. Returns SG_OK or SG_ERR_MEMORY. */
-SG_CHECKED sg_status sg_app_print_json(cJSON *take_json, const char *what, struct sg_error *err);
+/* Prints the document on stdout, indented, and frees it. */
+void sg_app_print_json(cJSON *take_json);
 
 /* The exit code for a failed status: 2 for usage errors (an argument, a recipe's format), 128 + n if interrupted by
  * signal n, SG_EXIT_TIME if interrupted without one, else 1. */

@@ -19,6 +19,7 @@
 #include "sg_clock.h"
 #include "sg_debug.h"
 #include "sg_json.h"
+#include "sg_memory.h"
 #include "sg_table.h"
 #include "sg_text.h"
 #include "sg_words.h"
@@ -61,9 +62,15 @@ static void widen_stack(void) {
         pthread_setattr_default_np(&attributes);
 }
 
+static void end_without_memory(void) {
+    fprintf(stderr, "%s: out of memory\n", app.program);
+    exit(SG_EXIT_FAILED);
+}
+
 void sg_app_start(const char *program) {
     occupy_standard_descriptors();
     sg_json_guard();
+    sg_memory_on_end(end_without_memory);
     app.program = program;
     widen_stack();
     prctl(PR_SET_NAME, program); /* the name is "exe" after sg_app_reexec_with_passive_waiting */
@@ -114,7 +121,7 @@ static void put_message(enum sg_log_kind kind, const char *lead, char *text) {
             *next++ = '\0';
         const size_t width = isatty(STDERR_FILENO) ? (size_t)sg_terminal_columns(STDERR_FILENO) : 0;
         char *first = sg_format("%s: %s%s%s", app.program, rank, kind == SG_LOG_WARNING ? "warning: " : "", lead);
-        sg_put_wrapped(stderr, line, width, first ? first : "", "");
+        sg_put_wrapped(stderr, line, width, first, "");
         free(first);
         line = next;
         lead = "";
@@ -135,25 +142,22 @@ void sg_log(enum sg_log_kind kind, const char *format, ...) {
 
 void sg_log_verdict(const char *color, const char *verdict, const char *format, ...) {
     char text[4096], *clean = sg_text_clean(verdict);
-    char *lead = clean ? sg_format("claim %s%s%s: ", color, clean, *color ? "\033[0m" : "") : NULL;
+    char *lead = sg_format("claim %s%s%s: ", color, clean, *color ? "\033[0m" : "");
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    if (lead && is_wanted(SG_LOG_NOTE))
+    if (is_wanted(SG_LOG_NOTE))
         put_message(SG_LOG_NOTE, lead, text);
     free(clean);
     free(lead);
 }
 
-sg_status sg_app_print_json(cJSON *take_json, const char *what, struct sg_error *err) {
+void sg_app_print_json(cJSON *take_json) {
     char *text = sg_json_text(take_json, true);
     cJSON_Delete(take_json);
-    if (!text)
-        return sg_fail_memory(err, what);
     fputs(text, stdout);
     free(text);
-    return SG_OK;
 }
 
 int sg_exit_code(sg_status status) {

@@ -3,7 +3,6 @@
 #include "sg_cache.h"
 
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -12,6 +11,7 @@
 #include "sg_debug.h"
 #include "sg_file.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 struct header {
     char magic[8];
@@ -26,21 +26,13 @@ _Static_assert(offsetof(struct header, checksum) == SG_CACHE_CHECKSUM_AT, "the c
 enum { VERSION = 1, BLOCK_BYTES = 1 << 20, ALIGNMENT = 64 };
 static const char magic[8] = {'S', 'G', 'C', 'A', 'C', 'H', 'E', '\n'};
 
-sg_status sg_cache_open(struct sg_cache *out, const char *data_dir, const char *name, const char *place,
-                        const char *question, struct sg_error *err) {
-    struct sg_cache c = {0};
-    char *folder, tag[65];
-    sg_status status = sg_cache_folder(&folder, data_dir, err);
-    if (status != SG_OK)
-        return status;
-    sg_sha256_of(question, strlen(question), c.key);
+void sg_cache_open(struct sg_cache *out, const char *data_dir, const char *name, const char *place,
+                   const char *question) {
+    char *folder = sg_cache_folder(data_dir), tag[65];
+    sg_sha256_of(question, strlen(question), out->key);
     sg_sha256_of(place ? place : question, strlen(place ? place : question), tag);
-    if (folder && !(c.path = sg_format("%s/%.64s-%.16s.cache", folder, name, tag)))
-        status = sg_fail_memory(err, name);
+    out->path = folder ? sg_format("%s/%.64s-%.16s.cache", folder, name, tag) : NULL;
     free(folder);
-    if (status == SG_OK)
-        *out = c;
-    return status;
 }
 
 void sg_cache_close(struct sg_cache *c) {
@@ -60,12 +52,9 @@ static void hash_block(char hex[65], const struct sg_cache_part *part, size_t fr
     sg_sha256_end(&s, hex);
 }
 
-static sg_status hash_parts(char hex[65], const void *header, const struct sg_cache_part *part, size_t length,
-                            struct sg_error *err) {
+static void hash_parts(char hex[65], const void *header, const struct sg_cache_part *part, size_t length) {
     const size_t blocks = (length + BLOCK_BYTES - 1) / BLOCK_BYTES;
-    char(*block)[65] = calloc(blocks + 1, sizeof *block);
-    if (!block)
-        return sg_fail_memory(err, "the checksums of a cache");
+    char(*block)[65] = sg_calloc(blocks + 1, sizeof *block);
 #pragma omp parallel for schedule(dynamic, 1) if (blocks > 1)
     for (size_t i = 0; i < blocks; i++)
         hash_block(block[i], part, i * BLOCK_BYTES, i + 1 < blocks ? (i + 1) * BLOCK_BYTES : length);
@@ -75,13 +64,12 @@ static sg_status hash_parts(char hex[65], const void *header, const struct sg_ca
     sg_sha256_add(&all, block, blocks * sizeof *block);
     sg_sha256_end(&all, hex);
     free(block);
-    return SG_OK;
 }
 
-sg_status sg_cache_checksum(char hex[65], const void *file, size_t bytes, struct sg_error *err) {
+void sg_cache_checksum(char hex[65], const void *file, size_t bytes) {
     SG_ASSERT(bytes >= SG_CACHE_HEADER);
     const struct sg_cache_part all = {(const char *)file + SG_CACHE_HEADER, bytes - SG_CACHE_HEADER};
-    return hash_parts(hex, file, &all, all.bytes, err);
+    hash_parts(hex, file, &all, all.bytes);
 }
 
 bool sg_cache_keep(const struct sg_cache *c, const struct sg_cache_part *part, size_t n) {
@@ -99,9 +87,9 @@ bool sg_cache_keep(const struct sg_cache *c, const struct sg_cache_part *part, s
     }
     memcpy(h.magic, magic, sizeof magic);
     memcpy(h.key, c->key, sizeof h.key);
-    if (!c->path || hash_parts(checksum, &h, padded, h.file_bytes - sizeof h, &unused) != SG_OK ||
-        sg_file_make_way(c->path, &unused) != SG_OK || sg_file_begin(&w, c->path, true, &unused) != SG_OK)
+    if (!c->path || sg_file_make_way(c->path, &unused) != SG_OK || sg_file_begin(&w, c->path, true, &unused) != SG_OK)
         return false;
+    hash_parts(checksum, &h, padded, h.file_bytes - sizeof h);
     memcpy(h.checksum, checksum, sizeof h.checksum);
     fwrite(&h, sizeof h, 1, w.stream); /* a short write shows in ferror at commit */
     for (size_t i = 0; i < 2 * n; i++)
@@ -120,12 +108,12 @@ static sg_status check(const struct header *h, size_t bytes, const struct sg_cac
     if (h->file_bytes != bytes)
         return sg_fail(err, SG_ERR_FORMAT, "%s: truncated: %zu bytes, expected %llu", c->path, bytes,
                        (unsigned long long)h->file_bytes);
-    sg_status status = sg_cache_checksum(checksum, h, bytes, err);
-    if (status == SG_OK && memcmp(checksum, h->checksum, sizeof h->checksum) != 0)
-        status = sg_fail(err, SG_ERR_FORMAT, "%s: damaged: its bytes do not have its checksum", c->path);
-    if (status == SG_OK && memcmp(h->key, c->key, sizeof h->key) != 0)
-        status = sg_fail(err, SG_ERR_MISMATCH, "%s: made from another source", c->path);
-    return status;
+    sg_cache_checksum(checksum, h, bytes);
+    if (memcmp(checksum, h->checksum, sizeof h->checksum) != 0)
+        return sg_fail(err, SG_ERR_FORMAT, "%s: damaged: its bytes do not have its checksum", c->path);
+    if (memcmp(h->key, c->key, sizeof h->key) != 0)
+        return sg_fail(err, SG_ERR_MISMATCH, "%s: made from another source", c->path);
+    return SG_OK;
 }
 
 sg_status sg_cache_map(void **base, size_t *bytes, const struct sg_cache *c, struct sg_error *err) {

@@ -6,7 +6,6 @@
 #include <libgen.h>
 #include <limits.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <linux/magic.h>
 #include <sys/stat.h>
@@ -17,6 +16,7 @@
 #include "sg_clock.h"
 #include "sg_debug.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 static const char *kind_of(mode_t mode) {
     return S_ISDIR(mode)    ? "folder"
@@ -82,7 +82,7 @@ static sg_status read_all(char **out, size_t *length, int fd, const char *name, 
     struct stat info;
     sg_status status = SG_OK;
     size_t used = 0, capacity = 1 << 16;
-    char *data = malloc(capacity + 1);
+    char *data = sg_malloc(capacity + 1);
     const bool known = fstat(fd, &info) == 0, device = known && S_ISCHR(info.st_mode);
     const bool waits =
         !known || !S_ISREG(info.st_mode); /* regular files are read behind a signal, too, to say how far */
@@ -105,14 +105,9 @@ static sg_status read_all(char **out, size_t *length, int fd, const char *name, 
             status = sg_fail(err, SG_ERR_ARGUMENT, "%s is a device without an end: name a file", name);
         else if (used == capacity) {
             capacity *= 2;
-            char *larger = realloc(data, capacity + 1);
-            if (!larger)
-                free(data);
-            data = larger;
+            data = sg_realloc(data, capacity + 1);
         }
     }
-    if (!data)
-        status = sg_fail_memory(err, name);
     if (status != SG_OK) {
         free(data);
         return status;
@@ -142,7 +137,7 @@ sg_status sg_file_stream(FILE **out, const char *path, struct sg_error *err) {
     sg_status status = sg_file_open(&fd, path, err);
     if (status == SG_OK && !(*out = fdopen(fd, "rb"))) {
         close(fd);
-        status = sg_fail_memory(err, path);
+        status = sg_fail_errno(err, SG_ERR_IO, "cannot read %s", path);
     }
     return status;
 }
@@ -161,14 +156,12 @@ enum { ROOM = 16 }; /* characters added to the name of a file that is not comple
 
 /* Checks that a temporary name of `path` is not too long. A run would find this out only at its end. */
 static sg_status check_length(const char *path, struct sg_error *err) {
-    char *copy[] = {strdup(path), strdup(path)};
-    sg_status status = copy[0] && copy[1] ? SG_OK : sg_fail_memory(err, path);
-    if (status == SG_OK) {
-        const long most = pathconf(dirname(copy[0]), _PC_NAME_MAX), name_max = (most > 0 ? most : NAME_MAX) - ROOM;
-        if (strlen(path) + ROOM >= PATH_MAX || (long)strlen(basename(copy[1])) > name_max)
-            status = sg_fail(err, SG_ERR_ARGUMENT, "%.200s…: the name is too long: at most %ld bytes, in a path of %d",
-                             path, name_max, PATH_MAX - ROOM - 1);
-    }
+    char *copy[] = {sg_strdup(path), sg_strdup(path)};
+    const long most = pathconf(dirname(copy[0]), _PC_NAME_MAX), name_max = (most > 0 ? most : NAME_MAX) - ROOM;
+    sg_status status = SG_OK;
+    if (strlen(path) + ROOM >= PATH_MAX || (long)strlen(basename(copy[1])) > name_max)
+        status = sg_fail(err, SG_ERR_ARGUMENT, "%.200s…: the name is too long: at most %ld bytes, in a path of %d",
+                         path, name_max, PATH_MAX - ROOM - 1);
     free(copy[0]);
     free(copy[1]);
     return status;
@@ -178,8 +171,8 @@ static sg_status check_length(const char *path, struct sg_error *err) {
 static bool is_open_file(const char *path) {
     struct statfs system;
     struct stat info;
-    char *copy = strdup(path);
-    const bool in_proc = copy && statfs(dirname(copy), &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
+    char *copy = sg_strdup(path);
+    const bool in_proc = statfs(dirname(copy), &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
     free(copy);
     return in_proc && lstat(path, &info) == 0 && S_ISLNK(info.st_mode);
 }
@@ -187,9 +180,9 @@ static bool is_open_file(const char *path) {
 /* The name at the end of a chain of links, which need not exist; a link that is an open file ends the chain. */
 static sg_status follow(char **out, const char *path, struct sg_error *err) {
     enum { MOST_LINKS = 40 };
-    char *name = strdup(path), target[PATH_MAX];
+    char *name = sg_strdup(path), target[PATH_MAX];
     struct stat info;
-    for (int i = 0; name && lstat(name, &info) == 0 && S_ISLNK(info.st_mode) && !is_open_file(name); i++) {
+    for (int i = 0; lstat(name, &info) == 0 && S_ISLNK(info.st_mode) && !is_open_file(name); i++) {
         const ssize_t length = readlink(name, target, sizeof target);
         if (i == MOST_LINKS || length < 0 || length == sizeof target) {
             free(name);
@@ -202,7 +195,7 @@ static sg_status follow(char **out, const char *path, struct sg_error *err) {
         name = next;
     }
     *out = name;
-    return name ? SG_OK : sg_fail_memory(err, path);
+    return SG_OK;
 }
 
 sg_status sg_file_target(char **out, bool *device, const char *path, bool replace, struct sg_error *err) {
@@ -287,7 +280,7 @@ bool sg_file_same(const char *a, const char *b) {
     struct stat folder[2];
     char *end[2] = {NULL, NULL};
     const bool known = follow(&end[0], a, &unused) == SG_OK && follow(&end[1], b, &unused) == SG_OK;
-    char *copy[] = {known ? strdup(end[0]) : NULL, known ? strdup(end[1]) : NULL, end[0], end[1]};
+    char *copy[] = {known ? sg_strdup(end[0]) : NULL, known ? sg_strdup(end[1]) : NULL, end[0], end[1]};
     bool same = copy[0] && copy[1] && copy[2] && copy[3] && strcmp(basename(copy[0]), basename(copy[1])) == 0 &&
                 stat(dirname(copy[2]), &folder[0]) == 0 && stat(dirname(copy[3]), &folder[1]) == 0 &&
                 folder[0].st_dev == folder[1].st_dev && folder[0].st_ino == folder[1].st_ino;
@@ -315,7 +308,7 @@ sg_status sg_file_begin(struct sg_file_writer *w, const char *path, bool replace
 
 /* Makes a rename durable. Errors are ignored, because some file systems refuse fsync of a folder. */
 static void sync_folder_of(const char *path) {
-    char *copy = strdup(path);
+    char *copy = sg_strdup(path);
     int fd = copy ? open(dirname(copy), O_RDONLY | O_DIRECTORY) : -1;
     if (fd >= 0) {
         fsync(fd);
@@ -374,9 +367,7 @@ sg_status sg_file_replace(const char *path, const void *data, size_t length, str
 }
 
 sg_status sg_folder_make(const char *path, struct sg_error *err) {
-    char *copy = strdup(path);
-    if (!copy)
-        return sg_fail_memory(err, path);
+    char *copy = sg_strdup(path);
     sg_status status = SG_OK;
     for (char *c = copy; status == SG_OK; c++) {
         if (*c != '/' && *c != '\0')

@@ -4,13 +4,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "sg_file.h"
+#include "sg_text.h"
+#include "sg_memory.h"
 
 enum { TRIES = 1000 };
 
@@ -61,8 +62,8 @@ bool sg_file_is_temporary(const char *ending) {
 
 /* A writer that has made its file but does not hold it yet can lose it here. It notices and makes another one. */
 void sg_file_sweep(const char *path) {
-    char *copy[] = {strdup(path), strdup(path)};
-    DIR *folder = copy[0] && copy[1] ? opendir(dirname(copy[0])) : NULL;
+    char *copy[] = {sg_strdup(path), sg_strdup(path)};
+    DIR *folder = opendir(dirname(copy[0]));
     const char *name = folder ? basename(copy[1]) : "";
     const size_t length = strlen(name);
     for (struct dirent *entry; folder && (entry = readdir(folder));) {
@@ -84,9 +85,7 @@ void sg_file_sweep(const char *path) {
 /* NUMBER is this process's id, or the next one if a process of another host has the same. */
 sg_status sg_file_temporary(FILE **out, char **name, const char *path, struct sg_error *err) {
     for (long i = 0; i < TRIES; i++) {
-        char *text;
-        if (asprintf(&text, "%s.%ld.tmp", path, (long)getpid() + i) < 0)
-            return sg_fail_memory(err, path);
+        char *text = sg_format("%s.%ld.tmp", path, (long)getpid() + i);
         const int fd = open(text, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         const bool ours =
             fd >= 0 && (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) && is_still(fd, AT_FDCWD, text);

@@ -5,11 +5,11 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "sg_text.h"
+#include "sg_memory.h"
 
 enum { PATH = 4352 };
 

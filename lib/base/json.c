@@ -3,35 +3,17 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_debug.h"
 #include "sg_file.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 enum { MAX_RESULT_BYTES = 256 << 20, MAX_DEPTH = 64 };
 
-static atomic_bool out_of_memory;
-
-static void *watched_malloc(size_t bytes) {
-    void *memory = malloc(bytes);
-    if (!memory)
-        sg_json_lost();
-    return memory;
-}
-
-void sg_json_lost(void) {
-    atomic_store(&out_of_memory, true);
-}
-
-bool sg_json_is_lost(void) {
-    return atomic_load(&out_of_memory);
-}
-
 void sg_json_guard(void) {
-    cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = watched_malloc, .free_fn = free});
+    cJSON_InitHooks(&(cJSON_Hooks){.malloc_fn = sg_malloc, .free_fn = free});
 }
 
 char *sg_number_text(double x, char out[SG_NUMBER_CHARS]) {
@@ -56,8 +38,7 @@ static cJSON *number_item(double value) {
 void sg_json_set(cJSON *object, const char *key, cJSON *take_value) {
     SG_ASSERT(key != NULL);
     cJSON *item = take_value ? take_value : cJSON_CreateNull();
-    if (!object || !item || !cJSON_AddItemToObject(object, key, item))
-        cJSON_Delete(item);
+    cJSON_AddItemToObject(object, key, item);
 }
 
 void sg_json_set_number(cJSON *object, const char *key, double value) {
@@ -94,8 +75,7 @@ cJSON *sg_json_set_members(cJSON *object, const struct sg_member *members) {
 }
 
 void sg_json_push(cJSON *array, cJSON *take_value) {
-    if (!array || !take_value || !cJSON_AddItemToArray(array, take_value))
-        cJSON_Delete(take_value);
+    cJSON_AddItemToArray(array, take_value);
 }
 
 cJSON *sg_json_copy(const cJSON *value) {
@@ -162,19 +142,12 @@ bool sg_json_bool(const cJSON *object, const char *path, bool fallback) {
 
 /* cJSON indents arrays of numbers on one line already; its text is kept. */
 char *sg_json_text(const cJSON *value, bool pretty) {
-    if (!value || sg_json_is_lost())
-        return NULL;
+    SG_ASSERT(value != NULL);
     char *text = pretty ? cJSON_Print(value) : cJSON_PrintUnformatted(value);
-    if (!text)
-        return NULL;
-    size_t length = strlen(text);
-    char *line = realloc(text, length + 2);
-    if (!line) {
-        free(text);
-        return NULL;
-    }
-    memcpy(line + length, "\n", 2);
-    return line;
+    const size_t length = strlen(text);
+    text = sg_realloc(text, length + 2);
+    memcpy(text + length, "\n", 2);
+    return text;
 }
 
 static sg_status fail_at(struct sg_error *err, const char *name, const char *text, const char *at, const char *what) {
@@ -223,16 +196,12 @@ static int by_key(const void *a, const void *b) {
 }
 
 /* *twice <- a member whose key another member of its object has, too; unchanged = there is none. */
-static sg_status find_twice(const cJSON **twice, const cJSON *value, struct members *m, struct sg_error *err) {
+static void find_twice(const cJSON **twice, const cJSON *value, struct members *m) {
     const cJSON *item;
     size_t n = 0;
     for (item = cJSON_IsObject(value) ? value->child : NULL; item; item = item->next) {
-        if (n == m->room) {
-            const cJSON **grown = realloc(m->of, (m->room = 2 * m->room + 64) * sizeof *grown);
-            if (!grown)
-                return sg_fail_memory(err, "the keys of an object");
-            m->of = grown;
-        }
+        if (n == m->room)
+            m->of = sg_realloc(m->of, (m->room = 2 * m->room + 64) * sizeof *m->of);
         m->of[n++] = item;
     }
     if (n > 1)
@@ -240,10 +209,8 @@ static sg_status find_twice(const cJSON **twice, const cJSON *value, struct memb
     for (size_t i = 1; i < n && !*twice; i++)
         if (by_key(&m->of[i - 1], &m->of[i]) == 0)
             *twice = m->of[i];
-    sg_status status = SG_OK;
-    for (item = value->child; item && status == SG_OK && !*twice; item = item->next)
-        status = find_twice(twice, item, m, err);
-    return status;
+    for (item = value->child; item && !*twice; item = item->next)
+        find_twice(twice, item, m);
 }
 
 /* Counts keys in the order of the text, up to and with that of `wanted`. Returns whether it was there. */
@@ -279,16 +246,16 @@ static sg_status check_keys(const cJSON *value, const char *text, size_t length,
                             struct sg_error *err) {
     struct members members = {0};
     const cJSON *twice = NULL;
-    sg_status status = find_twice(&twice, value, &members, err);
+    find_twice(&twice, value, &members);
     free(members.of);
-    if (status == SG_OK && twice) {
+    if (twice) {
         char what[96], key[SG_EXCERPT];
         size_t count = 0;
         count_keys(value, twice, &count);
         snprintf(what, sizeof what, "the key '%s' comes twice in its object", sg_excerpt(key, twice->string));
         return fail_at(err, name, text, find_key(text, length, count), what);
     }
-    return status;
+    return SG_OK;
 }
 
 sg_status sg_json_parse(cJSON **out, const char *text, size_t length, const char *name, struct sg_error *err) {

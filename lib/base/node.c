@@ -1,28 +1,24 @@
 /* node.c: the tree of values that a recipe is read into. */
 #include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_debug.h"
 #include "sg_json.h"
 #include "sg_node.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
-bool sg_node_set_key(struct sg_node *node, const char *key) {
+void sg_node_set_key(struct sg_node *node, const char *key) {
     free(node->key);
-    node->key = strdup(key);
-    return node->key != NULL;
+    node->key = sg_strdup(key);
 }
 
-bool sg_node_set_string(struct sg_node *node, const char *text, size_t length) {
+void sg_node_set_string(struct sg_node *node, const char *text, size_t length) {
     node->kind = SG_NODE_STRING;
-    node->string = malloc(length + 1);
-    if (node->string == NULL)
-        return false;
+    node->string = sg_malloc(length + 1);
     memcpy(node->string, text, length);
     node->string[length] = '\0';
-    return true;
 }
 
 /* [+-] digits [. digits] [e [+-] digits], no leading zero (octal elsewhere), finite. */
@@ -35,13 +31,12 @@ static bool is_decimal(const char *text, double *value) {
     return sg_parse_number(value, text, -INFINITY, INFINITY);
 }
 
-bool sg_node_set_plain(struct sg_node *node, const char *text, size_t length) {
-    if (!sg_node_set_string(node, text, length))
-        return false;
+void sg_node_set_plain(struct sg_node *node, const char *text, size_t length) {
+    sg_node_set_string(node, text, length);
     const char *s = node->string;
     if (is_decimal(s, &node->number)) {
         node->kind = SG_NODE_NUMBER;
-        return true;
+        return;
     }
     bool yes = strcmp(s, "true") == 0;
     if (yes || strcmp(s, "false") == 0) {
@@ -50,11 +45,10 @@ bool sg_node_set_plain(struct sg_node *node, const char *text, size_t length) {
     } else if (*s == '\0' || strcmp(s, "~") == 0 || strcmp(s, "null") == 0) {
         node->kind = SG_NODE_NULL;
     } else {
-        return true;
+        return;
     }
     free(node->string);
     node->string = NULL;
-    return true;
 }
 
 void sg_node_clear(struct sg_node *node) {
@@ -66,51 +60,40 @@ void sg_node_clear(struct sg_node *node) {
     *node = (struct sg_node){0};
 }
 
-bool sg_node_push(struct sg_node *parent, struct sg_node *child) {
+void sg_node_push(struct sg_node *parent, struct sg_node *child) {
     SG_ASSERT(parent != child && (parent->kind == SG_NODE_LIST || parent->kind == SG_NODE_MAP));
     size_t n = parent->count;
-    if ((n & (n - 1)) == 0) { /* full at 0, 1, 2, 4, 8 … children */
-        struct sg_node *grown = realloc(parent->child, (n ? 2 * n : 1) * sizeof *grown);
-        if (grown == NULL) {
-            sg_node_clear(child);
-            return false;
-        }
-        parent->child = grown;
-    }
+    if ((n & (n - 1)) == 0) /* full at 0, 1, 2, 4, 8 … children */
+        parent->child = sg_realloc(parent->child, (n ? 2 * n : 1) * sizeof *parent->child);
     parent->child[parent->count++] = *child;
     *child = (struct sg_node){0};
-    return true;
 }
 
-bool sg_node_push_yaml(struct sg_node *parent, const char *yaml) {
+void sg_node_push_yaml(struct sg_node *parent, const char *yaml) {
     struct sg_node own = {0};
     struct sg_node_fault unused;
-    bool fine = sg_node_read(&own, yaml, strlen(yaml), SG_ORIGIN_PRESET, &unused) == SG_OK;
-    if (fine && (own.kind != SG_NODE_MAP || parent->kind != SG_NODE_MAP))
-        return sg_node_push(parent, &own);
-    for (size_t i = 0; fine && i < own.count; i++)
-        fine = sg_node_push(parent, &own.child[i]);
+    const sg_status status = sg_node_read(&own, yaml, strlen(yaml), SG_ORIGIN_PRESET, &unused);
+    SG_ASSERT(status == SG_OK);
+    (void)status;
+    if (own.kind != SG_NODE_MAP || parent->kind != SG_NODE_MAP)
+        sg_node_push(parent, &own);
+    for (size_t i = 0; i < own.count; i++)
+        sg_node_push(parent, &own.child[i]);
     sg_node_clear(&own);
-    return fine;
 }
 
-bool sg_node_copy(struct sg_node *out, const struct sg_node *node) {
+void sg_node_copy(struct sg_node *out, const struct sg_node *node) {
     struct sg_node copy = *node;
-    copy.key = copy.string = NULL;
+    copy.key = node->key != NULL ? sg_strdup(node->key) : NULL;
+    copy.string = node->string != NULL ? sg_strdup(node->string) : NULL;
     copy.child = NULL;
     copy.count = 0;
-    bool fine = (node->key == NULL || (copy.key = strdup(node->key)) != NULL) &&
-                (node->string == NULL || (copy.string = strdup(node->string)) != NULL);
-    for (size_t i = 0; fine && i < node->count; i++) {
+    for (size_t i = 0; i < node->count; i++) {
         struct sg_node child;
-        fine = sg_node_copy(&child, &node->child[i]) && sg_node_push(&copy, &child);
-    }
-    if (!fine) {
-        sg_node_clear(&copy);
-        return false;
+        sg_node_copy(&child, &node->child[i]);
+        sg_node_push(&copy, &child);
     }
     *out = copy;
-    return true;
 }
 
 bool sg_node_absent(const struct sg_node *node) {
@@ -166,21 +149,13 @@ static cJSON *number_json(double x) {
     return cJSON_CreateRaw(sg_number_text(x, text));
 }
 
-static bool add_json(cJSON *parent, const struct sg_node *child) {
-    cJSON *value = sg_node_json(child);
-    bool added;
-    if (child->key == NULL) {
-        added = cJSON_AddItemToArray(parent, value);
-    } else {
-        char *key = strdup(child->key);
-        if (key == NULL)
-            sg_json_lost();
-        added = key != NULL && cJSON_AddItemToObject(parent, sg_snake(key, strlen(key) + 1, key), value);
-        free(key);
-    }
-    if (!added)
-        cJSON_Delete(value);
-    return added;
+static void add_json(cJSON *parent, const struct sg_node *child) {
+    char *key = child->key != NULL ? sg_strdup(child->key) : NULL;
+    if (key == NULL)
+        sg_json_push(parent, sg_node_json(child));
+    else
+        sg_json_set(parent, sg_snake(key, strlen(key) + 1, key), sg_node_json(child));
+    free(key);
 }
 
 cJSON *sg_node_json(const struct sg_node *node) {
@@ -198,10 +173,7 @@ cJSON *sg_node_json(const struct sg_node *node) {
         break;
     }
     cJSON *json = node->kind == SG_NODE_MAP ? cJSON_CreateObject() : cJSON_CreateArray();
-    for (size_t i = 0; json != NULL && i < node->count; i++)
-        if (!add_json(json, &node->child[i])) {
-            cJSON_Delete(json);
-            json = NULL;
-        }
+    for (size_t i = 0; i < node->count; i++)
+        add_json(json, &node->child[i]);
     return json;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <yaml.h>
 
+#include "sg_memory.h"
 #include "sg_node.h"
 #include "sg_text.h"
 
@@ -22,7 +23,7 @@ static void place(const struct builder *b, yaml_mark_t at, int *line, int *colum
     *column = file ? (int)at.column + 1 : b->origin;
 }
 
-/* Records the fault. The functions below return SG_OK, SG_ERR_MEMORY, or SG_ERR_FORMAT with a fault. */
+/* Records the fault. The functions below return SG_OK, or SG_ERR_FORMAT with a fault. */
 static sg_status refuse_at(struct builder *b, yaml_mark_t at, const char *what) {
     place(b, at, &b->fault->line, &b->fault->column);
     snprintf(b->fault->text, sizeof b->fault->text, "%s", what);
@@ -84,7 +85,7 @@ static bool describe_begin(char *what, size_t size, const struct builder *b, yam
 static sg_status syntax_error(struct builder *b) {
     const yaml_parser_t *p = &b->parser;
     if (p->error == YAML_MEMORY_ERROR)
-        return SG_ERR_MEMORY;
+        sg_memory_end();
     char what[200];
     yaml_mark_t at = p->problem_mark;
     if (p->error == YAML_READER_ERROR) { /* has a byte offset instead of a mark */
@@ -154,7 +155,8 @@ static sg_status read_key(struct builder *b, const struct sg_node *map, struct s
             return refuse(b, what);
         }
     place(b, b->event.start_mark, &child->key_line, &child->key_column);
-    return sg_node_set_key(child, key) ? SG_OK : SG_ERR_MEMORY;
+    sg_node_set_key(child, key);
+    return SG_OK;
 }
 
 static sg_status read_entries(struct builder *b, struct sg_node *out, int depth) {
@@ -178,8 +180,7 @@ static sg_status read_entries(struct builder *b, struct sg_node *out, int depth)
             sg_node_clear(&child);
             return status;
         }
-        if (!sg_node_push(out, &child))
-            return SG_ERR_MEMORY;
+        sg_node_push(out, &child);
     }
 }
 
@@ -194,10 +195,9 @@ static sg_status read_value(struct builder *b, struct sg_node *out, int depth) {
         if (status != SG_OK)
             return status;
         plain = b->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
-        return (plain ? sg_node_set_plain : sg_node_set_string)(out, (const char *)b->event.data.scalar.value,
-                                                                b->event.data.scalar.length)
-                   ? SG_OK
-                   : SG_ERR_MEMORY;
+        (plain ? sg_node_set_plain : sg_node_set_string)(out, (const char *)b->event.data.scalar.value,
+                                                         b->event.data.scalar.length);
+        return SG_OK;
     case YAML_SEQUENCE_START_EVENT:
         out->kind = SG_NODE_LIST;
         status = check_plain(b, b->event.data.sequence_start.anchor, b->event.data.sequence_start.tag);
@@ -231,7 +231,7 @@ sg_status sg_node_read(struct sg_node *out, const char *text, size_t length, int
     length -= skip;
     struct builder b = {.text = text, .length = length, .origin = origin, .fault = fault};
     if (!yaml_parser_initialize(&b.parser))
-        return SG_ERR_MEMORY;
+        sg_memory_end();
     yaml_parser_set_encoding(&b.parser, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&b.parser, (const unsigned char *)text, length);
     sg_status status = read_stream(&b, out);

@@ -16,9 +16,10 @@ static bool is_plain(const char *text) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-+*/^=_.%() ";
     const size_t length = strlen(text);
     struct sg_node node = {.kind = SG_NODE_NULL};
-    const bool words = length > 0 && strspn(text, plain) == length && isalnum((unsigned char)*text) &&
-                       text[length - 1] != ' ' && sg_node_set_plain(&node, text, length);
-    const bool is = words && node.kind == SG_NODE_STRING;
+    if (length == 0 || strspn(text, plain) != length || !isalnum((unsigned char)*text) || text[length - 1] == ' ')
+        return false;
+    sg_node_set_plain(&node, text, length);
+    const bool is = node.kind == SG_NODE_STRING;
     sg_node_clear(&node);
     return is;
 }
@@ -30,8 +31,8 @@ static void put_string(FILE *out, const char *text) {
         return;
     }
     cJSON *string = cJSON_CreateString(text);
-    char *quoted = string ? sg_json_text(string, false) : NULL;
-    fprintf(out, "%.*s", quoted ? (int)strcspn(quoted, "\n") : 0, quoted ? quoted : "");
+    char *quoted = sg_json_text(string, false);
+    fprintf(out, "%.*s", (int)strcspn(quoted, "\n"), quoted);
     free(quoted);
     cJSON_Delete(string);
 }

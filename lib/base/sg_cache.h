@@ -26,17 +26,16 @@ struct sg_cache {
 
 /* The folder for what is derived from data; it is created if needed, and the caller frees the name. It is `derived` in
  * the data folder (data_dir, else $SPARSE_DATA, else datasets/cache if ./datasets exists). If that cannot be written,
- * it is that of sg_cache_own. *out = NULL: there is no such place, and the caller does without a cache. */
-SG_CHECKED sg_status sg_cache_folder(char **out, const char *data_dir, struct sg_error *err);
+ * it is that of sg_cache_own. NULL: there is no such place, and the caller does without a cache. */
+char *sg_cache_folder(const char *data_dir);
 
-/* The user's own folder, $XDG_CACHE_HOME/sparsegrad or ~/.cache/sparsegrad, made if needed. *out = NULL: there is none.
- */
-SG_CHECKED sg_status sg_cache_own(char **out, struct sg_error *err);
+/* The user's own folder, $XDG_CACHE_HOME/sparsegrad or ~/.cache/sparsegrad, made if needed. NULL: there is none. */
+char *sg_cache_own(void);
 
 /* Names the file NAME-TAG.cache in that folder. TAG is of the SHA-256 of `place`, so that a new question about the same
  * place replaces the old answer; place = NULL: of the question itself. */
-SG_CHECKED sg_status sg_cache_open(struct sg_cache *out, const char *data_dir, const char *name, const char *place,
-                                   const char *question, struct sg_error *err);
+void sg_cache_open(struct sg_cache *out, const char *data_dir, const char *name, const char *place,
+                   const char *question);
 void sg_cache_close(struct sg_cache *c); /* zeroes it */
 
 /* Writes the answer, replacing an older file or a symbolic link. Each part begins at the next multiple of 64 bytes in
@@ -62,6 +61,6 @@ void sg_cache_tell(const struct sg_error *err, void (*notice)(const char *messag
 
 /* The checksum that belongs at SG_CACHE_CHECKSUM_AT of the file [bytes >= SG_CACHE_HEADER]: the SHA-256 of the header
  * before that place and of the SHA-256 of each MiB behind the header. */
-SG_CHECKED sg_status sg_cache_checksum(char hex[65], const void *file, size_t bytes, struct sg_error *err);
+void sg_cache_checksum(char hex[65], const void *file, size_t bytes);
 
 #endif

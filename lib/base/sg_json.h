@@ -23,16 +23,10 @@ enum { SG_NUMBER_CHARS = 32 };
 /* Writes x as text into out [SG_NUMBER_CHARS] and returns out; "null" for NaN and Inf. */
 char *sg_number_text(double x, char out[SG_NUMBER_CHARS]);
 
-/* Watches all allocations of cJSON in this process from now on. After one has failed, sg_json_text returns NULL for
- * every value, because some value may be incomplete. sg_app_start calls it. */
+/* Makes cJSON end the program where memory runs out (sg_memory.h). sg_app_start calls it. */
 void sg_json_guard(void);
-/* Records that memory for a part of a document ran out outside of cJSON: sg_json_text returns NULL from now on. */
-void sg_json_lost(void);
-/* True if an allocation of cJSON has failed, or sg_json_lost was called. */
-bool sg_json_is_lost(void);
 
-/* Set members of an object. They do nothing if `object` is NULL because an earlier allocation failed. They never abort.
- */
+/* Set members of an object. */
 void sg_json_set_number(cJSON *object, const char *key, double value);
 void sg_json_set_string(cJSON *object, const char *key, const char *value); /* NULL value = null */
 void sg_json_set_bool(cJSON *object, const char *key, bool value);
@@ -58,12 +52,12 @@ struct sg_member {
 #define SG_SET(object, ...) sg_json_set_members(object, (const struct sg_member[]){__VA_ARGS__, {.key = NULL}})
 cJSON *sg_json_set_members(cJSON *object, const struct sg_member *members); /* the last has no key */
 
-void sg_json_push(cJSON *array, cJSON *take_value); /* does nothing if NULL */
+void sg_json_push(cJSON *array, cJSON *take_value); /* does nothing if the value is NULL */
 void sg_json_push_number(cJSON *array, double value);
 void sg_json_push_string(cJSON *array, const char *value);
-/* Of what was parsed, to be written with exact numbers; NULL of NULL, else NULL = no memory. */
+/* Of what was parsed, to be written with exact numbers; NULL of NULL. */
 cJSON *sg_json_copy(const cJSON *value);
-cJSON *sg_json_numbers(const double *x, size_t n); /* an array; NULL = no memory */
+cJSON *sg_json_numbers(const double *x, size_t n); /* an array */
 
 /* Look-ups by a dotted path, "recipe.resolved.name". They return NULL or the fallback if the member is absent or has
  * another type. */
@@ -72,8 +66,7 @@ double sg_json_number(const cJSON *object, const char *path, double fallback);
 const char *sg_json_string(const cJSON *object, const char *path, const char *fallback);
 bool sg_json_bool(const cJSON *object, const char *path, bool fallback);
 
-/* The value as text that ends in a newline, indented (`pretty`) or on one line; the caller frees it. NULL = memory ran
- * out, now or for some value since sg_json_guard. */
+/* The value as text that ends in a newline, indented (`pretty`) or on one line; the caller frees it. */
 char *sg_json_text(const cJSON *value, bool pretty);
 
 /* Parses `text` [length], at most 256 MiB and of limited depth; the caller deletes *out. `name` begins messages, which

@@ -41,7 +41,7 @@ const struct sg_node *sg_node_get(const struct sg_node *node, const char *path);
 const char *sg_node_string(const struct sg_node *node, const char *path, const char *fallback);
 double sg_node_number(const struct sg_node *node, const char *path, double fallback);
 bool sg_node_bool(const struct sg_node *node, const char *path, bool fallback);
-cJSON *sg_node_json(const struct sg_node *node); /* with keys in snake_case; NULL = no memory */
+cJSON *sg_node_json(const struct sg_node *node); /* with keys in snake_case */
 
 /* Where text comes from: a file, a default, or (from 1) the s-th --set. */
 enum { SG_ORIGIN_FILE = -1, SG_ORIGIN_PRESET = 0 };
@@ -49,7 +49,7 @@ enum { SG_NODE_DEPTH = 8, SG_MAP_KEYS = 256, SG_LIST_ENTRIES = 10000 }; /* limit
 
 /* Reads YAML into *out, which is zeroed but for its key: one document in UTF-8 without anchors, aliases, tags, repeated
  * keys and control characters. An empty text is null. SG_ERR_FORMAT: *fault has the message, and the position as in a
- * node. The only other error is SG_ERR_MEMORY. */
+ * node. There is no other error. */
 struct sg_node_fault {
     int line, column;
     char text[240];
@@ -70,17 +70,17 @@ bool sg_node_absent(const struct sg_node *node);
 /* True if the value comes from a --set. */
 bool sg_node_from_set(const struct sg_node *node);
 
-/* ---- making and changing trees: `false` means that there was no memory ---- */
+/* ---- making and changing trees ---- */
 
-/* Moves *child to the end of parent and zeroes it. If there is no memory, it is freed. */
-bool sg_node_push(struct sg_node *parent, struct sg_node *child);
-bool sg_node_copy(struct sg_node *out, const struct sg_node *node);
-bool sg_node_set_key(struct sg_node *node, const char *key);
-bool sg_node_set_string(struct sg_node *node, const char *text, size_t length);
+/* Moves *child to the end of parent and zeroes it. */
+void sg_node_push(struct sg_node *parent, struct sg_node *child);
+void sg_node_copy(struct sg_node *out, const struct sg_node *node);
+void sg_node_set_key(struct sg_node *node, const char *key);
+void sg_node_set_string(struct sg_node *node, const char *text, size_t length);
 /* Sets the node to the scalar that `text` is in plain YAML: null, true, false, a decimal number, else a string. */
-bool sg_node_set_plain(struct sg_node *node, const char *text, size_t length);
-/* Appends what this YAML is: to a list as an entry, to a map the members of a map. `false` if it is no YAML, too. */
-bool sg_node_push_yaml(struct sg_node *parent, const char *yaml);
+void sg_node_set_plain(struct sg_node *node, const char *text, size_t length);
+/* Appends what this YAML is: to a list as an entry, to a map the members of a map. It must be YAML. */
+void sg_node_push_yaml(struct sg_node *parent, const char *yaml);
 /* Frees what the node holds and zeroes it. */
 void sg_node_clear(struct sg_node *node);
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "sg_status.h"
+#include "sg_status.h" /* SG_PRINTF */
 
 enum sg_table_align {
     SG_TABLE_LEFT,
@@ -34,8 +34,7 @@ struct sg_table_column {
 
 typedef struct sg_table sg_table;
 
-/* Opens a table with these columns [n], to which more may be added. Texts are copied. If memory runs out, the next
- * sg_table_write_… gives SG_ERR_MEMORY. sg_table_free(NULL) is fine, as is NULL for the table of any other call. */
+/* Opens a table with these columns [n], to which more may be added. Texts are copied. sg_table_free(NULL) is fine. */
 sg_table *sg_table_open(const struct sg_table_column *column, size_t n);
 void sg_table_column(sg_table *t, const struct sg_table_column *column);
 /* Appends a cell, row after row; `deviation` is what stands behind a number, NULL = nothing. */
@@ -57,15 +56,14 @@ struct sg_table_lines {
 };
 /* Heads wrap more tightly, then columns are left out until a line fits. A line below the table names them and says that
  * COLUMNS=N shows them. */
-SG_CHECKED sg_status sg_table_write_lines(FILE *out, const sg_table *t, const struct sg_table_lines *how,
-                                          struct sg_error *err);
+void sg_table_write_lines(FILE *out, const sg_table *t, const struct sg_table_lines *how);
 
-/* Write the table alone: the caller writes the style sheet of HTML and loads the LaTeX packages booktabs and graphicx. In
- * LaTeX and HTML the caption stands above it. In LaTeX the heads are in lines, and what is wider than the column of the
- * text is drawn smaller. */
-SG_CHECKED sg_status sg_table_write_markdown(FILE *out, const sg_table *t, struct sg_error *err);
-SG_CHECKED sg_status sg_table_write_latex(FILE *out, const sg_table *t, const char *caption, struct sg_error *err);
-SG_CHECKED sg_status sg_table_write_html(FILE *out, const sg_table *t, const char *caption, struct sg_error *err);
+/* Write the table alone: the caller writes the style sheet of HTML and loads the LaTeX packages booktabs and graphicx.
+ * In LaTeX and HTML the caption stands above it. In LaTeX the heads are in lines, and what is wider than the column of
+ * the text is drawn smaller. */
+void sg_table_write_markdown(FILE *out, const sg_table *t);
+void sg_table_write_latex(FILE *out, const sg_table *t, const char *caption);
+void sg_table_write_html(FILE *out, const sg_table *t, const char *caption);
 
 /* Writes a text, cleaned (sg_text_clean), in lines of at most `width` characters, 0 = any, unless a word is longer. The
  * first line begins with `first`, the others with `next`; both may have escape sequences of colour. Each line ends in a

@@ -2,6 +2,7 @@
 #ifndef SG_TEXT_H
 #define SG_TEXT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -10,12 +11,12 @@
 #include "sg_status.h"
 #include "sg_words.h"
 
-/* Formats a text, which the caller frees. NULL = no memory. */
+/* Formats a text, which the caller frees. */
 char *sg_format(const char *format, ...) SG_PRINTF(1, 2);
+char *sg_vformat(const char *format, va_list args) SG_PRINTF(1, 0);
 /* Calls `notice`, if there is one, with the formatted text. */
 void sg_notify(void (*notice)(const char *message), const char *format, ...) SG_PRINTF(2, 3);
-/* Closes a stream of open_memstream, which may be NULL, and hands over its text. NULL = no memory, and the text is
- * freed. */
+/* Closes a stream of sg_memstream and returns its text. */
 char *sg_stream_text(FILE *take_stream, char **text);
 
 /* The width of UTF-8 text on a terminal in columns, one for each character. */
@@ -41,7 +42,7 @@ bool sg_is_space(uint32_t character);
 
 /* What text of strangers becomes before it is shown. */
 /* The text on one line, in which nothing can steer a terminal or mislead a reader: control characters, marks that
- * reorder a line and bytes that are not UTF-8 are shown as \x1b or \u202e. malloc'ed, NULL = no memory. */
+ * reorder a line and bytes that are not UTF-8 are shown as \x1b or \u202e. The caller frees it. */
 char *sg_text_clean(const char *text);
 /* The same, with characters that nobody sees or tells apart (blanks that are none, hyphens that are no '-') shown, too,
  * cut to what a message can carry, at a character boundary. */

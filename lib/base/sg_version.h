@@ -12,7 +12,7 @@ const char *sg_version_sources(void); /* 12 digits of a hash of all sources */
 const char *sg_version_identity(const char *task_kind);
 
 /* The "program" of results: {"name","version","commit","dirty","identity","compiler","cflags"}, with the identity for
- * tasks of this kind. NULL = no memory. */
+ * tasks of this kind. */
 cJSON *sg_version_json(const char *program, const char *task_kind);
 
 #endif

@@ -3,10 +3,10 @@
 
 #include <math.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_text.h"
+#include "sg_memory.h"
 
 /* ---- what stands in it ---- */
 
@@ -15,74 +15,50 @@ static bool is_power_of_two(size_t n) {
 }
 
 /* Grows the array for one more item; its capacity doubles when n is a power of two. */
-static void *grown(sg_table *t, void *array, size_t n, size_t size) {
-    void *larger = is_power_of_two(n) ? realloc(array, (n ? 2 * n : 1) * size) : array;
-    t->lost = t->lost || !larger;
-    return larger;
+static void *grown(void *array, size_t n, size_t size) {
+    return is_power_of_two(n) ? sg_realloc(array, (n ? 2 * n : 1) * size) : array;
 }
 
-static char *copy(sg_table *t, const char *text) {
-    char *out = sg_text_clean(text ? text : "");
-    t->lost = t->lost || !out;
-    return out;
+static char *copy(const char *text) {
+    return sg_text_clean(text ? text : "");
 }
 
 void sg_table_column(sg_table *t, const struct sg_table_column *column) {
-    struct table_column *larger = t && !t->lost ? grown(t, t->column, t->n_columns, sizeof *larger) : NULL;
-    if (!larger)
-        return;
-    t->column = larger;
+    t->column = grown(t->column, t->n_columns, sizeof *t->column);
     t->column[t->n_columns++] =
-        (struct table_column){*column, copy(t, column->head), copy(t, column->unit), copy(t, column->tex)};
+        (struct table_column){*column, copy(column->head), copy(column->unit), copy(column->tex)};
 }
 
 sg_table *sg_table_open(const struct sg_table_column *column, size_t n) {
-    sg_table *t = calloc(1, sizeof *t);
+    sg_table *t = sg_calloc(1, sizeof *t);
     for (size_t i = 0; i < n; i++)
         sg_table_column(t, &column[i]);
     return t;
 }
 
 void sg_table_cell(sg_table *t, const char *text, const char *deviation) {
-    struct table_cell *larger = t && !t->lost ? grown(t, t->cell, t->n_cells, sizeof *larger) : NULL;
-    if (!larger)
-        return;
-    t->cell = larger;
-    t->cell[t->n_cells++] = (struct table_cell){copy(t, text), copy(t, deviation), copy(t, ""), NAN};
-}
-
-static struct table_cell *last_cell(sg_table *t) {
-    return t && !t->lost && t->n_cells > 0 ? &t->cell[t->n_cells - 1] : NULL;
+    t->cell = grown(t->cell, t->n_cells, sizeof *t->cell);
+    t->cell[t->n_cells++] = (struct table_cell){copy(text), copy(deviation), copy(""), NAN};
 }
 
 void sg_table_value(sg_table *t, double value) {
-    struct table_cell *cell = last_cell(t);
-    if (cell)
-        cell->value = value;
+    t->cell[t->n_cells - 1].value = value;
 }
 
 void sg_table_more(sg_table *t, const char *line) {
-    struct table_cell *cell = last_cell(t);
-    char *longer = cell ? sg_format("%s%s\n", cell->more, line) : NULL;
-    if (!cell)
-        return;
+    struct table_cell *cell = &t->cell[t->n_cells - 1];
+    char *longer = sg_format("%s%s\n", cell->more, line);
     free(cell->more);
     cell->more = longer;
-    t->lost = !longer;
 }
 
 void sg_table_format(sg_table *t, const char *format, ...) {
-    char *text;
     va_list args;
     va_start(args, format);
-    const bool fine = vasprintf(&text, format, args) >= 0;
+    char *text = sg_vformat(format, args);
     va_end(args);
-    if (t && !fine)
-        t->lost = true;
-    if (fine) {
-        sg_table_cell(t, text, NULL);
-        free(text);
-    }
+    sg_table_cell(t, text, NULL);
+    free(text);
 }
 
 void sg_table_number(sg_table *t, const char *format, double x) {
@@ -129,7 +105,7 @@ static size_t visible_width(const char *text) {
 
 void sg_put_wrapped(FILE *out, const char *given, size_t width, const char *first, const char *next) {
     char *clean = sg_text_clean(given);
-    const char *text = clean ? clean : "out of memory for a text";
+    const char *text = clean;
     for (const char *before = first; *text; before = next) {
         const size_t inset = visible_width(before), room = width > inset ? width - inset : 1;
         const size_t n = width > 0 ? sg_text_line(text, room) : strlen(text);

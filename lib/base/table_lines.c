@@ -1,10 +1,10 @@
 /* table_lines.c: a table in lines that people read: where its columns stand, which of them fit, and its text. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_debug.h"
 #include "sg_text.h"
 #include "table_private.h"
+#include "sg_memory.h"
 
 enum { GAP = 2, LEAST_WORDS = 24, WORDS_INSET = 4 };
 
@@ -246,12 +246,12 @@ static void put_row(struct line *line, const struct layout *l, size_t r) {
 }
 
 /* Writes which columns were left out, and how to see them. */
-static sg_status put_left_out(FILE *out, const struct layout *l, size_t wanted, struct sg_error *err) {
+static void put_left_out(FILE *out, const struct layout *l, size_t wanted) {
     char *text = NULL;
     size_t size;
-    FILE *stream = open_memstream(&text, &size);
+    FILE *stream = sg_memstream(&text, &size);
     const char *before = "no room for: ";
-    for (size_t c = 0; stream && c < l->t->n_columns; c++)
+    for (size_t c = 0; c < l->t->n_columns; c++)
         if (!l->place[c].shown) {
             fprintf(stream, "%s%s", before, l->t->column[c].head);
             if (l->t->column[c].unit[0])
@@ -260,37 +260,26 @@ static sg_status put_left_out(FILE *out, const struct layout *l, size_t wanted, 
                 fprintf(stream, " (all %s)", table_cell_at(l->t, 0, c)->text);
             before = "; ";
         }
-    if (stream && before[0] == ';')
+    if (before[0] == ';')
         fprintf(stream, " (COLUMNS=%zu shows all)", wanted);
-    if (!sg_stream_text(stream, &text))
-        return sg_fail_memory(err, "the table");
-    if (text[0])
+    if (sg_stream_text(stream, &text)[0])
         sg_put_wrapped(out, text, l->how->width, "# ", "#   ");
     free(text);
-    return SG_OK;
 }
 
-sg_status sg_table_write_lines(FILE *out, const sg_table *t, const struct sg_table_lines *how, struct sg_error *err) {
-    if (!t || t->lost)
-        return sg_fail_memory(err, "the table");
+void sg_table_write_lines(FILE *out, const sg_table *t, const struct sg_table_lines *how) {
     SG_ASSERT(t->n_columns > 0 && t->n_cells % t->n_columns == 0);
-    struct layout l = {.t = t, .how = how, .place = calloc(t->n_columns, sizeof *l.place)};
-    const char **left = calloc(t->n_columns, sizeof *left);
+    struct layout l = {.t = t, .how = how, .place = sg_calloc(t->n_columns, sizeof *l.place)};
+    const char **left = sg_calloc(t->n_columns, sizeof *left);
     struct line line = {.out = out};
-    sg_status status = SG_OK;
-    if (l.place && left) {
-        const size_t wanted = fit(&l);
-        put_heads(&line, &l, left);
-        put_units(&line, &l);
-        if (l.below)
-            put_head_below(&line, &l);
-        for (size_t r = 0; r < table_rows(t); r++)
-            put_row(&line, &l, r);
-        status = put_left_out(out, &l, wanted, err);
-    } else {
-        status = sg_fail_memory(err, "the table");
-    }
+    const size_t wanted = fit(&l);
+    put_heads(&line, &l, left);
+    put_units(&line, &l);
+    if (l.below)
+        put_head_below(&line, &l);
+    for (size_t r = 0; r < table_rows(t); r++)
+        put_row(&line, &l, r);
+    put_left_out(out, &l, wanted);
     free(l.place);
     free(left);
-    return status;
 }

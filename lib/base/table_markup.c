@@ -1,12 +1,12 @@
 /* table_markup.c: a table in Markdown, LaTeX and HTML. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_json.h"
 #include "sg_markup.h"
 #include "sg_text.h"
 #include "table_private.h"
+#include "sg_memory.h"
 
 /* Characters in a line of a head in LaTeX. */
 enum { TEX_HEAD = 10 };
@@ -28,11 +28,9 @@ static bool is_last(const sg_table *t, size_t c) {
 static void put_lines(FILE *out, const char *text, const char *before, void (*put)(FILE *out, const char *line),
                       const char *after) {
     for (size_t n; *text; text += n + (text[n] == '\n')) {
-        char *line = strndup(text, n = strcspn(text, "\n"));
-        if (!line)
-            sg_json_lost();
+        char *line = sg_strndup(text, n = strcspn(text, "\n"));
         fputs(before, out);
-        put(out, line ? line : "");
+        put(out, line);
         fputs(after, out);
         free(line);
     }
@@ -48,9 +46,7 @@ static void put_markdown(FILE *out, const sg_table *t, size_t c, const struct ta
     fputs(is_last(t, c) ? " |\n" : "", out);
 }
 
-sg_status sg_table_write_markdown(FILE *out, const sg_table *t, struct sg_error *err) {
-    if (!t || t->lost)
-        return sg_fail_memory(err, "the table");
+void sg_table_write_markdown(FILE *out, const sg_table *t) {
     for (size_t c = 0; c < t->n_columns; c++)
         put_markdown(out, t, c, &(struct table_cell){t->column[c].head, "", "", NAN});
     for (size_t c = 0; c < t->n_columns; c++)
@@ -58,26 +54,23 @@ sg_status sg_table_write_markdown(FILE *out, const sg_table *t, struct sg_error 
     for (size_t r = 0; r < table_rows(t); r++)
         for (size_t c = 0; c < t->n_columns; c++)
             put_markdown(out, t, c, table_cell_at(t, r, c));
-    return SG_OK;
 }
 
 /* ---- LaTeX ---- */
 
 /* Writes a number with its signs and power of ten as mathematics, and a missing one as a dash. */
 static void put_tex_number(FILE *out, const struct table_cell *cell) {
-    char *front = strdup(cell->text), *power = front ? strchr(front, 'e') : NULL;
+    char *front = sg_strdup(cell->text), *power = strchr(front, 'e');
     if (power)
         *power++ = '\0';
     if (!has_digits(cell->text)) {
         fputs("--", out);
-    } else if (front) {
+    } else {
         fputc('$', out);
         sg_put_tex_formula(out, front);
         fprintf(out, power ? " \\times 10^{%s}" : "%s", power ? power : "");
         sg_put_tex_formula(out, cell->deviation);
         fputc('$', out);
-    } else {
-        sg_json_lost();
     }
     free(front);
 }
@@ -89,10 +82,8 @@ static void put_tex_head(FILE *out, const struct table_column *column) {
     fputs(number ? "\\begin{tabular}[b]{@{}r@{}}" : "", out);
     while (*text) {
         const size_t n = number ? sg_text_line(text, TEX_HEAD) : strlen(text);
-        char *line = strndup(text, n);
-        if (!line)
-            sg_json_lost();
-        sg_put_tex(out, line ? line : "");
+        char *line = sg_strndup(text, n);
+        sg_put_tex(out, line);
         free(line);
         text += n;
         text += strspn(text, " ");
@@ -106,9 +97,7 @@ static void put_tex_head(FILE *out, const struct table_column *column) {
     fputs(number ? "\\end{tabular}" : "", out);
 }
 
-sg_status sg_table_write_latex(FILE *out, const sg_table *t, const char *caption, struct sg_error *err) {
-    if (!t || t->lost)
-        return sg_fail_memory(err, "the table");
+void sg_table_write_latex(FILE *out, const sg_table *t, const char *caption) {
     fputs("\\begin{table}\n\\centering\n\\caption{", out);
     sg_put_tex(out, caption);
     fputs("}\n\\medskip\\small\\setlength{\\tabcolsep}{3pt}\n\\sbox0{\\begin{tabular}{", out);
@@ -136,7 +125,6 @@ sg_status sg_table_write_latex(FILE *out, const sg_table *t, const char *caption
     fputs("\\bottomrule\n\\end{tabular}}\n"
           "\\ifdim\\wd0>\\linewidth \\resizebox{\\linewidth}{!}{\\usebox0}\\else\\usebox0\\fi\n\\end{table}\n",
           out);
-    return SG_OK;
 }
 
 /* ---- HTML ---- */
@@ -171,9 +159,7 @@ static void put_html_cell(FILE *out, const struct table_column *column, const st
         sg_put_element(out, "<td class=\"d\">", cell->deviation, "</td>");
 }
 
-sg_status sg_table_write_html(FILE *out, const sg_table *t, const char *caption, struct sg_error *err) {
-    if (!t || t->lost)
-        return sg_fail_memory(err, "the table");
+void sg_table_write_html(FILE *out, const sg_table *t, const char *caption) {
     sg_put_element(out, "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"", caption,
                    "\"><table class=\"sortable\"><caption><span>");
     sg_put_element(out, "", caption, "</span></caption>\n<thead><tr>");
@@ -187,5 +173,4 @@ sg_status sg_table_write_html(FILE *out, const sg_table *t, const char *caption,
         fputs("</tr>\n", out);
     }
     fputs("</tbody></table></div>\n", out);
-    return SG_OK;
 }

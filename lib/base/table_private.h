@@ -16,7 +16,6 @@ struct sg_table {
     struct table_column *column;
     struct table_cell *cell; /* [n_cells] row after row */
     size_t n_columns, n_cells;
-    bool lost; /* memory ran out */
 };
 
 size_t table_rows(const sg_table *t);

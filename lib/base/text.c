@@ -1,37 +1,41 @@
 /* text.c: texts that are built, the width of text, and how names are spelt. */
 #include "sg_text.h"
 
-#include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_debug.h"
+#include "sg_memory.h"
+
+char *sg_vformat(const char *format, va_list args) {
+    char *text;
+    if (vasprintf(&text, format, args) < 0)
+        sg_memory_end();
+    return text;
+}
 
 char *sg_format(const char *format, ...) {
-    char *text;
     va_list args;
     va_start(args, format);
-    const bool fine = vasprintf(&text, format, args) >= 0;
+    char *text = sg_vformat(format, args);
     va_end(args);
-    return fine ? text : NULL;
+    return text;
 }
 
 void sg_notify(void (*notice)(const char *message), const char *format, ...) {
-    char *text = NULL;
     va_list args;
+    if (!notice)
+        return;
     va_start(args, format);
-    if (notice && vasprintf(&text, format, args) >= 0)
-        notice(text);
+    char *text = sg_vformat(format, args);
     va_end(args);
+    notice(text);
     free(text);
 }
 
 char *sg_stream_text(FILE *take_stream, char **text) {
-    if (take_stream && fclose(take_stream) == 0)
-        return *text;
-    if (take_stream)
-        free(*text);
-    return *text = NULL;
+    if (fclose(take_stream) != 0)
+        sg_memory_end();
+    return *text;
 }
 
 size_t sg_text_width(const char *utf8) {
@@ -133,15 +137,14 @@ static size_t show(char out[SHOWN], const char *text, size_t length, bool also_d
 
 char *sg_text_clean(const char *text) {
     size_t length = strlen(text);
-    char *out = malloc(8 * length + 1), *at = out; /* "\u10ffff" for one byte or more */
-    for (char shown[SHOWN]; out && length > 0; at += strlen(shown)) {
+    char *out = sg_malloc(8 * length + 1), *at = out; /* "\u10ffff" for one byte or more */
+    for (char shown[SHOWN]; length > 0; at += strlen(shown)) {
         const size_t n = show(shown, text, length, false);
         memcpy(at, shown, strlen(shown));
         text += n;
         length -= n;
     }
-    if (out)
-        *at = '\0';
+    *at = '\0';
     return out;
 }
 

@@ -4,12 +4,12 @@
  * (value / bound) are the pairs by which a case is judged: it is true or false if the quartiles of the quotients are
  * both on one side of 1. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench_private.h"
 #include "sg_recipe_claim.h"
 #include "sg_stats.h"
+#include "sg_memory.h"
 
 enum { REASON = 320, CASE = 160 };
 
@@ -33,19 +33,17 @@ static double item_number(const cJSON *item) {
 }
 
 /* The quotients of the samples, value / bound, infinite where the bound is not positive. *n <- how many there are. The
- * caller frees them. NULL = no memory. */
+ * caller frees them. */
 static double *quotients(size_t *n, const struct sg_recipe_claim *c, const cJSON *value, const cJSON *other) {
     const cJSON *v = sg_json_get(value, "time_s.samples"), *w = sg_json_get(other, "time_s.samples");
-    double *out = malloc((size_t)(cJSON_GetArraySize(v) + 1) * sizeof *out);
+    double *out = sg_malloc((size_t)(cJSON_GetArraySize(v) + 1) * sizeof *out);
     const cJSON *y = w ? w->child : NULL;
     *n = 0;
-    for (const cJSON *x = v ? v->child : NULL; out && x && (y || c->constant_bound); x = x->next) {
+    for (const cJSON *x = v ? v->child : NULL; x && (y || c->constant_bound); x = x->next) {
         const double bound = sg_recipe_claim_bound(c, y ? item_number(y) : NAN);
         out[(*n)++] = bound > 0 ? item_number(x) / bound : INFINITY;
         y = y ? y->next : NULL;
     }
-    if (!out)
-        sg_json_lost();
     return out;
 }
 

@@ -1,11 +1,11 @@
 /* bench_compress.c: a worker's share of a step of every compressor that the section `compressors` of a recipe names, on
  * drawn gradients or on those of a recording. Each is a group of its own: all at once would not fit into memory. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench_private.h"
 #include "sg_clock.h"
+#include "sg_memory.h"
 
 enum { WORKERS = 4, PART = 32 };
 #define MOST_S 5.0 /* a step that would take longer is timed on a part of the layers, a PART-th of all elements */
@@ -73,11 +73,13 @@ static sg_status open_recording(struct compressors *c, struct layers *layers, si
     const struct sg_gradients_facts *facts = sg_gradients_look(c->recording);
     const size_t whole[] = {0, facts->d};
     *workers = facts->workers;
-    status = flat ? layers_cut(layers, "recording-flat", whole, 1, err)
-                  : layers_cut(layers, "recording", facts->offset, facts->n_layers, err);
-    if (status == SG_OK && !flat && facts->rows)
+    if (flat)
+        layers_cut(layers, "recording-flat", whole, 1);
+    else
+        layers_cut(layers, "recording", facts->offset, facts->n_layers);
+    if (!flat && facts->rows)
         memcpy(layers->rows, facts->rows, facts->n_layers * sizeof *facts->rows);
-    return status;
+    return SG_OK;
 }
 
 sg_status compressors_layers(struct compressors *c, struct layers *layers, size_t *workers, const struct sg_node *size,
@@ -96,12 +98,14 @@ sg_status compressors_size(struct compressors *c, const struct data *data, struc
     size_t count = 0;
     while (count < all->count && all->offset[count + 1] <= most)
         count++;
-    sg_status status =
-        count > 0 ? layers_cut(&c->part, all->name, all->offset, count, err) : layers_open(&c->part, &flat, err);
-    if (status == SG_OK && count > 0)
+    sg_status status = SG_OK;
+    if (count > 0) {
+        layers_cut(&c->part, all->name, all->offset, count);
         memcpy(c->part.rows, all->rows, count * sizeof *all->rows);
-    if (status == SG_OK && !(c->part_k = calloc(c->part.count, sizeof *c->part_k)))
-        status = sg_fail_memory(err, "layers");
+    } else {
+        status = layers_open(&c->part, &flat, err);
+    }
+    c->part_k = sg_calloc(c->part.count + 1, sizeof *c->part_k);
     return status;
 }
 

@@ -2,27 +2,24 @@
 #include "bench_private.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_debug.h"
 #include "sg_rng.h"
+#include "sg_memory.h"
 
-sg_status data_open(struct data *d, const struct layers *layers, size_t workers, struct sg_error *err) {
+void data_open(struct data *d, const struct layers *layers, size_t workers) {
     const size_t n = layers->n, count = layers->count;
     *d = (struct data){.layers = layers, .workers = workers};
-    d->g = malloc(workers * n * sizeof *d->g);
-    d->e = malloc(workers * n * sizeof *d->e);
-    d->index = malloc(n * sizeof *d->index);
-    d->value = malloc(n * sizeof *d->value);
-    d->magnitude = malloc(n * sizeof *d->magnitude);
-    d->count = calloc(count, sizeof *d->count);
-    d->k = calloc(count, sizeof *d->k);
-    d->tau = calloc(count, sizeof *d->tau);
-    d->kth = calloc(count, sizeof *d->kth);
-    if (d->g && d->e && d->index && d->value && d->magnitude && d->count && d->k && d->tau && d->kth)
-        return SG_OK;
-    return sg_fail_memory(err, "the vectors of a case");
+    d->g = sg_malloc(workers * n * sizeof *d->g);
+    d->e = sg_malloc(workers * n * sizeof *d->e);
+    d->index = sg_malloc(n * sizeof *d->index);
+    d->value = sg_malloc(n * sizeof *d->value);
+    d->magnitude = sg_malloc(n * sizeof *d->magnitude);
+    d->count = sg_calloc(count, sizeof *d->count);
+    d->k = sg_calloc(count, sizeof *d->k);
+    d->tau = sg_calloc(count, sizeof *d->tau);
+    d->kth = sg_calloc(count, sizeof *d->kth);
 }
 
 void data_close(struct data *d) {
@@ -53,13 +50,11 @@ size_t elements_of(double density, size_t n) {
     return k < 1 ? 1 : k < n ? k : n;
 }
 
-static sg_status draw_positions(struct data *d, struct sg_error *err) {
+static void draw_positions(struct data *d) {
     free(d->position);
     free(d->position_value);
-    d->position = malloc(d->k_total * sizeof *d->position);
-    d->position_value = malloc(d->k_total * sizeof *d->position_value);
-    if (!d->position || !d->position_value)
-        return sg_fail_memory(err, "positions");
+    d->position = sg_malloc(d->k_total * sizeof *d->position);
+    d->position_value = sg_malloc(d->k_total * sizeof *d->position_value);
     sg_rng r = sg_rng_open(1, SG_RNG_TEST, 1, 0);
     size_t at = 0;
     for (size_t l = 0; l < d->layers->count; l++) {
@@ -71,7 +66,6 @@ static sg_status draw_positions(struct data *d, struct sg_error *err) {
         }
     }
     SG_ASSERT(at == d->k_total && sg_ascending_below(d->position, at, d->layers->n));
-    return SG_OK;
 }
 
 /* Takes the k-th magnitudes of g from plain C's Top-k without feedback. */
@@ -111,5 +105,7 @@ sg_status data_set_density(struct data *d, double density, struct sg_error *err)
     }
     SG_ASSERT(d->k_total <= d->layers->n);
     sg_status status = find_thresholds(d, err);
-    return status == SG_OK ? draw_positions(d, err) : status;
+    if (status == SG_OK)
+        draw_positions(d);
+    return status;
 }

@@ -1,10 +1,10 @@
 /* bench_group.c: jobs that are compared with plain C and then timed in turn, beside the reference. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench_device.h"
 #include "sg_debug.h"
+#include "sg_memory.h"
 
 /* A step of a compressor may take seconds, so its samples take at most this time, but there are at least three. */
 #define STEPS_BUDGET_S 4.0
@@ -25,8 +25,8 @@ sg_status group_add(struct group *g, const struct job *like, struct sg_error *er
         return wire_job_open(job, err);
     if (operation->coder || operation->steps)
         return method_job_open(job, operation->steps ? 1 : 0, err);
-    job->guess = malloc(job->data->layers->count * sizeof *job->guess);
-    return job->guess ? SG_OK : sg_fail_memory(err, "guesses");
+    job->guess = sg_malloc(job->data->layers->count * sizeof *job->guess);
+    return SG_OK;
 }
 
 void group_close(struct group *g) {
@@ -54,7 +54,7 @@ static sg_status verify(struct group *g, struct expected *expected, size_t i, st
     }
     SG_ASSERT(like < MOST_OPERATIONS && like < n_operations);
     if (!x->e) {
-        status = expected_open(x, job->data, err);
+        expected_open(x, job->data);
         SG_DO(status, expect(x, job, err));
     }
     if (status != SG_OK || rival_missing(job->operation))

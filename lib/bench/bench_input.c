@@ -1,10 +1,10 @@
 /* bench_input.c: sizes and distributions of the kernel benchmark. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench_private.h"
 #include "sg_rng.h"
+#include "sg_memory.h"
 
 /* The parameter tensors in the order of the models' definitions, as matrices: the first dimension, and all others. */
 struct shape {
@@ -43,12 +43,9 @@ static const struct model {
     {"ncf", ncf, sizeof ncf / sizeof *ncf},
 };
 
-static sg_status cut(struct layers *out, const char *name, const struct shape *shape, size_t count,
-                     struct sg_error *err) {
-    out->offset = malloc((count + 1) * sizeof *out->offset);
-    out->rows = malloc(count * sizeof *out->rows);
-    if (!out->offset || !out->rows)
-        return sg_fail_memory(err, "layers");
+static void cut(struct layers *out, const char *name, const struct shape *shape, size_t count) {
+    out->offset = sg_malloc((count + 1) * sizeof *out->offset);
+    out->rows = sg_malloc(count * sizeof *out->rows);
     snprintf(out->name, sizeof out->name, "%s", name);
     out->count = count;
     out->offset[0] = 0;
@@ -57,7 +54,6 @@ static sg_status cut(struct layers *out, const char *name, const struct shape *s
         out->offset[l + 1] = out->offset[l] + shape[l].rows * shape[l].columns;
     }
     out->n = out->offset[count];
-    return SG_OK;
 }
 
 /* The matrix of n elements that is nearest to a square and has no more rows than columns. */
@@ -71,23 +67,23 @@ static struct shape squarest(size_t n) {
 sg_status layers_open(struct layers *out, const struct sg_node *size, struct sg_error *err) {
     if (size->kind == SG_NODE_NUMBER) {
         const struct shape shape = squarest((size_t)size->number);
-        return cut(out, "flat", &shape, 1, err);
+        cut(out, "flat", &shape, 1);
+        return SG_OK;
     }
     for (size_t i = 0; i < sizeof models / sizeof *models; i++)
-        if (strcmp(models[i].name, size->string) == 0)
-            return cut(out, models[i].name, models[i].shape, models[i].count, err);
+        if (strcmp(models[i].name, size->string) == 0) {
+            cut(out, models[i].name, models[i].shape, models[i].count);
+            return SG_OK;
+        }
     return sg_fail(err, SG_ERR_ARGUMENT, "unknown size '%s'", size->string);
 }
 
-sg_status layers_cut(struct layers *out, const char *name, const size_t *offset, size_t count, struct sg_error *err) {
-    struct shape *shape = malloc(count * sizeof *shape);
-    if (!shape)
-        return sg_fail_memory(err, "layers");
+void layers_cut(struct layers *out, const char *name, const size_t *offset, size_t count) {
+    struct shape *shape = sg_malloc(count * sizeof *shape);
     for (size_t l = 0; l < count; l++)
         shape[l] = (struct shape)VECTOR(offset[l + 1] - offset[l]);
-    const sg_status status = cut(out, name, shape, count, err);
+    cut(out, name, shape, count);
     free(shape);
-    return status;
 }
 
 void layers_close(struct layers *layers) {

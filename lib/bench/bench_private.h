@@ -20,8 +20,7 @@ struct layers {
 /* Makes the layers from an entry of the recipe's sizes: a whole number or the name of a model. */
 SG_CHECKED sg_status layers_open(struct layers *out, const struct sg_node *size, struct sg_error *err);
 /* Makes the layers from offsets [count + 1]; the layers are vectors. */
-SG_CHECKED sg_status layers_cut(struct layers *out, const char *name, const size_t *offset, size_t count,
-                                struct sg_error *err);
+void layers_cut(struct layers *out, const char *name, const size_t *offset, size_t count);
 void layers_close(struct layers *layers);
 
 /* g [n] <- the distribution of that name; a function of name, layers and worker alone. */
@@ -47,7 +46,7 @@ struct data {
 };
 
 /* Allocates the arrays; the caller draws g. data_close must follow, also after a failure. */
-SG_CHECKED sg_status data_open(struct data *d, const struct layers *layers, size_t workers, struct sg_error *err);
+void data_open(struct data *d, const struct layers *layers, size_t workers);
 /* g <- the gradients of all workers at a step of the recording. */
 SG_CHECKED sg_status data_read(struct data *d, uint64_t step, struct sg_error *err);
 void data_close(struct data *d);
@@ -173,7 +172,7 @@ struct expected {
     struct step_counts counts;
 };
 
-SG_CHECKED sg_status expected_open(struct expected *x, const struct data *data, struct sg_error *err);
+void expected_open(struct expected *x, const struct data *data);
 void expected_close(struct expected *x);
 
 /* Runs the operation that the job is compared with, and stores its output. job->data is overwritten. */

@@ -2,11 +2,11 @@
 #include "bench_rival.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench_device.h"
 #include "sg_plugin.h"
+#include "sg_memory.h"
 
 /* A shared object of rivals: a function pointer after the first try to load it, or NULL and the reason. */
 static struct rivals {
@@ -48,8 +48,8 @@ const char *rival_missing(const struct operation *operation) {
 
 void run_rival(struct job *job) {
     struct data *d = job->data;
-    size_t *rows = calloc(d->layers->count, sizeof *rows);
-    for (size_t l = 0; rows && l < d->layers->count; l++)
+    size_t *rows = sg_calloc(d->layers->count, sizeof *rows);
+    for (size_t l = 0; l < d->layers->count; l++)
         rows[l] = is_low_rank(d->layers, l) ? d->layers->rows[l] : 0;
     const struct sg_rival_call call = {.n = d->layers->n,
                                        .layers = d->layers->count,

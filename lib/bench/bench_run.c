@@ -1,12 +1,12 @@
 /* bench_run.c: runs the cases of a recipe and makes its results. A case is a size, a distribution, a density and a
  * number of threads; its operations are one group of jobs, and each compressor is one. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench_device.h"
 #include "sg_cuda.h"
 #include "sg_debug.h"
+#include "sg_memory.h"
 
 struct bench {
     const struct sg_node *recipe;
@@ -194,7 +194,8 @@ static sg_status run_size(struct bench *b, const struct sg_node *keys, const str
     struct layers layers = {0};
     size_t workers = 1;
     sg_status status = steps ? compressors_layers(c, &layers, &workers, size, err) : layers_open(&layers, size, err);
-    SG_DO(status, data_open(&b->data, &layers, workers, err));
+    if (status == SG_OK)
+        data_open(&b->data, &layers, workers);
     b->data.recording = c->recording;
     if (status == SG_OK && steps)
         status = compressors_size(c, &b->data, err);
@@ -282,9 +283,9 @@ static sg_status run_all(struct bench *b, struct sg_error *err) {
 
 sg_status sg_bench_run(cJSON **results, bool *verified, const struct sg_recipe *recipe,
                        const struct sg_bench_options *options, struct sg_error *err) {
-    struct bench *b = calloc(1, sizeof *b);
+    struct bench *b = sg_calloc(1, sizeof *b);
     cJSON *rows = cJSON_CreateArray();
-    sg_status status = b && rows ? SG_OK : sg_fail_memory(err, "the benchmark");
+    sg_status status = SG_OK;
     if (status == SG_OK) {
         b->recipe = &recipe->root;
         b->of = (struct bench_case){

@@ -3,12 +3,12 @@
  * sg_compressor_example with all its rounds and workers, one after another; the clock runs for worker 0 and for what
  * every rank does with the sum. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench_private.h"
 #include "sg_clock.h"
 #include "sg_drive.h"
+#include "sg_memory.h"
 
 enum { MOST_PARAMS = 16 };
 
@@ -28,9 +28,7 @@ sg_status method_job_open(struct job *job, float decay, struct sg_error *err) {
     method_job_close(job);
     if (job->operation->coder)
         job->compressor = sg_compressor_find(job->operation->coder);
-    job->round = calloc(job->workers, sizeof *job->round);
-    if (!job->round)
-        return sg_fail_memory(err, "workers");
+    job->round = sg_calloc(job->workers, sizeof *job->round);
     if (job->compressor->n_params > MOST_PARAMS)
         return sg_fail(err, SG_ERR_UNSUPPORTED, "more than %d parameters", MOST_PARAMS);
     choose_params(param, job);

@@ -118,15 +118,13 @@ size_t sg_bench_rows(sg_table **out, const cJSON *results, bool of_compressors) 
     return rows;
 }
 
-sg_status sg_bench_table(FILE *out, const cJSON *results, size_t width, struct sg_error *err) {
-    sg_status status = SG_OK;
+void sg_bench_table(FILE *out, const cJSON *results, size_t width) {
     for (int compressors = 0; compressors < 2; compressors++) {
         sg_table *t;
-        if (sg_bench_rows(&t, results, compressors) > 0 && status == SG_OK) {
+        if (sg_bench_rows(&t, results, compressors) > 0) {
             sg_put_wrapped(out, compressors ? sg_bench_note : "", width, "# ", "# ");
-            status = sg_table_write_lines(out, t, &(struct sg_table_lines){.width = width, .mark = "# "}, err);
+            sg_table_write_lines(out, t, &(struct sg_table_lines){.width = width, .mark = "# "});
         }
         sg_table_free(t);
     }
-    return status;
 }

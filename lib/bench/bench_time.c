@@ -1,12 +1,12 @@
 /* bench_time.c: takes samples in turn, and computes their statistics. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "bench_private.h"
 #include "sg_debug.h"
 #include "sg_stats.h"
+#include "sg_memory.h"
 
 #define SAMPLE_S 1e-3
 enum { MOST_CALLS = 1 << 20, LEAST_SAMPLES = 3 };
@@ -53,10 +53,8 @@ static sg_status choose_calls(struct timed *t, int (*stop)(void), double *wall_s
     return status;
 }
 
-static sg_status summarise(struct timing *t, struct sg_error *err) {
-    double *copy = malloc(t->samples * sizeof *copy);
-    if (!copy)
-        return sg_fail_memory(err, "samples");
+static void summarise(struct timing *t) {
+    double *copy = sg_malloc(t->samples * sizeof *copy);
     memcpy(copy, t->sample, t->samples * sizeof *copy);
     t->median = sg_stats_quantile(copy, t->samples, 0.5);
     t->p10 = sg_stats_quantile(copy, t->samples, 0.1);
@@ -67,20 +65,17 @@ static sg_status summarise(struct timing *t, struct sg_error *err) {
     for (size_t i = 0; i < t->samples; i++)
         t->outliers += fabs(t->sample[i] - t->median) > 5 * spread;
     free(copy);
-    return SG_OK;
 }
 
 /* Allocates the samples, and calls `warmed`. */
-static sg_status begin(struct timed *t, size_t samples, struct sg_error *err) {
+static void begin(struct timed *t, size_t samples) {
     struct timing *const timing[] = {&t->timing, &t->part};
     for (size_t i = 0; i < 2; i++) {
-        *timing[i] = (struct timing){.samples = samples, .calls = t->calls, .sample = malloc(samples * sizeof(double))};
-        if (!timing[i]->sample)
-            return sg_fail_memory(err, "samples");
+        *timing[i] =
+            (struct timing){.samples = samples, .calls = t->calls, .sample = sg_malloc(samples * sizeof(double))};
     }
     if (t->warmed)
         t->warmed(t->arg);
-    return SG_OK;
 }
 
 static sg_status take_sample(struct timed *t, size_t sample, struct sg_error *err) {
@@ -108,15 +103,16 @@ sg_status time_in_turn(struct timed *timed, size_t count, size_t samples, int (*
         samples = affordable(&timed[i], wall_s, samples);
     }
     for (size_t i = 0; i < count && status == SG_OK; i++)
-        status = begin(&timed[i], samples, err);
+        begin(&timed[i], samples);
     for (size_t s = 0; s < samples && status == SG_OK; s++)
         for (size_t i = 0; i < count && status == SG_OK; i++) {
             status = stopped(stop, err);
             SG_DO(status, take_sample(&timed[i], s, err));
         }
     for (size_t i = 0; i < count && status == SG_OK; i++) {
-        status = summarise(&timed[i].timing, err);
-        SG_DO(status, summarise(&timed[i].part, err));
+        summarise(&timed[i].timing);
+        if (status == SG_OK)
+            summarise(&timed[i].part);
     }
     return status;
 }

@@ -1,19 +1,18 @@
 /* bench_verify.c: checks that a kernel writes what the plain C version writes, in the process that times it. */
 #include "bench_device.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_debug.h"
+#include "sg_memory.h"
 
-sg_status expected_open(struct expected *x, const struct data *data, struct sg_error *err) {
+void expected_open(struct expected *x, const struct data *data) {
     const size_t n = data->layers->n, count = data->layers->count;
-    *x = (struct expected){.e = malloc(data->workers * n * sizeof *x->e),
-                           .value = malloc(n * sizeof *x->value),
-                           .index = malloc(n * sizeof *x->index),
-                           .guess = malloc(count * sizeof *x->guess),
-                           .count = malloc(count * sizeof *x->count)};
-    return x->e && x->value && x->index && x->guess && x->count ? SG_OK : sg_fail_memory(err, "expected output");
+    *x = (struct expected){.e = sg_malloc(data->workers * n * sizeof *x->e),
+                           .value = sg_malloc(n * sizeof *x->value),
+                           .index = sg_malloc(n * sizeof *x->index),
+                           .guess = sg_malloc(count * sizeof *x->guess),
+                           .count = sg_malloc(count * sizeof *x->count)};
 }
 
 void expected_close(struct expected *x) {

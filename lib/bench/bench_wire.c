@@ -1,10 +1,10 @@
 /* bench_wire.c: encoding and decoding a message of lib/wire. The message: the case's random positions, one thread. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench_private.h"
 #include "sg_debug.h"
 #include "sg_half.h"
+#include "sg_memory.h"
 
 /* The plan of the message in the job's code, as a compressor would hand it over. */
 static sg_status plan_message(struct job *job, struct sg_wire_plan *plan, struct sg_error *err) {
@@ -24,18 +24,15 @@ static sg_status plan_message(struct job *job, struct sg_wire_plan *plan, struct
 sg_status wire_job_open(struct job *job, struct sg_error *err) {
     SG_ASSERT(job->operation->wire && job->format.code != NULL);
     struct sg_wire_plan plan;
-    job->coded = malloc(job->data->k_total * sizeof(float) + 1);
-    if (!job->coded)
-        return sg_fail_memory(err, "a message");
+    job->coded = sg_malloc(job->data->k_total * sizeof(float) + 1);
     sg_status status = plan_message(job, &plan, err);
     if (status != SG_OK)
         return status;
     job->sent = job->data->k_total;
     job->index_bytes = plan.index_bytes;
     job->message_bytes = plan.bytes;
-    job->message = malloc(plan.bytes);
-    return job->message ? sg_wire_encode(job->message, plan.bytes, &plan, err)
-                        : sg_fail_memory(err, "an encoded message");
+    job->message = sg_malloc(plan.bytes);
+    return sg_wire_encode(job->message, plan.bytes, &plan, err);
 }
 
 /* Encodes floats into bytes, including the choice of parameter and encoding. */

@@ -39,15 +39,15 @@ SG_CHECKED sg_status sg_bench_run(cJSON **results, bool *verified, const struct 
  * Times are those on the last back-end of the case. `value`, `other` and `bound` are medians. The ratios are median and
  * quartiles of value / bound over the pairs of samples that were timed in turn; a case is true or false if both
  * quartiles say so. The verdict is "holds" if every case is true, "fails" if some case is false, and else "undecided",
- * also if a time is missing; SG_NOT_JUDGED if there is no case. NULL = no memory. */
+ * also if a time is missing; SG_NOT_JUDGED if there is no case. */
 cJSON *sg_bench_claims(const struct sg_recipe *recipe, const cJSON *results);
 
 /* The results about operations, or about compressors, as a table with one row each, which the caller frees. Returns how
  * many there are. sg_bench_note says what those of compressors mean. */
 size_t sg_bench_rows(sg_table **out, const cJSON *results, bool of_compressors);
 extern const char sg_bench_note[];
-/* Prints the results as tables with one row each, in lines of at most `width` characters. SG_ERR_MEMORY. */
-SG_CHECKED sg_status sg_bench_table(FILE *out, const cJSON *results, size_t width, struct sg_error *err);
+/* Prints the results as tables with one row each, in lines of at most `width` characters. */
+void sg_bench_table(FILE *out, const cJSON *results, size_t width);
 
 #ifdef __cplusplus
 }

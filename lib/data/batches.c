@@ -2,7 +2,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "images_private.h"
@@ -10,6 +9,7 @@
 #include "sg_images.h"
 #include "sg_rng.h"
 #include "sg_shards.h"
+#include "sg_memory.h"
 
 /* Batches are numbered in the order (step, worker): their turn. Turn t is prepared in slot t % SLOTS. The caller holds
  * turn `held`; held..ready-1 are prepared; the thread prepares turn `ready` while ready < held + SLOTS, so never the
@@ -138,22 +138,17 @@ sg_status sg_batches_open(sg_batches **out, const struct sg_batches_config *conf
     sg_status status = check(config, err);
     if (status)
         return status;
-    sg_batches *b = calloc(1, sizeof *b);
-    if (!b)
-        return sg_fail_memory(err, "batches of images");
+    sg_batches *b = sg_calloc(1, sizeof *b);
     b->config = *config;
     b->steps = sg_batches_steps(config->images->count, config->workers, config->batch);
     b->epoch = UINT64_MAX;
     sg_image_table_fill(&b->table, &config->scale);
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->changed, NULL);
-    b->pixel = calloc(SLOTS * config->batch, SG_IMAGE_VALUES * (config->bytes ? sizeof(uint8_t) : sizeof(float)));
-    b->label = calloc(SLOTS * config->batch, sizeof *b->label);
-    b->order = calloc(config->images->count, sizeof *b->order);
-    if (!b->pixel || !b->label || !b->order)
-        status = sg_fail(err, SG_ERR_MEMORY, "out of memory for batches of %zu images", config->batch);
-    else
-        status = start(b, err);
+    b->pixel = sg_calloc(SLOTS * config->batch, SG_IMAGE_VALUES * (config->bytes ? sizeof(uint8_t) : sizeof(float)));
+    b->label = sg_calloc(SLOTS * config->batch, sizeof *b->label);
+    b->order = sg_calloc(config->images->count, sizeof *b->order);
+    status = start(b, err);
     if (status == SG_OK)
         *out = b;
     else

@@ -16,7 +16,7 @@ SG_CHECKED sg_status dataset_checksum(char sha256[65], const char *path, const c
 
 /* The cache NAME-TAG.cache of what is derived from the file as it is now (`st`). Its question is `what` and the file's
  * absolute path, size, change time and inode; the path alone makes the tag. */
-SG_CHECKED sg_status dataset_file_cache(struct sg_cache *out, const char *data_dir, const char *name, const char *what,
-                                        const char *path, const struct stat *st, struct sg_error *err);
+void dataset_file_cache(struct sg_cache *out, const char *data_dir, const char *name, const char *what,
+                        const char *path, const struct stat *st);
 
 #endif

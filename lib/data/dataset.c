@@ -11,6 +11,7 @@
 #include "sg_dataset.h"
 #include "sg_matrix.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 /* Part of a cache's key; raised when the reader makes another matrix of the same text. */
 enum { READER_REVISION = 1 };
@@ -30,7 +31,8 @@ static sg_status open_file_cache(struct rows_loading *l, const char *path, struc
     if (stat(path, &st) != 0)
         return sg_fail_errno(err, SG_ERR_IO, "%s", path);
     snprintf(what, sizeof what, "text %d, %zu features", READER_REVISION, l->set.descriptor.features);
-    return dataset_file_cache(&l->cache, l->set.request->data_dir, l->set.from.name, what, path, &st, err);
+    dataset_file_cache(&l->cache, l->set.request->data_dir, l->set.from.name, what, path, &st);
+    return SG_OK;
 }
 
 /* Maps the cache. A damaged one is reported and counts as absent, so that it is made again. */
@@ -96,10 +98,12 @@ static sg_status generate(struct dataset *d, struct sg_error *err) {
     char question[128];
     snprintf(question, sizeof question, "generated %d\n%.64s\n%" PRIu64 "\n", SG_GENERATOR_REVISION, generator,
              d->request->seed);
-    sg_status status = sg_cache_open(&l->cache, d->request->data_dir, generator, NULL, question, err);
-    if (status == SG_OK && !recall(l, d->from.sha256)) {
+    sg_cache_open(&l->cache, d->request->data_dir, generator, NULL, question);
+    sg_status status = SG_OK;
+    if (!recall(l, d->from.sha256)) {
         status = sg_generate(&l->out, generator, d->request->seed, err);
-        SG_DO(status, sg_matrix_sha256(&l->out, d->from.sha256, err));
+        if (status == SG_OK)
+            sg_matrix_sha256(&l->out, d->from.sha256);
         if (status == SG_OK)
             remember(l);
     }
@@ -126,8 +130,8 @@ static sg_status begin(struct rows_loading *l, const struct sg_dataset_request *
     SG_DO(status, dataset_open(d, &rows_kind, request, err));
     d->stand_in = stand_in_of(request->name);
     memcpy(d->part[0].file, d->descriptor.file[0].name, sizeof d->part[0].file);
-    if (status == SG_OK && strchr(request->name, '/') && !(d->part[0].path = strdup(request->name)))
-        status = sg_fail_memory(err, request->name);
+    if (status == SG_OK && strchr(request->name, '/'))
+        d->part[0].path = sg_strdup(request->name);
     return status;
 }
 

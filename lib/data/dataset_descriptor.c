@@ -118,8 +118,6 @@ sg_status descriptor_parse(struct descriptor *out, const char *text, size_t leng
     sg_status status = sg_node_read(&root, text, length, SG_ORIGIN_FILE, &fault);
     if (status == SG_ERR_FORMAT)
         fail_at(&r, fault.line, fault.column, fault.text, NULL);
-    else if (status == SG_ERR_MEMORY)
-        sg_fail_memory(err, name);
     SG_DO(status, read_set(&r, &root, &found));
     sg_node_clear(&root);
     if (status == SG_OK)
@@ -137,12 +135,8 @@ const char *descriptor_pin(const struct descriptor *descriptor, const char *name
 /* Tries a folder. True if it has a descriptor of the set; *status is that of reading it. */
 static bool try_folder(struct descriptor *out, const char *folder, const char *set, sg_status *status,
                        struct sg_error *err) {
-    char *path, *text;
+    char *path = sg_format("%s/%s.yaml", folder, set), *text;
     size_t length;
-    if (asprintf(&path, "%s/%s.yaml", folder, set) < 0) {
-        *status = sg_fail_memory(err, set);
-        return true;
-    }
     bool there = access(path, F_OK) == 0;
     if (there && (*status = sg_file_read_regular(&text, &length, path, LONGEST, err)) == SG_OK) {
         *status = descriptor_parse(out, text, length, path, err);
@@ -173,17 +167,15 @@ static bool is_described(const char *folder, const char *set) {
 }
 
 /* *out <- folder/fetch if it can fetch the set; else NULL. */
-static sg_status try_script(char **out, const char *folder, const char *set, struct sg_error *err) {
+static void try_script(char **out, const char *folder, const char *set) {
     char *path;
     if (!is_described(folder, set) && !is_described(getenv("SPARSE_DATASETS"), set))
-        return SG_OK;
-    if (asprintf(&path, "%s/fetch", folder) < 0)
-        return sg_fail_memory(err, set);
+        return;
+    path = sg_format("%s/fetch", folder);
     if (access(path, X_OK) == 0)
         *out = path;
     else
         free(path);
-    return SG_OK;
 }
 
 enum { PLACES = 6 };
@@ -210,15 +202,13 @@ static void find_places(char place[PLACES][PATH_MAX]) {
     snprintf(place[PLACES - 1], PATH_MAX, "%s", SG_DATADIR "/datasets");
 }
 
-sg_status descriptor_fetch_script(char **out, const char *set, struct sg_error *err) {
+void descriptor_fetch_script(char **out, const char *set) {
     char place[PLACES][PATH_MAX];
-    sg_status status = SG_OK;
     *out = NULL;
     find_places(place);
-    for (size_t i = 1; i < PLACES && status == SG_OK && !*out; i++)
+    for (size_t i = 1; i < PLACES && !*out; i++)
         if (place[i][0])
-            status = try_script(out, place[i], set, err);
-    return status;
+            try_script(out, place[i], set);
 }
 
 bool sg_dataset_suggest(char out[64], const char *set) {

@@ -4,13 +4,13 @@
 
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
 #include "sg_file.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 static const char *const packed[] = {".xz", ".bz2", ".gz"};
 
@@ -43,36 +43,33 @@ static void name_in_archive(char out[160], const char *file) {
 }
 
 /* *out <- the first that exists of folder/[set/]file[.xz|.bz2|.gz]; NULL = none. */
-static sg_status find_in(char **out, const char *folder, const char *set, const char *file, struct sg_error *err) {
+static void find_in(char **out, const char *folder, const char *set, const char *file) {
     for (size_t i = 0; i < 8; i++) {
         char *path;
         bool below = i < 4;
-        if (asprintf(&path, "%s/%s%s%s%s", folder, below ? set : "", below ? "/" : "", file,
-                     i % 4 ? packed[i % 4 - 1] : "") < 0)
-            return sg_fail_memory(err, "the name of a data file");
+        path =
+            sg_format("%s/%s%s%s%s", folder, below ? set : "", below ? "/" : "", file, i % 4 ? packed[i % 4 - 1] : "");
         if (sg_file_is_regular(path)) {
             *out = path;
-            return SG_OK;
+            return;
         }
         free(path);
     }
-    return SG_OK;
 }
 
 sg_status dataset_find_file(char **out, const struct sg_dataset_request *request, const char *file,
                             struct sg_error *err) {
     const char *folder[] = {request->data_dir, getenv("SPARSE_DATA"), "datasets/cache"};
-    sg_status status = SG_OK;
     *out = NULL;
     if (request->name[0] == '.' && !strchr(request->name, '/')) /* "..": files of nobody's set would be found there */
         return sg_fail(err, SG_ERR_ARGUMENT, "'%s' is no name of a data set: a file's path has a '/' in it",
                        request->name);
     char other[160];
     name_in_archive(other, file);
-    for (size_t i = 0; i < 6 && status == SG_OK && !*out; i++)
+    for (size_t i = 0; i < 6 && !*out; i++)
         if (folder[i / 2] && folder[i / 2][0] && (i % 2 == 0 || other[0]))
-            status = find_in(out, folder[i / 2], request->name, i % 2 ? other : file, err);
-    return status;
+            find_in(out, folder[i / 2], request->name, i % 2 ? other : file);
+    return SG_OK;
 }
 
 /* Undoes the escapes of a name in SHA256SUMS in its place. */
@@ -162,10 +159,10 @@ sg_status dataset_verify(const struct dataset *d, struct dataset_part *part, str
         return SG_OK;
     if (pin && d->kind->strict)
         return fail_checksum(part, d->request->name, "the data set's description", pin, err);
-    char *sums = sg_format("%.*sSHA256SUMS", (int)folder, part->path), *name = strdup(part->path + folder),
+    char *sums = sg_format("%.*sSHA256SUMS", (int)folder, part->path), *name = sg_strdup(part->path + folder),
          *text = NULL;
     size_t length;
-    sg_status status = sums && name ? SG_OK : sg_fail_memory(err, part->path);
+    sg_status status = SG_OK;
     if (status == SG_OK && access(sums, F_OK) == 0) {
         for (size_t i = 0; i < sizeof packed / sizeof *packed; i++)
             if (sg_ends_in(name, packed[i]))
@@ -197,10 +194,11 @@ sg_status dataset_fail_missing(const struct dataset *d, const char *file, struct
     const bool has_path = d->kind->by_path && sg_file_is_regular(set);
     char *text = NULL, near[64], *script;
     size_t length;
-    sg_status status = descriptor_fetch_script(&script, set, err);
+    descriptor_fetch_script(&script, set);
+    sg_status status = SG_OK;
     if (status != SG_OK)
         return status;
-    FILE *out = open_memstream(&text, &length);
+    FILE *out = sg_memstream(&text, &length);
     if (out) {
         fprintf(out, "data set '%s' is not here: no file %s in ", set, file);
         if (data_dir)
@@ -224,7 +222,7 @@ sg_status dataset_fail_missing(const struct dataset *d, const char *file, struct
             fprintf(out, ", or name a generated stand-in (task.stand-in: %s)", d->stand_in);
     }
     free(script);
-    status = sg_stream_text(out, &text) ? sg_fail(err, SG_ERR_MISSING, "%s", text) : sg_fail_memory(err, set);
+    status = sg_fail(err, SG_ERR_MISSING, "%s", sg_stream_text(out, &text));
     free(text);
     return status;
 }

@@ -2,12 +2,12 @@
 #include "dataset_walk.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "checksum.h"
 #include "sg_debug.h"
 #include "sg_file.h"
+#include "sg_memory.h"
 
 sg_status dataset_open(struct dataset *d, const struct dataset_kind *kind, const struct sg_dataset_request *request,
                        struct sg_error *err) {
@@ -65,7 +65,7 @@ static sg_status read_parts(struct dataset *d, bool load, struct sg_error *err) 
     return SG_OK;
 }
 
-static sg_status describe_files(struct sg_provenance *from, const struct dataset *d, struct sg_error *err) {
+static void describe_files(struct sg_provenance *from, const struct dataset *d) {
     bool same = true, different = false;
     sg_sha256 all;
     sg_sha256_start(&all);
@@ -81,8 +81,7 @@ static sg_status describe_files(struct sg_provenance *from, const struct dataset
         memcpy(from->sha256, d->part[0].sha256, sizeof from->sha256);
     from->verified = different ? SG_VERIFIED_DIFFERENT : same ? SG_VERIFIED_SAME : SG_VERIFIED_NOT;
     snprintf(from->source, sizeof from->source, "file");
-    from->path = strdup(d->part[0].path);
-    return from->path ? SG_OK : sg_fail_memory(err, d->part[0].path);
+    from->path = sg_strdup(d->part[0].path);
 }
 
 static sg_status walk(struct dataset *d, struct sg_provenance *from, bool load, struct sg_error *err) {
@@ -90,7 +89,8 @@ static sg_status walk(struct dataset *d, struct sg_provenance *from, bool load, 
     const bool files = status == SG_OK && d->part[0].path;
     if (files) {
         status = read_parts(d, load, err);
-        SG_DO(status, describe_files(&d->from, d, err));
+        if (status == SG_OK)
+            describe_files(&d->from, d);
     } else if (status == SG_OK) {
         snprintf(d->from.source, sizeof d->from.source, "generated");
         snprintf(d->from.generator, sizeof d->from.generator, "%.63s", d->request->stand_in);

@@ -1,7 +1,6 @@
 /* gradient_files.c: the names of files of gradients, which may contain step and worker, and the SHA-256 of all. */
 #include <dirent.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include "sg_file.h"
 #include "sg_gradients.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 /* The length of a word in braces, as {step} or {step:6}, that begins at `at`, and its digits; 0 = it does not. */
 static size_t placeholder(const char *at, const char *word, int *digits) {
@@ -43,10 +43,9 @@ static sg_status check_braces(const char *files, struct gradient_files *out, str
     return SG_OK;
 }
 
-sg_status gradient_file(char **out, const struct sg_gradients_request *request, uint64_t step, uint64_t worker,
-                        struct sg_error *err) {
+void gradient_file(char **out, const struct sg_gradients_request *request, uint64_t step, uint64_t worker) {
     size_t size = 0;
-    FILE *text = open_memstream(out, &size);
+    FILE *text = sg_memstream(out, &size);
     step = request->first + step * (request->every > 0 ? request->every : 1);
     for (const char *at = request->files; *at && text;) {
         int digits;
@@ -59,7 +58,7 @@ sg_status gradient_file(char **out, const struct sg_gradients_request *request, 
             fputc(*at, text);
         at += length > 0 ? length : 1;
     }
-    return sg_stream_text(text, out) ? SG_OK : sg_fail_memory(err, request->files);
+    sg_stream_text(text, out);
 }
 
 /* ---- the numbers in the names of files ---- */
@@ -116,19 +115,16 @@ static bool match(const char *part, size_t length, const char *name, struct numb
     return *name == '\0';
 }
 
-static sg_status keep(struct search *s, struct number number, bool padded, struct sg_error *err) {
+static void keep(struct search *s, struct number number, bool padded) {
     if (padded) {
         s->padded++;
-        return SG_OK;
+        return;
     }
     if (s->n == s->room) {
-        struct number *grown = realloc(s->found, (s->room = 2 * s->room + 64) * sizeof *grown);
-        if (!grown)
-            return sg_fail_memory(err, s->request->files);
+        struct number *grown = sg_realloc(s->found, (s->room = 2 * s->room + 64) * sizeof *grown);
         s->found = grown;
     }
     s->found[s->n++] = number;
-    return SG_OK;
 }
 
 /* Finds the files below `folder`, a path that ends in a slash or is empty, whose names fit `rest` of `files`. */
@@ -139,12 +135,10 @@ static sg_status search(struct search *s, const char *folder, const char *rest, 
     while (begin > 0 && rest[begin - 1] != '/')
         begin--;
     char *path = sg_format("%s%.*s", folder, (int)(rest[plain] ? begin : plain), rest);
-    if (!path)
-        return sg_fail_memory(err, s->request->files);
     sg_status status = SG_OK;
     if (!rest[plain]) {
         if (access(path, F_OK) == 0)
-            status = keep(s, number, padded, err);
+            keep(s, number, padded);
         free(path);
         return status;
     }
@@ -159,10 +153,9 @@ static sg_status search(struct search *s, const char *folder, const char *rest, 
             continue;
         char *inner = part[length] ? sg_format("%s%s/", path, entry->d_name) : NULL;
         if (!part[length])
-            status = keep(s, now, zeros, err);
+            keep(s, now, zeros);
         else
-            status = inner ? search(s, inner, part + length + 1, now, also, zeros, err)
-                           : sg_fail_memory(err, s->request->files);
+            status = search(s, inner, part + length + 1, now, also, zeros, err);
         free(inner);
     }
     if (in)
@@ -219,7 +212,8 @@ static sg_status check_complete(struct gradient_files *out, const struct search 
     if (i == s->n && i > 0 && i % out->workers == 0)
         return SG_OK;
     char *path, hint[96];
-    sg_status status = gradient_file(&path, s->request, i / out->workers, i % out->workers, err);
+    gradient_file(&path, s->request, i / out->workers, i % out->workers);
+    sg_status status = SG_OK;
     if (status != SG_OK)
         return status;
     if (i < s->n)
@@ -263,7 +257,7 @@ static sg_status checksum_all(char sha256[65], const struct gradient_files *f, c
     sg_sha256_start(&all);
     for (uint64_t i = 0; i < f->steps * f->workers && status == SG_OK; i++) {
         char *path, one[65], line[128];
-        status = gradient_file(&path, f->request, i / f->workers, i % f->workers, err);
+        gradient_file(&path, f->request, i / f->workers, i % f->workers);
         if (status != SG_OK)
             break;
         status = dataset_checksum(one, path, data_dir, err);
@@ -295,7 +289,8 @@ sg_status sg_gradients_identify(struct sg_provenance *from, const struct sg_grad
     struct sg_provenance found = {.source = "file"};
     struct gradient_files f;
     sg_status status = gradient_files_find(&f, request, err);
-    SG_DO(status, gradient_file(&found.path, request, 0, 0, err));
+    if (status == SG_OK)
+        gradient_file(&found.path, request, 0, 0);
     if (status == SG_OK && access(found.path, F_OK) != 0)
         status = sg_fail_errno(err, SG_ERR_MISSING, "cannot read %s", found.path);
     if (status == SG_OK && (f.by_step || f.by_worker))

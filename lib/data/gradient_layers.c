@@ -2,12 +2,12 @@
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "gradients_private.h"
 #include "sg_file.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 enum { MOST_FILE_BYTES = 1 << 20 };
 
@@ -19,12 +19,11 @@ void gradient_layers_free(struct gradient_layers *l) {
     *l = (struct gradient_layers){0};
 }
 
-sg_status gradient_layers_allocate(struct gradient_layers *l, size_t n, bool named, struct sg_error *err) {
-    l->offset = calloc(n + 1, sizeof *l->offset);
-    l->rows = calloc(n, sizeof *l->rows);
-    l->name = named ? calloc(n, sizeof *l->name) : NULL;
+void gradient_layers_allocate(struct gradient_layers *l, size_t n, bool named) {
+    l->offset = sg_calloc(n + 1, sizeof *l->offset);
+    l->rows = sg_calloc(n, sizeof *l->rows);
+    l->name = named ? sg_calloc(n, sizeof *l->name) : NULL;
     l->n = n;
-    return l->offset && l->rows && (l->name || !named) ? SG_OK : sg_fail_memory(err, "the layers of gradients");
 }
 
 /* Appends a layer of the shape that `text` begins with, as 64x3x3x3. Returns what follows the shape; NULL = there is
@@ -53,9 +52,7 @@ static sg_status read_list(struct gradient_layers *out, const char *shapes, stru
     size_t most = 1;
     for (const char *c = shapes; *c; c++)
         most += *c == ',';
-    sg_status status = gradient_layers_allocate(out, most, false, err);
-    if (status != SG_OK)
-        return status;
+    gradient_layers_allocate(out, most, false);
     for (out->n = 0; (at = append_shape(out, at)) != NULL && *at == ','; at++)
         at += strspn(at + 1, " ");
     return at && *at == '\0'
@@ -84,7 +81,7 @@ static sg_status read_file(struct gradient_layers *out, const char *file, struct
         return status;
     for (size_t i = 0; i < length; i++)
         most += out->text[i] == '\n';
-    status = gradient_layers_allocate(out, most, true, err);
+    gradient_layers_allocate(out, most, true);
     if (status != SG_OK)
         return status;
     out->n = 0;

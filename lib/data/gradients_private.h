@@ -20,8 +20,7 @@ struct gradient_files {
 SG_CHECKED sg_status gradient_files_find(struct gradient_files *out, const struct sg_gradients_request *request,
                                          struct sg_error *err);
 /* *out <- the name of the file of this step, counted from 0, and worker, which the caller frees. */
-SG_CHECKED sg_status gradient_file(char **out, const struct sg_gradients_request *request, uint64_t step,
-                                   uint64_t worker, struct sg_error *err);
+void gradient_file(char **out, const struct sg_gradients_request *request, uint64_t step, uint64_t worker);
 
 /* The layers of a gradient; all arrays are malloc'ed. */
 struct gradient_layers {
@@ -31,7 +30,7 @@ struct gradient_layers {
     char *text;            /* where the names are, if they are from a file */
 };
 /* Allocates the arrays for n layers, which the caller fills; `named`: also the one of names. */
-SG_CHECKED sg_status gradient_layers_allocate(struct gradient_layers *l, size_t n, bool named, struct sg_error *err);
+void gradient_layers_allocate(struct gradient_layers *l, size_t n, bool named);
 /* Reads a list of shapes, or a file of layers; sg_gradients_open says what they look like. One of both is not NULL. */
 SG_CHECKED sg_status gradient_layers_read(struct gradient_layers *out, const char *shapes, const char *file,
                                           struct sg_error *err);

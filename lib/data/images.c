@@ -1,24 +1,20 @@
 /* images.c: allocates images, keeps random ones of them, and cuts them among workers. */
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "images_private.h"
 #include "sg_debug.h"
 #include "sg_rng.h"
+#include "sg_memory.h"
 
 sg_status images_allocate(struct sg_images *out, size_t count, size_t classes, struct sg_error *err) {
     SG_ASSERT(classes >= 1 && classes <= 256);
     size_t bytes;
     bool fits = !__builtin_mul_overflow(count, (size_t)SG_IMAGE_VALUES, &bytes);
-    struct sg_images images = {
-        .count = count, .classes = classes, .pixel = fits ? malloc(bytes) : NULL, .label = malloc(count)};
-    if (!images.pixel || !images.label) {
-        sg_images_free(&images);
+    if (!fits)
         return sg_fail(err, SG_ERR_MEMORY, "out of memory for %zu images of %d bytes", count, SG_IMAGE_VALUES);
-    }
-    *out = images;
+    *out = (struct sg_images){.count = count, .classes = classes, .pixel = sg_malloc(bytes), .label = sg_malloc(count)};
     return SG_OK;
 }
 
@@ -41,8 +37,8 @@ sg_status images_keep(struct sg_images *images, size_t most, struct sg_images *r
     most = most == 0 || most > images->count - held ? images->count - held : most;
     if (most == images->count)
         return SG_OK;
-    uint32_t *rank = malloc(images->count * sizeof *rank);
-    sg_status status = rank ? SG_OK : sg_fail_memory(err, "choosing images");
+    uint32_t *rank = sg_malloc(images->count * sizeof *rank);
+    sg_status status = SG_OK;
     if (held > 0)
         SG_DO(status, images_allocate(rest, held, images->classes, err));
     if (status != SG_OK) {
@@ -60,8 +56,7 @@ sg_status images_keep(struct sg_images *images, size_t most, struct sg_images *r
     free(rank);
     SG_ASSERT(kept == most && out == held);
     images->count = kept;
-    uint8_t *smaller = realloc(images->pixel, kept * SG_IMAGE_VALUES);
-    if (smaller)
-        images->pixel = smaller;
+    uint8_t *smaller = sg_realloc(images->pixel, kept * SG_IMAGE_VALUES);
+    images->pixel = smaller;
     return SG_OK;
 }

@@ -1,9 +1,9 @@
 /* lexicon.c: an open hash table of words that lie one behind the other in memory. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_debug.h"
 #include "token_text.h"
+#include "sg_memory.h"
 
 static uint64_t hash(const char *word, size_t length) {
     uint64_t h = 0xcbf29ce484222325; /* FNV-1a */
@@ -31,39 +31,30 @@ uint32_t lexicon_find(const struct lexicon *l, const char *word, size_t length) 
 }
 
 /* Doubles the slots when half of them are used. */
-static bool widen(struct lexicon *l) {
+static void widen(struct lexicon *l) {
     if (2 * (l->words + 1) <= l->slots)
-        return true;
+        return;
     const size_t slots = l->slots ? 2 * l->slots : 1 << 12;
-    uint32_t *slot = calloc(slots, sizeof *slot);
-    if (!slot)
-        return false;
+    uint32_t *slot = sg_calloc(slots, sizeof *slot);
     free(l->slot);
     l->slot = slot;
     l->slots = slots;
     for (uint32_t i = 0; i < l->words; i++)
         *slot_of(l, l->text + l->word[i].at, l->word[i].length) = i + 1;
-    return true;
 }
 
-static bool make_room(struct lexicon *l, size_t length) {
+static void make_room(struct lexicon *l, size_t length) {
     if (l->words == l->word_room) {
         const size_t room = l->word_room ? 2 * l->word_room : 1 << 11;
-        struct lexicon_word *word = realloc(l->word, room * sizeof *word);
-        if (!word)
-            return false;
-        l->word = word;
+        l->word = sg_realloc(l->word, room * sizeof *l->word);
         l->word_room = room;
     }
     if (l->used + length > l->text_room) {
         const size_t room = 2 * l->text_room + length + (1 << 14);
-        char *text = realloc(l->text, room);
-        if (!text)
-            return false;
-        l->text = text;
+        l->text = sg_realloc(l->text, room);
         l->text_room = room;
     }
-    return widen(l);
+    widen(l);
 }
 
 sg_status lexicon_add(struct lexicon *l, uint32_t *number, const char *word, size_t length, struct sg_error *err) {
@@ -71,8 +62,7 @@ sg_status lexicon_add(struct lexicon *l, uint32_t *number, const char *word, siz
     if (found == LEXICON_NONE) {
         if (l->words + 1 == LEXICON_NONE)
             return sg_fail(err, SG_ERR_FORMAT, "more than %u different words", LEXICON_NONE - 1);
-        if (!make_room(l, length))
-            return sg_fail_memory(err, "the vocabulary");
+        make_room(l, length);
         found = (uint32_t)l->words++;
         memcpy(l->text + l->used, word, length);
         l->word[found] = (struct lexicon_word){.at = l->used, .length = (uint32_t)length};

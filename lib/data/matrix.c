@@ -4,7 +4,6 @@
 
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include "matrix_layout.h"
 #include "sg_debug.h"
 #include "sg_file.h"
+#include "sg_memory.h"
 
 /* Adds `count` items of `size` bytes at the next multiple of 64; false when that exceeds the address space. */
 static bool append(size_t *offset, size_t *end, size_t count, size_t size) {
@@ -154,10 +154,8 @@ static void hash_row(const struct sg_matrix *a, size_t i, char hex[65]) {
     sg_sha256_end(&s, hex);
 }
 
-sg_status sg_matrix_sha256(const struct sg_matrix *a, char sha256[65], struct sg_error *err) {
-    char(*row)[65] = calloc(a->m ? a->m : 1, sizeof *row);
-    if (!row)
-        return sg_fail_memory(err, "the rows' checksums");
+void sg_matrix_sha256(const struct sg_matrix *a, char sha256[65]) {
+    char(*row)[65] = sg_calloc(a->m ? a->m : 1, sizeof *row);
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < a->m; i++)
         hash_row(a, i, row[i]);
@@ -174,5 +172,4 @@ sg_status sg_matrix_sha256(const struct sg_matrix *a, char sha256[65], struct sg
     sg_sha256_add(&s, row, a->m * sizeof *row);
     sg_sha256_end(&s, sha256);
     free(row);
-    return SG_OK;
 }

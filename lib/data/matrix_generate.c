@@ -2,11 +2,11 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_matrix.h"
 #include "sg_rng.h"
+#include "sg_memory.h"
 
 /* Streams of random numbers: (seed, GENERATE, one of these, row or 0). Rows are independent of each other, so threads
  * do not matter. */
@@ -111,25 +111,21 @@ static void draw_row(double *row, const struct shape *s, uint64_t seed, size_t i
 }
 
 /* As many of one class as of the other, in random order. */
-static sg_status draw_labels(double *label, size_t m, uint64_t seed, struct sg_error *err) {
-    uint32_t *order = malloc(m * sizeof *order);
-    if (!order)
-        return sg_fail_memory(err, "the labels");
+static void draw_labels(double *label, size_t m, uint64_t seed) {
+    uint32_t *order = sg_malloc(m * sizeof *order);
     sg_rng rng = sg_rng_open(seed, SG_RNG_GENERATE, STREAM_LABEL, 0);
     sg_rng_permutation(&rng, order, m);
     for (size_t i = 0; i < m; i++)
         label[i] = order[i] < m / 2 ? -1 : 1;
     free(order);
-    return SG_OK;
 }
 
 static sg_status gisette_like(struct sg_matrix *out, uint64_t seed, struct sg_error *err) {
     struct sg_matrix_room room;
-    struct shape *s = malloc(sizeof *s);
-    if (!s)
-        return sg_fail_memory(err, "generating data");
+    struct shape *s = sg_malloc(sizeof *s);
     sg_status status = sg_matrix_allocate(out, &room, SG_STORAGE_F64, ROWS, FEATURES, 0, err);
-    if (status == SG_OK && (status = draw_labels(room.label, ROWS, seed, err)) == SG_OK) {
+    if (status == SG_OK) {
+        draw_labels(room.label, ROWS, seed);
         draw_shape(s, seed);
 #pragma omp parallel for schedule(static)
         for (size_t i = 0; i < ROWS; i++)
@@ -145,8 +141,9 @@ static sg_status two_clouds(struct sg_matrix *out, uint64_t seed, struct sg_erro
     enum { M = 240, D = 40 };
     struct sg_matrix_room room;
     sg_status status = sg_matrix_allocate(out, &room, SG_STORAGE_F32, M, D, 0, err);
-    if (status || (status = draw_labels(room.label, M, seed, err)) != SG_OK)
+    if (status != SG_OK)
         return status;
+    draw_labels(room.label, M, seed);
     double centre[D];
     sg_rng rng = sg_rng_open(seed, SG_RNG_GENERATE, STREAM_SHAPE, 0);
     for (int j = 0; j < D; j++)

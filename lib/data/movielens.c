@@ -1,12 +1,12 @@
 /* movielens.c: parses the text of the MovieLens sets. */
 #include "movielens.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "dataset_walk.h"
 #include "sg_ratings.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 static const struct movielens_format formats[] = {
     {"ml-100k", "u.data", "\t", false, 943, 1682, 100000},
@@ -174,9 +174,7 @@ sg_status sg_ratings_parse(struct sg_rating **out, size_t *count, const char *te
         return sg_fail(err, SG_ERR_FORMAT, "%s: there are no ratings in it", name);
     if (text[length - 1] != '\n')
         return sg_fail(err, SG_ERR_FORMAT, "%s:%zu: the last line has no end: the file is truncated", name, lines + 1);
-    struct sg_rating *rating = malloc((lines - f->header) * sizeof *rating);
-    if (!rating)
-        return sg_fail_memory(err, name);
+    struct sg_rating *rating = sg_malloc((lines - f->header) * sizeof *rating);
     struct reader r = {.name = name,
                        .separator = f->separator,
                        .separator_length = strlen(f->separator),

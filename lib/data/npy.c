@@ -4,12 +4,12 @@
  * header in 2 bytes (version 1) or 4, and a Python dictionary as
  * {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "gradients_private.h"
 #include "sg_file.h"
+#include "sg_memory.h"
 
 enum { MOST_HEADER = 1 << 16 }; /* longer headers describe records */
 
@@ -173,10 +173,9 @@ sg_status npy_read_head(struct gradient_head *out, int fd, const char *path, str
     if (length > MOST_HEADER || before + length > (uint64_t)st.st_size)
         return sg_fail(err, SG_ERR_FORMAT, "%s: its header of %" PRIu64 " bytes is not there: it was cut or is damaged",
                        path, length);
-    struct gradient_head h = {.begin = (off_t)(before + length), .count = 1, .tensor = calloc(1, sizeof *h.tensor)};
-    char *text = calloc(1, (size_t)length + 1);
-    status = text && h.tensor ? sg_file_read_at(fd, text, (size_t)length, (off_t)before, path, err)
-                              : sg_fail_memory(err, path);
+    struct gradient_head h = {.begin = (off_t)(before + length), .count = 1, .tensor = sg_calloc(1, sizeof *h.tensor)};
+    char *text = sg_calloc(1, (size_t)length + 1);
+    status = sg_file_read_at(fd, text, (size_t)length, (off_t)before, path, err);
     if (status == SG_OK && strlen(text) != length)
         status = sg_fail(err, SG_ERR_FORMAT, "%s: its header holds zero bytes: it is damaged", path);
     SG_DO(status, parse(&h, text, path, err));

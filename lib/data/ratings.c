@@ -1,10 +1,10 @@
 /* ratings.c: splits ratings for training and testing, and draws examples from them. */
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_debug.h"
 #include "sg_ratings.h"
+#include "sg_memory.h"
 
 /* A set of ids that gives each its number: how many smaller ones are in the set. It takes 3/16 of a byte for each id up
  * to the largest, at most 3 MB. */
@@ -19,11 +19,10 @@ static void id_set_free(struct id_set *s) {
     free(s->before);
 }
 
-static bool id_set_make(struct id_set *s, uint32_t largest) {
+static void id_set_make(struct id_set *s, uint32_t largest) {
     s->words = largest / 64 + 1;
-    s->member = calloc(s->words, sizeof *s->member);
-    s->before = malloc(s->words * sizeof *s->before);
-    return s->member && s->before;
+    s->member = sg_calloc(s->words, sizeof *s->member);
+    s->before = sg_malloc(s->words * sizeof *s->before);
 }
 
 static void id_set_add(struct id_set *s, uint32_t id) {
@@ -67,28 +66,25 @@ static int by_item_and_time(const void *a, const void *b) {
     return x->item != y->item ? (x->item > y->item) - (x->item < y->item) : later(x, y) - later(y, x);
 }
 
-static sg_status number_ids(struct sorting *s, const struct sg_rating *rating, size_t count, struct sg_error *err) {
+static void number_ids(struct sorting *s, const struct sg_rating *rating, size_t count) {
     uint32_t last_user = 0, last_item = 0;
     for (size_t i = 0; i < count; i++) {
         last_user = rating[i].user > last_user ? rating[i].user : last_user;
         last_item = rating[i].item > last_item ? rating[i].item : last_item;
     }
-    if (!id_set_make(&s->user, last_user) || !id_set_make(&s->item, last_item))
-        return sg_fail_memory(err, "the ids of users and items");
+    id_set_make(&s->user, last_user);
+    id_set_make(&s->item, last_item);
     for (size_t i = 0; i < count; i++)
         id_set_add(&s->user, rating[i].user);
     id_set_count(&s->user);
     s->users = s->user.count;
-    return SG_OK;
 }
 
-static sg_status group_by_user(struct sorting *s, const struct sg_rating *rating, size_t count, struct sg_error *err) {
-    s->rating = malloc(count * sizeof *s->rating);
-    s->start = calloc(s->users + 2, sizeof *s->start);
-    s->kept = calloc(s->users, sizeof *s->kept);
-    s->held_out = calloc(s->users, HELD_OUT * sizeof *s->held_out);
-    if (!s->rating || !s->start || !s->kept || !s->held_out)
-        return sg_fail(err, SG_ERR_MEMORY, "out of memory for %zu ratings", count);
+static void group_by_user(struct sorting *s, const struct sg_rating *rating, size_t count) {
+    s->rating = sg_malloc(count * sizeof *s->rating);
+    s->start = sg_calloc(s->users + 2, sizeof *s->start);
+    s->kept = sg_calloc(s->users, sizeof *s->kept);
+    s->held_out = sg_calloc(s->users, HELD_OUT * sizeof *s->held_out);
     size_t *next = s->start + 1; /* counts, then where the next goes, which ends where the following user starts */
     for (size_t i = 0; i < count; i++)
         next[id_set_number(&s->user, rating[i].user) + 1]++;
@@ -96,7 +92,6 @@ static sg_status group_by_user(struct sorting *s, const struct sg_rating *rating
         next[u + 1] += next[u];
     for (size_t i = 0; i < count; i++)
         s->rating[next[id_set_number(&s->user, rating[i].user)]++] = rating[i];
-    return SG_OK;
 }
 
 /* The latest of n ratings but the one at `but`. */
@@ -137,17 +132,14 @@ static size_t settle_all(struct sorting *s) {
 }
 
 /* Keeps at most `most` random ones of the remaining `users`. */
-static sg_status choose_users(struct sorting *s, size_t users, size_t most, struct sg_error *err) {
-    uint32_t *rank = malloc(users * sizeof *rank + 1);
-    if (!rank)
-        return sg_fail_memory(err, "choosing users");
+static void choose_users(struct sorting *s, size_t users, size_t most) {
+    uint32_t *rank = sg_malloc(users * sizeof *rank + 1);
     sg_rng rng = sg_rng_open(0, SG_RNG_SHARD, 0, UINT64_MAX); /* no run's seed, no epoch: always the same users */
     sg_rng_permutation(&rng, rank, users);
     for (size_t u = 0, i = 0; u < s->users; u++)
         if (s->kept[u] > 0 && rank[i++] >= most)
             s->kept[u] = 0;
     free(rank);
-    return SG_OK;
 }
 
 /* Numbers the items among the ratings that are left; returns how many. */
@@ -187,10 +179,9 @@ sg_status sg_ratings_split(struct sg_ratings *out, const struct sg_rating *ratin
                            bool validation, struct sg_error *err) {
     struct sorting s = {0};
     struct sg_ratings r = {0};
-    sg_status status = number_ids(&s, rating, count, err);
-    SG_DO(status, group_by_user(&s, rating, count, err));
-    if (status)
-        goto out;
+    sg_status status = SG_OK;
+    number_ids(&s, rating, count);
+    group_by_user(&s, rating, count);
     r.users = settle_all(&s);
     if (r.users == 0) {
         status =
@@ -198,24 +189,18 @@ sg_status sg_ratings_split(struct sg_ratings *out, const struct sg_rating *ratin
         goto out;
     }
     if (most_users > 0 && most_users < r.users) {
-        status = choose_users(&s, r.users, most_users, err);
+        choose_users(&s, r.users, most_users);
         r.users = most_users;
     }
-    if (status)
-        goto out;
     r.items = number_items(&s);
     for (size_t u = 0; u < s.users; u++)
         r.count += s.kept[u];
     r.count -= (validation ? 2 : 1) * r.users;
-    r.start = malloc((r.users + 1) * sizeof *r.start);
-    r.user = malloc(r.count * sizeof *r.user);
-    r.item = malloc(r.count * sizeof *r.item);
-    r.test = malloc(r.users * sizeof *r.test);
-    r.validation = validation ? malloc(r.users * sizeof *r.validation) : NULL;
-    if (!r.start || !r.user || !r.item || !r.test || (validation && !r.validation)) {
-        status = sg_fail(err, SG_ERR_MEMORY, "out of memory for %zu ratings", r.count);
-        goto out;
-    }
+    r.start = sg_malloc((r.users + 1) * sizeof *r.start);
+    r.user = sg_malloc(r.count * sizeof *r.user);
+    r.item = sg_malloc(r.count * sizeof *r.item);
+    r.test = sg_malloc(r.users * sizeof *r.test);
+    r.validation = validation ? sg_malloc(r.users * sizeof *r.validation) : NULL;
     split(&r, &s);
     *out = r;
     r = (struct sg_ratings){0};

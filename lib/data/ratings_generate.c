@@ -1,11 +1,11 @@
 /* ratings_generate.c: ratings that stand in for MovieLens: users rate items that are popular and fit their taste. */
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_debug.h"
 #include "sg_ratings.h"
+#include "sg_memory.h"
 
 enum { TASTES = 4 };
 
@@ -54,43 +54,27 @@ sg_status sg_ratings_generate(struct sg_rating **out, size_t *count, size_t user
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "ratings-like: %zu users of %zu items are not between 1 and %d of %d to %d", users, items,
                        SG_RATINGS_MOST_ID, 3 * SG_RATINGS_LEAST, SG_RATINGS_MOST_ID);
-    sg_status status = SG_OK;
-    float(*taste)[TASTES] = malloc(items * sizeof *taste);
-    size_t *start = malloc((users + 1) * sizeof *start);
-    struct sg_rating *rating = NULL;
-    bool failed = !taste || !start;
-    if (!failed) {
-        start[0] = 0;
-        for (size_t u = 0; u < users; u++)
-            start[u + 1] = start[u] + draw_count(seed, u, (double)ratings / (double)users, items);
-        rating = malloc(start[users] * sizeof *rating);
-        failed = !rating;
+    float(*taste)[TASTES] = sg_malloc(items * sizeof *taste);
+    size_t *start = sg_malloc((users + 1) * sizeof *start);
+    start[0] = 0;
+    for (size_t u = 0; u < users; u++)
+        start[u + 1] = start[u] + draw_count(seed, u, (double)ratings / (double)users, items);
+    struct sg_rating *rating = sg_malloc(start[users] * sizeof *rating);
+    for (size_t i = 0; i < items; i++) {
+        sg_rng rng = sg_rng_open(seed, SG_RNG_GENERATE, STREAM_ITEM, i);
+        draw_tastes(taste[i], &rng);
     }
-    if (!failed) {
-        for (size_t i = 0; i < items; i++) {
-            sg_rng rng = sg_rng_open(seed, SG_RNG_GENERATE, STREAM_ITEM, i);
-            draw_tastes(taste[i], &rng);
-        }
-#pragma omp parallel reduction(|| : failed)
-        {
-            bool *taken = calloc(items, sizeof *taken);
-            failed = !taken;
+#pragma omp parallel
+    {
+        bool *taken = sg_calloc(items, sizeof *taken);
 #pragma omp for schedule(dynamic, 64)
-            for (size_t u = 0; u < users; u++)
-                if (taken)
-                    choose(rating + start[u], start[u + 1] - start[u], u, (const float(*)[TASTES])taste, items, seed,
-                           taken);
-            free(taken);
-        }
+        for (size_t u = 0; u < users; u++)
+            choose(rating + start[u], start[u + 1] - start[u], u, (const float(*)[TASTES])taste, items, seed, taken);
+        free(taken);
     }
-    if (failed) {
-        status = sg_fail(err, SG_ERR_MEMORY, "out of memory for about %zu ratings", ratings);
-        free(rating);
-    } else {
-        *out = rating;
-        *count = start[users];
-    }
+    *out = rating;
+    *count = start[users];
     free(start);
     free(taste);
-    return status;
+    return SG_OK;
 }

@@ -5,7 +5,6 @@
  * which cover the rest of the file without gaps. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -13,6 +12,7 @@
 #include "sg_file.h"
 #include "sg_json.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 enum { MOST_HEADER = 100 << 20 }; /* as the format's own reader has it */
 static const uint64_t MOST_ELEMENTS = UINT32_MAX;
@@ -65,8 +65,8 @@ static sg_status take_tensor(struct gradient_tensor *s, const cJSON *entry, cons
         return fail_entry(entry, path, err);
     s->elements = (size_t)elements;
     s->rows = cJSON_GetArraySize(shape) > 1 && elements > 0 ? (size_t)first : 1;
-    s->name = strdup(entry->string);
-    return s->name ? SG_OK : sg_fail_memory(err, path);
+    s->name = sg_strdup(entry->string);
+    return SG_OK;
 }
 
 static int by_place(const void *a, const void *b) {
@@ -100,9 +100,7 @@ static sg_status take_tensors(struct gradient_head *h, const cJSON *all, uint64_
                               struct sg_error *err) {
     const cJSON *entry;
     sg_status status = SG_OK;
-    h->tensor = calloc((size_t)cJSON_GetArraySize(all) + 1, sizeof *h->tensor);
-    if (!h->tensor)
-        return sg_fail_memory(err, path);
+    h->tensor = sg_calloc((size_t)cJSON_GetArraySize(all) + 1, sizeof *h->tensor);
     for (entry = all->child; entry && status == SG_OK; entry = entry->next) {
         struct gradient_tensor *s = &h->tensor[h->count];
         if (strcmp(entry->string, "__metadata__") == 0)
@@ -133,9 +131,9 @@ sg_status safetensors_read_head(struct gradient_head *out, int fd, const char *p
         return sg_fail(err, SG_ERR_FORMAT, "%s: its header of %" PRIu64 " bytes is not there: it was cut or is damaged",
                        path, length);
     struct gradient_head h = {.begin = (off_t)(sizeof start + length)};
-    char *text = malloc((size_t)length + 1);
+    char *text = sg_malloc((size_t)length + 1);
     cJSON *all = NULL;
-    status = text ? sg_file_read_at(fd, text, (size_t)length, sizeof start, path, err) : sg_fail_memory(err, path);
+    status = sg_file_read_at(fd, text, (size_t)length, sizeof start, path, err);
     SG_DO(status, sg_json_parse(&all, text, (size_t)length, path, err));
     if (status == SG_OK && !cJSON_IsObject(all))
         status = sg_fail(err, SG_ERR_FORMAT, "%s: its header is no JSON object: it is damaged", path);

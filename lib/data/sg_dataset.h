@@ -34,7 +34,7 @@ struct sg_provenance {
     enum sg_verified verified;
 };
 
-/* Has the members by name, with "verified" true, false or null. NULL = no memory. */
+/* Has the members by name, with "verified" true, false or null. */
 cJSON *sg_provenance_json(const struct sg_provenance *p);
 void sg_provenance_free(struct sg_provenance *p);
 

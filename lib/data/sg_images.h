@@ -66,7 +66,7 @@ SG_CHECKED sg_status sg_image_set_identify(struct sg_provenance *from, const str
 void sg_image_set_free(struct sg_image_set *set); /* zeroes it */
 
 /* The provenance, "classes", "train_images" and "test_images", and "validation_images" where there are any, for a
- * result's header. NULL = no memory. */
+ * result's header. */
 cJSON *sg_image_set_json(const struct sg_image_set *set);
 
 /* Converts the images from..from+count-1 without augmentation, into pixel [count][32][32][3] and label [count]. */

@@ -51,7 +51,7 @@ SG_CHECKED sg_status sg_matrix_map(struct sg_matrix *out, const struct sg_cache 
                                    struct sg_error *err);
 
 /* The SHA-256 that names a matrix by its bytes: that of its shape and of the SHA-256 of each row, in order. */
-SG_CHECKED sg_status sg_matrix_sha256(const struct sg_matrix *a, char sha256[65], struct sg_error *err);
+void sg_matrix_sha256(const struct sg_matrix *a, char sha256[65]);
 
 /* Makes a matrix of zeros for a caller who fills it. Every array of the chosen storage is writable through *room; the
  * other pointers are NULL. `entries` counts CSR entries. */

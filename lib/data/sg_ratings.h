@@ -69,7 +69,7 @@ SG_CHECKED sg_status sg_ratings_load(struct sg_ratings *out, struct sg_provenanc
 SG_CHECKED sg_status sg_ratings_identify(struct sg_provenance *from, const struct sg_ratings_request *request,
                                          struct sg_error *err);
 
-/* The provenance, "users", "items" and "train_ratings", for a result's header. NULL = no memory. */
+/* The provenance, "users", "items" and "train_ratings", for a result's header. */
 cJSON *sg_ratings_json(const struct sg_ratings *r, const struct sg_provenance *from);
 
 /* ---- examples ------------------------------------------------------------------------------------------------------

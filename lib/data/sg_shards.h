@@ -24,8 +24,8 @@ size_t sg_shards_cut(size_t count, size_t i, size_t n);
 
 /* Fills order [count], which sg_shards_cut cuts into the workers' shards. Sizes of shards differ by at most one sample,
  * and every sample is in exactly one shard. class_of [count] < classes. The order is a function of all arguments. */
-SG_CHECKED sg_status sg_shards_deal(uint32_t *order, const struct sg_shards *shards, const uint8_t *class_of,
-                                    size_t count, size_t classes, size_t workers, uint64_t seed, struct sg_error *err);
+void sg_shards_deal(uint32_t *order, const struct sg_shards *shards, const uint8_t *class_of, size_t count,
+                    size_t classes, size_t workers, uint64_t seed);
 
 /* How different the classes of the shards are: the mean over workers of half the sum over classes of |share in the
  * shard - share in all| (total variation). 0 = all alike; 1 - 1/classes = one class each. */

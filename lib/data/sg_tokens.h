@@ -54,8 +54,7 @@ SG_CHECKED sg_status sg_token_set_identify(struct sg_provenance *from, const str
                                            struct sg_error *err);
 void sg_token_set_free(struct sg_token_set *set); /* zeroes it */
 
-/* The provenance, "train_file", "test_file", "train_tokens", "test_tokens" and "vocabulary", for a result's header.
- * NULL = no memory. */
+/* The provenance, "train_file", "test_file", "train_tokens", "test_tokens" and "vocabulary", for a result's header. */
 cJSON *sg_token_set_json(const struct sg_token_set *set);
 
 /* ---- stand-in ------------------------------------------------------------------------------------------------------

@@ -1,11 +1,11 @@
 /* shards.c: deals samples to workers: all alike, sorted by class, or by Dirichlet shares of the classes. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_debug.h"
 #include "sg_rng.h"
 #include "sg_shards.h"
+#include "sg_memory.h"
 
 enum { CLASSES = 256 };
 
@@ -70,19 +70,18 @@ static size_t draw_class(sg_rng *rng, const double *share, const size_t *left, s
     return last;
 }
 
-static sg_status deal_dirichlet(uint32_t *order, const uint32_t *sorted, const size_t first[CLASSES + 1], size_t count,
-                                size_t classes, size_t workers, double alpha, uint64_t seed, struct sg_error *err) {
-    double *share = malloc(workers * classes * sizeof *share);
-    sg_rng *rng = malloc(workers * sizeof *rng);
-    sg_status status = share && rng ? SG_OK : sg_fail_memory(err, "shards");
+static void deal_dirichlet(uint32_t *order, const uint32_t *sorted, const size_t first[CLASSES + 1], size_t count,
+                           size_t classes, size_t workers, double alpha, uint64_t seed) {
+    double *share = sg_malloc(workers * classes * sizeof *share);
+    sg_rng *rng = sg_malloc(workers * sizeof *rng);
     size_t left[CLASSES];
     for (size_t c = 0; c < classes; c++)
         left[c] = first[c + 1] - first[c];
-    for (size_t w = 0; status == SG_OK && w < workers; w++) {
+    for (size_t w = 0; w < workers; w++) {
         rng[w] = sg_rng_open(seed, SG_RNG_SHARD, (uint32_t)w + 1, 0);
         dirichlet(share + w * classes, &rng[w], alpha, classes);
     }
-    for (size_t i = 0, given = 0; status == SG_OK && given < count; i++)
+    for (size_t i = 0, given = 0; given < count; i++)
         for (size_t w = 0; w < workers; w++) {
             const size_t at = sg_shards_cut(count, w, workers) + i;
             if (at >= sg_shards_cut(count, w + 1, workers))
@@ -94,27 +93,22 @@ static sg_status deal_dirichlet(uint32_t *order, const uint32_t *sorted, const s
         }
     free(share);
     free(rng);
-    return status;
 }
 
-sg_status sg_shards_deal(uint32_t *order, const struct sg_shards *shards, const uint8_t *class_of, size_t count,
-                         size_t classes, size_t workers, uint64_t seed, struct sg_error *err) {
+void sg_shards_deal(uint32_t *order, const struct sg_shards *shards, const uint8_t *class_of, size_t count,
+                    size_t classes, size_t workers, uint64_t seed) {
     SG_ASSERT(workers >= 1 && classes >= 1 && classes <= CLASSES);
     size_t first[CLASSES + 1];
     sg_rng rng = sg_rng_open(seed, SG_RNG_SHARD, 0, 0);
-    uint32_t *shuffled = shards->kind == SG_SHARD_IID ? order : malloc(2 * (count + 1) * sizeof *shuffled);
-    if (!shuffled)
-        return sg_fail_memory(err, "shards");
+    uint32_t *shuffled = shards->kind == SG_SHARD_IID ? order : sg_malloc(2 * (count + 1) * sizeof *shuffled);
     sg_rng_permutation(&rng, shuffled, count);
     if (shards->kind == SG_SHARD_IID)
-        return SG_OK;
+        return;
     uint32_t *sorted = shards->kind == SG_SHARD_SORTED ? order : shuffled + count;
-    sg_status status = SG_OK;
     sort_by_class(sorted, shuffled, class_of, count, classes, first);
     if (shards->kind == SG_SHARD_DIRICHLET)
-        status = deal_dirichlet(order, sorted, first, count, classes, workers, shards->alpha, seed, err);
+        deal_dirichlet(order, sorted, first, count, classes, workers, shards->alpha, seed);
     free(shuffled);
-    return status;
 }
 
 double sg_shards_skew(const uint32_t *order, const uint8_t *class_of, size_t count, size_t classes, size_t workers) {

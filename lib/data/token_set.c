@@ -1,6 +1,5 @@
 /* token_set.c: a text for training and one for testing as numbers of words, from files or from the generator. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "dataset_walk.h"
@@ -8,6 +7,7 @@
 #include "sg_file.h"
 #include "sg_json.h"
 #include "token_text.h"
+#include "sg_memory.h"
 
 enum { TRAIN, TEST, PARTS };
 enum { BYTES = 256 }; /* of the vocabulary where tokens are bytes */
@@ -28,16 +28,11 @@ static int more_frequent(const void *a, const void *b) {
 }
 
 /* id [words] <- of each word in the lexicon its rank by frequency; SG_TOKEN_UNKNOWN beyond the first `most`. */
-static sg_status number_words(uint32_t **id, size_t *vocabulary, const struct lexicon *l, size_t most,
-                              struct sg_error *err) {
+static void number_words(uint32_t **id, size_t *vocabulary, const struct lexicon *l, size_t most) {
     SG_ASSERT(most == 0 || most >= 2);
     static const char *const special[] = {[SG_TOKEN_UNKNOWN] = "<unk>", [SG_TOKEN_END] = "<eos>"};
-    struct rank *rank = malloc(l->words * sizeof *rank + 1);
-    *id = malloc(l->words * sizeof **id + 1);
-    if (!rank || !*id) {
-        free(rank);
-        return sg_fail_memory(err, "the vocabulary");
-    }
+    struct rank *rank = sg_malloc(l->words * sizeof *rank + 1);
+    *id = sg_malloc(l->words * sizeof **id + 1);
     for (uint32_t i = 0; i < l->words; i++)
         rank[i] = (struct rank){l->word[i].count, i};
     qsort(rank, l->words, sizeof *rank, more_frequent);
@@ -53,7 +48,6 @@ static sg_status number_words(uint32_t **id, size_t *vocabulary, const struct le
     SG_ASSERT(next >= 2 && (most == 0 || next <= most));
     *vocabulary = next;
     free(rank);
-    return SG_OK;
 }
 
 static void renumber(struct sg_tokens *tokens, const uint32_t *id, size_t most) {
@@ -96,15 +90,12 @@ static void find_texts(struct text text[PARTS], const struct dataset *d) {
     text[TRAIN].length = cut;
 }
 
-static sg_status read_bytes(struct sg_tokens *out, const struct text *text, size_t most, struct sg_error *err) {
+static void read_bytes(struct sg_tokens *out, const struct text *text, size_t most) {
     const size_t count = dataset_at_most(text->length, most);
-    uint32_t *id = malloc(count * sizeof *id + 1);
-    if (!id)
-        return sg_fail_memory(err, text->path);
+    uint32_t *id = sg_malloc(count * sizeof *id + 1);
     for (size_t i = 0; i < count; i++)
         id[i] = (unsigned char)text->at[i];
     *out = (struct sg_tokens){id, count};
-    return SG_OK;
 }
 
 static sg_status read_texts(struct dataset *d, struct sg_error *err) {
@@ -118,13 +109,16 @@ static sg_status read_texts(struct dataset *d, struct sg_error *err) {
     find_texts(text, d);
     if (request->bytes) {
         t->out.vocabulary = BYTES;
-        status = read_bytes(tokens[TRAIN], &text[TRAIN], request->most_train, err);
-        return status == SG_OK ? read_bytes(tokens[TEST], &text[TEST], request->most_test, err) : status;
+        read_bytes(tokens[TRAIN], &text[TRAIN], request->most_train);
+        if (status == SG_OK)
+            read_bytes(tokens[TEST], &text[TEST], request->most_test);
+        return status;
     }
     for (size_t p = 0; p < PARTS && status == SG_OK; p++)
         status = token_text_read(tokens[p], &l, p == TRAIN, request->lower_case, text[p].at, text[p].length,
                                  text[p].path, err);
-    SG_DO(status, number_words(&id, &t->out.vocabulary, &l, t->request->most_words, err));
+    if (status == SG_OK)
+        number_words(&id, &t->out.vocabulary, &l, t->request->most_words);
     if (status == SG_OK) {
         renumber(&t->out.train, id, t->request->most_train);
         renumber(&t->out.test, id, t->request->most_test);
@@ -178,8 +172,8 @@ static sg_status begin(struct token_loading *t, const struct sg_token_request *r
         snprintf(t->set.part[TRAIN].file, sizeof t->set.part[TRAIN].file, "%.127s", slash + 1);
     }
     sg_status status = dataset_open(&t->set, &text_kind, &request->set, err);
-    if (status == SG_OK && slash && !(t->set.part[TRAIN].path = strdup(request->set.name)))
-        status = sg_fail_memory(err, request->set.name);
+    if (status == SG_OK && slash)
+        t->set.part[TRAIN].path = sg_strdup(request->set.name);
     return status;
 }
 

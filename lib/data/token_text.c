@@ -3,11 +3,11 @@
 #include "token_text.h"
 
 #include <locale.h>
-#include <stdlib.h>
 #include <string.h>
 #include <wctype.h>
 
 #include "sg_text.h"
+#include "sg_memory.h"
 
 static const char end_word[] = "<eos>";
 
@@ -53,9 +53,7 @@ static sg_status append(struct reader *r, const char *word, size_t length) {
     }
     if (r->out.count == r->room) {
         const size_t room = r->room ? 2 * r->room : 1 << 14;
-        uint32_t *id = realloc(r->out.id, room * sizeof *id);
-        if (!id)
-            return sg_fail_memory(r->err, r->name);
+        uint32_t *id = sg_realloc(r->out.id, room * sizeof *id);
         r->out.id = id;
         r->room = room;
     }

@@ -2,11 +2,11 @@
  * has, or from new runs. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "audit_evidence.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 /* ---- the options of the command that made the result ---- */
 
@@ -96,21 +96,17 @@ static double start_of(const struct sg_frame_label *label, const struct sg_frame
 }
 
 /* Gives the run a record for each final value of this seed, behind one for where it began. */
-static sg_status add_finals(struct sg_run *run, const struct sg_frame_label *label, size_t seed, struct sg_error *err) {
-    sg_status status = SG_OK;
+static void add_finals(struct sg_run *run, const struct sg_frame_label *label, size_t seed) {
     run->n_points = 2;
     for (size_t c = 0; label && c < label->n_columns; c++) {
         const struct sg_frame_column *column = &label->column[c];
         if (!column->in_final)
             continue;
-        double *value = malloc(2 * sizeof *value);
-        if (!value)
-            return sg_fail_memory(err, "the final values");
+        double *value = sg_malloc(2 * sizeof *value);
         value[1] = value_at(column->value, column->n_values, seed);
         value[0] = isnan(value[1]) ? NAN : start_of(label, column);
-        SG_DO(status, sg_run_add_series(run, column->name, "", value, err));
+        sg_run_add_series(run, column->name, "", value);
     }
-    return status;
 }
 
 /* What a point says of a run: its value on an axis of the plot. */
@@ -148,7 +144,7 @@ static void add_values(struct sg_run *run, const struct sg_document *d, const ch
 }
 
 /* Makes the run of a cell from what the result says of it. Of a trial it is only the value by which it was judged. */
-static sg_status run_of_values(struct sg_run *run, const struct sg_audit *a, size_t cell, struct sg_error *err) {
+static void run_of_values(struct sg_run *run, const struct sg_audit *a, size_t cell) {
     const struct sg_document_cell *entry = a->then[cell];
     const struct sg_frame_label *label = sg_frame_label(&a->result.results, a->cells[cell].group);
     const char *seed = sg_or(entry->seed, ""), *by = sg_node_string(&a->recipe.root, "tune.by", "");
@@ -164,7 +160,8 @@ static sg_status run_of_values(struct sg_run *run, const struct sg_audit *a, siz
     }
     if (chosen)
         add_values(run, &a->result, a->cells[cell].group, seed, index);
-    return chosen ? add_finals(run, label, index, err) : SG_OK;
+    if (chosen)
+        add_finals(run, label, index);
 }
 
 /* ---- documents ---- */
@@ -174,17 +171,19 @@ sg_status audit_outcome(struct sg_cell_outcome *o, const struct sg_audit *a, siz
     static const struct sg_document_cell none = {0};
     const struct sg_document_cell *entry = a->then[cell] ? a->then[cell] : &none;
     const char *status = sg_or(entry->status, "not_run");
-    o->path = strdup(sg_or(entry->file, ""));
+    o->path = sg_strdup(sg_or(entry->file, ""));
     if (sg_run_status_is_finished(status)) {
         o->state = SG_CELL_REUSED;
-        return a->bundle.n > 0 ? audit_read_cell(&o->run, a, &a->cells[cell], file, err)
-                               : run_of_values(&o->run, a, cell, err);
+        if (a->bundle.n > 0)
+            return audit_read_cell(&o->run, a, &a->cells[cell], file, err);
+        run_of_values(&o->run, a, cell);
+        return SG_OK;
     }
     o->state = strcmp(status, "failed") == 0    ? SG_CELL_FAILED
                : strcmp(status, "running") == 0 ? SG_CELL_RUNNING
                                                 : SG_CELL_WAITING;
     if (strcmp(status, "not_run") != 0)
-        o->message = strdup(sg_or(entry->message, "interrupted"));
+        o->message = sg_strdup(sg_or(entry->message, "interrupted"));
     return SG_OK;
 }
 
@@ -205,5 +204,5 @@ sg_status audit_document(cJSON **out, const struct sg_audit *a, const struct sg_
         sg_grid_unjudge(&now, unjudged(run));
     *out = sg_document_json(&now);
     sg_document_free(&now);
-    return *out && !sg_json_is_lost() ? SG_OK : sg_fail_memory(err, a->path);
+    return SG_OK;
 }

@@ -1,12 +1,12 @@
 /* audit_report.c: the verdicts of an audit, as JSON and as text. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "audit_evidence.h"
 #include "sg_table.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 /* ---- verdicts ---- */
 
@@ -101,11 +101,11 @@ static bool is_comparable(const struct audit_found *found, const struct sg_audit
  * them; and if these are all, or what else follows from them, that too. */
 static sg_status judge_labels(struct audit_found *found, struct sg_audit *a, struct sg_cell_outcome *outcomes,
                               struct sg_error *err) {
-    struct sg_cell *cell = calloc(a->drawn + 1, sizeof *cell);
-    struct sg_cell_outcome *outcome = calloc(a->drawn + 1, sizeof *outcome);
-    size_t *from = calloc(a->drawn + 1, sizeof *from), n = 0;
+    struct sg_cell *cell = sg_calloc(a->drawn + 1, sizeof *cell);
+    struct sg_cell_outcome *outcome = sg_calloc(a->drawn + 1, sizeof *outcome);
+    size_t *from = sg_calloc(a->drawn + 1, sizeof *from), n = 0;
     cJSON *now = NULL;
-    sg_status status = cell && outcome && from ? SG_OK : sg_fail_memory(err, a->path);
+    sg_status status = SG_OK;
     for (size_t i = 0; i < a->drawn && status == SG_OK; i++)
         if (is_comparable(found, a, i)) {
             cell[n] = a->cells[i];
@@ -177,9 +177,9 @@ static size_t recipe_cells(const struct sg_audit *a) {
 }
 
 sg_status sg_audit_judge(cJSON **out, struct sg_audit *a, struct sg_cell_outcome *outcomes, struct sg_error *err) {
-    struct audit_found *found = calloc(a->drawn + 1, sizeof *found);
+    struct audit_found *found = sg_calloc(a->drawn + 1, sizeof *found);
     size_t count[AUDIT_VERDICTS] = {0}, earlier = 0;
-    sg_status status = found ? SG_OK : sg_fail_memory(err, a->path);
+    sg_status status = SG_OK;
     for (size_t i = 0; i < a->drawn && status == SG_OK; i++) {
         judge_run(&found[i], a, i, &outcomes[i]);
         if (found[i].verdict == AUDIT_SAME && a->bundle.n > 0)
@@ -236,7 +236,7 @@ static const struct sg_table_column columns[] = {
     {.head = "not run", .align = SG_TABLE_RIGHT, .weight = 5},
 };
 
-/* "results[1].final.bits.mean at step 312, layer 4: 3 then, 4 now". NULL = no memory. */
+/* "results[1].final.bits.mean at step 312, layer 4: 3 then, 4 now". */
 static char *found_text(const cJSON *found) {
     const double step = sg_json_number(found, "step", NAN), layer = sg_json_number(found, "layer", NAN);
     const char *message = sg_json_string(found, "message", NULL);
@@ -275,7 +275,7 @@ static void print_details(FILE *out, const cJSON *audit, size_t width) {
     sg_put_wrapped(out, head ? head : "", width, "", "");
     free(head);
     if (problem)
-        put(out, strdup(problem), width);
+        put(out, sg_strdup(problem), width);
     if (cells < all)
         put(out, sg_format("it has %.0f of the %.0f cells of its recipe", cells, all), width);
     cJSON_ArrayForEach(word, set)
@@ -292,7 +292,7 @@ static void print_details(FILE *out, const cJSON *audit, size_t width) {
                       open, claims),
             width);
     if (sg_json_bool(audit, "summary_open", false))
-        put(out, strdup("the values of its summary are not in it, and not all labels were drawn"), width);
+        put(out, sg_strdup("the values of its summary are not in it, and not all labels were drawn"), width);
     if (then && sg_json_number(audit, "drawn", 0) > 0 && cJSON_GetArraySize(sg_json_get(audit, "older")) > 0)
         put(out,
             sg_format("commit %.12s made it, which did not write %d of the keys of today", then,
@@ -323,7 +323,7 @@ static void print_details(FILE *out, const cJSON *audit, size_t width) {
     }
 }
 
-sg_status sg_audit_print(FILE *out, const cJSON *audits, size_t width, struct sg_error *err) {
+void sg_audit_print(FILE *out, const cJSON *audits, size_t width) {
     static const char *const key[] = {"cells",   "recipe_cells", "changed", "drawn",
                                       "run_now", "same_bits",    "within",  "differs"};
     enum { KEYS = sizeof key / sizeof *key };
@@ -347,7 +347,7 @@ sg_status sg_audit_print(FILE *out, const cJSON *audits, size_t width, struct sg
             sg_table_number(t, "%.0f", sum[k]);
     }
     const struct sg_table_lines how = {.width = width, .mark = "# "};
-    const sg_status status = sg_table_write_lines(out, t, &how, err);
+    sg_table_write_lines(out, t, &how);
     sg_table_free(t);
     cJSON_ArrayForEach(audit, audits) {
         const bool plain = sg_json_number(audit, "drawn", 0) == sg_json_number(audit, "same_bits", 0) &&
@@ -361,5 +361,4 @@ sg_status sg_audit_print(FILE *out, const cJSON *audits, size_t width, struct sg
         if (!plain)
             print_details(out, audit, width);
     }
-    return status;
 }

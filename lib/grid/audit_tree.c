@@ -239,7 +239,7 @@ static cJSON *judge(cJSON *take_claim) {
     struct sg_arena memory = {0};
     struct sg_document_claim *claim =
         sg_fields_new(&sg_document_claim_shape, sg_arena_take(&memory, take_claim), &memory);
-    if (claim) /* NULL: memory ran out */
+    if (claim)
         grid_judge_claim(claim, &memory);
     cJSON *out = claim ? sg_fields_json(&sg_document_claim_shape, claim) : NULL;
     sg_arena_free(&memory);

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -13,6 +12,7 @@
 #include "sg_rng.h"
 #include "sg_text.h"
 #include "sg_version.h"
+#include "sg_memory.h"
 
 enum { MOST_BYTES = 1 << 30 };
 
@@ -100,11 +100,9 @@ static bool is_entry(const struct sg_document_cell *entry, const struct sg_cell 
 
 /* Finds each cell in the result. An entry of no cell, and a second one, are differences if the recipe is that of the
  * result. */
-static sg_status find_entries(struct sg_audit *a, struct sg_error *err) {
+static void find_entries(struct sg_audit *a) {
     char path[64];
-    a->then = calloc(a->all + 1, sizeof *a->then);
-    if (!a->then)
-        return sg_fail_memory(err, "the cells");
+    a->then = sg_calloc(a->all + 1, sizeof *a->then);
     for (size_t l = 0; l < a->result.results.n_labels; l++) {
         const struct sg_frame_label *label = &a->result.results.label[l];
         const char *text = label->label;
@@ -126,7 +124,6 @@ static sg_status find_entries(struct sg_audit *a, struct sg_error *err) {
             a->changed += is_finished(entry) && !same;
         }
     }
-    return SG_OK;
 }
 
 /* Moves the marked cells to the front, in their order, and their entries with them; returns how many. */
@@ -145,8 +142,8 @@ static size_t gather(struct sg_audit *a, const bool *marked) {
 
 /* Keeps the cells that the result should have. */
 static sg_status choose(struct sg_audit *a, struct sg_error *err) {
-    bool *chosen = calloc(a->total + 1, sizeof *chosen);
-    sg_status status = chosen ? audit_choose(chosen, a, err) : sg_fail_memory(err, a->path);
+    bool *chosen = sg_calloc(a->total + 1, sizeof *chosen);
+    sg_status status = audit_choose(chosen, a, err);
     if (status == SG_OK)
         a->all = gather(a, chosen);
     free(chosen);
@@ -188,15 +185,10 @@ static void mark(const struct sg_audit *a, bool *drawn, size_t cell) {
 }
 
 /* Draws a share of the units, which are cells or labels, without replacement. */
-static sg_status draw_cells(struct sg_audit *a, const struct sg_audit_draw *draw, struct sg_error *err) {
+static void draw_cells(struct sg_audit *a, const struct sg_audit_draw *draw) {
     sg_rng rng = sg_rng_open(draw->seed, SG_RNG_TEST, SG_RNG_ALL_WORKERS, 0);
-    size_t *unit = calloc(a->all + 1, sizeof *unit), n = 0;
-    bool *drawn = calloc(a->all + 1, sizeof *drawn);
-    if (!unit || !drawn) {
-        free(unit);
-        free(drawn);
-        return sg_fail_memory(err, "the draw");
-    }
+    size_t *unit = sg_calloc(a->all + 1, sizeof *unit), n = 0;
+    bool *drawn = sg_calloc(a->all + 1, sizeof *drawn);
     for (size_t i = 0; i < a->all; i++) {
         if ((n == 0 || !together(a, unit[n - 1], i)) && can_draw(a, i) &&
             grid_is_listed(draw->methods, &a->cells[i], sg_cell_is))
@@ -213,7 +205,6 @@ static sg_status draw_cells(struct sg_audit *a, const struct sg_audit_draw *draw
         a->took_s += fmax(a->then[i] ? a->then[i]->elapsed_s : 0, 0);
     free(unit);
     free(drawn);
-    return SG_OK;
 }
 
 /* ---- whether the result follows from its evidence ---- */
@@ -277,11 +268,11 @@ static void check_about(struct sg_audit *a, cJSON *take_cells) {
 /* Makes the result again from the series in its bundle, or from its own values of every seed, and compares all of it.
  * Of an edited recipe these are the cells that the result has. */
 static sg_status follow(struct sg_audit *a, struct sg_error *err) {
-    struct sg_cell_outcome *outcome = calloc(a->all + 1, sizeof *outcome);
-    struct sg_cell *cell = calloc(a->all + 1, sizeof *cell);
+    struct sg_cell_outcome *outcome = sg_calloc(a->all + 1, sizeof *outcome);
+    struct sg_cell *cell = sg_calloc(a->all + 1, sizeof *cell);
     cJSON *now = NULL, *cells = cJSON_CreateArray();
     size_t n = 0;
-    sg_status status = outcome && cell ? SG_OK : sg_fail_memory(err, a->path);
+    sg_status status = SG_OK;
     for (size_t i = 0; i < a->all && status == SG_OK; i++) {
         const char *file = NULL;
         cell[n] = a->cells[i];
@@ -341,10 +332,10 @@ static bool is_ours(const struct sg_document_program *then, const cJSON *program
 
 sg_status sg_audit_open(struct sg_audit *out, const char *path, struct sg_bundle *take_bundle,
                         const struct sg_audit_draw *draw, struct sg_error *err) {
-    struct sg_audit a = {.path = strdup(path), .tree = calloc(1, sizeof *a.tree)};
+    struct sg_audit a = {.path = sg_strdup(path), .tree = sg_calloc(1, sizeof *a.tree)};
     if (take_bundle)
         a.bundle = *take_bundle;
-    sg_status status = a.path && a.tree ? open_evidence(&a, err) : sg_fail_memory(err, path);
+    sg_status status = open_evidence(&a, err);
     SG_DO(status, read_recipe(&a, draw, err));
     for (size_t m = 0; draw->methods && m < draw->methods->count; m++)
         SG_DO(status, sg_cell_label_check(a.cells, a.all, "--method", draw->methods->item[m], err));
@@ -354,10 +345,12 @@ sg_status sg_audit_open(struct sg_audit *out, const char *path, struct sg_bundle
         cJSON_Delete(program);
         read_tolerance(&a);
     }
-    SG_DO(status, find_entries(&a, err));
+    if (status == SG_OK)
+        find_entries(&a);
     SG_DO(status, choose(&a, err));
     SG_DO(status, follow(&a, err));
-    SG_DO(status, draw_cells(&a, draw, err));
+    if (status == SG_OK)
+        draw_cells(&a, draw);
     if (status == SG_OK)
         *out = a;
     else

@@ -1,12 +1,12 @@
 /* grid_baseline.c: reads the rows of a result's document: what each sent and how good it became, beside the row without
  * compression that has its other settings, as learning rate, shards, workers and steps. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "grid_summary.h"
 #include "sg_stats.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 /* ---- the settings of a row that are not its compression ---- */
 
@@ -319,10 +319,10 @@ static void read_quality(struct summary *s, size_t l) {
 
 double summary_loss(double *half, size_t *pairs, const struct summary *s, const struct summary_row *a,
                     const struct summary_row *b) {
-    double *loss = malloc((a->label->n_seeds + 1) * sizeof *loss), mean = NAN;
+    double *loss = sg_malloc((a->label->n_seeds + 1) * sizeof *loss), mean = NAN;
     size_t n = 0;
     *half = NAN;
-    for (size_t i = 0; loss && i < a->label->n_seeds; i++)
+    for (size_t i = 0; i < a->label->n_seeds; i++)
         for (size_t j = 0; j < b->label->n_seeds; j++)
             if (strcmp(sg_frame_seed_name(a->label, i), sg_frame_seed_name(b->label, j)) == 0)
                 loss[n++] = sg_metric_loss(s->metric, a->value[i], b->value[j]);

@@ -4,7 +4,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include "sg_audit.h"
 #include "sg_file.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 static const char sums_name[] = "SHA256SUMS", sum_name[] = "SHA256SUMS.sha256";
 enum { MOST_BYTES = 1 << 30 }; /* of a file that goes into a bundle */
@@ -55,24 +55,23 @@ const struct sg_bundle_file *sg_bundle_file(const struct sg_bundle *bundle, cons
 
 /* Adds a file, which takes over name and data, unless there is one of that name: equal runs under two labels are one
  * cell. */
-static sg_status add(struct sg_bundle *b, char *take_name, char *take_data, size_t length, struct sg_error *err) {
-    struct sg_bundle_file *longer = realloc(b->file, (b->n + 1) * sizeof *longer);
-    b->file = longer ? longer : b->file;
-    if (longer && take_name && take_data && !sg_bundle_file(b, take_name)) {
-        b->file[b->n++] = (struct sg_bundle_file){take_name, take_data, length};
-        return SG_OK;
+static void add(struct sg_bundle *b, char *take_name, char *take_data, size_t length) {
+    if (sg_bundle_file(b, take_name)) {
+        free(take_name);
+        free(take_data);
+        return;
     }
-    const bool lost = !longer || !take_name || !take_data;
-    free(take_name);
-    free(take_data);
-    return lost ? sg_fail_memory(err, "the bundle") : SG_OK;
+    b->file = sg_realloc(b->file, (b->n + 1) * sizeof *b->file);
+    b->file[b->n++] = (struct sg_bundle_file){take_name, take_data, length};
 }
 
 static sg_status add_file(struct sg_bundle *b, const char *name, const char *path, struct sg_error *err) {
     char *text;
     size_t length;
     sg_status status = sg_file_read_regular(&text, &length, path, MOST_BYTES, err);
-    return status == SG_OK ? add(b, strdup(name), text, length, err) : status;
+    if (status == SG_OK)
+        add(b, sg_strdup(name), text, length);
+    return status;
 }
 
 /* ---- making ---- */
@@ -92,7 +91,7 @@ static sg_status pack_recipe(struct packing *p, const char *folder, struct sg_er
     char *copy = sg_format("%s/recipe-%.12s.yaml", folder, sha256), hex[65];
     const char *const from[] = {path, copy};
     struct sg_error unused;
-    for (size_t i = 0; copy && i < 2; i++) {
+    for (size_t i = 0; i < 2; i++) {
         char *text;
         size_t length;
         if (sg_file_read_regular(&text, &length, from[i], MOST_BYTES, &unused) != SG_OK)
@@ -100,7 +99,8 @@ static sg_status pack_recipe(struct packing *p, const char *folder, struct sg_er
         sg_sha256_of(text, length, hex);
         if (strcmp(hex, sha256) == 0) {
             free(copy);
-            return add(&p->bundle, strdup("recipe.yaml"), text, length, err);
+            add(&p->bundle, sg_strdup("recipe.yaml"), text, length);
+            return SG_OK;
         }
         free(text);
     }
@@ -124,12 +124,11 @@ static sg_status pack_cell(struct packing *p, const struct sg_document_cell *cel
                            const char *folder, struct sg_error *err) {
     const char *file = sg_or(cell->file, ""), *slash = strrchr(file, '/');
     const char *name = slash ? slash + 1 : file, *seed = sg_or(cell->seed, "");
-    char *path = folder ? sg_format("%s/%s", folder, name) : strdup(file), *member = sg_format("cells/%s", name),
+    char *path = folder ? sg_format("%s/%s", folder, name) : sg_strdup(file), *member = sg_format("cells/%s", name),
          *text = NULL;
     size_t length = 0;
     struct sg_run run = {0};
-    sg_status status = path && member ? SG_OK : sg_fail_memory(err, "a path");
-    SG_DO(status, sg_file_read_regular(&text, &length, path, MOST_BYTES, err));
+    sg_status status = sg_file_read_regular(&text, &length, path, MOST_BYTES, err);
     if (status != SG_OK)
         status = sg_prefix(err, "'%s', seed %s (--folder DIR says where the cells are): ", label, seed);
     SG_DO(status, sg_run_parse(&run, text, length, path, err));
@@ -140,7 +139,7 @@ static sg_status pack_cell(struct packing *p, const struct sg_document_cell *cel
             sg_fail(err, SG_ERR_FORMAT, "%s is not the run of '%s', seed %s, that the result has", path, label, seed);
     if (status == SG_OK) {
         sg_json_push(p->cells, grid_bundle_cell(&run, cell, label, member));
-        status = add(&p->bundle, member, text, length, err);
+        add(&p->bundle, member, text, length);
         member = text = NULL;
     }
     sg_run_free(&run);
@@ -201,16 +200,16 @@ static sg_status pack_about(struct packing *p, struct sg_error *err) {
     p->cells = NULL;
     char *text = sg_json_text(about, true);
     cJSON_Delete(about);
-    sg_status status = add(&p->bundle, strdup("bundle.json"), text, text ? strlen(text) : 0, err);
-    return status == SG_OK ? read_about(&p->bundle, "bundle.json", err) : status;
+    add(&p->bundle, sg_strdup("bundle.json"), text, strlen(text));
+    return read_about(&p->bundle, "bundle.json", err);
 }
 
-/* The list of checksums that belongs to these files; NULL = no memory. */
+/* The list of checksums that belongs to these files. */
 static char *sums_text(const struct sg_bundle *b) {
     char *text = NULL, hex[65];
     size_t size;
-    FILE *out = open_memstream(&text, &size);
-    for (size_t i = 0; out && i < b->n; i++) {
+    FILE *out = sg_memstream(&text, &size);
+    for (size_t i = 0; i < b->n; i++) {
         const struct sg_bundle_file *f = &b->file[i];
         if (strcmp(f->name, sums_name) == 0 || strcmp(f->name, sum_name) == 0)
             continue;
@@ -221,16 +220,13 @@ static char *sums_text(const struct sg_bundle *b) {
 }
 
 /* Packs the checksums of all files so far, in the order of their names, and that of the list. */
-static sg_status pack_sums(struct sg_bundle *b, struct sg_error *err) {
+static void pack_sums(struct sg_bundle *b) {
     qsort(b->file, b->n, sizeof *b->file, by_name);
     char *text = sums_text(b);
-    if (text)
-        sg_sha256_of(text, strlen(text), b->sha256);
-    sg_status status = add(b, strdup(sums_name), text, text ? strlen(text) : 0, err);
-    if (status != SG_OK)
-        return status;
+    sg_sha256_of(text, strlen(text), b->sha256);
+    add(b, sg_strdup(sums_name), text, strlen(text));
     text = sg_format("%s  %s\n", b->sha256, sums_name);
-    return add(b, strdup(sum_name), text, text ? strlen(text) : 0, err);
+    add(b, sg_strdup(sum_name), text, strlen(text));
 }
 
 sg_status sg_bundle_make(struct sg_bundle *out, const char *path, const char *folder, struct sg_error *err) {
@@ -240,7 +236,8 @@ sg_status sg_bundle_make(struct sg_bundle *out, const char *path, const char *fo
     SG_DO(status, pack_recipe(&p, folder ? folder : sg_or(p.result.run ? p.result.run->folder : NULL, "."), err));
     SG_DO(status, pack_cells(&p, folder, err));
     SG_DO(status, pack_about(&p, err));
-    SG_DO(status, pack_sums(&p.bundle, err));
+    if (status == SG_OK)
+        pack_sums(&p.bundle);
     sg_document_free(&p.result);
     cJSON_Delete(p.cells);
     if (status == SG_OK)
@@ -257,10 +254,9 @@ sg_status sg_bundle_make(struct sg_bundle *out, const char *path, const char *fo
 static void remove_bundle(const char *folder) {
     char *path = sg_format("%s/%s", folder, sum_name), *cells = sg_format("%s/cells", folder);
     const char *const in[] = {cells, folder};
-    if (path)
-        (void)!unlink(path);
+    (void)!unlink(path);
     free(path);
-    for (size_t k = 0; k < 2 && cells; k++) {
+    for (size_t k = 0; k < 2; k++) {
         DIR *dir = opendir(in[k]);
         for (struct dirent *entry; dir && (entry = readdir(dir));) {
             char *name = sg_format("%s%s", k == 0 ? "cells/" : "", entry->d_name);
@@ -279,7 +275,7 @@ static void remove_bundle(const char *folder) {
 
 static sg_status write_file(const struct sg_bundle_file *f, const char *folder, struct sg_error *err) {
     char *path = sg_format("%s/%s", folder, f->name);
-    sg_status status = path ? sg_file_replace(path, f->data, f->length, err) : sg_fail_memory(err, f->name);
+    sg_status status = sg_file_replace(path, f->data, f->length, err);
     free(path);
     return status;
 }
@@ -288,14 +284,14 @@ sg_status sg_bundle_write(const struct sg_bundle *b, const char *folder, bool re
     char *cells = sg_format("%s/cells", folder);
     if (replace)
         remove_bundle(folder);
-    sg_status status = cells ? SG_OK : sg_fail_memory(err, folder);
+    sg_status status = SG_OK;
     (void)!rmdir(folder); /* an empty one */
-    if (status == SG_OK && mkdir(folder, 0777) != 0)
+    if (mkdir(folder, 0777) != 0)
         status = errno != EEXIST ? sg_fail_errno(err, SG_ERR_IO, "cannot make the folder %s", folder)
                                  : sg_fail(err, SG_ERR_ARGUMENT, "%s is there already%s", folder,
                                            replace ? ", with files that are no part of a bundle: name another folder"
                                                    : ": --force replaces a bundle");
-    else if (status == SG_OK) {
+    else {
         status = sg_folder_make(cells, err);
         for (size_t i = 0; i < b->n; i++)
             if (strcmp(b->file[i].name, sum_name) != 0)
@@ -312,23 +308,21 @@ sg_status sg_bundle_write(const struct sg_bundle *b, const char *folder, bool re
 static sg_status read_folder(struct sg_bundle *b, const char *path, bool cells, struct sg_error *err) {
     char *folder = sg_format("%s%s", path, cells ? "/cells" : "");
     struct stat link;
-    sg_status status = folder ? SG_OK : sg_fail_memory(err, path);
-    DIR *dir = folder ? opendir(folder) : NULL;
-    if (status == SG_OK && !dir)
+    sg_status status = SG_OK;
+    DIR *dir = opendir(folder);
+    if (!dir)
         status = sg_fail_errno(err, SG_ERR_FORMAT, "%s is no bundle: cannot read %s", path, folder);
     for (struct dirent *entry; status == SG_OK && (entry = readdir(dir));) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
         char *name = sg_format("%s%s", cells ? "cells/" : "", entry->d_name), *file = sg_format("%s/%s", path, name);
-        const bool there = name && file && lstat(file, &link) == 0;
+        const bool there = lstat(file, &link) == 0;
         if (there && !cells && strcmp(name, "cells") == 0 && S_ISDIR(link.st_mode))
             status = read_folder(b, path, true, err);
         else if (there && is_known(name) && S_ISREG(link.st_mode))
             status = add_file(b, name, file, err);
-        else if (name && file)
-            status = sg_fail(err, SG_ERR_FORMAT, "%s is no bundle: %s is no file of one", path, name);
         else
-            status = sg_fail_memory(err, path);
+            status = sg_fail(err, SG_ERR_FORMAT, "%s is no bundle: %s is no file of one", path, name);
         free(name);
         free(file);
     }
@@ -354,7 +348,7 @@ static sg_status fail_sums(const struct sg_bundle *b, const char *list, const ch
             continue;
         sg_sha256_of(f->data, f->length, hex);
         line = sg_format("%s  %s\n", hex, f->name);
-        const bool listed = line && strstr(list, line);
+        const bool listed = strstr(list, line) != NULL;
         free(line);
         if (!listed)
             return sg_fail(err, SG_ERR_FORMAT, "%s is damaged: %s does not have its checksum", path, f->name);
@@ -372,9 +366,7 @@ static sg_status check_sums(struct sg_bundle *b, const char *path, struct sg_err
     sg_sha256_of(list->data, list->length, b->sha256);
     char *sum = sg_format("%s  %s\n", b->sha256, sums_name), *text = sums_text(b);
     sg_status status = SG_OK;
-    if (!sum || !text)
-        status = sg_fail_memory(err, path);
-    else if (!is_text(sg_bundle_file(b, sum_name), sum, strlen(sum)))
+    if (!is_text(sg_bundle_file(b, sum_name), sum, strlen(sum)))
         status = sg_fail(err, SG_ERR_FORMAT, "%s is damaged: its list of checksums does not have the checksum in %s",
                          path, sum_name);
     else if (!is_text(list, text, strlen(text)))

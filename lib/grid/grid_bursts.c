@@ -1,10 +1,10 @@
 /* grid_bursts.c: the cost of bursts in finished cells, that is, of sending more at some steps than at others. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "grid_private.h"
 #include "sg_net.h"
 #include "sg_stats.h"
+#include "sg_memory.h"
 
 /* The bytes of each worker at each step, and the number of layers of which any worker sent entries. */
 struct history {
@@ -56,7 +56,7 @@ static void close_history(struct history *h) {
     free(h->before);
 }
 
-static bool open_history(struct history *h, const struct sg_grid_network *network, const struct sg_run *run) {
+static void open_history(struct history *h, const struct sg_grid_network *network, const struct sg_run *run) {
     const cJSON *names = sg_json_get(run->header, "layers"), *layers = run->layers ? run->layers->child : NULL;
     const size_t room = run->n_points + 1;
     const double d = sg_json_number(run->header, "constants.d", 0), scale = grid_scale(network, d);
@@ -67,17 +67,14 @@ static bool open_history(struct history *h, const struct sg_grid_network *networ
                           .layers = (size_t)cJSON_GetArraySize(names),
                           .entry = 8 * scale,
                           .dense = 4 * scale * d};
-    h->record = calloc(room, sizeof *h->record);
-    h->bytes = calloc(room * (h->senders + 1), sizeof *h->bytes);
-    h->messages = calloc(room, sizeof *h->messages);
-    h->ever = calloc(room, sizeof *h->ever);
-    h->now = calloc(h->layers + 1, sizeof *h->now);
-    h->before = calloc(h->layers + 1, sizeof *h->before);
-    if (!h->record || !h->bytes || !h->messages || !h->ever || !h->now || !h->before)
-        return false;
+    h->record = sg_calloc(room, sizeof *h->record);
+    h->bytes = sg_calloc(room * (h->senders + 1), sizeof *h->bytes);
+    h->messages = sg_calloc(room, sizeof *h->messages);
+    h->ever = sg_calloc(room, sizeof *h->ever);
+    h->now = sg_calloc(h->layers + 1, sizeof *h->now);
+    h->before = sg_calloc(h->layers + 1, sizeof *h->before);
     for (size_t i = 0; h->senders > 0 && h->dense > 0 && layers && i < run->n_points; i++, layers = layers->next)
         append(h, layers, i);
-    return true;
 }
 
 /* The costs of single steps, and the mean of those so far. */
@@ -104,36 +101,29 @@ static void find_costs(struct costs *c, const struct sg_burst_cost *cost, const 
     }
 }
 
-static sg_status add_column(struct sg_run *run, const struct history *h, const char *name, const double *gap,
-                            struct sg_error *err) {
-    double *column = malloc((run->n_points + 1) * sizeof *column);
-    if (!column)
-        return sg_fail_memory(err, name);
+static void add_column(struct sg_run *run, const struct history *h, const char *name, const double *gap) {
+    double *column = sg_malloc((run->n_points + 1) * sizeof *column);
     for (size_t i = 0; i < run->n_points; i++)
         column[i] = NAN;
     for (size_t t = 0; t < h->steps; t++)
         column[h->record[t]] = gap[t];
-    return sg_run_add_series(run, name, "modelled", column, err);
+    sg_run_add_series(run, name, "modelled", column);
 }
 
-sg_status grid_add_bursts(const struct sg_grid_network *network, struct sg_run *run, struct sg_error *err) {
+void grid_add_bursts(const struct sg_grid_network *network, struct sg_run *run) {
     struct history h;
     const struct sg_net net = grid_net(network);
-    const bool whole = open_history(&h, network, run);
-    double *memory = whole ? calloc(4 * h.steps + 1, sizeof *memory) : NULL;
-    sg_status status = memory ? SG_OK : sg_fail_memory(err, "what bursts cost");
-    for (size_t i = 0; status == SG_OK && i < SG_BURSTS; i++) {
+    open_history(&h, network, run);
+    double *memory = sg_calloc(4 * h.steps + 1, sizeof *memory);
+    for (size_t i = 0; i < SG_BURSTS; i++) {
         const struct sg_burst_cost *cost = &sg_burst_table[i];
         struct costs c = {memory, memory + h.steps, memory + 2 * h.steps, memory + 3 * h.steps};
         find_costs(&c, cost, &net, &h);
         sg_burst_gaps(c.gap, c.of_means, c.of_mean, h.steps, cost->hidden);
-        status = add_column(run, &h, cost->series, c.gap, err);
-        if (status != SG_OK)
-            break;
+        add_column(run, &h, cost->series, c.gap);
         sg_burst_gaps(c.gap, c.of_workers, c.of_mean, h.steps, cost->hidden);
-        status = add_column(run, &h, cost->of_workers, c.gap, err);
+        add_column(run, &h, cost->of_workers, c.gap);
     }
     free(memory);
     close_history(&h);
-    return status;
 }

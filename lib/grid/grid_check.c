@@ -82,8 +82,6 @@ sg_status sg_grid_check(const struct sg_cell_outcome *outcomes, const struct sg_
     struct sg_process process = {.pid = 0};
     char threads[24], at_once[24], messages[sizeof err->msg];
     char **argv = command_line(cells, count, options, jobs, threads, at_once);
-    if (!argv)
-        return sg_fail_memory(err, "the check of the recipe");
     sg_status status = sg_process_start(&process, argv, err);
     free(argv);
     if (status != SG_OK)

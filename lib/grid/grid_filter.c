@@ -1,11 +1,11 @@
 /* grid_filter.c: chooses the cells that --method, --seed and --part name. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "grid_private.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 static bool has_seed(const struct sg_cell *cell, const char *seed) {
     char text[24];
@@ -77,9 +77,7 @@ sg_status sg_grid_choose_part(size_t *chosen, struct sg_cell *cells, size_t coun
     if (part[length] != '/' || !sg_parse_integer(&parts, part + length + 1, 1, INT32_MAX) ||
         !sg_parse_integer(&index, text, 1, parts))
         return sg_fail(err, SG_ERR_ARGUMENT, "--part %s: must be I/N with I from 1 to N, as 3/8", part);
-    size_t n = 0, *place = malloc((count + 1) * sizeof *place);
-    if (!place)
-        return sg_fail_memory(err, "the cells of a part");
+    size_t n = 0, *place = sg_malloc((count + 1) * sizeof *place);
     for (size_t i = 0; i < count; i++)
         place[i] = place_of(cells, count, i);
     for (size_t i = 0; i < count; i++)

@@ -1,7 +1,6 @@
 /* grid_launch.c: prepares a grid's processes: finds the program, saves the recipe, and handles launchers. */
 #include <libgen.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,6 +8,7 @@
 #include "sg_file.h"
 #include "grid_private.h"
 #include "sg_plugins.h"
+#include "sg_memory.h"
 
 sg_status sg_grid_refuse_launcher(bool *reports, struct sg_error *err) {
     /* Of Slurm's variables only those of a step show that srun started this process: a batch script has the others too.
@@ -70,9 +70,7 @@ sg_status sg_grid_save_recipe(char path[PATH_MAX], const struct sg_recipe *recip
 
 char **grid_command_line(const char *const *word, size_t n, const struct sg_grid_options *o) {
     enum { OPTIONS = 2 };
-    const char **out = calloc(n + OPTIONS + 2 * (o->n_set + sg_plugin_count()) + 1, sizeof *out);
-    if (!out)
-        return NULL;
+    const char **out = sg_calloc(n + OPTIONS + 2 * (o->n_set + sg_plugin_count()) + 1, sizeof *out);
     memcpy(out, word, n * sizeof *out);
     if (o->data_dir) {
         out[n++] = "--data";

@@ -4,11 +4,12 @@
  * (F_OFD_SETLK) serve, because NFS and most file systems of clusters keep those for all hosts. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "sg_grid.h"
+#include "sg_memory.h"
+#include "sg_text.h"
 
 /* A part of the cell's key as file offset. It does not depend on the label, so equal runs have one lock. */
 static off_t offset_of(const struct sg_cell *cell) {
@@ -39,8 +40,7 @@ static sg_status no_locks(struct sg_error *err) {
  * child ends. */
 sg_status sg_grid_lock(int *out, const char *folder, struct sg_error *err) {
     char *path;
-    if (asprintf(&path, "%s/.lock", folder) < 0)
-        return sg_fail_memory(err, "a path");
+    path = sg_format("%s/.lock", folder);
     sg_status status = SG_OK;
     int fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0666);
     if (fd < 0 && errno == ELOOP)

@@ -1,6 +1,5 @@
 /* grid_messages.c: the messages of finished runs, and their modelled time on a network. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "grid_private.h"
@@ -8,6 +7,7 @@
 #include "sg_debug.h"
 #include "sg_grid_network.h"
 #include "sg_stats.h"
+#include "sg_memory.h"
 
 /* Layers stand in the order of the backward pass, the last one of the model first. */
 struct sg_grid_messages {
@@ -136,14 +136,11 @@ static bool has_workers(const struct sg_run *run) {
     return false;
 }
 
-sg_status sg_grid_messages_open(struct sg_grid_messages **out, const struct sg_cell *cell, const struct sg_run *run,
-                                struct sg_error *err) {
+void sg_grid_messages_open(struct sg_grid_messages **out, const struct sg_cell *cell, const struct sg_run *run) {
     const cJSON *layers = sg_json_get(run->header, "layers");
     const char *compressor = sg_node_string(cell->method, "compressor", "");
     const struct sg_compressor_ops *ops = sg_compressor_find(compressor);
-    struct sg_grid_messages *m = calloc(1, sizeof *m);
-    if (!m)
-        return sg_fail_memory(err, "the messages of a run");
+    struct sg_grid_messages *m = sg_calloc(1, sizeof *m);
     *m = (struct sg_grid_messages){
         .cell = cell,
         .codes = strcmp(compressor, "none") != 0,
@@ -155,29 +152,22 @@ sg_status sg_grid_messages_open(struct sg_grid_messages **out, const struct sg_c
         .d = sg_json_number(run->header, "constants.d", 0),
     };
     const size_t n = m->records + 1, numbers = n * m->layers;
-    m->steps = calloc(n, sizeof *m->steps);
-    m->sending = calloc(n, sizeof *m->sending);
-    m->mean = calloc(n, sizeof *m->mean);
-    m->longer = calloc(n, sizeof *m->longer);
-    m->share = calloc(numbers, sizeof *m->share);
-    m->coded = calloc(n, sizeof *m->coded);
-    m->by_worker = calloc(n, sizeof *m->by_worker);
-    m->elements = calloc(m->layers + 1, sizeof *m->elements);
-    const bool by_worker = has_workers(run);
-    if (by_worker)
-        m->sent = calloc(numbers, m->workers * sizeof *m->sent);
-    if (!m->steps || !m->sending || !m->mean || !m->longer || !m->share || !m->coded || !m->by_worker || !m->elements ||
-        (by_worker && !m->sent)) {
-        sg_grid_messages_free(m);
-        return sg_fail_memory(err, "the messages of a run");
-    }
+    m->steps = sg_calloc(n, sizeof *m->steps);
+    m->sending = sg_calloc(n, sizeof *m->sending);
+    m->mean = sg_calloc(n, sizeof *m->mean);
+    m->longer = sg_calloc(n, sizeof *m->longer);
+    m->share = sg_calloc(numbers, sizeof *m->share);
+    m->coded = sg_calloc(n, sizeof *m->coded);
+    m->by_worker = sg_calloc(n, sizeof *m->by_worker);
+    m->elements = sg_calloc(m->layers + 1, sizeof *m->elements);
+    if (has_workers(run))
+        m->sent = sg_calloc(numbers, m->workers * sizeof *m->sent);
     for (size_t l = 0; l < m->layers; l++) {
         const cJSON *layer = run->layers ? cJSON_GetArrayItem(layers, (int)(m->layers - 1 - l)) : NULL;
         m->elements[l] = layer ? sg_json_number(layer, "elements", 0) : m->d / (double)m->layers;
     }
     read_records(m, run);
     *out = m;
-    return SG_OK;
 }
 
 void sg_grid_messages_free(struct sg_grid_messages *m) {
@@ -234,7 +224,7 @@ static sg_status set_coding(struct model *m, const struct sg_grid_network *n, st
     return SG_OK;
 }
 
-static bool open_model(struct model *m, const struct sg_grid_network *n, const struct sg_grid_messages *of) {
+static void open_model(struct model *m, const struct sg_grid_network *n, const struct sg_grid_messages *of) {
     const size_t count = of->layers, senders = of->workers < n->net.workers ? of->workers : n->net.workers;
     const struct sg_grid_exchange x = sg_grid_exchange_of(n, of->cell->method, of->cell->exchange);
     *m = (struct model){.of = of,
@@ -245,10 +235,8 @@ static bool open_model(struct model *m, const struct sg_grid_network *n, const s
                         .scale = grid_scale(n, of->d)};
     m->net.between.alpha_s *= x.exchanges; /* each starts anew, and carries its part of the bytes */
     m->net.within.alpha_s *= x.exchanges;
-    m->memory = calloc((4 + senders) * count + sg_net_work(count, senders), sizeof *m->memory);
-    m->bucket = calloc(count, sizeof *m->bucket);
-    if (!m->memory || !m->bucket)
-        return false;
+    m->memory = sg_calloc((4 + senders) * count + sg_net_work(count, senders), sizeof *m->memory);
+    m->bucket = sg_calloc(count, sizeof *m->bucket);
     m->forward_s = m->memory;
     m->backward_s = m->forward_s + count;
     m->encode_s = m->backward_s + count;
@@ -270,7 +258,6 @@ static bool open_model(struct model *m, const struct sg_grid_network *n, const s
                                    .dense = m->dense,
                                    .unions = of->entry == 8 && !of->again && !x.sums,
                                    .bucket = m->bucket};
-    return true;
 }
 
 static void close_model(struct model *m) {
@@ -347,10 +334,7 @@ sg_status sg_grid_messages_time(double *const column[SG_NET_TOTALS], const struc
     struct model m;
     struct sg_sum total[SG_NET_TOTALS] = {{0, 0}};
     SG_ASSERT(n <= of->records);
-    if (!open_model(&m, network, of)) {
-        close_model(&m);
-        return sg_fail_memory(err, "the network's series");
-    }
+    open_model(&m, network, of);
     const sg_status status = set_coding(&m, network, err);
     if (status != SG_OK) {
         close_model(&m);

@@ -1,6 +1,5 @@
 /* grid_network.c: the modelled network of a recipe, and the series that finished cells get from it. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "grid_private.h"
@@ -8,6 +7,7 @@
 #include "sg_grid_network.h"
 #include "sg_row.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 /* True if each method has its own collective. */
 static bool is_own(const char *given) {
@@ -178,9 +178,7 @@ char *sg_grid_error_text(const struct sg_grid_network *n, const struct sg_recipe
         compared = compared || k < SG_NET_KINDS;
         comes = comes || (k < SG_NET_KINDS && !isnan(sg_net_errors[k].least));
     }
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return NULL;
+    FILE *out = sg_memstream(&text, &size);
     if (compared) {
         fputs("Against published times this model is off by ", out);
         put_errors(out, kind, !comes, true);
@@ -236,16 +234,15 @@ static sg_status add_times(const struct sg_grid_network *n, const struct sg_cell
                            const char *unit, struct sg_error *err) {
     struct sg_grid_messages *messages = NULL;
     double *column[SG_NET_TOTALS] = {NULL};
-    sg_status status = sg_grid_messages_open(&messages, cell, run, err);
+    sg_grid_messages_open(&messages, cell, run);
+    sg_status status = SG_OK;
     for (size_t c = 0; c < SG_NET_SERIES; c++) {
-        column[c] = calloc(run->n_points + 1, sizeof **column);
-        if (status == SG_OK && !column[c])
-            status = sg_fail_memory(err, "the network's series");
+        column[c] = sg_calloc(run->n_points + 1, sizeof **column);
     }
     SG_DO(status, sg_grid_messages_time(column, messages, n, run->n_points, err));
     for (size_t c = 0; c < SG_NET_SERIES; c++) {
         if (status == SG_OK)
-            status = sg_run_add_series(run, sg_net_series[c].name, unit, column[c], err);
+            sg_run_add_series(run, sg_net_series[c].name, unit, column[c]);
         else
             free(column[c]);
     }
@@ -259,16 +256,14 @@ sg_status sg_grid_network(struct sg_cell_outcome *outcomes, const struct sg_cell
         return SG_OK;
     struct sg_grid_network n = *network;
     sg_status status = SG_OK;
-    char *model = model_text(&n, varies(recipe)), *unit = model ? sg_format("s, modelled: %s", model) : NULL;
-    if (!unit)
-        status = sg_fail_memory(err, "the network's name");
+    char *model = model_text(&n, varies(recipe)), *unit = sg_format("s, modelled: %s", model);
     for (size_t i = 0; status == SG_OK && i < count; i++) {
         if (!outcomes[i].run.header)
             continue;
         read_network(&n, sg_node_get(&recipe->root, "network"), sg_node_number(&cells[i].resolved, "workers", 1));
         status = add_times(&n, &cells[i], &outcomes[i].run, unit, err);
         if (status == SG_OK && n.bursts)
-            status = grid_add_bursts(&n, &outcomes[i].run, err);
+            grid_add_bursts(&n, &outcomes[i].run);
     }
     free(model);
     free(unit);

@@ -91,7 +91,7 @@ SG_CHECKED sg_status grid_coding_read(struct sg_grid_network *out, const char *n
 cJSON *grid_network_json(const struct sg_grid_network *network, const struct sg_recipe *recipe);
 
 /* The command line of a process of the grid: the words [n], then --data, --set and --plugin with their values, which
- * every process gets. The words are borrowed, and the list is to be freed; NULL = no memory. */
+ * every process gets. The words are borrowed, and the list is to be freed. */
 char **grid_command_line(const char *const *word, size_t n, const struct sg_grid_options *o);
 
 /* The network of a step: its link between nodes is divided among the processes that share it. */
@@ -104,6 +104,6 @@ static inline double grid_scale(const struct sg_grid_network *n, double d) {
 
 /* Adds the series of sg_burst_table on this network to a finished cell. They are null where the entries of each worker
  * are not recorded. */
-SG_CHECKED sg_status grid_add_bursts(const struct sg_grid_network *network, struct sg_run *run, struct sg_error *err);
+void grid_add_bursts(const struct sg_grid_network *network, struct sg_run *run);
 
 #endif

@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -14,6 +13,7 @@
 
 #include "sg_clock.h"
 #include "sg_debug.h"
+#include "sg_memory.h"
 
 static void close_both(const int fd[2]) {
     close(fd[0]);
@@ -122,7 +122,7 @@ static void read_pipes(struct sg_process *p) {
 /* A child whose two pipes are closed ends at once, so the wait for it is short. */
 void sg_process_wait(struct sg_process *p, size_t n) {
     enum { TICK_MS = 100, REAP_MS = 2 };
-    struct pollfd *fds = calloc(2 * n, sizeof *fds);
+    struct pollfd *fds = sg_calloc(2 * n, sizeof *fds);
     nfds_t open = 0;
     int timeout_ms = TICK_MS;
     for (size_t i = 0; i < n; i++) {

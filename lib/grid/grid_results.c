@@ -154,8 +154,7 @@ static void fill_label(const struct grid_frame *g, struct sg_frame_label *label)
 void grid_fill_results(struct grid_frame *g, size_t most) {
     for (size_t l = 0; l < g->frame->n_labels; l++) {
         fill_label(g, &g->frame->label[l]);
-        if (!sg_frame_fill(&g->frame->label[l], most, shows_quartiles, g->recipe))
-            sg_json_lost();
+        sg_frame_fill(&g->frame->label[l], most, shows_quartiles, g->recipe);
     }
 }
 
@@ -165,10 +164,7 @@ static struct sg_document_spread *spread_of(const struct grid_frame *g, const st
                                             const char *metric, const struct sg_node *at) {
     double statistic[SG_STATISTICS], *value = sg_arena_get(g->memory, label->n_seeds * sizeof *value);
     struct sg_document_spread *out = sg_arena_get(g->memory, sizeof *out);
-    if (!sg_frame_spread(statistic, value, label, metric, at)) {
-        sg_json_lost();
-        return NULL;
-    }
+    sg_frame_spread(statistic, value, label, metric, at);
     *out = (struct sg_document_spread){.mean = statistic[SG_MEAN],
                                        .std = statistic[SG_STD],
                                        .n = statistic[SG_COUNT],

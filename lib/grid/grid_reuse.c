@@ -62,39 +62,33 @@ static bool take_finished(struct sg_cell_outcome *outcome, const struct sg_cell 
 }
 
 /* Looks for a finished run with the cell's key under another label. */
-static sg_status find_by_key(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
-                             const struct sg_grid_options *o, const struct sg_run_wanted *wanted,
-                             struct sg_error *err) {
+static void find_by_key(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
+                        const struct sg_grid_options *o, const struct sg_run_wanted *wanted) {
     DIR *folder = opendir(o->folder);
     for (struct dirent *entry; folder && (entry = readdir(folder));)
         for (size_t i = 0; i < count; i++) {
-            char ending[64], *path;
+            char ending[64];
             const size_t length = strlen(entry->d_name);
             const size_t tail = (size_t)snprintf(ending, sizeof ending, "-seed%llu-%.*s.ndjson",
                                                  (unsigned long long)cells[i].seed, KEY_PREFIX, cells[i].key);
             if (outcomes[i].state != SG_CELL_WAITING || length < tail ||
                 strcmp(entry->d_name + length - tail, ending) != 0)
                 continue;
-            if (asprintf(&path, "%s/%s", o->folder, entry->d_name) < 0) {
-                closedir(folder);
-                return sg_fail_memory(err, "a path");
-            }
+            char *path = sg_format("%s/%s", o->folder, entry->d_name);
             if (!take_finished(&outcomes[i], &cells[i], path, *wanted, o->any_version))
                 free(path);
         }
     if (folder)
         closedir(folder);
-    return SG_OK;
 }
 
 /* Finds out if there is a stopped run of the cell, with its partial series. */
 static sg_status find_checkpoint(struct sg_cell_outcome *o, const struct sg_cell *cell, const cJSON *dataset,
                                  struct sg_error *err) {
-    char *part = NULL, *checkpoint = NULL;
+    char *part = sg_format("%s.part", o->path), *checkpoint = sg_format("%s.ckpt", o->path);
     sg_status status = SG_OK;
-    if (asprintf(&part, "%s.part", o->path) < 0 || asprintf(&checkpoint, "%s.ckpt", o->path) < 0)
-        status = sg_fail_memory(err, "a path");
-    else if ((o->stopped = access(part, F_OK) == 0))
+    o->stopped = access(part, F_OK) == 0;
+    if (o->stopped)
         status = sg_train_resumable(&o->resumable, checkpoint, cell, dataset, err);
     free(part);
     free(checkpoint);
@@ -106,8 +100,6 @@ static sg_status look(struct sg_cell_outcome *outcomes, const struct sg_cell *ce
     size_t missing = 0;
     for (size_t i = 0; i < count; i++) {
         outcomes[i].path = cell_path(&cells[i], o->folder);
-        if (!outcomes[i].path)
-            return sg_fail_memory(err, "cells");
         struct stat info;
         outcomes[i].file = stat(outcomes[i].path, &info) == 0 ? info.st_ino : 0;
         const bool there = !o->fresh && outcomes[i].file != 0;
@@ -115,7 +107,8 @@ static sg_status look(struct sg_cell_outcome *outcomes, const struct sg_cell *ce
     }
     if (missing == 0 || o->fresh)
         return SG_OK;
-    sg_status status = find_by_key(outcomes, cells, count, o, wanted, err);
+    find_by_key(outcomes, cells, count, o, wanted);
+    sg_status status = SG_OK;
     for (size_t i = 0; i < count && status == SG_OK; i++)
         if (outcomes[i].state == SG_CELL_WAITING)
             status = find_checkpoint(&outcomes[i], &cells[i], wanted->dataset, err);

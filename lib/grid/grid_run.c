@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -18,6 +17,7 @@
 #include "sg_plugins.h"
 #include "sg_terminal.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 enum { LAUNCHER_WORDS = 32, CELL_WORDS = 24 };
 
@@ -132,7 +132,7 @@ static char **command_line(const struct pool *p, size_t cell, char seed[24], cha
 
 static void fail_cell(struct sg_cell_outcome *o, const struct sg_error *err) {
     o->state = SG_CELL_FAILED;
-    o->message = strdup(err->msg);
+    o->message = sg_strdup(err->msg);
 }
 
 static void start_cell(struct pool *p, int job, size_t cell) {
@@ -142,7 +142,7 @@ static void start_cell(struct pool *p, int job, size_t cell) {
     struct sg_error err;
     char seed[24], threads[24], seconds[32];
     char **argv = command_line(p, cell, seed, threads, seconds);
-    sg_status status = argv ? sg_file_make_way(o->path, &err) : sg_fail_memory(&err, "a command line");
+    sg_status status = sg_file_make_way(o->path, &err);
     SG_TRACE(2, "start %s, seed %s, into %s", p->cells[cell].label, seed, o->path);
     s->cell = cell;
     s->started_s = sg_clock_s();
@@ -257,12 +257,12 @@ static void conclude(struct pool *p, int job) {
         o->state = diverged ? SG_CELL_DIVERGED : SG_CELL_DONE;
         o->done = 1;
         words = diverged ? sg_json_string(o->run.end, "message", words) : words;
-        o->message = *words ? strdup(words) : NULL;
+        o->message = *words ? sg_strdup(words) : NULL;
     } else if ((p->stopping || code == SG_EXIT_TIME) && err.status == SG_OK) {
         /* After a signal every exit code counts, because launchers have exit codes of their own. */
         p->time_up = p->time_up || code == SG_EXIT_TIME;
         o->state = SG_CELL_WAITING;
-        o->message = strdup("interrupted");
+        o->message = sg_strdup("interrupted");
     } else {
         char reason[64] = "ended without writing its series";
         if (WIFSIGNALED(status))
@@ -345,9 +345,7 @@ static sg_status run_pool(struct pool *p, struct sg_error *err) {
 /* Cuts the launcher at blanks into words that end in NUL; the last one is empty. */
 static sg_status cut_launcher(char **out, const char *launcher, struct sg_error *err) {
     size_t length = 0, n = 0;
-    char *words = calloc(strlen(launcher) + 2, 1);
-    if (!words)
-        return sg_fail_memory(err, "the launcher");
+    char *words = sg_calloc(strlen(launcher) + 2, 1);
     for (const char *c = launcher; *c; c++)
         if (*c != ' ' && *c != '\t')
             words[length++] = *c;
@@ -380,12 +378,9 @@ sg_status sg_grid_run(struct sg_cell_outcome *outcomes, const struct sg_cell *ce
     if (status != SG_OK)
         goto out;
     share_cores(options, missing);
-    pool.process = calloc((size_t)options->jobs, sizeof *pool.process);
-    pool.slot = calloc((size_t)options->jobs, sizeof *pool.slot);
-    if (!pool.process || !pool.slot)
-        status = sg_fail_memory(err, "the process pool");
-    else
-        status = run_pool(&pool, err);
+    pool.process = sg_calloc((size_t)options->jobs, sizeof *pool.process);
+    pool.slot = sg_calloc((size_t)options->jobs, sizeof *pool.slot);
+    status = run_pool(&pool, err);
     if (status == SG_OK || status == SG_ERR_INTERRUPTED) {
         struct sg_error stopped = *err;
         sg_status same = sg_grid_same_data(cells, outcomes, count, err);

@@ -3,11 +3,11 @@
  * are in results/DEFINITIONS.md. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "grid_summary.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 enum { FEW = 3 };
 
@@ -164,7 +164,7 @@ static void put_warning(FILE *out, const struct summary *s, double start) {
 static char *sentence(struct sg_document_summary *found, const struct summary *s) {
     size_t size;
     char *text;
-    FILE *out = open_memstream(&text, &size);
+    FILE *out = sg_memstream(&text, &size);
     if (out) {
         if (summary_put_equal_traffic(out, found, s))
             fputs(". ", out);

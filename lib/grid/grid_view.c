@@ -2,13 +2,13 @@
 #include "sg_grid_view.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "sg_clock.h"
 #include "sg_terminal.h"
+#include "sg_memory.h"
 
 static void erase(struct sg_grid_view *v) {
     if (v->lines > 0)
@@ -152,11 +152,10 @@ void sg_grid_view_changed(void *view, const struct sg_cell *cells, const struct 
         redraw(v, cells, outcomes, count);
 }
 
-bool sg_grid_view_open(struct sg_grid_view *v, size_t count) {
+void sg_grid_view_open(struct sg_grid_view *v, size_t count) {
     const char *term = getenv("TERM");
-    *v = (struct sg_grid_view){.told = calloc(count + 1, sizeof *v->told), .start_s = sg_clock_s()};
+    *v = (struct sg_grid_view){.told = sg_calloc(count + 1, sizeof *v->told), .start_s = sg_clock_s()};
     v->live = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0 && sg_app_verbosity() >= SG_NORMAL;
-    return v->told != NULL;
 }
 
 void sg_grid_view_close(struct sg_grid_view *v) {

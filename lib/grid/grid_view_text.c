@@ -1,11 +1,11 @@
 /* grid_view_text.c: makes the text that shows a running grid on a terminal. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_grid.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 enum { BAR = 20, SHORT_BAR = 8 };
 
@@ -56,9 +56,7 @@ char *sg_grid_overview(const struct sg_cell *cells, const struct sg_cell_outcome
     char *text = NULL, head[64], running[64], totals[256], left[48], failed[32] = "";
     size_t size = 0, n[SG_CELL_FAILED + 1] = {0};
     const size_t columns = width > 0 ? (size_t)width : 1;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return NULL;
+    FILE *out = sg_memstream(&text, &size);
     for (size_t i = 0; i < count; i++)
         if (n[outcomes[i].state]++, outcomes[i].state == SG_CELL_RUNNING && n[SG_CELL_RUNNING] <= (size_t)rows)
             running_line(out, &cells[i], &outcomes[i], columns);

@@ -28,7 +28,7 @@
 #define SG_SCHEMA_AUDIT "sparsebench-audit/1"
 
 /* The tolerance of a kind of task: {"test_accuracy":0.16,…,"other":0.25}; `other` is that of columns that are not
- * named. NULL = every bit must come back, or no memory. */
+ * named. NULL = every bit must come back. */
 cJSON *sg_audit_tolerance_json(const char *task);
 
 struct audit_tree;
@@ -81,6 +81,6 @@ SG_CHECKED sg_status sg_audit_judge(cJSON **out, struct sg_audit *audit, struct 
                                     struct sg_error *err);
 
 /* Prints audits, an array of what sg_audit_judge made, as a table and a line for each cell that is not the same. */
-SG_CHECKED sg_status sg_audit_print(FILE *out, const cJSON *audits, size_t width, struct sg_error *err);
+void sg_audit_print(FILE *out, const cJSON *audits, size_t width);
 
 #endif

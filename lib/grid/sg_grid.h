@@ -223,7 +223,7 @@ void sg_grid_unjudge(struct sg_document *document, const char *why);
  * again. Claims that are not judged, those about times of kernels, and a finding that was taken back stay. */
 void sg_grid_rejudge(struct sg_document *document);
 
-/* What a run would do, of schema sparsebench-plan/1, with each cell's key and resolved recipe. NULL = no memory. */
+/* What a run would do, of schema sparsebench-plan/1, with each cell's key and resolved recipe. */
 cJSON *sg_grid_plan(cJSON *take_program, const struct sg_recipe *recipe, const struct sg_cell *cells,
                     const struct sg_cell_outcome *outcomes, size_t count);
 

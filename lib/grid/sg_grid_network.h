@@ -43,7 +43,7 @@ SG_CHECKED sg_status sg_grid_network_read(struct sg_grid_network *out, bool *the
 /* "10gbe-tcp, auto, overlap fused in 25 MiB, coding of v100": the model in words, without the workers. NULL = no
  * memory. */
 char *sg_grid_network_text(const struct sg_grid_network *n);
-/* The source of the times of coding, as a sentence. NULL = no memory. */
+/* The source of the times of coding, as a sentence. */
 char *sg_grid_coding_text(const struct sg_grid_network *n);
 
 /* How far published times are from this model, for the exchanges of the recipe's methods, as a sentence. NULL = no
@@ -83,8 +83,7 @@ struct sg_grid_messages;
 
 /* Reads the messages of a run, which may be freed afterwards; the cell is borrowed until sg_grid_messages_free.
  * sg_grid_messages_free(NULL) is a no-op. */
-SG_CHECKED sg_status sg_grid_messages_open(struct sg_grid_messages **out, const struct sg_cell *cell,
-                                           const struct sg_run *run, struct sg_error *err);
+void sg_grid_messages_open(struct sg_grid_messages **out, const struct sg_cell *cell, const struct sg_run *run);
 void sg_grid_messages_free(struct sg_grid_messages *messages);
 
 /* Writes the seconds from the first step to each of the first n records, n at most the number of records: column c [n]

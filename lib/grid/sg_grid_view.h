@@ -16,8 +16,8 @@ struct sg_grid_view {
     const struct sg_grid_options *options; /* of the grid, to say at its start what will run; NULL = nothing is said */
 };
 
-/* Opens the view for a grid of `count` cells; false = no memory. */
-bool sg_grid_view_open(struct sg_grid_view *view, size_t count);
+/* Opens the view for a grid of `count` cells. */
+void sg_grid_view_open(struct sg_grid_view *view, size_t count);
 /* Reports what sg_grid_look found: the finished cells, and why other finished cells are not reused. */
 void sg_grid_view_found(const struct sg_cell_outcome *outcomes, size_t count);
 /* For sg_grid_options.changed, with the view as its arg. */

@@ -2,13 +2,13 @@
  * recipe are markup and figures are SVG, so that they can be read without script; page.js switches and reads the
  * figures. page_files.h has the bytes of script and style. */
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "html_private.h"
 #include "page_files.h"
 #include "sg_file.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 /* What a result is called: its recipe's name, else its method. */
 static const char *name_of(const struct sg_document *d) {
@@ -18,11 +18,11 @@ static const char *name_of(const struct sg_document *d) {
 /* What tells the result from others on the page: its file's name without folder and ending, else its own. */
 static void put_name(FILE *out, const struct sg_page_result *result) {
     const char *slash = result->name ? strrchr(result->name, '/') : NULL;
-    char *name = strdup(slash ? slash + 1 : result->name ? result->name : name_of(result->document));
+    char *name = sg_strdup(slash ? slash + 1 : result->name ? result->name : name_of(result->document));
     char *dot = name && result->name ? strrchr(name, '.') : NULL;
     if (dot && dot > name)
         *dot = '\0';
-    sg_put_html(out, sg_plot_made(name));
+    sg_put_html(out, name);
     free(name);
 }
 
@@ -54,7 +54,7 @@ static void put_entry(FILE *out, const struct html_section *s, const struct sg_p
     put_name(out, result);
     fputs("</b></a>", out);
     put_sentence(out, result->document);
-    sg_put_element(out, "<p class=\"note\">", sg_plot_made(title), "</p>");
+    sg_put_element(out, "<p class=\"note\">", title, "</p>");
     fputs("<span class=\"verdicts\">", out);
     html_put_verdicts(out, result->document);
     fputs("</span></li>\n", out);
@@ -120,22 +120,22 @@ static sg_status put_section(FILE *out, struct html_section *s, const struct sg_
     struct sg_summary summary = {0};
     char *title = sg_plot_title(s->document, select->title), *source = sg_plot_source(s->document), *parts = NULL;
     size_t size;
-    s->out = open_memstream(&parts, &size);
-    sg_status status = title && source && s->out ? SG_OK : sg_fail_memory(err, "the page");
-    if (status == SG_OK)
-        status = sg_summary_read(&summary, s->document, select, err);
+    s->out = sg_memstream(&parts, &size);
+    sg_status status = sg_summary_read(&summary, s->document, select, err);
     s->notes = summary.notes;
     SG_DO(status, html_put_figures(s, select, err));
-    SG_DO(status, kernels ? html_put_kernels(s, err) : html_put_finals(s, &summary, err));
-    SG_DO(status, html_put_claims(s, &summary, err));
-    SG_DO(status, html_put_cells(s, err));
     if (status == SG_OK) {
+        if (kernels)
+            html_put_kernels(s);
+        else
+            html_put_finals(s, &summary);
+        html_put_claims(s, &summary);
+        html_put_cells(s);
         html_put_provenance(s);
         put_recipe(s);
         put_data(s);
     }
     parts = sg_stream_text(s->out, &parts);
-    SG_DO(status, parts ? SG_OK : sg_fail_memory(err, "the page"));
     if (status == SG_OK) {
         put_header(out, s, result, title, source, summary.finding);
         fputs(parts, out);
@@ -187,7 +187,7 @@ static sg_status put_sections(FILE *out, FILE *contents, const struct sg_page_re
             sg_plot_note(notes, "%s", s.notes.text[k]);
         put_entry(contents, &s, &result[i]);
     }
-    return status == SG_OK && sg_json_is_lost() ? sg_fail_memory(err, "the page") : status;
+    return status;
 }
 
 sg_status sg_page_write(FILE *out, const struct sg_page_result *result, size_t n, const struct sg_plot_select *select,
@@ -200,13 +200,10 @@ sg_status sg_page_write(FILE *out, const struct sg_page_result *result, size_t n
                          : sg_format("%s", select->title ? select->title : "Results of sparsegrad");
     char *sections = NULL, *contents = NULL;
     size_t size[2];
-    FILE *body = open_memstream(&sections, &size[0]), *front = open_memstream(&contents, &size[1]);
-    sg_status status =
-        body && front ? put_sections(body, front, result, n, &section, all, err) : sg_fail_memory(err, "the page");
+    FILE *body = sg_memstream(&sections, &size[0]), *front = sg_memstream(&contents, &size[1]);
+    sg_status status = put_sections(body, front, result, n, &section, all, err);
     sections = sg_stream_text(body, &sections);
     contents = sg_stream_text(front, &contents);
-    if (status == SG_OK && !(title && sections && contents))
-        status = sg_fail_memory(err, "the page");
     if (status == SG_OK) {
         put_head(out, title[0] ? title : name_of(result[0].document), worst_status(result, n));
         if (n > 1) {

@@ -26,9 +26,8 @@ static sg_status convert(FILE *in, FILE *out, FILE *errors, const char *format, 
     snprintf(form, sizeof form, "-f%s", format);
     char *const argv[] = {"rsvg-convert", form, strcmp(format, "png") == 0 ? "-z2" : "-z1", NULL};
     pid_t child;
-    if (posix_spawn_file_actions_init(&actions) != 0)
-        return sg_fail_memory(err, "rsvg-convert");
-    int failed = posix_spawn_file_actions_adddup2(&actions, fileno(in), STDIN_FILENO);
+    int failed = posix_spawn_file_actions_init(&actions);
+    failed = failed ? failed : posix_spawn_file_actions_adddup2(&actions, fileno(in), STDIN_FILENO);
     failed = failed ? failed : posix_spawn_file_actions_adddup2(&actions, fileno(out), STDOUT_FILENO);
     failed = failed ? failed : posix_spawn_file_actions_adddup2(&actions, fileno(errors), STDERR_FILENO);
     failed = failed ? failed : posix_spawnp(&child, "rsvg-convert", &actions, NULL, argv, environ);

@@ -104,11 +104,11 @@ static void put_rows(FILE *out, const struct sg_panel *panel) {
     fputs("}", out);
 }
 
-static sg_status put_panel(FILE *out, const struct sg_figure *f, size_t p, struct sg_error *err) {
+static void put_panel(FILE *out, const struct sg_figure *f, size_t p) {
     const struct sg_panel *panel = &f->panel[p];
     char *caption = sg_plot_caption(f, p);
     fputs("\\nextgroupplot[title={", out);
-    sg_put_tex(out, sg_plot_made(caption));
+    sg_put_tex(out, caption);
     fputs("}", out);
     free(caption);
     put_axis(out, &panel->x, 'x');
@@ -117,12 +117,12 @@ static sg_status put_panel(FILE *out, const struct sg_figure *f, size_t p, struc
     else
         put_axis(out, &panel->y, 'y');
     fputs("]\n", out);
-    sg_status status = sg_plot_each_curve(f, p, MAX_TEX_POINTS, put_band, out, err);
-    SG_DO(status, sg_plot_each_curve(f, p, MAX_TEX_POINTS, put_line, out, err));
-    return status;
+    sg_plot_each_curve(f, p, MAX_TEX_POINTS, put_band, out);
+    sg_plot_each_curve(f, p, MAX_TEX_POINTS, put_line, out);
 }
 
 sg_status sg_export_pgfplots(FILE *out, const struct sg_figure *f, const char *format, struct sg_error *err) {
+    (void)err;
     const bool whole = strcmp(format, "pgfplots") == 0;
     const size_t columns = sg_plot_grid_columns(f->n_panels), rows = (f->n_panels + columns - 1) / columns;
     const double width = f->width > 0 ? f->width / (double)columns : 3.5;
@@ -140,9 +140,8 @@ sg_status sg_export_pgfplots(FILE *out, const struct sg_figure *f, const char *f
             "  legend style={at={(0.5,-0.25)}, anchor=north, draw=none, font=\\footnotesize}, legend columns=2, legend "
             "cell align=left]\n",
             columns, rows, width, f->height > 0 ? f->height / (double)rows : 0.8 * width, 0.9 * width);
-    sg_status status = SG_OK;
     for (size_t p = 0; p < f->n_panels; p++)
-        SG_DO(status, put_panel(out, f, p, err));
+        put_panel(out, f, p);
     fprintf(out, "\\end{groupplot}\n%s", whole ? "\\end{tikzpicture}\n\\end{document}\n" : "");
-    return status;
+    return SG_OK;
 }

@@ -1,18 +1,18 @@
 /* export_tables.c: markdown, latex and table: final values, verdicts and what was found. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "html_private.h"
 #include "sg_markup.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 enum { HEADING = 12 };
 
-/* "bits per worker (×10⁶)"; malloc'ed, NULL = no memory. */
+/* "bits per worker (×10⁶)", which the caller frees. */
 static char *heading_of(const struct sg_summary *s, size_t m, const struct sg_column_style *style) {
     char power[SG_POWER_CHARS];
     if (style->scientific || style->exponent == 0)
-        return strdup(s->metric[m].heading);
+        return sg_strdup(s->metric[m].heading);
     return sg_format("%s (%s)", s->metric[m].heading, sg_plot_power(power, style->exponent));
 }
 
@@ -51,10 +51,10 @@ static int weight_of(const struct sg_summary *s, size_t m) {
                                              : 0; /* so the first stay longest */
 }
 
-/* A head for lines: "time (s, modelled)". NULL = no memory. */
+/* A head for lines: "time (s, modelled)". */
 static char *plain_head(const struct sg_summary *s, size_t m, const struct sg_column_style *style) {
     char *heading = heading_of(s, m, style);
-    size_t length, word = heading ? explained(&length, heading) : 0;
+    size_t length, word = explained(&length, heading);
     if (word) {
         char *end = heading + word + length, *colon = strstr(heading + word, ": ");
         memmove(colon, end, strlen(end) + 1);
@@ -68,7 +68,7 @@ sg_table *sg_plot_values_table(const struct sg_summary *s, bool lines) {
         const struct sg_column_style style = sg_plot_column_style(s, m);
         char *text = lines ? plain_head(s, m, &style) : heading_of(s, m, &style);
         const char *formula = s->metric[m].formula;
-        sg_table_column(t, &(struct sg_table_column){.head = sg_plot_made(text),
+        sg_table_column(t, &(struct sg_table_column){.head = text,
                                                      .align = SG_TABLE_NUMBER,
                                                      .weight = weight_of(s, m),
                                                      .head_most = HEADING,
@@ -116,10 +116,10 @@ void sg_plot_put_claims(FILE *out, const struct sg_summary *s) {
         sg_plot_claim_numbers(numbers, claim);
         char *text = sg_format(numbers[0] ? "%s (%s)" : "%s", sg_or(claim->text, ""), numbers);
         fputs(heading, out);
-        sg_put_wrapped(out, sg_plot_made(text), s->columns, sg_plot_made(verdict), sg_plot_made(inset));
+        sg_put_wrapped(out, text, s->columns, verdict, inset);
         for (size_t k = 0; k < (s->seeds ? sg_plot_claim_size(claim) : 0); k++) {
             sg_plot_claim_seed(seed, claim, k);
-            sg_put_wrapped(out, seed, s->columns, sg_plot_made(inset), sg_plot_made(inset));
+            sg_put_wrapped(out, seed, s->columns, inset, inset);
         }
         free(verdict);
         free(text);
@@ -142,34 +142,32 @@ static void put_formulas(FILE *out, const struct sg_summary *s) {
         char *line = s->metric[m].formula[0] ? sg_format("%s: %s", heading, s->metric[m].formula)
                                              : sg_format("%.*s", word ? (int)length : 0, heading + word);
         if (!word || strcmp(last, heading + word) != 0)
-            sg_put_wrapped(out, sg_plot_made(line), lines_of(s).width, "# ", "#   ");
+            sg_put_wrapped(out, line, lines_of(s).width, "# ", "#   ");
         last = word ? heading + word : last;
         free(line);
     }
 }
 
-static sg_status put_places(FILE *out, const struct sg_summary *s, const sg_table *table, const char *caption,
-                            struct sg_error *err) {
+static void put_places(FILE *out, const struct sg_summary *s, const sg_table *table, const char *caption) {
     const struct sg_table_lines how = lines_of(s);
     fputc('\n', out);
     sg_put_wrapped(out, caption, how.width, "# ", "#   ");
-    return sg_table_write_lines(out, table, &how, err);
+    sg_table_write_lines(out, table, &how);
 }
 
-sg_status sg_export_table(FILE *out, const struct sg_summary *s, struct sg_error *err) {
+void sg_export_table(FILE *out, const struct sg_summary *s) {
     const struct sg_table_lines how = lines_of(s);
     const char *const head[] = {s->title, s->source, s->footnote};
     sg_table *t = sg_plot_values_table(s, true);
     for (size_t i = 0; i < sizeof head / sizeof *head; i++)
         sg_put_wrapped(out, head[i], how.width, "# ", "#   ");
-    sg_status status = sg_table_write_lines(out, t, &how, err);
+    sg_table_write_lines(out, t, &how);
     sg_table_free(t);
     put_formulas(out, s);
-    SG_DO(status, sg_plot_put_places(out, s, put_places, err));
+    sg_plot_put_places(out, s, put_places);
     sg_plot_put_claims(out, s);
     fputs(s->finding ? "\n" : "", out);
     sg_put_wrapped(out, s->finding ? s->finding : "", s->columns, "", "");
-    return status;
 }
 
 /* ---- Markdown and LaTeX ---- */
@@ -224,52 +222,48 @@ static void put_between(FILE *out, const char *before, const char *text, const c
     fputs(after, out);
 }
 
-static sg_status put_places_markdown(FILE *out, const struct sg_summary *s, const sg_table *table, const char *caption,
-                                     struct sg_error *err) {
+static void put_places_markdown(FILE *out, const struct sg_summary *s, const sg_table *table, const char *caption) {
     (void)s;
     put_between(out, "\n", caption, ":\n\n", sg_put_markdown);
-    return sg_table_write_markdown(out, table, err);
+    sg_table_write_markdown(out, table);
 }
 
-sg_status sg_export_markdown(FILE *out, const struct sg_summary *s, struct sg_error *err) {
+void sg_export_markdown(FILE *out, const struct sg_summary *s) {
     sg_table *values = sg_plot_values_table(s, false), *claims = sg_plot_claims_table(s, s->seeds);
     put_between(out, "**", s->title, "**\n\n", sg_put_markdown);
-    sg_status status = sg_table_write_markdown(out, values, err);
+    sg_table_write_markdown(out, values);
     fprintf(out, "\n%s. ", s->footnote);
     fputs(sg_plot_put_formulas(out, s, "", sg_put_markdown) ? ". " : "", out);
     put_between(out, "Source: ", s->source, ".\n", sg_put_markdown);
-    SG_DO(status, sg_plot_put_places(out, s, put_places_markdown, err));
-    if (status == SG_OK && sg_plot_claims_shown(s) > 0) {
+    sg_plot_put_places(out, s, put_places_markdown);
+    if (sg_plot_claims_shown(s) > 0) {
         fputc('\n', out);
-        status = sg_table_write_markdown(out, claims, err);
+        sg_table_write_markdown(out, claims);
     }
     put_between(out, "\n", s->finding, ".\n", sg_put_markdown);
     sg_table_free(values);
     sg_table_free(claims);
-    return status;
 }
 
-static sg_status put_places_latex(FILE *out, const struct sg_summary *s, const sg_table *table, const char *caption,
-                                  struct sg_error *err) {
+static void put_places_latex(FILE *out, const struct sg_summary *s, const sg_table *table, const char *caption) {
     (void)s;
     fputc('\n', out);
-    return sg_table_write_latex(out, table, caption, err);
+    sg_table_write_latex(out, table, caption);
 }
 
-sg_status sg_export_latex(FILE *out, const struct sg_summary *s, struct sg_error *err) {
+void sg_export_latex(FILE *out, const struct sg_summary *s) {
     sg_table *values = sg_plot_values_table(s, false), *claims = sg_plot_claims_table(s, s->seeds);
     char *caption = sg_format("%s%s%s", s->title, s->title[0] ? ". " : "", s->footnote);
     fprintf(out, "%% needs \\usepackage{booktabs}, \\usepackage{graphicx} and \\usepackage{textcomp}\n%% %s\n",
             s->source);
-    sg_status status = sg_table_write_latex(out, values, sg_plot_made(caption), err);
-    SG_DO(status, sg_plot_put_places(out, s, put_places_latex, err));
-    if (status == SG_OK && (s->claims || s->seeds) && sg_plot_claims_shown(s) > 0) {
+    sg_table_write_latex(out, values, caption);
+    sg_plot_put_places(out, s, put_places_latex);
+    if ((s->claims || s->seeds) && sg_plot_claims_shown(s) > 0) {
         fputc('\n', out);
-        status = sg_table_write_latex(out, claims, "Claims: ratio = value / bound", err);
+        sg_table_write_latex(out, claims, "Claims: ratio = value / bound");
     }
     put_between(out, "\n", s->finding, ".\n", sg_put_tex);
     free(caption);
     sg_table_free(values);
     sg_table_free(claims);
-    return status;
 }

@@ -1,11 +1,11 @@
 /* figure_bands.c: reads what a panel of curves shows of the seeds, mean and deviation or median and quartiles, smooths
  * it and says so. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "figure_private.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 static bool wants_quartiles(const struct sg_panel *panel, const char *band) {
     return strcmp(band, "quartiles") == 0 || (strcmp(band, "auto") == 0 && panel->y.log);
@@ -21,10 +21,8 @@ void sg_reading_add_letter(const struct sg_reading *r, char *letters) {
 
 /* The mean of `window` values around each, at the ends of as many as there are; geometric if they are positive and it
  * is for a log axis. NaN is passed over. */
-static bool smooth(double *value, size_t n, size_t window, bool log) {
-    double *out = malloc((n ? n : 1) * sizeof *out);
-    if (!out)
-        return false;
+static void smooth(double *value, size_t n, size_t window, bool log) {
+    double *out = sg_malloc((n ? n : 1) * sizeof *out);
     for (size_t i = 0; i < n; i++) {
         const size_t first = i < (window - 1) / 2 ? 0 : i - (window - 1) / 2;
         const size_t end = i + window / 2 + 1 < n ? i + window / 2 + 1 : n;
@@ -41,25 +39,23 @@ static bool smooth(double *value, size_t n, size_t window, bool log) {
     }
     memcpy(value, out, n * sizeof *value);
     free(out);
-    return true;
 }
 
-static bool smooth_curve(const struct sg_panel *panel, struct sg_curve *curve, size_t window) {
-    return smooth(curve->y, curve->n, window, panel->y.log) &&
-           (!curve->y_std || smooth(curve->y_std, curve->n, window, panel->y.log)) &&
-           (!curve->low || (smooth(curve->low, curve->n, window, panel->y.log) &&
-                            smooth(curve->high, curve->n, window, panel->y.log)));
+static void smooth_curve(const struct sg_panel *panel, struct sg_curve *curve, size_t window) {
+    double *const columns[] = {curve->y, curve->y_std, curve->low, curve->high};
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        if (columns[i])
+            smooth(columns[i], curve->n, window, panel->y.log);
 }
 
 /* ---- bands ---- */
 
 /* The median in the place of the mean, with the quartiles as band. */
-static bool take_quartiles(struct sg_curve *curve, const struct sg_frame_column *column) {
+static void take_quartiles(struct sg_curve *curve, const struct sg_frame_column *column) {
     free(curve->y);
     curve->y = sg_reading_copy(column->curve[SG_MEDIAN], curve->n);
     curve->low = sg_reading_copy(column->curve[SG_Q1], curve->n);
     curve->high = sg_reading_copy(column->curve[SG_Q3], curve->n);
-    return curve->y && curve->low && curve->high;
 }
 
 /* Drops records without a y: a curve goes from one evaluation to the next. */
@@ -77,7 +73,7 @@ static void drop_unknown(struct sg_curve *curve) {
     curve->n = kept;
 }
 
-bool sg_reading_band(struct sg_reading *r, const struct sg_panel *panel, struct sg_curve *curve,
+void sg_reading_band(struct sg_reading *r, const struct sg_panel *panel, struct sg_curve *curve,
                      const struct sg_document_plot *plot, const struct sg_frame_column *column) {
     const char *band = sg_or(plot ? plot->band : NULL, "auto");
     const double window = plot ? plot->smooth : NAN;
@@ -88,11 +84,11 @@ bool sg_reading_band(struct sg_reading *r, const struct sg_panel *panel, struct 
     /* A result of an earlier version has no quartiles. */
     const bool quartiles = !r->select->recorded && curve->y_std && wants_quartiles(panel, band) &&
                            column->curve[SG_MEDIAN] && column->curve[SG_Q1] && column->curve[SG_Q3];
-    bool fine = !quartiles || take_quartiles(curve, column);
-    if (fine)
-        drop_unknown(curve);
-    if (fine && !r->select->recorded && window >= 2 && window <= 1e6) {
-        fine = smooth_curve(panel, curve, (size_t)window);
+    if (quartiles)
+        take_quartiles(curve, column);
+    drop_unknown(curve);
+    if (!r->select->recorded && window >= 2 && window <= 1e6) {
+        smooth_curve(panel, curve, (size_t)window);
         r->window = window > r->window ? (int)window : r->window;
         sg_reading_add_letter(r, r->smoothed);
     }
@@ -100,7 +96,6 @@ bool sg_reading_band(struct sg_reading *r, const struct sg_panel *panel, struct 
         sg_reading_add_letter(r, r->quartiles);
     r->bands |= curve->y_std && !quartiles;
     r->log_bands |= curve->y_std && !quartiles && panel->y.log;
-    return fine || sg_reading_failed(r);
 }
 
 /* ---- words ---- */
@@ -118,9 +113,7 @@ char *sg_reading_footnote(const struct sg_reading *r) {
     char *text = NULL, over[64];
     const char *before = "";
     size_t size;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return NULL;
+    FILE *out = sg_memstream(&text, &size);
     if (seeds)
         snprintf(over, sizeof over, " over %d %.32s", seeds, of);
     else

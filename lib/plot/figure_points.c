@@ -1,10 +1,10 @@
 /* figure_points.c: reads the panels that show one point for each label. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "figure_private.h"
 #include "sg_debug.h"
+#include "sg_memory.h"
 
 /* Inserts a point so that x ascends. The arrays have room for as many points as there are labels. */
 static void insert_point(struct sg_curve *curve, double x, double y, double std, const char *label) {
@@ -40,7 +40,7 @@ void sg_reading_find_point(const struct sg_document_plot *points, const struct s
     *std = value[SG_STD];
 }
 
-/* The line that a label's point lies on, malloc'ed; NULL = no memory. Over a key of which the recipe lists values it
+/* The line that a label's point lies on, which the caller frees. Over a key of which the recipe lists values it
  * joins the labels that differ in that key alone. Over a constant, say the label skew of the data, a method has one
  * line over the variants of it that its name lists behind a comma: "Top-k" of "Top-k, sorted". In other panels a method
  * is a line over its parameters. */
@@ -49,7 +49,7 @@ static char *line_name(const struct sg_reading *r, const struct sg_panel *panel,
         return sg_plot_label_without(label->label, panel->x.name);
     const char *name = label->baseline ? label->label : label->method;
     const bool joins = !sg_plot_is_recorded(&r->document->results, panel->x.name);
-    return strndup(name, joins ? strcspn(name, ",") : strlen(name));
+    return sg_strndup(name, joins ? strcspn(name, ",") : strlen(name));
 }
 
 static struct sg_curve *find_curve(const struct sg_reading *r, const struct sg_panel *panel, const char *name,
@@ -62,37 +62,35 @@ static struct sg_curve *find_curve(const struct sg_reading *r, const struct sg_p
     return NULL;
 }
 
-bool sg_reading_make_points(struct sg_reading *r, struct sg_curve *curve, size_t n) {
-    curve->x = malloc(n * sizeof *curve->x);
-    curve->y = malloc(n * sizeof *curve->y);
-    curve->y_std = malloc(n * sizeof *curve->y_std);
-    curve->point = malloc(n * sizeof *curve->point);
-    return (curve->x && curve->y && curve->y_std && curve->point) || sg_reading_failed(r);
+void sg_reading_make_points(struct sg_curve *curve, size_t n) {
+    curve->x = sg_malloc(n * sizeof *curve->x);
+    curve->y = sg_malloc(n * sizeof *curve->y);
+    curve->y_std = sg_malloc(n * sizeof *curve->y_std);
+    curve->point = sg_malloc(n * sizeof *curve->point);
 }
 
-bool sg_reading_point(struct sg_reading *r, struct sg_panel *panel, const struct sg_frame_label *label,
+void sg_reading_point(struct sg_reading *r, struct sg_panel *panel, const struct sg_frame_label *label,
                       const struct sg_document_plot *points) {
     double x, y, std;
     sg_reading_find_point(points, label, panel, &x, &y, &std);
     if (isnan(y) || (isnan(x) && (!label->baseline || sg_plot_swept(label, panel->x.name)))) {
         sg_plot_note(&r->figure->notes, "'%.80s' has no final '%.60s' and is left out", label->label,
                      isnan(y) ? panel->y.name : panel->x.name);
-        return true;
+        return;
     }
     char *name = line_name(r, panel, label);
-    if (!name)
-        return sg_reading_failed(r);
     struct sg_curve *curve = find_curve(r, panel, name, label->baseline);
-    const bool known = curve != NULL, added = known || sg_reading_add(r, panel, name, label, &curve);
+    const bool known = curve != NULL;
+    if (!known) {
+        curve = sg_reading_add(r, panel, name, label);
+        sg_reading_make_points(curve, r->document->results.n_labels);
+    }
     free(name);
-    if (!added || (!known && !sg_reading_make_points(r, curve, r->document->results.n_labels)))
-        return false;
     SG_ASSERT(curve->n < r->document->results.n_labels);
     insert_point(curve, x, y, std, label->label);
     r->bars |= std > 0;
     if (known && !label->baseline && !sg_plot_swept(label, panel->x.name) && strcmp(label->label, label->method) != 0)
         sg_reading_add_letter(r, r->joined);
-    return true;
 }
 
 void sg_reading_end_points(const struct sg_reading *r, struct sg_panel *panel) {

@@ -17,34 +17,32 @@ struct sg_reading {
     int window;                             /* of smoothing, in records; the largest of these panels */
 };
 
-/* Functions that return bool return false if they failed, and set r->err. */
-bool sg_reading_failed(const struct sg_reading *r); /* no memory */
 /* Adds the letter of the panel being read. */
 void sg_reading_add_letter(const struct sg_reading *r, char *letters);
 /* Appends a curve of this label that has the legend's entry `name`, which it copies. */
-bool sg_reading_add(struct sg_reading *r, struct sg_panel *panel, const char *name, const struct sg_frame_label *label,
-                    struct sg_curve **out);
+struct sg_curve *sg_reading_add(struct sg_reading *r, struct sg_panel *panel, const char *name,
+                                const struct sg_frame_label *label);
 /* Reads y and band of a curve as the plot asks for from its column, and smooths the curve. */
-bool sg_reading_band(struct sg_reading *r, const struct sg_panel *panel, struct sg_curve *curve,
+void sg_reading_band(struct sg_reading *r, const struct sg_panel *panel, struct sg_curve *curve,
                      const struct sg_document_plot *plot, const struct sg_frame_column *column);
-/* "mean over 3 seeds; bands: ±1 standard deviation", "" = no band; malloc'ed, NULL = no memory. */
+/* "mean over 3 seeds; bands: ±1 standard deviation", "" = no band. The caller frees it. */
 char *sg_reading_footnote(const struct sg_reading *r);
 void sg_axis_free(struct sg_axis *axis); /* its texts */
-/* A copy of x [n]; NULL = no memory. */
+/* A copy of x [n]. */
 double *sg_reading_copy(const double *x, size_t n);
 /* Adds a label to a panel of points. `points`, the plot that has them, may be NULL. */
-bool sg_reading_point(struct sg_reading *r, struct sg_panel *panel, const struct sg_frame_label *label,
+void sg_reading_point(struct sg_reading *r, struct sg_panel *panel, const struct sg_frame_label *label,
                       const struct sg_document_plot *points);
 /* Finds the point of a label: the one of the plot, else its final values. */
 void sg_reading_find_point(const struct sg_document_plot *points, const struct sg_frame_label *label,
                            const struct sg_panel *panel, double *x, double *y, double *std);
 /* Allocates a curve of points for up to n of them. */
-bool sg_reading_make_points(struct sg_reading *r, struct sg_curve *curve, size_t n);
+void sg_reading_make_points(struct sg_curve *curve, size_t n);
 /* Adds a label to a ranking if the plot's range of x holds it, or it is a baseline. `points` may be NULL. */
-bool sg_reading_ranked(struct sg_reading *r, struct sg_panel *panel, const struct sg_frame_label *label,
+void sg_reading_ranked(struct sg_reading *r, struct sg_panel *panel, const struct sg_frame_label *label,
                        const struct sg_document_plot *plot, const struct sg_document_plot *points);
 /* Sorts and names the rows and finds their places, and turns the panel unless data are exported. */
-bool sg_reading_end_ranking(struct sg_reading *r, struct sg_panel *panel);
+void sg_reading_end_ranking(struct sg_reading *r, struct sg_panel *panel);
 /* Makes a level line of each baseline whose points do not differ in x. */
 void sg_reading_end_points(const struct sg_reading *r, struct sg_panel *panel);
 

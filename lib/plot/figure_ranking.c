@@ -1,7 +1,6 @@
 /* figure_ranking.c: reads the panels that sort labels by a value: those that a range of another column holds, the best
  * first, as all that send about the same. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "figure_private.h"
@@ -10,6 +9,7 @@
 #include "sg_stats.h"
 #include "sg_task.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 bool sg_plot_is_within(const struct sg_number_list *range, double x) {
     const double from = range->n > 0 ? range->x[0] : NAN, to = range->n > 1 ? range->x[1] : NAN;
@@ -17,33 +17,30 @@ bool sg_plot_is_within(const struct sg_number_list *range, double x) {
 }
 
 /* The values of the seeds that the point of a plot has, or those of the run's end. */
-static bool read_seeds(struct sg_curve *curve, const struct sg_document_point *point,
+static void read_seeds(struct sg_curve *curve, const struct sg_document_point *point,
                        const struct sg_frame_column *column) {
     const struct sg_number_list values = point && point->y ? point->y->values : (struct sg_number_list){0};
     const size_t n = point ? values.n : column ? column->n_values : 0;
     if (n < 2)
-        return true;
+        return;
     curve->seed = sg_reading_copy(point ? values.x : column->value, n);
     curve->n_seeds = n;
-    return curve->seed != NULL;
 }
 
 /* One row: a method that has a single label here goes by its name, which sg_reading_end_ranking decides. */
-bool sg_reading_ranked(struct sg_reading *r, struct sg_panel *panel, const struct sg_frame_label *label,
+void sg_reading_ranked(struct sg_reading *r, struct sg_panel *panel, const struct sg_frame_label *label,
                        const struct sg_document_plot *plot, const struct sg_document_plot *points) {
     double x, y, std;
     sg_reading_find_point(points, label, panel, &x, &y, &std);
     if (!label->baseline && !sg_plot_is_within(&plot->x_range, x))
-        return true;
+        return;
     if (isnan(y)) {
         sg_plot_note(&r->figure->notes, "'%.80s' has no final '%.60s' and is left out", label->label, panel->y.name);
-        return true;
+        return;
     }
-    struct sg_curve *curve;
-    if (!sg_reading_add(r, panel, label->method, label, &curve) || !sg_reading_make_points(r, curve, 1))
-        return false;
-    if (!read_seeds(curve, sg_document_point(points, label->label), sg_frame_column(label, panel->y.name)))
-        return sg_reading_failed(r);
+    struct sg_curve *curve = sg_reading_add(r, panel, label->method, label);
+    sg_reading_make_points(curve, 1);
+    read_seeds(curve, sg_document_point(points, label->label), sg_frame_column(label, panel->y.name));
     curve->n = 1;
     *curve->x = x;
     *curve->y = y;
@@ -53,7 +50,6 @@ bool sg_reading_ranked(struct sg_reading *r, struct sg_panel *panel, const struc
     r->ranked |= label->baseline;
     r->bars |= std > 0;
     r->seeds |= curve->n_seeds > 0;
-    return true;
 }
 
 /* Baselines come first, which need no row. */
@@ -97,18 +93,17 @@ static double cost_of(const struct sg_panel *panel, double value) {
 }
 
 /* Finds the places of rows and baselines. */
-static bool find_places(struct sg_reading *r, struct sg_panel *panel) {
+static void find_places(struct sg_reading *r, struct sg_panel *panel) {
     if (!may_have_places(r, panel))
-        return true;
+        return;
     const size_t n = panel->n_curves, seeds = panel->curve[0].n_seeds;
-    double *cost = malloc((n + 1) * seeds * sizeof *cost), *row = cost;
-    struct sg_standing *place = malloc(n * sizeof *place);
-    for (size_t c = 0; cost && c < n; c++, row += seeds)
+    double *cost = sg_malloc((n + 1) * seeds * sizeof *cost), *row = cost;
+    struct sg_standing *place = sg_malloc(n * sizeof *place);
+    for (size_t c = 0; c < n; c++, row += seeds)
         for (size_t s = 0; s < seeds; s++)
             row[s] = cost_of(panel, panel->curve[c].seed[s]);
-    const bool fine = (cost && place) || sg_reading_failed(r);
-    panel->places = fine && sg_places(place, cost, n, seeds, r->err) == SG_OK;
-    for (size_t c = 0; panel->places && c < n; c++) {
+    sg_places(place, cost, n, seeds);
+    for (size_t c = 0; c < n; c++) {
         for (size_t s = 0; s < seeds; s++) /* one without a value is the worst */
             row[s] = !isnan(panel->curve[c].seed[s]) ? panel->curve[c].seed[s]
                      : higher_is_better(panel)       ? -INFINITY
@@ -116,14 +111,13 @@ static bool find_places(struct sg_reading *r, struct sg_panel *panel) {
         panel->curve[c].place = place[c];
         panel->curve[c].median = sg_stats_median(row, seeds);
     }
-    r->places |= panel->places;
+    panel->places = r->places = true;
     free(cost);
     free(place);
-    return panel->places;
 }
 
 /* What a row is called: its method, or its label where the method has several rows; and its place. */
-static bool name_rows(const struct sg_reading *r, struct sg_panel *panel) {
+static void name_rows(const struct sg_reading *r, struct sg_panel *panel) {
     for (size_t c = 0; c < panel->n_curves; c++) {
         size_t rows = 0;
         for (size_t i = 0; i < panel->n_curves; i++)
@@ -131,25 +125,18 @@ static bool name_rows(const struct sg_reading *r, struct sg_panel *panel) {
         char *name =
             sg_plot_name(rows > 1 ? panel->curve[c].point[0] : r->figure->legend[panel->curve[c].legend].label, 3);
         panel->curve[c].row = name;
-        if (name && panel->places) {
+        if (panel->places) {
             const struct sg_standing *place = &panel->curve[c].place;
             panel->curve[c].row =
                 sg_format(place->first < place->last ? "%s (%zu–%zu)" : "%s (%zu)", name, place->first, place->last);
             free(name);
         }
-        if (!panel->curve[c].row)
-            return sg_reading_failed(r);
     }
-    return true;
 }
 
 /* Turns the panel: the value goes to the right, and the rows, which count from 1 at the top, go down. */
-static bool turn(const struct sg_reading *r, struct sg_panel *panel) {
-    struct sg_axis rows = {.name = panel->x.name, .label = strdup(""), .words = strdup(""), .formula = ""};
-    if (!rows.label || !rows.words) {
-        sg_axis_free(&rows);
-        return sg_reading_failed(r);
-    }
+static bool turn(struct sg_panel *panel) {
+    struct sg_axis rows = {.name = panel->x.name, .label = sg_strdup(""), .words = sg_strdup(""), .formula = ""};
     sg_axis_free(&panel->x);
     panel->x = panel->y;
     panel->y = rows;
@@ -179,7 +166,10 @@ const char *sg_plot_beyond(char out[SG_BEYOND_CHARS], const struct sg_panel *pan
     return out;
 }
 
-bool sg_reading_end_ranking(struct sg_reading *r, struct sg_panel *panel) {
+void sg_reading_end_ranking(struct sg_reading *r, struct sg_panel *panel) {
     sort_rows(panel);
-    return find_places(r, panel) && name_rows(r, panel) && (r->select->recorded || turn(r, panel));
+    find_places(r, panel);
+    name_rows(r, panel);
+    if (!r->select->recorded)
+        turn(panel);
 }

@@ -1,74 +1,51 @@
 /* figure_read.c: reads a document's plots as panels of curves, ready to draw. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "figure_private.h"
 #include "sg_debug.h"
 #include "sg_task.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
-bool sg_reading_failed(const struct sg_reading *r) {
-    sg_fail_memory(r->err, "the figure");
-    return false;
-}
-
-/* " scale=0.0911" of a label that was tuned, else ""; malloc'ed, NULL = no memory. */
+/* " scale=0.0911" of a label that was tuned, else ""; the caller frees it. */
 static char *tuned_text(const struct sg_document_tuned *tuned) {
     char *text = NULL;
     size_t size;
-    FILE *out = open_memstream(&text, &size);
+    FILE *out = sg_memstream(&text, &size);
     const cJSON *drawn = tuned && tuned->winner ? tuned->winner->drawn : NULL, *value;
-    if (out)
-        cJSON_ArrayForEach(value, drawn) fprintf(out, " %s=%g", value->string, sg_json_number(value, "", NAN));
+    cJSON_ArrayForEach(value, drawn) fprintf(out, " %s=%g", value->string, sg_json_number(value, "", NAN));
     return sg_stream_text(out, &text);
 }
 
 /* Finds or adds the entry of a panel's curve. In a panel of points it stands for a whole method. */
-static bool find_legend(struct sg_reading *r, const struct sg_panel *panel, const char *name,
-                        const struct sg_frame_label *label, size_t *out) {
+static size_t find_legend(struct sg_reading *r, const struct sg_panel *panel, const char *name,
+                          const struct sg_frame_label *label) {
     struct sg_figure *f = r->figure;
     for (size_t i = 0; i < f->n_legend; i++)
-        if (f->legend[i].baseline == label->baseline && strcmp(f->legend[i].label, name) == 0) {
-            *out = i;
-            return true;
-        }
-    struct sg_legend *larger = realloc(f->legend, (f->n_legend + 1) * sizeof *larger);
-    if (!larger)
-        return sg_reading_failed(r);
-    f->legend = larger;
-    char *copy = strdup(name), *tuned = tuned_text(panel->points || panel->ranking ? NULL : label->tuned);
-    if (!copy || !tuned) {
-        free(copy);
-        free(tuned);
-        return sg_reading_failed(r);
-    }
+        if (f->legend[i].baseline == label->baseline && strcmp(f->legend[i].label, name) == 0)
+            return i;
+    f->legend = sg_realloc(f->legend, (f->n_legend + 1) * sizeof *f->legend);
+    char *copy = sg_strdup(name), *tuned = tuned_text(panel->points || panel->ranking ? NULL : label->tuned);
     f->legend[f->n_legend] = (struct sg_legend){.label = copy,
                                                 .tuned = tuned,
                                                 .method = panel->points || panel->ranking ? copy : label->method,
                                                 .compressor = label->compressor ? label->compressor : "",
                                                 .baseline = label->baseline};
-    *out = f->n_legend++;
-    return true;
+    return f->n_legend++;
 }
 
-bool sg_reading_add(struct sg_reading *r, struct sg_panel *panel, const char *name, const struct sg_frame_label *label,
-                    struct sg_curve **out) {
-    struct sg_curve *larger = realloc(panel->curve, (panel->n_curves + 1) * sizeof *larger);
-    if (!larger)
-        return sg_reading_failed(r);
-    panel->curve = larger;
-    *out = &larger[panel->n_curves];
-    **out = (struct sg_curve){0};
-    if (!find_legend(r, panel, name, label, &(*out)->legend))
-        return false;
-    panel->n_curves++;
-    return true;
+struct sg_curve *sg_reading_add(struct sg_reading *r, struct sg_panel *panel, const char *name,
+                                const struct sg_frame_label *label) {
+    panel->curve = sg_realloc(panel->curve, (panel->n_curves + 1) * sizeof *panel->curve);
+    struct sg_curve *curve = &panel->curve[panel->n_curves++];
+    *curve = (struct sg_curve){.legend = find_legend(r, panel, name, label)};
+    return curve;
 }
 
 double *sg_reading_copy(const double *x, size_t n) {
-    double *out = malloc((n + 1) * sizeof *out);
-    return out ? memcpy(out, x, n * sizeof *out) : NULL;
+    double *out = sg_malloc((n + 1) * sizeof *out);
+    return memcpy(out, x, n * sizeof *out);
 }
 
 static bool read_curve(struct sg_reading *r, struct sg_panel *panel, const struct sg_frame_label *label,
@@ -85,17 +62,13 @@ static bool read_curve(struct sg_reading *r, struct sg_panel *panel, const struc
                 panel->y.name, label->label);
         return false;
     }
-    struct sg_curve *curve;
-    const bool band = y->curve[SG_STD] != NULL;
-    if (!sg_reading_add(r, panel, label->label, label, &curve))
-        return false;
+    struct sg_curve *curve = sg_reading_add(r, panel, label->label, label);
     curve->n = x->n_points;
     curve->x = sg_reading_copy(x->curve[SG_MEAN], curve->n);
     curve->y = sg_reading_copy(y->curve[SG_MEAN], curve->n);
-    curve->y_std = band ? sg_reading_copy(y->curve[SG_STD], curve->n) : NULL;
-    if (!curve->x || !curve->y || (band && !curve->y_std))
-        return sg_reading_failed(r);
-    return sg_reading_band(r, panel, curve, plot, y);
+    curve->y_std = y->curve[SG_STD] ? sg_reading_copy(y->curve[SG_STD], curve->n) : NULL;
+    sg_reading_band(r, panel, curve, plot, y);
+    return true;
 }
 
 static bool listed(const struct sg_text_list *methods, const struct sg_frame_label *label) {
@@ -161,7 +134,8 @@ static bool read_axis(struct sg_reading *r, struct sg_axis *axis, const struct s
     const char *log = r->select->log ? r->select->log : *as_planned ? sg_or(plot->log, "") : NULL;
     axis->log = log ? strcmp(log, "none") != 0 && strchr(log, is_x ? 'x' : 'y') : usually_log(r, is_x, axis->name);
     read_range(axis, !*as_planned ? NULL : is_x ? &plot->x_range : &plot->y_range);
-    return sg_plot_label(axis, r->document, r->err) == SG_OK;
+    sg_plot_label(axis, r->document);
+    return true;
 }
 
 static bool is_repeated(const struct sg_figure *figure, const struct sg_panel *panel) {
@@ -224,14 +198,16 @@ static bool read_panel(struct sg_reading *r, const struct sg_document_plot *plot
         const size_t curves = panel->n_curves;
         if (!listed(&own->methods, label))
             continue;
-        if (panel->ranking  ? !sg_reading_ranked(r, panel, label, own, points)
-            : panel->points ? !sg_reading_point(r, panel, label, points)
-                            : !read_curve(r, panel, label, same_x && same_y ? plot : NULL))
+        if (panel->ranking)
+            sg_reading_ranked(r, panel, label, own, points);
+        else if (panel->points)
+            sg_reading_point(r, panel, label, points);
+        else if (!read_curve(r, panel, label, same_x && same_y ? plot : NULL))
             return false;
         r->shown[l] |= !panel->ranking || panel->n_curves > curves;
     }
-    if (panel->ranking && !sg_reading_end_ranking(r, panel))
-        return false;
+    if (panel->ranking)
+        sg_reading_end_ranking(r, panel);
     if (panel->points)
         sg_reading_end_points(r, panel);
     count_hidden(r, panel);
@@ -247,9 +223,7 @@ static bool read_panels(struct sg_reading *r) {
     }
     if (sg_plot_check_panel(r->document, r->select, r->err) != SG_OK)
         return false;
-    r->figure->panel = calloc(n ? n : 1, sizeof *r->figure->panel);
-    if (!r->figure->panel)
-        return sg_reading_failed(r);
+    r->figure->panel = sg_calloc(n ? n : 1, sizeof *r->figure->panel);
     if (n == 0)
         return read_panel(r, NULL);
     for (size_t i = 0; i < n; i++) {
@@ -320,12 +294,11 @@ static char *add_share(const struct sg_reading *r, char *take_footnote) {
     return out;
 }
 
-static bool read_texts(struct sg_reading *r) {
+static void read_texts(struct sg_reading *r) {
     struct sg_figure *f = r->figure;
     f->title = sg_plot_title(r->document, r->select->title);
     f->source = sg_plot_source(r->document);
     f->footnote = sg_plot_add_unfinished(add_lack(r, add_share(r, sg_reading_footnote(r))), r->document);
-    return (f->title && f->source && f->footnote) || sg_reading_failed(r);
 }
 
 sg_status sg_figure_read(struct sg_figure *out, const struct sg_document *document, const struct sg_plot_select *select,
@@ -333,20 +306,19 @@ sg_status sg_figure_read(struct sg_figure *out, const struct sg_document *docume
     struct sg_figure figure = {.width = select->width, .height = select->height};
     struct sg_reading r = {.figure = &figure, .document = document, .select = select, .err = err};
     sg_status status = SG_OK;
-    r.shown = calloc(document->results.n_labels + 1, sizeof *r.shown);
+    r.shown = sg_calloc(document->results.n_labels + 1, sizeof *r.shown);
     sg_plot_note_status(&figure.notes, document);
-    if (!r.shown)
-        status = sg_fail_memory(err, "the figure");
-    else if (!read_panels(&r) || !read_texts(&r))
-        status = err->status;
-    SG_DO(status, sg_plot_choose_names(&figure, err));
-    SG_DO(status, sg_plot_choose_styles(&figure, err));
-    SG_ASSERT(figure.n_panels <= SG_PLOT_MAX_PANELS);
-    free(r.shown);
-    if (status == SG_OK)
+    if (read_panels(&r)) {
+        read_texts(&r);
+        sg_plot_choose_names(&figure);
+        sg_plot_choose_styles(&figure);
+        SG_ASSERT(figure.n_panels <= SG_PLOT_MAX_PANELS);
         *out = figure;
-    else
+    } else {
+        status = err->status;
         sg_figure_free(&figure);
+    }
+    free(r.shown);
     return status;
 }
 

@@ -13,7 +13,7 @@ static void add_note(struct sg_plot_notes *notes, const char *text) {
     sg_plot_note(notes, "%s", text);
 }
 
-static sg_status put_svg(struct html_section *s, const struct sg_figure *figure, struct sg_error *err) {
+static void put_svg(struct html_section *s, const struct sg_figure *figure) {
     char id[32];
     if (s->n_figures++ == 0) {
         struct sg_sheet sheet;
@@ -30,9 +30,8 @@ static sg_status put_svg(struct html_section *s, const struct sg_figure *figure,
         add_note(&s->notes, figure->notes.text[i]);
     snprintf(id, sizeof id, "r%df%d", s->number, s->n_figures);
     fprintf(s->out, "<figure id=\"%s\"><div class=\"plot\">\n", id);
-    const sg_status status = sg_svg_write(s->out, figure, id, err);
+    sg_svg_write(s->out, figure, id);
     fputs("</div></figure>\n", s->out);
-    return status;
 }
 
 /* Draws what `select` shows if it can be drawn. */
@@ -42,7 +41,8 @@ static sg_status put_figure(struct html_section *s, const struct sg_plot_select 
     if (status != SG_OK)
         return status;
     status = sg_figure_drawable(&figure, err);
-    SG_DO(status, put_svg(s, &figure, err));
+    if (status == SG_OK)
+        put_svg(s, &figure);
     sg_figure_free(&figure);
     return status;
 }

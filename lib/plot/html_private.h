@@ -36,15 +36,15 @@ void html_begin_part(struct html_section *s, const char *id, const char *heading
 SG_CHECKED sg_status html_put_figures(struct html_section *s, const struct sg_plot_select *select,
                                       struct sg_error *err);
 
-/* Write the parts of a section. A part that the result does not have is omitted. SG_ERR_MEMORY. */
-SG_CHECKED sg_status html_put_finals(struct html_section *s, const struct sg_summary *summary, struct sg_error *err);
-SG_CHECKED sg_status html_put_claims(struct html_section *s, const struct sg_summary *summary, struct sg_error *err);
+/* Write the parts of a section. A part that the result does not have is omitted. */
+void html_put_finals(struct html_section *s, const struct sg_summary *summary);
+void html_put_claims(struct html_section *s, const struct sg_summary *summary);
 /* Writes a verdict for a table: its word and a sign in colour, so that colour is not the only mark. */
 void html_put_verdict(FILE *out, const char *word);
 /* "4 hold, 1 fails" as markup, "" if no claim was judged. */
 void html_put_verdicts(FILE *out, const struct sg_document *document);
-SG_CHECKED sg_status html_put_kernels(struct html_section *s, struct sg_error *err);
-SG_CHECKED sg_status html_put_cells(struct html_section *s, struct sg_error *err);
+void html_put_kernels(struct html_section *s);
+void html_put_cells(struct html_section *s);
 void html_put_provenance(struct html_section *s);
 
 #endif

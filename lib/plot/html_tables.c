@@ -1,12 +1,12 @@
 /* html_tables.c: the tables of a page: final values, claims, cells, where the numbers come from, times of kernels. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "html_private.h"
 #include "sg_bench.h"
 #include "sg_debug.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 void html_begin_part(struct html_section *s, const char *id, const char *heading) {
     fprintf(s->out, "<section class=\"part\" aria-labelledby=\"r%d-%s\"><h%d id=\"r%d-%s\">%s</h%d>\n", s->number, id,
@@ -16,30 +16,27 @@ void html_begin_part(struct html_section *s, const char *id, const char *heading
     s->part[s->n_parts++].heading = heading;
 }
 
-/* A table of a part of the page. SG_ERR_MEMORY: memory ran out. */
-static sg_status put_table(struct html_section *s, sg_table *take_table, const char *caption, struct sg_error *err) {
-    const sg_status status = sg_table_write_html(s->out, take_table, caption, err);
+/* A table of a part of the page. */
+static void put_table(struct html_section *s, sg_table *take_table, const char *caption) {
+    sg_table_write_html(s->out, take_table, caption);
     sg_table_free(take_table);
-    return status;
 }
 
 /* ---- final values ---- */
 
-static sg_status put_places(FILE *out, const struct sg_summary *summary, const sg_table *table, const char *caption,
-                            struct sg_error *err) {
+static void put_places(FILE *out, const struct sg_summary *summary, const sg_table *table, const char *caption) {
     (void)summary;
-    return sg_table_write_html(out, table, caption, err);
+    sg_table_write_html(out, table, caption);
 }
 
-sg_status html_put_finals(struct html_section *s, const struct sg_summary *summary, struct sg_error *err) {
+void html_put_finals(struct html_section *s, const struct sg_summary *summary) {
     if (summary->n_metrics == 0)
-        return SG_OK;
+        return;
     html_begin_part(s, "finals", "Final values");
-    sg_status status = put_table(s, sg_plot_values_table(summary, false), summary->footnote, err);
+    put_table(s, sg_plot_values_table(summary, false), summary->footnote);
     fputs(sg_plot_put_formulas(s->out, summary, "<p class=\"note\">", sg_put_html) ? "</p>\n" : "", s->out);
-    SG_DO(status, sg_plot_put_places(s->out, summary, put_places, err));
+    sg_plot_put_places(s->out, summary, put_places);
     fputs("</section>\n", s->out);
-    return status;
 }
 
 /* ---- claims ---- */
@@ -77,29 +74,28 @@ void html_put_verdicts(FILE *out, const struct sg_document *document) {
     }
 }
 
-sg_status html_put_claims(struct html_section *s, const struct sg_summary *summary, struct sg_error *err) {
+void html_put_claims(struct html_section *s, const struct sg_summary *summary) {
     if (sg_plot_claims_shown(summary) == 0)
-        return SG_OK;
+        return;
     html_begin_part(s, "claims", "Claims");
     fputs("<p>", s->out);
     html_put_verdicts(s->out, s->document);
     fputs("</p>\n", s->out);
-    const sg_status status = put_table(s, sg_plot_claims_table(summary, true), "Verdicts on the recipe's claims", err);
+    put_table(s, sg_plot_claims_table(summary, true), "Verdicts on the recipe's claims");
     fputs("</section>\n", s->out);
-    return status;
 }
 
 /* ---- cells ---- */
 
-/* "k=4, block=50": what is set of an object of scalars; malloc'ed, NULL = no memory. */
+/* "k=4, block=50": what is set of an object of scalars; the caller frees it. */
 static char *settings_of(const cJSON *object) {
     char number[SG_NUMBER_CHARS], *text = NULL;
     size_t size;
-    FILE *out = open_memstream(&text, &size);
+    FILE *out = sg_memstream(&text, &size);
     const char *before = "";
     const cJSON *item;
     cJSON_ArrayForEach(item, object) {
-        if (!out || (!cJSON_IsString(item) && !cJSON_IsNumber(item) && !cJSON_IsBool(item)))
+        if (!cJSON_IsString(item) && !cJSON_IsNumber(item) && !cJSON_IsBool(item))
             continue;
         fprintf(out, "%s%s=%s", before, item->string,
                 cJSON_IsString(item)   ? item->valuestring
@@ -116,7 +112,7 @@ static void add_cell(sg_table *t, const struct sg_frame_label *label, const stru
     char *settings = settings_of(label->parameters);
     sg_table_cell(t, label->label, NULL);
     sg_table_cell(t, sg_or(label->compressor, ""), NULL);
-    sg_table_cell(t, sg_plot_made(settings), NULL);
+    sg_table_cell(t, settings, NULL);
     sg_table_cell(t, seed, NULL);
     sg_table_value(t, atof(seed));
     sg_table_cell(t, sg_or(cell->status, "?"), NULL);
@@ -132,7 +128,7 @@ static void add_cell(sg_table *t, const struct sg_frame_label *label, const stru
     free(settings);
 }
 
-sg_status html_put_cells(struct html_section *s, struct sg_error *err) {
+void html_put_cells(struct html_section *s) {
     static const struct sg_table_column columns[] = {{.head = "method", .names = true},
                                                      {.head = "compressor"},
                                                      {.head = "parameters"},
@@ -149,14 +145,13 @@ sg_status html_put_cells(struct html_section *s, struct sg_error *err) {
             add_cell(t, &results->label[l], &results->label[l].cells[i]);
     if (n == 0) {
         sg_table_free(t);
-        return SG_OK;
+        return;
     }
     html_begin_part(s, "cells", "Cells");
     fprintf(s->out, "<details%s><summary>%zu run%s: settings, seed, status, time</summary>\n", n > 12 ? "" : " open", n,
             n == 1 ? "" : "s");
-    const sg_status status = put_table(s, t, "One run a line: a method at a seed", err);
+    put_table(s, t, "One run a line: a method at a seed");
     fputs("</details></section>\n", s->out);
-    return status;
 }
 
 /* ---- where the numbers come from ---- */
@@ -169,10 +164,10 @@ static void put_fact(FILE *out, const char *before, const cJSON *item) {
     for (char *c = name; c && *c; c++)
         *c = *c == '_' ? ' ' : *c;
     if (cJSON_IsObject(item)) {
-        cJSON_ArrayForEach(child, item) put_fact(out, sg_plot_made(name), child);
+        cJSON_ArrayForEach(child, item) put_fact(out, name, child);
     } else if (!cJSON_IsNull(item) && !(cJSON_IsString(item) && !item->valuestring[0]) &&
                !(cJSON_IsArray(item) && !item->child)) {
-        sg_put_element(out, "<dt>", sg_plot_made(name), "</dt><dd>");
+        sg_put_element(out, "<dt>", name, "</dt><dd>");
         const bool command = item->string && strcmp(item->string, "argv") == 0;
         fputs(command ? "<code>" : "", out);
         const bool list = cJSON_IsArray(item);
@@ -209,16 +204,14 @@ void html_put_provenance(struct html_section *s) {
     fputs("</div></section>\n", s->out);
 }
 
-sg_status html_put_kernels(struct html_section *s, struct sg_error *err) {
-    sg_status status = SG_OK;
+void html_put_kernels(struct html_section *s) {
     html_begin_part(s, "finals", "Times");
-    for (int compressors = 0; compressors < 2 && status == SG_OK; compressors++) {
+    for (int compressors = 0; compressors < 2; compressors++) {
         sg_table *t;
         if (sg_bench_rows(&t, s->document->rows, compressors) > 0)
-            status = put_table(s, t, compressors ? sg_bench_note : "Operations", err);
+            put_table(s, t, compressors ? sg_bench_note : "Operations");
         else
             sg_table_free(t);
     }
     fputs("</section>\n", s->out);
-    return status;
 }

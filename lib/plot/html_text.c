@@ -19,7 +19,7 @@ static void put_literal(FILE *out, const cJSON *item) {
 void html_put_json(FILE *out, const cJSON *document) {
     cJSON *exact = sg_json_copy(document);
     char *text = sg_json_text(exact, false);
-    for (const char *c = sg_plot_made(text); *c && *c != '\n'; c++)
+    for (const char *c = text; *c && *c != '\n'; c++)
         if (*c == '<' || *c == '>' || *c == '&')
             fprintf(out, "\\u%04x", (unsigned)*c);
         else

@@ -3,21 +3,19 @@
 #include <string.h>
 
 #include "plot_private.h"
+#include "sg_memory.h"
 #include "sg_text.h"
 
 /* Appends `text` to the list of those that differ, which are parted by `between`. *list is malloc'ed, or NULL. */
-static bool add_word(char **list, const char *between, const char *text) {
+static void add_word(char **list, const char *between, const char *text) {
     const size_t length = strlen(text);
     for (const char *at = *list; at; at = strstr(at, between) ? strstr(at, between) + strlen(between) : NULL)
         if (strncmp(at, text, length) == 0 &&
             (at[length] == '\0' || strncmp(at + length, between, strlen(between)) == 0))
-            return true;
+            return;
     char *longer = *list ? sg_format("%s%s%s", *list, between, text) : sg_format("%s", text);
-    if (!longer)
-        return false;
     free(*list);
     *list = longer;
-    return true;
 }
 
 /* fig1 of results/fig1.json. */
@@ -28,20 +26,17 @@ static char *stem(const char *path) {
 
 /* name [n] <- what the labels of each result get behind them: their files' names, or where two are alike their
  * paths. */
-static bool find_names(char **name, const char *const *path, size_t n) {
+static void find_names(char **name, const char *const *path, size_t n) {
     bool alike = false;
     for (size_t i = 0; i < n; i++) {
-        if ((name[i] = stem(path[i])) == NULL)
-            return false;
+        name[i] = stem(path[i]);
         for (size_t j = 0; j < i; j++)
             alike = alike || strcmp(name[i], name[j]) == 0;
     }
     for (size_t i = 0; alike && i < n; i++) {
         free(name[i]);
-        if ((name[i] = sg_format("%s", path[i])) == NULL)
-            return false;
+        name[i] = sg_strdup(path[i]);
     }
-    return true;
 }
 
 /* "Top-k k=4" -> "Top-k k=4 (fig1)" */
@@ -107,16 +102,15 @@ static void join_plots(struct sg_document *out, const struct sg_document *docume
 }
 
 /* What the title and the line below it say of all. */
-static bool describe(struct sg_document *out, const struct sg_document *document, size_t n) {
+static void describe(struct sg_document *out, const struct sg_document *document, size_t n) {
     char *title = NULL, *recipe = NULL, *data = NULL, *source = NULL;
-    bool whole = true;
     for (size_t i = 0; i < n; i++) {
         const struct sg_document *d = &document[i];
         char *own = sg_plot_title(d, NULL);
-        whole = whole && own && add_word(&title, "; ", own) &&
-                add_word(&recipe, " and ", sg_or(d->recipe ? d->recipe->name : NULL, sg_or(d->name, "?"))) &&
-                add_word(&data, ", ", sg_or(d->dataset ? d->dataset->name : NULL, "?")) &&
-                add_word(&source, ", ", sg_or(d->dataset ? d->dataset->source : NULL, "?"));
+        add_word(&title, "; ", own);
+        add_word(&recipe, " and ", sg_or(d->recipe ? d->recipe->name : NULL, sg_or(d->name, "?")));
+        add_word(&data, ", ", sg_or(d->dataset ? d->dataset->name : NULL, "?"));
+        add_word(&source, ", ", sg_or(d->dataset ? d->dataset->source : NULL, "?"));
         free(own);
     }
     const bool generated = source && strcmp(source, "generated") == 0; /* the titles say already which data are */
@@ -127,7 +121,6 @@ static bool describe(struct sg_document *out, const struct sg_document *document
     char *const texts[] = {title, recipe, data, source};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         sg_arena_take_text(&out->memory, texts[i]);
-    return whole;
 }
 
 /* The labels of all, and the units of all their columns. */
@@ -153,10 +146,9 @@ static void join_results(struct sg_document *out, struct sg_document *document, 
     out->units = units;
 }
 
-static sg_status join(struct sg_document *out, struct sg_document *document, char *const *name, size_t n,
-                      struct sg_error *err) {
+static void join(struct sg_document *out, struct sg_document *document, char *const *name, size_t n) {
     *out = (struct sg_document){.schema = document[0].schema, .program = document[0].program, .status = "ok"};
-    const bool whole = describe(out, document, n);
+    describe(out, document, n);
     join_plots(out, document, name, n);
     join_results(out, document, name, n);
     for (size_t i = 0; i < n; i++) {
@@ -164,10 +156,6 @@ static sg_status join(struct sg_document *out, struct sg_document *document, cha
             out->status = sg_or(document[i].status, "ok");
         sg_arena_join(&out->memory, &document[i].memory);
     }
-    if (whole)
-        return SG_OK;
-    sg_document_free(out);
-    return sg_fail_memory(err, "the results");
 }
 
 sg_status sg_plot_read_all(struct sg_document *out, const char *const *path, size_t n, struct sg_error *err) {
@@ -181,8 +169,10 @@ sg_status sg_plot_read_all(struct sg_document *out, const char *const *path, siz
         if (status == SG_OK && sg_document_is_kernels(&document[i]))
             status = sg_fail(err, SG_ERR_ARGUMENT, "%s: times of kernels have no curves to lay over others", path[i]);
     }
-    if (status == SG_OK)
-        status = find_names(name, path, n) ? join(out, document, name, n, err) : sg_fail_memory(err, "the results");
+    if (status == SG_OK) {
+        find_names(name, path, n);
+        join(out, document, name, n);
+    }
     for (size_t i = 0; i < n; i++) {
         sg_document_free(&document[i]);
         free(name[i]);

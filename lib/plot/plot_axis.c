@@ -1,9 +1,9 @@
 /* plot_axis.c: decides what a panel shows of its curves, how its axes run and where they have labels. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "plot_private.h"
 #include "sg_debug.h"
+#include "sg_memory.h"
 
 /* True if v is far enough from the limits of double that views, ticks and their logarithms stay finite and positive. */
 static bool in_domain(const struct sg_axis *axis, double v) {
@@ -71,13 +71,13 @@ static size_t find_spots(struct sg_spot *spot, size_t *index, const struct sg_pa
     return 2;
 }
 
-sg_status sg_plot_each_curve(const struct sg_figure *f, size_t p, size_t max,
-                             void (*put)(void *to, const struct sg_drawn *drawn), void *to, struct sg_error *err) {
+void sg_plot_each_curve(const struct sg_figure *f, size_t p, size_t max,
+                        void (*put)(void *to, const struct sg_drawn *drawn), void *to) {
     const struct sg_panel *panel = &f->panel[p];
     for (size_t c = 0; c < panel->n_curves; c++) {
         const struct sg_curve *curve = &panel->curve[c];
         const bool marks = sg_plot_draws_marks(panel, curve);
-        size_t *index = malloc((curve->n + 1) * sizeof *index);
+        size_t *index = sg_malloc((curve->n + 1) * sizeof *index);
         struct sg_drawn d = {.panel = panel,
                              .curve = curve,
                              .entry = &f->legend[curve->legend],
@@ -86,7 +86,7 @@ sg_status sg_plot_each_curve(const struct sg_figure *f, size_t p, size_t max,
                              .marks = marks,
                              .bars = marks && curve->y_std,
                              .band = !marks && curve->y_std,
-                             .spot = malloc((curve->n + 1) * sizeof *d.spot)};
+                             .spot = sg_malloc((curve->n + 1) * sizeof *d.spot)};
         const bool fine = index && d.spot;
         if (fine) {
             d.n = find_spots(d.spot, index, panel, curve, max);
@@ -94,10 +94,7 @@ sg_status sg_plot_each_curve(const struct sg_figure *f, size_t p, size_t max,
         }
         free(index);
         free(d.spot);
-        if (!fine)
-            return sg_fail_memory(err, "the figure");
     }
-    return SG_OK;
 }
 
 struct range {

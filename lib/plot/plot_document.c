@@ -1,11 +1,11 @@
 /* plot_document.c: what the readers of figures and of tables both look up in a result document. */
 #include <math.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "plot_private.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 enum { MAX_COLUMNS = 64 };
 
@@ -103,7 +103,7 @@ char *sg_plot_label_without(const char *label, const char *name) {
             found = blank;
     }
     if (!found)
-        return strdup(label);
+        return sg_strdup(label);
     const char *rest = found + 1 + strcspn(found + 1, " ");
     return sg_format("%.*s%s", (int)(found - label), label, rest);
 }

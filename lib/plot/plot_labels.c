@@ -1,15 +1,15 @@
 /* plot_labels.c: what tables and figures are called: headings and axis labels of columns, titles, sources, captions. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "plot_private.h"
 #include "sg_task.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
-/* "hit rate (%)" of hit_rate; malloc'ed, NULL = no memory. */
+/* "hit rate (%)" of hit_rate; the caller frees it. */
 static char *name_with_unit(const char *column, const char *unit) {
     char *out = sg_format(unit[0] ? "%s (%s)" : "%s", column, unit);
-    for (size_t i = 0; out && i < strlen(column); i++)
+    for (size_t i = 0; i < strlen(column); i++)
         out[i] = out[i] == '_' ? ' ' : out[i];
     return out;
 }
@@ -19,7 +19,7 @@ char *sg_plot_heading(const struct sg_document *document, const char *column, co
     const cJSON *unit = cJSON_GetObjectItemCaseSensitive(document->units, column);
     *formula = known && known->symbol ? known->symbol : "";
     if (known && known->title)
-        return strdup(known->title);
+        return sg_strdup(known->title);
     return name_with_unit(column, cJSON_IsString(unit) && !*formula[0] ? unit->valuestring : "");
 }
 
@@ -29,17 +29,16 @@ static const struct {
     const char *begin, *axis;
 } axes[] = {{"burst_", "modelled cost added by bursts (share)"}, {"scale", "peak learning rate / γ"}};
 
-sg_status sg_plot_label(struct sg_axis *axis, const struct sg_document *document, struct sg_error *err) {
+void sg_plot_label(struct sg_axis *axis, const struct sg_document *document) {
     const struct sg_metric *known = sg_column_find(axis->name);
     char *heading = sg_plot_heading(document, axis->name, &axis->formula);
     const char *text = known && known->axis ? known->axis : heading;
     for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
         if (strncmp(axis->name, axes[i].begin, strlen(axes[i].begin)) == 0)
             text = axes[i].axis;
-    axis->words = text ? strdup(text) : NULL;
+    axis->words = text ? sg_strdup(text) : NULL;
     axis->label = text ? sg_format("%s%s%s", text, axis->formula[0] ? " " : "", axis->formula) : NULL;
     free(heading);
-    return axis->words && axis->label ? SG_OK : sg_fail_memory(err, axis->name);
 }
 
 const char *sg_plot_power(char out[SG_POWER_CHARS], int exponent) {
@@ -112,7 +111,7 @@ char *sg_plot_title(const struct sg_document *document, const char *override) {
         return NULL;
     title = own ? own : title;
     size_t size;
-    FILE *stream = open_memstream(&out, &size);
+    FILE *stream = sg_memstream(&out, &size);
     data_warning(document->dataset, warning, sizeof warning);
     if (stream) {
         fputs(title, stream);
@@ -135,9 +134,7 @@ char *sg_plot_source(const struct sg_document *d) {
     const char *name = d->recipe ? d->recipe->name : NULL, *hash = d->recipe ? d->recipe->sha256 : NULL;
     size_t size;
     char *out = NULL;
-    FILE *stream = open_memstream(&out, &size);
-    if (!stream)
-        return NULL;
+    FILE *stream = sg_memstream(&out, &size);
     hash = hash || !d->run || !d->run->recipe ? hash : d->run->recipe->sha256;
     fprintf(stream, "recipe %s", sg_or(name, sg_or(d->name, "?")));
     put_changes(stream, d, ", ");
@@ -150,12 +147,6 @@ char *sg_plot_source(const struct sg_document *d) {
 
 size_t sg_plot_grid_columns(size_t n_panels) {
     return n_panels == 4 ? 2 : n_panels < 3 ? n_panels : 3;
-}
-
-const char *sg_plot_made(const char *text) {
-    if (!text)
-        sg_json_lost();
-    return text ? text : "";
 }
 
 char *sg_plot_caption(const struct sg_figure *figure, size_t i) {

@@ -53,7 +53,7 @@ static size_t label_lines(const struct sg_sheet *s, const struct sg_figure *f, s
         return 0;
     sg_sheet_ticks(&ticks, s, f, p, is_x);
     char *label = sg_sheet_label(is_x ? &f->panel[p].x : &f->panel[p].y, &ticks);
-    const size_t lines = sg_plot_lines(sg_plot_made(label), sg_sheet_label_ems(s, p, is_x));
+    const size_t lines = sg_plot_lines(label, sg_sheet_label_ems(s, p, is_x));
     free(label);
     return lines;
 }
@@ -115,7 +115,7 @@ static double place_row(struct sg_sheet *s, const struct sg_figure *f, size_t ro
     size_t labels = 1;
     for (size_t p = first; p < end; p++) {
         char *caption = sg_plot_caption(f, p);
-        const size_t lines = sg_plot_lines(sg_plot_made(caption), sg_sheet_caption_ems(s, p));
+        const size_t lines = sg_plot_lines(caption, sg_sheet_caption_ems(s, p));
         const size_t rows = s->shared ? 0 : legend_rows(s, f, p), x = label_lines(s, f, p, true);
         s->place[p].caption = top + SG_LINE / 2 * s->em;
         s->place[p].legend = top + (SG_LINE * (double)lines + SG_ROW / 2) * s->em;

@@ -28,7 +28,7 @@ struct sg_sheet {
 void sg_sheet_lay_out(struct sg_sheet *sheet, const struct sg_figure *figure);
 
 /* Ticks and title of an axis of panel `p` on this sheet; the title has the power of ten its numbers are in, and is
- * malloc'ed, NULL = no memory. */
+ * The caller frees it. */
 void sg_sheet_ticks(struct sg_ticks *out, const struct sg_sheet *sheet, const struct sg_figure *f, size_t p, bool is_x);
 char *sg_sheet_label(const struct sg_axis *axis, const struct sg_ticks *ticks);
 /* How many ems a line of these may have. */

@@ -1,11 +1,11 @@
 /* plot_names.c: what a legend calls its curves: λ for lambda, numbers as a person writes them, and what is true. */
 #include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "plot_private.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 static const struct {
     const char *parameter, *symbol;
@@ -87,8 +87,8 @@ char *sg_plot_name(const char *label, int digits) {
     char *text = NULL;
     const char *before = "";
     size_t size;
-    FILE *out = open_memstream(&text, &size);
-    for (size_t length; out && *label; label += length + (label[length] == ' ')) {
+    FILE *out = sg_memstream(&text, &size);
+    for (size_t length; *label; label += length + (label[length] == ' ')) {
         length = strcspn(label, " ");
         if (!sg_plot_has_value(label, length, "false")) {
             fputs(before, out);
@@ -112,16 +112,13 @@ static bool are_distinct(const struct sg_figure *f) {
 }
 
 /* Three digits, or as many as tell the entries apart. */
-sg_status sg_plot_choose_names(struct sg_figure *f, struct sg_error *err) {
+void sg_plot_choose_names(struct sg_figure *f) {
     for (int digits = 3; digits == 3 || (digits < 18 && !are_distinct(f)); digits++)
         for (size_t i = 0; i < f->n_legend; i++) {
             char *whole = sg_format("%s%s", f->legend[i].label, f->legend[i].tuned);
             char *text = whole ? sg_plot_name(whole, digits) : NULL;
             free(whole);
-            if (!text)
-                return sg_fail_memory(err, "the legend");
             free(f->legend[i].text);
             f->legend[i].text = text;
         }
-    return SG_OK;
 }

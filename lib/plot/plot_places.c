@@ -1,22 +1,20 @@
 /* plot_places.c: the tables of a result's rankings: which place each method has, and with whom it shares it. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "plot_private.h"
 #include "sg_places.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 /* The axis of a figure leaves to the formula beside it what the head of a column has to say in words. */
-static sg_status name_value(struct sg_axis *value, const struct sg_document *document,
-                            const struct sg_document_plot *plot, struct sg_error *err) {
+static void name_value(struct sg_axis *value, const struct sg_document *document, const struct sg_document_plot *plot) {
     char at[96] = "", *heading = sg_plot_heading(document, value->name, &value->formula);
     if (plot->y_at)
         sg_plot_at_words(at, sizeof at, plot->y_at);
     free(value->words);
-    value->words = heading ? sg_format("%s%s", heading, at) : NULL;
+    value->words = sg_format("%s%s", heading, at);
     free(heading);
-    return value->words ? SG_OK : sg_fail_memory(err, "the table");
 }
 
 sg_status sg_plot_read_rankings(struct sg_summary *s, const struct sg_document *document,
@@ -24,9 +22,7 @@ sg_status sg_plot_read_rankings(struct sg_summary *s, const struct sg_document *
     const size_t n = select->x || select->y ? 0 : document->n_plots;
     struct sg_plot_select one = {0};
     sg_status status = SG_OK;
-    s->ranking = calloc(n + 1, sizeof *s->ranking);
-    if (!s->ranking)
-        return sg_fail_memory(err, "the table");
+    s->ranking = sg_calloc(n + 1, sizeof *s->ranking);
     for (size_t i = 0; i < n; i++) {
         const struct sg_document_plot *plot = &document->plots[i];
         one.panel++;
@@ -37,7 +33,7 @@ sg_status sg_plot_read_rankings(struct sg_summary *s, const struct sg_document *
         status = sg_figure_read(figure, document, &one, err);
         if (status == SG_OK && figure->panel[0].places) {
             s->n_rankings++;
-            status = name_value(&figure->panel[0].x, document, plot, err);
+            name_value(&figure->panel[0].x, document, plot);
         } else {
             sg_figure_free(figure); /* one that cannot be drawn has no places either */
         }
@@ -59,13 +55,11 @@ static void sort_by_place(const struct sg_curve **row, const struct sg_panel *pa
         row[panel->curve[c].place.order - 1] = &panel->curve[c];
 }
 
-/* How the medians are written: as the means of a table are. NULL = no memory. */
+/* How the medians are written: as the means of a table are. */
 static char *style_of(struct sg_column_style *style, const struct sg_panel *panel) {
     double none = NAN;
     char power[SG_POWER_CHARS];
-    struct sg_summary medians = {.row = calloc(panel->n_curves, sizeof *medians.row), .n_metrics = 1};
-    if (!medians.row)
-        return NULL;
+    struct sg_summary medians = {.row = sg_calloc(panel->n_curves, sizeof *medians.row), .n_metrics = 1};
     for (; medians.n_rows < panel->n_curves; medians.n_rows++)
         medians.row[medians.n_rows] = (struct sg_summary_row){"", &panel->curve[medians.n_rows].median, &none};
     *style = sg_plot_column_style(&medians, 0);
@@ -75,21 +69,18 @@ static char *style_of(struct sg_column_style *style, const struct sg_panel *pane
                : sg_format("%s, median over seeds (%s)", panel->x.words, sg_plot_power(power, style->exponent));
 }
 
-/* NULL = no memory. */
 static sg_table *table_of(const struct sg_panel *panel) {
     enum { HEADING = 14 };
     static const struct sg_table_column columns[] = {{.head = "method", .names = true, .weight = SG_TABLE_ALWAYS},
                                                      {.head = "place", .weight = SG_TABLE_ALWAYS},
                                                      {.head = "p", .align = SG_TABLE_RIGHT, .weight = 2}};
-    const struct sg_curve **row = calloc(panel->n_curves, sizeof *row);
+    const struct sg_curve **row = sg_calloc(panel->n_curves, sizeof *row);
     struct sg_column_style style;
-    char *head = row ? style_of(&style, panel) : NULL, text[SG_CELL_CHARS], rest[SG_CELL_CHARS];
-    sg_table *t = head ? sg_table_open(columns, sizeof columns / sizeof *columns) : NULL;
-    if (t) {
-        sg_table_column(t, &(struct sg_table_column){.head = head, .align = SG_TABLE_RIGHT, .head_most = HEADING});
-        sort_by_place(row, panel);
-    }
-    for (size_t i = 0; t && i < panel->n_curves; i++) {
+    char *head = style_of(&style, panel), text[SG_CELL_CHARS], rest[SG_CELL_CHARS];
+    sg_table *t = sg_table_open(columns, sizeof columns / sizeof *columns);
+    sg_table_column(t, &(struct sg_table_column){.head = head, .align = SG_TABLE_RIGHT, .head_most = HEADING});
+    sort_by_place(row, panel);
+    for (size_t i = 0; i < panel->n_curves; i++) {
         sg_table_cell(t, row[i]->point[0], NULL);
         const struct sg_standing *place = &row[i]->place;
         sg_table_cell(t, sg_places_text(text, place->first, place->last), NULL);
@@ -104,14 +95,12 @@ static sg_table *table_of(const struct sg_panel *panel) {
     return t;
 }
 
-sg_status sg_plot_put_places(FILE *out, const struct sg_summary *s, sg_plot_places_writer *put, struct sg_error *err) {
-    sg_status status = SG_OK;
-    for (size_t i = 0; i < s->n_rankings && status == SG_OK; i++) {
+void sg_plot_put_places(FILE *out, const struct sg_summary *s, sg_plot_places_writer *put) {
+    for (size_t i = 0; i < s->n_rankings; i++) {
         char *caption = caption_of(s->ranking[i].panel);
         sg_table *table = table_of(s->ranking[i].panel);
-        status = put(out, s, table, sg_plot_made(caption), err);
+        put(out, s, table, caption);
         sg_table_free(table);
         free(caption);
     }
-    return status;
 }

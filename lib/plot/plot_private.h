@@ -13,7 +13,7 @@ enum { SG_PLOT_MAX_POINTS = 2000, SG_PLOT_MAX_PANELS = 26 };
 
 void sg_plot_note(struct sg_plot_notes *notes, const char *format, ...) SG_PRINTF(2, 3);
 
-/* Title, source and footnote lines of a document; malloc'ed, NULL = no memory. */
+/* Title, source and footnote lines of a document; the caller frees it. */
 char *sg_plot_title(const struct sg_document *document, const char *override);
 char *sg_plot_source(const struct sg_document *document);
 /* Appends the progress of unfinished cells to a footnote, if there are any. It takes over the footnote. NULL = no
@@ -37,9 +37,9 @@ bool sg_plot_is_recorded(const struct sg_frame *frame, const char *name);
 void sg_plot_final(double out[SG_STATISTICS], const struct sg_frame_label *label, const char *column);
 
 /* Sets the texts of an axis from the column that it names. The caller frees them, also after SG_ERR_MEMORY. */
-SG_CHECKED sg_status sg_plot_label(struct sg_axis *axis, const struct sg_document *document, struct sg_error *err);
+void sg_plot_label(struct sg_axis *axis, const struct sg_document *document);
 
-/* The heading of a column with its unit, malloc'ed; NULL = no memory. *formula <- its formula; "" = the name says
+/* The heading of a column with its unit, which the caller frees. *formula <- its formula; "" = the name says
  * it. */
 char *sg_plot_heading(const struct sg_document *document, const char *column, const char **formula);
 
@@ -52,7 +52,7 @@ const char *sg_plot_power(char out[SG_POWER_CHARS], int exponent);
 /* The label's value of a key that is a list of the recipe; NULL = there is no such list. */
 const cJSON *sg_plot_swept(const struct sg_frame_label *label, const char *name);
 /* The label without the words of a key that is a list, as " workers=8", so that cells that differ in this key alone
- * have the same text. malloc'ed, NULL = no memory. */
+ * have the same text. The caller frees it. */
 char *sg_plot_label_without(const char *label, const char *name);
 /* True if the range of a plot, [from, to] or null for all numbers, contains x. */
 bool sg_plot_is_within(const struct sg_number_list *range, double x);
@@ -78,16 +78,15 @@ struct sg_column_style sg_plot_column_style(const struct sg_summary *summary, si
 void sg_plot_cell(char mean[SG_CELL_CHARS], char rest[SG_CELL_CHARS], const struct sg_column_style *style, double value,
                   double std);
 /* The methods with their final values. With `lines`, for text that people read, the explanations of headings are below
- * the table. The caller frees it; NULL = no memory. */
+ * the table. The caller frees it. */
 sg_table *sg_plot_values_table(const struct sg_summary *summary, bool lines);
 /* Reads the selected rankings whose rows have places. */
 SG_CHECKED sg_status sg_plot_read_rankings(struct sg_summary *summary, const struct sg_document *document,
                                            const struct sg_plot_select *select, struct sg_error *err);
 /* Calls `put` for each: the methods in the order of their places, with the interval of each, and a caption. */
-typedef sg_status sg_plot_places_writer(FILE *out, const struct sg_summary *summary, const sg_table *table,
-                                        const char *caption, struct sg_error *err);
-SG_CHECKED sg_status sg_plot_put_places(FILE *out, const struct sg_summary *summary, sg_plot_places_writer *put,
-                                        struct sg_error *err);
+typedef void sg_plot_places_writer(FILE *out, const struct sg_summary *summary, const sg_table *table,
+                                   const char *caption);
+void sg_plot_put_places(FILE *out, const struct sg_summary *summary, sg_plot_places_writer *put);
 /* The table of the claims that are shown, and their number; `seeds`: with every seed of each. */
 sg_table *sg_plot_claims_table(const struct sg_summary *summary, bool seeds);
 size_t sg_plot_claims_shown(const struct sg_summary *summary);
@@ -133,10 +132,9 @@ struct sg_drawn {
     size_t n;
     struct sg_spot *spot; /* [n] */
 };
-/* Calls `put` for each curve of panel `p`, with `max` points at most, in order. SG_ERR_MEMORY. */
-SG_CHECKED sg_status sg_plot_each_curve(const struct sg_figure *figure, size_t p, size_t max,
-                                        void (*put)(void *to, const struct sg_drawn *drawn), void *to,
-                                        struct sg_error *err);
+/* Calls `put` for each curve of panel `p`, with `max` points at most, in order. */
+void sg_plot_each_curve(const struct sg_figure *figure, size_t p, size_t max,
+                        void (*put)(void *to, const struct sg_drawn *drawn), void *to);
 /* How many rows a ranking has; 0 = the panel is none. */
 size_t sg_plot_rows(const struct sg_panel *panel);
 /* "← 0.2" for a row of a ranking whose value lies outside the view and has no marker; else "". Returns out. */
@@ -153,7 +151,8 @@ struct sg_tick {
     bool power;    /* the text is the exponent of ten */
     char text[32]; /* on a log axis also "5×10⁻⁹" */
 };
-/* The ticks of an axis, ascending. Numbers of an axis that is not log count in 10^exponent, a multiple of 3; 0 = plain. */
+/* The ticks of an axis, ascending. Numbers of an axis that is not log count in 10^exponent, a multiple of 3; 0 = plain.
+ */
 enum { SG_TICKS_MOST = 128 };
 struct sg_ticks {
     size_t n, labels;
@@ -170,8 +169,6 @@ void sg_plot_ticks(struct sg_ticks *out, const struct sg_axis *axis, const struc
 
 /* -- texts ---------------------------------------------------------------------------------------------------- */
 
-/* The argument, or "" for NULL, which means that memory ran out when the text was made. sg_export then fails. */
-const char *sg_plot_made(const char *text);
 /* The width of a text, and of the label of a tick, in ems of the widest font in which they may be shown. */
 double sg_plot_ems(const char *text);
 double sg_tick_ems(const struct sg_tick *tick);
@@ -181,12 +178,12 @@ size_t sg_plot_line(const char *text, double most);
 size_t sg_plot_lines(const char *text, double most);
 /* The smallest line width, up to `most` ems, with which the text has no more lines than with `most`. */
 double sg_plot_balance(const char *text, double most);
-/* A label as a legend shows it: "Top-k k/d=0.003", and of booleans those that are true. malloc'ed, NULL = no memory. */
+/* A label as a legend shows it: "Top-k k/d=0.003", and of booleans those that are true. The caller frees it. */
 char *sg_plot_name(const char *label, int digits);
 /* True if a word of a label [length] is a parameter with this value: "layers=true". */
 bool sg_plot_has_value(const char *word, size_t length, const char *value);
 /* Sets `text` of all entries of the legend, with as few digits as tell them apart. */
-SG_CHECKED sg_status sg_plot_choose_names(struct sg_figure *figure, struct sg_error *err);
+void sg_plot_choose_names(struct sg_figure *figure);
 
 /* -- styles: the one place that decides how curves look. The hue says which method a curve is of, in all panels; shade,
  * dash and marker tell the variants and parameters of a method ---------------------------------------------------- */
@@ -198,7 +195,7 @@ enum { SG_STYLE_HUES = 8 };
 /* Sets `style` of every entry of the legend. Entries that start with the same word and have the same compressor are of
  * one method: "Top-k k=1", "Top-k k=5" and "Top-k, shuffled" share a hue. Baselines are black and dashed. The paper's
  * two methods have the same hues in all figures, and methods of one panel differ in hue while there are enough. */
-SG_CHECKED sg_status sg_plot_choose_styles(struct sg_figure *figure, struct sg_error *err);
+void sg_plot_choose_styles(struct sg_figure *figure);
 
 /* Are two entries of one method, as above? */
 bool sg_plot_is_same_method(const struct sg_legend *a, const struct sg_legend *b);
@@ -234,14 +231,14 @@ char *sg_plot_caption(const struct sg_figure *figure, size_t i);
 /* `format` is the exporter's name, for those that write several. */
 typedef sg_status sg_plot_figure_writer(FILE *out, const struct sg_figure *figure, const char *format,
                                         struct sg_error *err);
-typedef sg_status sg_plot_summary_writer(FILE *out, const struct sg_summary *summary, struct sg_error *err);
+typedef void sg_plot_summary_writer(FILE *out, const struct sg_summary *summary);
 sg_plot_figure_writer sg_export_columns, sg_export_svg, sg_export_image, sg_export_pgfplots;
 sg_plot_summary_writer sg_export_markdown, sg_export_latex, sg_export_table;
 
 /* Draws a figure as an svg element, which SVG, PNG, PDF and HTML share. Its elements carry their data: a group its
  * method in data-method, a line its values in data-x and data-y, a point its label and values, with the ends of band or
  * bar in data-low and data-high. `id` is the prefix of the ids of its parts, which are unique in a page: the curves of
- * the first panel have the id ID "curves1". SG_ERR_MEMORY: memory ran out. */
-SG_CHECKED sg_status sg_svg_write(FILE *out, const struct sg_figure *figure, const char *id, struct sg_error *err);
+ * the first panel have the id ID "curves1". */
+void sg_svg_write(FILE *out, const struct sg_figure *figure, const char *id);
 
 #endif

@@ -1,10 +1,10 @@
 /* plot_style.c: hue, shade, dash and marker of every entry of a figure's legend. */
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "plot_private.h"
 #include "sg_debug.h"
+#include "sg_memory.h"
 
 /* The paper's two methods come first, Top-k and hard-threshold. */
 static const unsigned char hues[SG_STYLE_HUES][3] = {{0x00, 0x72, 0xB2}, {0xD5, 0x5E, 0x00}, {0x00, 0x9E, 0x73},
@@ -244,12 +244,12 @@ static void set_style(const struct styling *s, const struct entry *e, const char
     style->marker = (enum sg_marker)((method->hue + method->earlier + e->variant) % SG_MARKERS);
 }
 
-sg_status sg_plot_choose_styles(struct sg_figure *figure, struct sg_error *err) {
+void sg_plot_choose_styles(struct sg_figure *figure) {
     const size_t n = figure->n_legend ? figure->n_legend : 1;
     struct styling s = {.figure = figure,
-                        .method = calloc(n, sizeof *s.method),
-                        .entry = calloc(n, sizeof *s.entry),
-                        .beside = calloc(n * n, sizeof *s.beside)};
+                        .method = sg_calloc(n, sizeof *s.method),
+                        .entry = sg_calloc(n, sizeof *s.entry),
+                        .beside = sg_calloc(n * n, sizeof *s.beside)};
     const bool fine = s.method && s.entry && s.beside;
     if (fine) {
         size_t blacks = 0;
@@ -264,5 +264,4 @@ sg_status sg_plot_choose_styles(struct sg_figure *figure, struct sg_error *err) 
     free(s.method);
     free(s.entry);
     free(s.beside);
-    return fine ? SG_OK : sg_fail_memory(err, "the figure");
 }

@@ -1,10 +1,10 @@
 /* plot_unfinished.c: says under figures and tables how far the cells came that are not finished. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "plot_private.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 enum { MOST_TOLD = 6 }; /* of more cells only the numbers are told */
 
@@ -55,7 +55,7 @@ char *sg_plot_add_unfinished(char *take_footnote, const struct sg_document *docu
     size_t size;
     if (!take_footnote || t.unfinished == 0 || strcmp(sg_or(document->status, ""), "interrupted") != 0)
         return take_footnote;
-    FILE *out = open_memstream(&text, &size);
+    FILE *out = sg_memstream(&text, &size);
     if (out) {
         fprintf(out, "%s%snot finished: ", take_footnote, take_footnote[0] ? "; " : "");
         if (t.unfinished > MOST_TOLD)

@@ -41,7 +41,7 @@ SG_CHECKED sg_status sg_compare_files(cJSON **out, const char *a, const char *b,
 size_t sg_compare_changes(const cJSON *comparison);
 
 /* Prints a comparison as text: the differences, or with `all` every value, and a sentence at the end. Lines have at
- * most `width` characters; 0 = no limit. SG_ERR_MEMORY. */
-SG_CHECKED sg_status sg_compare_print(FILE *out, const cJSON *comparison, bool all, size_t width, struct sg_error *err);
+ * most `width` characters; 0 = no limit. */
+void sg_compare_print(FILE *out, const cJSON *comparison, bool all, size_t width);
 
 #endif

@@ -204,7 +204,7 @@ struct sg_exporter {
     bool binary;            /* must not be written to a terminal */
     bool data;              /* writes every recorded number, also those that a log axis cannot show */
     sg_status (*figure)(FILE *out, const struct sg_figure *figure, const char *format, struct sg_error *err);
-    sg_status (*tables)(FILE *out, const struct sg_summary *summary, struct sg_error *err);
+    void (*tables)(FILE *out, const struct sg_summary *summary);
     /* Writes several results into one output. For the other exporters sg_plot_read_all merges them first. */
     sg_status (*page)(FILE *out, const struct sg_page_result *result, size_t n, const struct sg_plot_select *select,
                       struct sg_plot_notes *notes, struct sg_error *err);

@@ -1,11 +1,11 @@
 /* summary_read.c: reads final values of every label and the claims, ready to tabulate. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "plot_private.h"
 #include "sg_task.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 /* A column of the table. */
 struct source {
@@ -190,8 +190,7 @@ static bool is_at_edge(const struct sg_document_tuning *tuning, const char *key)
     return false;
 }
 
-static sg_status read_metric(struct sg_summary_metric *m, const struct sg_document *document,
-                             const struct source *source, struct sg_error *err) {
+static void read_metric(struct sg_summary_metric *m, const struct sg_document *document, const struct source *source) {
     const struct sg_metric *known = sg_column_find(source->name);
     char at[96] = "", *name = sg_plot_heading(document, source->name, &m->formula);
     m->name = source->name;
@@ -203,7 +202,6 @@ static sg_status read_metric(struct sg_summary_metric *m, const struct sg_docume
     m->heading = name ? sg_format("%s%s", name, at) : NULL;
     m->higher = known && known->higher;
     free(name);
-    return m->heading ? SG_OK : sg_fail_memory(err, "the table");
 }
 
 /* A label's value and deviation in the summary; NaN = it has none. */
@@ -239,37 +237,32 @@ static void read_number(struct sg_summary_row *row, size_t m, const struct sg_fr
 }
 
 /* Reads the last column: how many times less each method sent than the baseline, if the result says so. */
-static sg_status read_traffic(struct sg_summary *s, const struct sg_document *document, struct sg_error *err) {
+static void read_traffic(struct sg_summary *s, const struct sg_document *document) {
     const struct sg_document_traffic *traffic = document->traffic;
     const char *unused;
     if (!traffic || !traffic->baseline)
-        return SG_OK;
+        return;
     char *sent = sg_plot_heading(document, sg_or(traffic->column, "bits"), &unused);
     struct sg_summary_metric *m = &s->metric[s->n_metrics++];
     m->name = "times_less";
     m->higher = true;
-    m->heading = strdup("times less sent");
+    m->heading = sg_strdup("times less sent");
     s->traffic = sent ? sg_format("%s of %s / that of the method%s", sent, traffic->baseline,
                                   traffic->other_steps ? ", where both took as many steps" : "")
                       : NULL;
     free(sent);
     m->formula = s->traffic;
-    return s->traffic && m->heading ? SG_OK : sg_fail_memory(err, "the table");
 }
 
-static sg_status read_rows(struct sg_summary *s, const struct choice *choice, struct sg_error *err) {
+static void read_rows(struct sg_summary *s, const struct choice *choice) {
     const struct sg_frame *results = &choice->document->results;
-    s->row = calloc(results->n_labels + 1, sizeof *s->row);
-    if (!s->row)
-        return sg_fail_memory(err, "the table");
+    s->row = sg_calloc(results->n_labels + 1, sizeof *s->row);
     for (size_t l = 0; l < results->n_labels; l++) {
         const struct sg_frame_label *label = &results->label[l];
         struct sg_summary_row *row = &s->row[s->n_rows++];
         row->label = label->label;
-        row->mean = calloc(s->n_metrics + 1, sizeof *row->mean);
-        row->std = calloc(s->n_metrics + 1, sizeof *row->std);
-        if (!row->mean || !row->std)
-            return sg_fail_memory(err, "the table");
+        row->mean = sg_calloc(s->n_metrics + 1, sizeof *row->mean);
+        row->std = sg_calloc(s->n_metrics + 1, sizeof *row->std);
         for (size_t m = 0; m < choice->n; m++)
             read_number(row, m, label, &choice->source[m]);
         if (s->n_metrics > choice->n) {
@@ -277,7 +270,6 @@ static sg_status read_rows(struct sg_summary *s, const struct choice *choice, st
             row->std[choice->n] = NAN;
         }
     }
-    return SG_OK;
 }
 
 /* Chooses the metric of the summary, taken where the summary does if it can; else the first that the task evaluates. */
@@ -319,8 +311,7 @@ static const char *steps_text(char out[64], const struct choice *choice) {
 }
 
 /* The texts around the table. */
-static sg_status read_texts(struct sg_summary *s, const struct choice *choice, const struct sg_plot_select *select,
-                            struct sg_error *err) {
+static void read_texts(struct sg_summary *s, const struct choice *choice, const struct sg_plot_select *select) {
     const struct sg_document *document = choice->document;
     const int seeds = sg_plot_seeds(&document->results);
     char text[64];
@@ -329,23 +320,20 @@ static sg_status read_texts(struct sg_summary *s, const struct choice *choice, c
     s->title = sg_plot_title(document, select->title);
     s->source = sg_plot_source(document);
     s->finding = document->summary ? document->summary->text : NULL;
-    s->footnote = told        ? strdup(told)
+    s->footnote = told        ? sg_strdup(told)
                   : seeds > 1 ? sg_format("Final values%s, mean ± standard deviation over %d seeds", steps, seeds)
                               : sg_format(seeds ? "Final values%s, one seed"
                                                 : "Final values%s, mean ± standard deviation over seeds",
                                           steps);
     s->footnote = sg_plot_add_unfinished(s->footnote, document);
-    return s->title && s->source && s->footnote ? SG_OK : sg_fail_memory(err, "the table");
 }
 
-static sg_status read_metrics(struct sg_summary *s, const struct choice *choice, bool traffic, struct sg_error *err) {
-    sg_status status = SG_OK;
-    s->metric = calloc(choice->n + 2, sizeof *s->metric);
-    if (!s->metric)
-        return sg_fail_memory(err, "the table");
-    for (; s->n_metrics < choice->n && status == SG_OK; s->n_metrics++)
-        status = read_metric(&s->metric[s->n_metrics], choice->document, &choice->source[s->n_metrics], err);
-    return status == SG_OK && traffic ? read_traffic(s, choice->document, err) : status;
+static void read_metrics(struct sg_summary *s, const struct choice *choice, bool traffic) {
+    s->metric = sg_calloc(choice->n + 2, sizeof *s->metric);
+    for (; s->n_metrics < choice->n; s->n_metrics++)
+        read_metric(&s->metric[s->n_metrics], choice->document, &choice->source[s->n_metrics]);
+    if (traffic)
+        read_traffic(s, choice->document);
 }
 
 /* Reads all but the claims. */
@@ -353,9 +341,12 @@ static sg_status read_methods(struct sg_summary *s, struct choice *choice, const
                               struct sg_error *err) {
     sg_plot_note_status(&s->notes, choice->document);
     sg_status status = choose_metrics(choice, select, &s->notes, err);
-    SG_DO(status, read_texts(s, choice, select, err));
-    SG_DO(status, read_metrics(s, choice, !select->y, err));
-    SG_DO(status, read_rows(s, choice, err));
+    if (status == SG_OK)
+        read_texts(s, choice, select);
+    if (status == SG_OK)
+        read_metrics(s, choice, !select->y);
+    if (status == SG_OK)
+        read_rows(s, choice);
     if (status != SG_OK)
         return status;
     choose_quality(s, choice);

@@ -211,14 +211,12 @@ static void put_curve(void *to, const struct sg_drawn *d) {
     fputs("</g>\n", pen->out);
 }
 
-sg_status svg_put_curves(const struct svg_drawing *g, size_t p, struct sg_error *err) {
+void svg_put_curves(const struct svg_drawing *g, size_t p) {
     char clip[64];
     snprintf(clip, sizeof clip, " clip-path=\"url(#%sclip%zu)\"", g->id, p + 1);
     struct pen pen = {.g = g, .out = g->out, .place = &g->s->place[p], .clip = clip};
-    sg_status status = SG_OK;
     for (int pass = BANDS; pass < PASSES; pass++) {
         pen.pass = (enum pass)pass;
-        SG_DO(status, sg_plot_each_curve(g->f, p, SG_PLOT_MAX_POINTS, put_curve, &pen, err));
+        sg_plot_each_curve(g->f, p, SG_PLOT_MAX_POINTS, put_curve, &pen);
     }
-    return status;
 }

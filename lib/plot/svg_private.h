@@ -33,7 +33,7 @@ void svg_put_text(const struct svg_drawing *d, const char *text, double x, doubl
 /* Writes the attributes of a line that is `width` pixels wide; its dashes scale with the width. */
 void svg_put_stroke(FILE *out, const struct sg_style *style, double width);
 void svg_put_marker(FILE *out, const struct sg_style *style, double x, double y);
-/* Draws the curves, bands, bars and markers of panel `p`. SG_ERR_MEMORY. */
-SG_CHECKED sg_status svg_put_curves(const struct svg_drawing *drawing, size_t p, struct sg_error *err);
+/* Draws the curves, bands, bars and markers of panel `p`. */
+void svg_put_curves(const struct svg_drawing *drawing, size_t p);
 
 #endif

@@ -4,11 +4,11 @@
 #include <fenv.h>
 #include <locale.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "recipe_internal.h"
+#include "sg_memory.h"
 
 enum { FAR = 200 }; /* a descriptor that nobody closes by guessing */
 
@@ -21,7 +21,7 @@ static bool is_plain(void) {
 
 void plugin_guard_begin(struct plugin_guard *g) {
     const char *locale = setlocale(LC_ALL, NULL);
-    g->locale = locale != NULL ? strdup(locale) : NULL;
+    g->locale = locale != NULL ? sg_strdup(locale) : NULL;
     fegetenv(&g->arithmetic);
     fflush(stdout);
     g->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, FAR);

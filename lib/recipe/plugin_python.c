@@ -13,7 +13,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -22,6 +21,7 @@
 #include "plugin_server.h"
 #include "recipe_internal.h"
 #include "sg_compressor_plugin.h"
+#include "sg_memory.h"
 
 enum { MOST_PARAMS = 16, STATE = 8 }; /* STATE: numbers a layer that a worker keeps */
 
@@ -72,8 +72,9 @@ static bool get(int from, void *to, size_t bytes) {
 static bool get_text(int from, char **text) {
     uint64_t head[2];
     *text = NULL;
-    if (!get(from, head, sizeof head) || head[1] > 1 << 20 || (*text = calloc(1, head[1] + 1)) == NULL)
+    if (!get(from, head, sizeof head) || head[1] > 1 << 20)
         return false;
+    *text = sg_calloc(1, head[1] + 1);
     if (!get(from, *text, head[1])) {
         free(*text);
         *text = NULL;
@@ -197,8 +198,9 @@ static int select_elements(struct sg_worker *w, struct sg_select *s) {
 }
 
 static sg_status open_room(struct sg_worker *w, struct sg_error *err) {
-    w->scratch = malloc((w->shared->layout.offset[w->shared->layout.n_layers] + 1) * sizeof(float));
-    return w->scratch != NULL ? SG_OK : sg_fail_memory(err, w->shared->ops->name);
+    (void)err;
+    w->scratch = sg_malloc((w->shared->layout.offset[w->shared->layout.n_layers] + 1) * sizeof(float));
+    return SG_OK;
 }
 
 static size_t state_length(const struct sg_layout *layout) {
@@ -251,11 +253,12 @@ static bool declare(struct python_plugin *p) {
 }
 
 sg_status plugin_python_open(const struct sg_compressor_plugin **out, const char *path, struct sg_error *err) {
-    struct python_plugin *p = calloc(1, sizeof *p);
+    struct python_plugin *p = sg_calloc(1, sizeof *p);
     pid_t pid;
-    sg_status status = p != NULL && (p->path = strdup(path)) != NULL ? SG_OK : sg_fail_memory(err, "a plug-in");
-    const int socket = status == SG_OK ? start(path, &pid) : -1;
-    if (status == SG_OK && socket < 0)
+    sg_status status = SG_OK;
+    p->path = sg_strdup(path);
+    const int socket = start(path, &pid);
+    if (socket < 0)
         status = sg_fail(err, SG_ERR_ARGUMENT,
                          "a file of Python needs python3, or the program that $SPARSEGRAD_PYTHON names");
     if (status == SG_OK) {

@@ -1,66 +1,61 @@
 /* recipe.c: reads a recipe from its text, and frees it. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "recipe_internal.h"
 #include "sg_file.h"
 #include "sg_json.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 /* Raw tree with every --set applied. */
-static bool read_raw(struct sg_node *raw, const char *text, size_t length, struct sg_problems *p, size_t n_set) {
-    bool fine = sg_yaml_parse(raw, text, length, SG_ORIGIN_FILE, p);
-    for (size_t i = 0; fine && i < n_set && p->count == 0 && raw->kind == SG_NODE_MAP; i++)
-        fine = sg_recipe_set(raw, p->set[i], (int)i + 1, p);
-    return fine;
+static void read_raw(struct sg_node *raw, const char *text, size_t length, struct sg_problems *p, size_t n_set) {
+    sg_yaml_parse(raw, text, length, SG_ORIGIN_FILE, p);
+    for (size_t i = 0; i < n_set && p->count == 0 && raw->kind == SG_NODE_MAP; i++)
+        sg_recipe_set(raw, p->set[i], (int)i + 1, p);
 }
 
-static bool check_raw(struct sg_node *root, const struct sg_node *raw, struct sg_problems *p,
+static void check_raw(struct sg_node *root, const struct sg_node *raw, struct sg_problems *p,
                       struct sg_problems *claim_problems) {
     struct sg_check check = {.problems = p, .claim_problems = claim_problems};
-    bool fine = sg_schema_open(&check.schema) && sg_check_root(&check, raw, root);
+    sg_schema_open(&check.schema);
+    sg_check_root(&check, raw, root);
     sg_check_forget_labels(&check);
     sg_schema_close(&check.schema);
-    return fine;
 }
 
 /* Moves to `problems` what is wrong with the file's claims and plots without any --set as well. What is left in
  * `claim_problems` is the work of a --set. */
-static bool move_own(struct sg_problems *problems, struct sg_problems *claim_problems, const char *text,
+static void move_own(struct sg_problems *problems, struct sg_problems *claim_problems, const char *text,
                      size_t length) {
     if (claim_problems->count == 0)
-        return true;
+        return;
     struct sg_problems others = {.path = problems->path}, own = others;
     struct sg_node raw = {0}, root = {0};
-    const bool fine = read_raw(&raw, text, length, &others, 0) && check_raw(&root, &raw, &others, &own);
-    if (fine)
-        sg_problems_move(problems, claim_problems, &own);
+    read_raw(&raw, text, length, &others, 0);
+    check_raw(&root, &raw, &others, &own);
+    sg_problems_move(problems, claim_problems, &own);
     sg_node_clear(&raw);
     sg_node_clear(&root);
-    return fine;
 }
 
 /* Keeps the errors in the file's claims and plots as text, for programs that judge claims. */
-static bool keep_claim_problems(struct sg_recipe *recipe, const struct sg_problems *claim_problems) {
+static void keep_claim_problems(struct sg_recipe *recipe, const struct sg_problems *claim_problems) {
     struct sg_error text;
     if (claim_problems->count == 0)
-        return true;
+        return;
     sg_problems_report(claim_problems, SG_ERR_ARGUMENT, &text);
     const bool plots = sg_node_get(&recipe->root, "plots") != NULL; /* recipes of kernels have none */
     recipe->claim_problems =
         sg_format("%s: its claims%s do not fit what --set made of it (leave them out with --set claims=[]"
                   "%s, or change them too)\n%s",
                   recipe->path, plots ? " and plots" : "", plots ? " --set plots=[]" : "", text.msg);
-    return recipe->claim_problems != NULL;
 }
 
-static bool keep_set(struct sg_recipe *recipe, const char *const *set, size_t n_set) {
-    recipe->set = calloc(n_set + 1, sizeof *recipe->set);
-    for (; recipe->set != NULL && recipe->n_set < n_set; recipe->n_set++)
-        if ((recipe->set[recipe->n_set] = strdup(set[recipe->n_set])) == NULL)
-            return false;
+static void keep_set(struct sg_recipe *recipe, const char *const *set, size_t n_set) {
+    recipe->set = sg_calloc(n_set + 1, sizeof *recipe->set);
+    for (; recipe->n_set < n_set; recipe->n_set++)
+        recipe->set[recipe->n_set] = sg_strdup(set[recipe->n_set]);
     recipe->n_recorded = recipe->n_set;
-    return recipe->set != NULL;
 }
 
 /* Where a recipe comes from. */
@@ -75,34 +70,23 @@ struct source {
 /* *raw <- the tree before it is completed; the caller clears it, also after an error. */
 static sg_status parse(struct sg_recipe *out, struct sg_node *raw, const struct source *from, struct sg_error *err) {
     struct sg_problems problems = {.path = from->name, .set = from->set}, claim_problems = problems;
-    struct sg_recipe recipe = {.path = strdup(from->name), .text = malloc(from->length + 1)};
-    sg_status status = SG_OK;
-    bool fine =
-        recipe.path != NULL && recipe.text != NULL && read_raw(raw, from->text, from->length, &problems, from->n_set);
-    for (size_t i = 0; fine && problems.count == 0 && from->changes != NULL && i < from->changes->count; i++)
-        fine = sg_recipe_change(raw, &from->changes->child[i], &problems);
-    if (fine && problems.count > 0) {
-        status = sg_problems_report(&problems, SG_ERR_FORMAT, err);
-        goto out;
-    }
-    if (!fine || !check_raw(&recipe.root, raw, &problems, from->n_set > 0 ? &claim_problems : &problems) ||
-        !move_own(&problems, &claim_problems, from->text, from->length) ||
-        !keep_claim_problems(&recipe, &claim_problems) || !keep_set(&recipe, from->set, from->n_set)) {
-        status = sg_fail_memory(err, "the recipe");
-        goto out;
-    }
+    read_raw(raw, from->text, from->length, &problems, from->n_set);
+    for (size_t i = 0; problems.count == 0 && from->changes != NULL && i < from->changes->count; i++)
+        sg_recipe_change(raw, &from->changes->child[i], &problems);
+    if (problems.count > 0)
+        return sg_problems_report(&problems, SG_ERR_FORMAT, err);
+    struct sg_recipe recipe = {.path = sg_strdup(from->name), .text = sg_strndup(from->text, from->length)};
+    check_raw(&recipe.root, raw, &problems, from->n_set > 0 ? &claim_problems : &problems);
+    move_own(&problems, &claim_problems, from->text, from->length);
+    keep_claim_problems(&recipe, &claim_problems);
+    keep_set(&recipe, from->set, from->n_set);
     if (problems.count > 0) {
-        status = sg_problems_report(&problems, SG_ERR_ARGUMENT, err);
-        goto out;
+        sg_recipe_free(&recipe);
+        return sg_problems_report(&problems, SG_ERR_ARGUMENT, err);
     }
-    memcpy(recipe.text, from->text, from->length);
-    recipe.text[from->length] = '\0';
     sg_sha256_of(from->text, from->length, recipe.sha256);
     *out = recipe;
-    recipe = (struct sg_recipe){0};
-out:
-    sg_recipe_free(&recipe);
-    return status;
+    return SG_OK;
 }
 
 sg_status sg_recipe_parse(struct sg_recipe *out, const char *text, size_t length, const char *name,

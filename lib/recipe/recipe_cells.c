@@ -1,5 +1,4 @@
 /* recipe_cells.c: makes the cells of a recipe: methods x lists x trials x seeds. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "recipe_internal.h"
@@ -8,28 +7,16 @@
 #include "sg_json.h"
 #include "sg_net.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 /* ---- choices of one entry of each list of values ---- */
 
-bool sg_push_copy(struct sg_node *map, const char *key, const struct sg_node *from) {
+void sg_push_copy(struct sg_node *map, const char *key, const struct sg_node *from) {
     struct sg_node copy = {0};
-    if (from != NULL && !sg_node_copy(&copy, from))
-        return false;
-    if (!sg_node_set_key(&copy, key)) {
-        sg_node_clear(&copy);
-        return false;
-    }
-    return sg_node_push(map, &copy);
-}
-
-static bool append_label(char **label, const char *key, const char *value) {
-    SG_ASSERT(*label != NULL);
-    char *longer = sg_format("%s %s=%s", *label, key, value);
-    if (longer == NULL)
-        return false;
-    free(*label);
-    *label = longer;
-    return true;
+    if (from != NULL)
+        sg_node_copy(&copy, from);
+    sg_node_set_key(&copy, key);
+    sg_node_push(map, &copy);
 }
 
 /* A list from which one entry is chosen. */
@@ -69,44 +56,45 @@ static const char *text_of(const struct sg_node *value) {
 
 /* Adds the entry to the label, and to the map of swept values unless it is NULL. A key that is in the label already is
  * written as its path. */
-static bool tell_entry(const struct list *list, const struct sg_node *entry, char **label, struct sg_node *swept) {
+static void tell_entry(const struct list *list, const struct sg_node *entry, char **label, struct sg_node *swept) {
     char told[80];
     snprintf(told, sizeof told, " %s=", list->node->key);
     const char *key = swept != NULL && strstr(*label, told) != NULL ? list->path : list->node->key;
-    return append_label(label, key, text_of(entry)) && (swept == NULL || sg_push_copy(swept, key, entry));
+    char *longer = sg_format("%s %s=%s", *label, key, text_of(entry));
+    free(*label);
+    *label = longer;
+    if (swept != NULL)
+        sg_push_copy(swept, key, entry);
 }
 
 /* Replaces the list by one of its entries. */
-static bool choose_entry(const struct list *from, size_t at, char **label, struct sg_node *swept) {
+static void choose_entry(const struct list *from, size_t at, char **label, struct sg_node *swept) {
     struct sg_node *list = from->node, entry;
-    if (!tell_entry(from, &list->child[at], label, swept) || !sg_node_copy(&entry, &list->child[at]))
-        return false;
+    tell_entry(from, &list->child[at], label, swept);
+    sg_node_copy(&entry, &list->child[at]);
     entry.key = list->key;
     entry.key_line = list->key_line;
     entry.key_column = list->key_column;
     list->key = NULL;
     sg_node_clear(list);
     *list = entry;
-    return true;
 }
 
 /* Chooses the entries of the lists in run->resolved at this turn, those of the method's parameters first and the last
- * varying fastest, and completes label, base and swept by them. *past: there are no more turns, and all is as it
+ * varying fastest, and completes label, base and swept by them. False: there are no more turns, and all is as it
  * was. */
-static bool choose_run(struct sg_run_choice *run, size_t turn, bool *past) {
+static bool choose_run(struct sg_run_choice *run, size_t turn) {
     struct list list[LISTS];
     size_t at[LISTS];
     const size_t own = find_lists(sg_node_member(&run->resolved, "method"), "", NULL, list, 0);
     const size_t n = find_lists(&run->resolved, "", "method", list, own);
-    bool fine = true;
     for (size_t i = n; i-- > 0; turn /= list[i].node->count)
         at[i] = turn % list[i].node->count;
-    *past = turn > 0;
-    for (size_t i = 0; fine && i < n && !*past; i++) {
-        fine = choose_entry(&list[i], at[i], &run->label, i < own ? NULL : &run->swept);
-        run->base = i < own && fine ? strlen(run->label) : run->base;
+    for (size_t i = 0; i < n && turn == 0; i++) {
+        choose_entry(&list[i], at[i], &run->label, i < own ? NULL : &run->swept);
+        run->base = i < own ? strlen(run->label) : run->base;
     }
-    return fine;
+    return turn == 0;
 }
 
 /* ---- cells ---- */
@@ -129,22 +117,18 @@ static const struct sg_node *own_or(const struct sg_node *child, const struct sg
 
 /* Appends the section `key` of the method, or else the recipe's, with the values of the keys `own` that the method
  * overrides. */
-static bool push_section(struct sg_node *out, const struct sg_node *root, const struct sg_node *method, const char *key,
+static void push_section(struct sg_node *out, const struct sg_node *root, const struct sg_node *method, const char *key,
                          const char *const *own) {
     const struct sg_node *section = sg_override(method, root, key);
-    if (section == NULL || section->kind != SG_NODE_MAP)
-        return sg_push_copy(out, key, section);
+    if (section == NULL || section->kind != SG_NODE_MAP) {
+        sg_push_copy(out, key, section);
+        return;
+    }
     struct sg_node copy = {.kind = SG_NODE_MAP, .line = section->line, .column = section->column};
-    bool fine = true;
-    for (size_t i = 0; fine && i < section->count; i++) {
-        const struct sg_node *child = &section->child[i];
-        fine = sg_push_copy(&copy, child->key, own_or(child, method, own));
-    }
-    if (!fine || !sg_node_set_key(&copy, key)) {
-        sg_node_clear(&copy);
-        return false;
-    }
-    return sg_node_push(out, &copy);
+    for (size_t i = 0; i < section->count; i++)
+        sg_push_copy(&copy, section->child[i].key, own_or(&section->child[i], method, own));
+    sg_node_set_key(&copy, key);
+    sg_node_push(out, &copy);
 }
 
 /* The length that a map gives, in either unit; NULL = none. */
@@ -155,75 +139,74 @@ static const struct sg_node *length_of(const struct sg_node *map) {
 
 /* Appends the length of a run. A method's length replaces the recipe's, in either unit. But --set steps=5 applies to
  * all methods, except those whose lengths are also set by --set. */
-static bool push_length(struct sg_node *out, const struct sg_node *root, const struct sg_node *method) {
+static void push_length(struct sg_node *out, const struct sg_node *root, const struct sg_node *method) {
     const struct sg_node *own = length_of(method), *common = length_of(root);
     const struct sg_node *from =
         own != NULL && (sg_node_from_set(own) || common == NULL || !sg_node_from_set(common)) ? method : root;
     const struct sg_node *epochs = sg_node_member(from, "epochs"), *steps = sg_node_member(from, "steps");
     if (epochs != NULL && steps != NULL) /* the check of the recipe has yet to choose the one that is set */
         *(sg_node_from_set(steps) ? &epochs : &steps) = NULL;
-    return sg_push_copy(out, "epochs", epochs) && sg_push_copy(out, "steps", steps);
+    sg_push_copy(out, "epochs", epochs);
+    sg_push_copy(out, "steps", steps);
 }
 
 /* {compressor, its parameters} of the method, and the sections controller, values and k-from if it has them. */
-static bool push_choice(struct sg_node *out, const struct sg_node *method, const struct sg_compressor_ops *ops) {
+static void push_choice(struct sg_node *out, const struct sg_node *method, const struct sg_compressor_ops *ops) {
     static const char *const section[] = {"controller", "values", "k-from"};
     struct sg_node choice = {.kind = SG_NODE_MAP, .line = method->line, .column = method->column};
-    bool fine = sg_push_copy(&choice, "compressor", sg_node_member(method, "compressor"));
-    for (size_t i = 0; fine && i < ops->n_params; i++)
-        fine = sg_push_copy(&choice, ops->params[i].name, sg_node_member(method, ops->params[i].name));
-    for (size_t i = 0; fine && i < sizeof section / sizeof *section; i++)
+    sg_push_copy(&choice, "compressor", sg_node_member(method, "compressor"));
+    for (size_t i = 0; i < ops->n_params; i++)
+        sg_push_copy(&choice, ops->params[i].name, sg_node_member(method, ops->params[i].name));
+    for (size_t i = 0; i < sizeof section / sizeof *section; i++)
         if (sg_node_member(method, section[i]) != NULL)
-            fine = sg_push_copy(&choice, section[i], sg_node_member(method, section[i]));
-    fine = fine && sg_push_copy(out, "method", &choice);
+            sg_push_copy(&choice, section[i], sg_node_member(method, section[i]));
+    sg_push_copy(out, "method", &choice);
     sg_node_clear(&choice);
-    return fine;
 }
 
-/* A key that is in the resolved tree only if the recipe gives it. */
-static bool push_given(struct sg_node *out, const struct sg_node *root, const char *key) {
-    const struct sg_node *given = sg_node_member(root, key);
-    return given == NULL || sg_push_copy(out, key, given);
-}
-
-static bool resolve(struct sg_node *out, const struct sg_node *root, const struct sg_node *method,
+static void resolve(struct sg_node *out, const struct sg_node *root, const struct sg_node *method,
                     const struct sg_compressor_ops *ops) {
+    const struct sg_node *share = sg_node_member(root, "participation");
     *out = (struct sg_node){.kind = SG_NODE_MAP};
-    return push_section(out, root, method, "task", task_own) &&
-           sg_push_copy(out, "workers", sg_node_member(root, "workers")) && push_given(out, root, "participation") &&
-           sg_push_copy(out, "batch", sg_node_member(root, "batch")) && push_length(out, root, method) &&
-           push_section(out, root, method, "optimizer", optimizer_own) &&
-           sg_push_copy(out, "error-feedback", sg_override(method, root, "error-feedback")) &&
-           sg_push_copy(out, "scope", sg_override(method, root, "scope")) &&
-           sg_push_copy(out, "message", sg_override(method, root, "message")) &&
-           sg_push_copy(out, "record", sg_node_member(root, "record")) && push_choice(out, method, ops);
+    push_section(out, root, method, "task", task_own);
+    sg_push_copy(out, "workers", sg_node_member(root, "workers"));
+    if (share != NULL) /* it is in the resolved tree only if the recipe gives it */
+        sg_push_copy(out, "participation", share);
+    sg_push_copy(out, "batch", sg_node_member(root, "batch"));
+    push_length(out, root, method);
+    push_section(out, root, method, "optimizer", optimizer_own);
+    sg_push_copy(out, "error-feedback", sg_override(method, root, "error-feedback"));
+    sg_push_copy(out, "scope", sg_override(method, root, "scope"));
+    sg_push_copy(out, "message", sg_override(method, root, "message"));
+    sg_push_copy(out, "record", sg_node_member(root, "record"));
+    push_choice(out, method, ops);
 }
 
 /* Gives every worker of the run its share of the total batch, if the recipe has one. */
-static bool share_batch(struct sg_node *resolved, const struct sg_node *root) {
+static void share_batch(struct sg_node *resolved, const struct sg_node *root) {
     const struct sg_node *total = sg_node_member(root, "total-batch");
     char share[32];
     if (total == NULL)
-        return true;
+        return;
     struct sg_node *batch = sg_node_member(resolved, "batch");
     snprintf(share, sizeof share, "%.0f", total->number / sg_node_number(resolved, "workers", 1));
     free(batch->string);
-    return sg_node_set_plain(batch, share, strlen(share));
+    sg_node_set_plain(batch, share, strlen(share));
 }
 
 bool sg_run_choice(struct sg_run_choice *out, const struct sg_node *root, const struct sg_node *method, size_t turn) {
     const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(method, "compressor", ""));
     const char *name = sg_node_string(method, "name", "");
-    bool past = false;
-    *out = (struct sg_run_choice){.label = NULL};
     if (ops == NULL)
-        return true;
-    *out = (struct sg_run_choice){.swept = {.kind = SG_NODE_MAP}, .label = strdup(name), .base = strlen(name)};
-    const bool fine = out->label != NULL && resolve(&out->resolved, root, method, ops) &&
-                      choose_run(out, turn, &past) && (past || share_batch(&out->resolved, root));
-    if (!fine || past)
+        return false;
+    *out = (struct sg_run_choice){.swept = {.kind = SG_NODE_MAP}, .label = sg_strdup(name), .base = strlen(name)};
+    resolve(&out->resolved, root, method, ops);
+    const bool found = choose_run(out, turn);
+    if (found)
+        share_batch(&out->resolved, root);
+    else
         sg_run_choice_clear(out);
-    return fine;
+    return found;
 }
 
 void sg_run_choice_clear(struct sg_run_choice *run) {
@@ -248,31 +231,31 @@ struct turn {
     bool winner;
 };
 
-static bool cell_make(struct sg_cell *out, const struct sg_node *method, const struct sg_run_choice *run,
-                      const struct sg_node *seed, const struct turn *t) {
+static struct sg_cell cell_make(const struct sg_node *method, const struct sg_run_choice *run,
+                                const struct sg_node *seed, const struct turn *t) {
     const struct sg_collective *exchange = sg_collective_find(sg_node_string(method, "exchange", ""));
     const bool trial = t->trial > 0 && !t->winner;
     const char *label = trial ? "%s trial=%zu" : "%s winner=%zu";
-    struct sg_cell cell = {.label = t->trial > 0 ? sg_format(label, run->label, t->trial) : strdup(run->label),
-                           .group = strdup(run->label),
-                           .name = strdup(sg_node_string(method, "name", "")),
+    struct sg_cell cell = {.label = t->trial > 0 ? sg_format(label, run->label, t->trial) : sg_strdup(run->label),
+                           .group = sg_strdup(run->label),
+                           .name = sg_strdup(sg_node_string(method, "name", "")),
                            .exchange = exchange != NULL ? exchange->name : NULL,
                            .baseline = sg_node_bool(method, "baseline", false),
                            .seed = (uint64_t)seed->number,
                            .study = (uint64_t)seed->number,
                            .trial = t->trial,
                            .winner = t->winner};
-    bool fine = cell.label != NULL && cell.group != NULL && cell.name != NULL &&
-                sg_node_copy(&cell.swept, &run->swept) && sg_node_copy(&cell.resolved, &run->resolved) &&
-                (t->trial == 0 || sg_draw_values(&cell.resolved, cell.study, t->trial, t->trials, &cell.drawn)) &&
-                (trial ? sg_push_trial(&cell.resolved, &cell.seed) : sg_push_copy(&cell.resolved, "seed", seed));
-    if (!fine || !sg_cell_set_key(&cell)) {
-        cell_free(&cell);
-        return false;
-    }
+    sg_node_copy(&cell.swept, &run->swept);
+    sg_node_copy(&cell.resolved, &run->resolved);
+    if (t->trial > 0)
+        sg_draw_values(&cell.resolved, cell.study, t->trial, t->trials, &cell.drawn);
+    if (trial)
+        sg_push_trial(&cell.resolved, &cell.seed);
+    else
+        sg_push_copy(&cell.resolved, "seed", seed);
+    sg_cell_set_key(&cell);
     cell.method = sg_node_get(&cell.resolved, "method");
-    *out = cell;
-    return true;
+    return cell;
 }
 
 struct cells {
@@ -280,40 +263,24 @@ struct cells {
     size_t count, capacity;
 };
 
-static bool add_seeds(struct cells *cells, const struct sg_node *seeds, const struct sg_node *method,
+static void add_seeds(struct cells *cells, const struct sg_node *seeds, const struct sg_node *method,
                       const struct sg_run_choice *run, const struct turn *turn) {
     if (cells->count + seeds->count > cells->capacity) {
-        size_t capacity = 2 * (cells->count + seeds->count);
-        struct sg_cell *grown = realloc(cells->cell, capacity * sizeof *grown);
-        if (grown == NULL)
-            return false;
-        cells->cell = grown;
-        cells->capacity = capacity;
+        cells->capacity = 2 * (cells->count + seeds->count);
+        cells->cell = sg_realloc(cells->cell, cells->capacity * sizeof *cells->cell);
     }
-    for (size_t i = 0; i < seeds->count; i++) {
-        if (!cell_make(&cells->cell[cells->count], method, run, &seeds->child[i], turn))
-            return false;
-        cells->count++;
-    }
-    return true;
+    for (size_t i = 0; i < seeds->count; i++)
+        cells->cell[cells->count++] = cell_make(method, run, &seeds->child[i], turn);
 }
 
-static bool add_method(struct cells *cells, const struct sg_node *root, const struct sg_node *method) {
-    for (size_t turn = 0;; turn++) {
-        struct sg_run_choice run;
-        if (!sg_run_choice(&run, root, method, turn))
-            return false;
-        if (run.label == NULL)
-            return true;
+static void add_method(struct cells *cells, const struct sg_node *root, const struct sg_node *method) {
+    struct sg_run_choice run;
+    for (size_t turn = 0; sg_run_choice(&run, root, method, turn); turn++) {
         const size_t trials = sg_find_draw(&run.resolved) != NULL ? sg_trials(root) : 0;
-        bool fine = true;
         for (int winner = 0; winner <= (trials > 0); winner++)
-            for (size_t trial = trials > 0; fine && trial <= trials; trial++)
-                fine = add_seeds(cells, sg_node_get(root, "seeds"), method, &run,
-                                 &(struct turn){trial, trials, winner == 1});
+            for (size_t trial = trials > 0; trial <= trials; trial++)
+                add_seeds(cells, sg_node_get(root, "seeds"), method, &run, &(struct turn){trial, trials, winner == 1});
         sg_run_choice_clear(&run);
-        if (!fine)
-            return false;
     }
 }
 
@@ -323,13 +290,9 @@ sg_status sg_recipe_cells(const struct sg_recipe *recipe, struct sg_cell **out, 
     if (methods == NULL)
         return sg_fail(err, SG_ERR_ARGUMENT, "%s: a recipe of kind '%s' trains nothing (run it with sparsebench)",
                        recipe->path, sg_node_string(&recipe->root, "kind", "?"));
-    bool fine = true;
-    for (size_t i = 0; i < methods->count && fine; i++)
-        fine = add_method(&cells, &recipe->root, &methods->child[i]);
-    if (!fine || !sg_cells_link(cells.cell, cells.count)) {
-        sg_recipe_cells_free(cells.cell, cells.count);
-        return sg_fail_memory(err, "the cells of the recipe");
-    }
+    for (size_t i = 0; i < methods->count; i++)
+        add_method(&cells, &recipe->root, &methods->child[i]);
+    sg_cells_link(cells.cell, cells.count);
     SG_TRACE(1, "%s: %zu cells", recipe->path, cells.count);
     *out = cells.cell;
     *count = cells.count;
@@ -360,9 +323,7 @@ bool sg_cell_is(const struct sg_cell *cell, const char *method) {
 
 sg_status sg_cell_label_check(const struct sg_cell *cells, size_t count, const char *option, const char *label,
                               struct sg_error *err) {
-    const char **known = calloc(count + 1, sizeof *known);
-    if (known == NULL)
-        return sg_fail_memory(err, "labels");
+    const char **known = sg_calloc(count + 1, sizeof *known);
     bool there = false;
     for (size_t i = 0; i < count; i++) {
         known[i] = cells[i].label;

@@ -10,7 +10,7 @@
  * does not exist. That is reported once, and must not make every other key look wrong. */
 static const char unknown_variant[] = "?";
 
-static bool check_section(struct sg_check *c, const char *section, const char *outer, const struct sg_node *root,
+static void check_section(struct sg_check *c, const char *section, const char *outer, const struct sg_node *root,
                           const struct sg_node *raw, struct sg_node *out);
 
 static bool row_applies(const struct sg_schema_row *row, const char *variant) {
@@ -113,36 +113,32 @@ static void check_unknown_keys(struct sg_check *c, const char *section, const ch
 /* ---- values and sections ---- */
 
 /* Replaces a value, a scalar or a list, by {shorthand: value}. */
-static bool expand_shorthand(const struct sg_schema_row *row, const struct sg_node *raw, struct sg_node *map) {
+static void expand_shorthand(const struct sg_schema_row *row, const struct sg_node *raw, struct sg_node *map) {
     *map = (struct sg_node){.kind = SG_NODE_MAP, .line = raw->line, .column = raw->column};
     struct sg_node scalar;
-    if (!sg_node_copy(&scalar, raw))
-        return false;
-    if (!sg_node_set_key(&scalar, row->shorthand)) {
-        sg_node_clear(&scalar);
-        return false;
-    }
+    sg_node_copy(&scalar, raw);
+    sg_node_set_key(&scalar, row->shorthand);
     scalar.key_line = raw->line;
     scalar.key_column = raw->column;
-    return sg_node_push(map, &scalar);
+    sg_node_push(map, &scalar);
 }
 
-static bool check_map(struct sg_check *c, const struct sg_schema_row *row, const char *variant,
+static void check_map(struct sg_check *c, const struct sg_schema_row *row, const char *variant,
                       const struct sg_node *root, const struct sg_node *raw, struct sg_node *out) {
-    if (row->or_number && raw->kind == SG_NODE_NUMBER)
-        return sg_node_copy(out, raw);
     char section[64];
-    sg_row_section(row, section);
-    if (raw->kind == SG_NODE_MAP)
-        return check_section(c, section, variant, root, raw, out);
-    if (raw->kind == SG_NODE_NULL || row->shorthand == NULL) {
-        sg_note_wrong(c, row, raw, row->or_number ? "a number or a section of keys" : "a section of keys");
-        return true;
-    }
     struct sg_node map;
-    bool fine = expand_shorthand(row, raw, &map) && check_section(c, section, variant, root, &map, out);
-    sg_node_clear(&map);
-    return fine;
+    sg_row_section(row, section);
+    if (row->or_number && raw->kind == SG_NODE_NUMBER) {
+        sg_node_copy(out, raw);
+    } else if (raw->kind == SG_NODE_MAP) {
+        check_section(c, section, variant, root, raw, out);
+    } else if (raw->kind == SG_NODE_NULL || row->shorthand == NULL) {
+        sg_note_wrong(c, row, raw, row->or_number ? "a number or a section of keys" : "a section of keys");
+    } else {
+        expand_shorthand(row, raw, &map);
+        check_section(c, section, variant, root, &map, out);
+        sg_node_clear(&map);
+    }
 }
 
 /* Adds the problem that a key cannot be a list, and the reason. */
@@ -159,147 +155,134 @@ static void refuse_list(struct sg_check *c, const struct sg_schema_row *row, con
     SG_PROBLEM(c, raw, "%s cannot be a list, %s", sg_row_key(row), why);
 }
 
-static bool check_value(struct sg_check *c, const struct sg_schema_row *row, const char *variant,
+static void check_value(struct sg_check *c, const struct sg_schema_row *row, const char *variant,
                         const struct sg_node *root, const struct sg_node *raw, struct sg_node *out) {
-    if (row->type == SG_VALUE_MAP)
-        return check_map(c, row, variant, root, raw, out);
+    if (row->type == SG_VALUE_MAP) {
+        check_map(c, row, variant, root, raw, out);
+        return;
+    }
     if (raw->kind == SG_NODE_LIST && !row->grid && row->most == 0) {
         refuse_list(c, row, raw);
-        return true;
+        return;
     }
     const bool names = is_variant(row->type) && raw->kind == SG_NODE_STRING;
     const char *name = names ? sg_variant_name(row->type, raw->string) : NULL;
-    if (!sg_node_copy(out, raw))
-        return false;
+    sg_node_copy(out, raw);
     /* Another spelling of a name is replaced by the name, so that cells and results have one spelling. */
     if (name != NULL && strcmp(name, raw->string) != 0) {
         free(out->string);
-        if (!sg_node_set_string(out, name, strlen(name)))
-            return false;
+        sg_node_set_string(out, name, strlen(name));
     }
     if (row->grid && sg_is_number_type(row->type) && sg_is_draw(raw))
-        return sg_check_draw(c, row, raw, out);
-    sg_check_scalar(c, row, raw, out);
-    return true;
+        sg_check_draw(c, row, raw, out);
+    else
+        sg_check_scalar(c, row, raw, out);
 }
 
 /* A number or a word instead of a list is read as a list of one entry. */
-static bool check_lone(struct sg_check *c, const struct sg_schema_row *row, const char *variant,
+static void check_lone(struct sg_check *c, const struct sg_schema_row *row, const char *variant,
                        const struct sg_node *root, const struct sg_node *raw, struct sg_node *out) {
     struct sg_node entry = {0};
-    if (!check_value(c, row, variant, root, raw, &entry)) {
-        sg_node_clear(&entry);
-        return false;
-    }
+    check_value(c, row, variant, root, raw, &entry);
     free(entry.key);
     entry.key = NULL;
-    if (sg_node_push(out, &entry))
-        return true;
-    sg_node_clear(&entry);
-    return false;
+    sg_node_push(out, &entry);
 }
 
-static bool check_list(struct sg_check *c, const struct sg_schema_row *row, size_t least, size_t most,
+static void check_list(struct sg_check *c, const struct sg_schema_row *row, size_t least, size_t most,
                        const char *variant, const struct sg_node *root, const struct sg_node *raw,
                        struct sg_node *out) {
     *out = (struct sg_node){.kind = SG_NODE_LIST, .line = raw->line, .column = raw->column};
     const bool word = raw->kind == SG_NODE_STRING && strchr(raw->string, ',') == NULL;
     const bool scalars = row->type != SG_VALUE_MAP || (row->or_number && !word);
-    if (least <= 1 && scalars && (raw->kind == SG_NODE_NUMBER || word))
-        return check_lone(c, row, variant, root, raw, out);
-    if (raw->kind != SG_NODE_LIST) {
+    const bool lone = least <= 1 && scalars && (raw->kind == SG_NODE_NUMBER || word);
+    if (lone)
+        check_lone(c, row, variant, root, raw, out);
+    else if (raw->kind != SG_NODE_LIST)
         sg_note_wrong(c, row, raw, "a list");
-        return true;
-    }
-    if (raw->count < least || raw->count > most) {
+    else if (raw->count < least || raw->count > most)
         SG_PROBLEM(c, raw, "%s must have %zu to %zu entries, got %zu", sg_row_key(row), least, most, raw->count);
-        return true;
-    }
-    for (size_t i = 0; i < raw->count; i++) {
-        struct sg_node entry = {0};
-        if (!check_value(c, row, variant, root, &raw->child[i], &entry) || !sg_node_push(out, &entry)) {
-            sg_node_clear(&entry);
-            return false;
+    else
+        for (size_t i = 0; i < raw->count; i++) {
+            struct sg_node entry = {0};
+            check_value(c, row, variant, root, &raw->child[i], &entry);
+            sg_node_push(out, &entry);
         }
-    }
-    return true;
 }
 
 enum { GRID_ENTRIES = 256 };
 
 /* Checks a list of values, of which each cell has one. */
-static bool check_choices(struct sg_check *c, const struct sg_schema_row *row, const char *variant,
+static void check_choices(struct sg_check *c, const struct sg_schema_row *row, const char *variant,
                           const struct sg_node *root, const struct sg_node *raw, struct sg_node *out) {
     const size_t before = c->problems->count;
-    const bool fine = check_list(c, row, 1, GRID_ENTRIES, variant, root, raw, out);
+    check_list(c, row, 1, GRID_ENTRIES, variant, root, raw, out);
     for (size_t i = 0; i < out->count; i++)
         if (out->child[i].choices)
             SG_PROBLEM(c, &out->child[i], "%s: a range cannot be an entry of a list (write a method for each)",
                        sg_row_key(row));
-    out->choices = fine && c->problems->count == before;
-    return fine;
+    out->choices = c->problems->count == before;
 }
 
 /* Seeds that are not written as a list become one: {first: 1, count: 3}, "1..3" and "1,2,3". */
-static bool check_seeds(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *root,
+static void check_seeds(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *root,
                         const struct sg_node *raw, struct sg_node *out) {
     struct sg_node range = {0}, list = {0};
     const size_t before = c->problems->count;
-    bool fine = raw->kind != SG_NODE_MAP || check_section(c, "seeds", "", root, raw, &range);
-    if (fine && c->problems->count == before)
-        fine = sg_list_seeds(c, row, raw->kind == SG_NODE_MAP ? &range : raw, &list);
-    if (fine && c->problems->count == before)
-        fine = check_list(c, row, row->least, row->most, "", root, &list, out);
+    if (raw->kind == SG_NODE_MAP)
+        check_section(c, "seeds", "", root, raw, &range);
+    if (c->problems->count == before)
+        sg_list_seeds(c, row, raw->kind == SG_NODE_MAP ? &range : raw, &list);
+    if (c->problems->count == before)
+        check_list(c, row, row->least, row->most, "", root, &list, out);
     sg_node_clear(&range);
     sg_node_clear(&list);
-    return fine;
 }
 
-static bool check_given(struct sg_check *c, const struct sg_schema_row *row, const char *variant,
+static void check_given(struct sg_check *c, const struct sg_schema_row *row, const char *variant,
                         const struct sg_node *root, const struct sg_node *raw, struct sg_node *out) {
-    if (strcmp(row->path, "seeds") == 0 && (raw->kind == SG_NODE_MAP || raw->kind == SG_NODE_STRING))
-        return check_seeds(c, row, root, raw, out);
     size_t before = c->problems->count;
-    bool fine;
-    if (row->most > 0)
-        fine = check_list(c, row, row->least, row->most, variant, root, raw, out);
+    if (strcmp(row->path, "seeds") == 0 && (raw->kind == SG_NODE_MAP || raw->kind == SG_NODE_STRING))
+        check_seeds(c, row, root, raw, out);
+    else if (row->most > 0)
+        check_list(c, row, row->least, row->most, variant, root, raw, out);
     else if (row->grid && raw->kind == SG_NODE_LIST)
-        fine = check_choices(c, row, variant, root, raw, out);
+        check_choices(c, row, variant, root, raw, out);
     else
-        fine = check_value(c, row, variant, root, raw, out);
-    if (fine && strcmp(row->path, "methods") == 0 && c->problems->count == before)
-        fine = sg_check_methods(c, root, out);
-    if (fine && strcmp(row->path, "claims") == 0 && c->problems->count == before)
-        fine = sg_expand_claims(c, out);
-    if (fine && strcmp(row->path, "plots[].methods") == 0 && out->kind == SG_NODE_LIST && c->problems->count == before)
-        fine = sg_expand_plot_methods(c, out);
-    return fine;
+        check_value(c, row, variant, root, raw, out);
+    if (c->problems->count > before)
+        return;
+    if (strcmp(row->path, "methods") == 0)
+        sg_check_methods(c, root, out);
+    else if (strcmp(row->path, "claims") == 0)
+        sg_expand_claims(c, out);
+    else if (strcmp(row->path, "plots[].methods") == 0 && out->kind == SG_NODE_LIST)
+        sg_expand_plot_methods(c, out);
 }
 
-static bool check_row(struct sg_check *c, const struct sg_schema_row *row, const char *variant,
+static void check_row(struct sg_check *c, const struct sg_schema_row *row, const char *variant,
                       const struct sg_node *root, const struct sg_node *map, struct sg_node *out) {
     const struct sg_node *raw = sg_node_member(map, sg_row_key(row));
     if (raw != NULL) {
         const bool judged = strcmp(row->path, "claims") == 0 || strcmp(row->path, "plots") == 0;
         struct sg_problems *problems = c->problems;
         c->problems = judged && raw->line > 0 ? c->claim_problems : problems;
-        const bool fine = check_given(c, row, variant, root, raw, out);
+        check_given(c, row, variant, root, raw, out);
         c->problems = problems;
-        return fine;
+        return;
     }
     if (row->required)
         SG_PROBLEM(c, map, "missing key '%s' (%s)", sg_row_key(row), row->help);
     if (row->required || row->preset[0] == '\0')
-        return true; /* null */
+        return; /* null */
     struct sg_node preset = {0};
-    bool fine = sg_yaml_parse(&preset, row->preset, strlen(row->preset), SG_ORIGIN_PRESET, c->problems) &&
-                check_given(c, row, variant, root, &preset, out);
+    sg_yaml_parse(&preset, row->preset, strlen(row->preset), SG_ORIGIN_PRESET, c->problems);
+    check_given(c, row, variant, root, &preset, out);
     sg_node_clear(&preset);
-    return fine;
 }
 
 /* `root` is the top level as far as it is complete; at the top it is `out` itself. */
-static bool check_section(struct sg_check *c, const char *section, const char *outer, const struct sg_node *root,
+static void check_section(struct sg_check *c, const char *section, const char *outer, const struct sg_node *root,
                           const struct sg_node *raw, struct sg_node *out) {
     *out = (struct sg_node){.kind = SG_NODE_MAP, .line = raw->line, .column = raw->column};
     size_t before = c->problems->count;
@@ -310,37 +293,35 @@ static bool check_section(struct sg_check *c, const char *section, const char *o
         if (!sg_row_in(row, section) || !row_applies(row, variant))
             continue;
         struct sg_node value = {0};
-        bool fine = check_row(c, row, variant, root, raw, &value);
-        fine = sg_node_set_key(&value, sg_row_key(row)) && fine;
+        check_row(c, row, variant, root, raw, &value);
+        sg_node_set_key(&value, sg_row_key(row));
         const struct sg_node *given = sg_node_member(raw, sg_row_key(row));
-        if (fine && given == NULL && row->when_given) {
+        if (given == NULL && row->when_given) {
             sg_node_clear(&value);
             continue;
         }
         value.key_line = given ? given->key_line : 0;
         value.key_column = given ? given->key_column : 0;
-        if (!fine || !sg_node_push(out, &value)) {
-            sg_node_clear(&value);
-            return false;
-        }
+        sg_node_push(out, &value);
     }
-    return c->problems->count > before || sg_check_rules(c, section, root, out);
+    if (c->problems->count == before)
+        sg_check_rules(c, section, root, out);
 }
 
-bool sg_check_root(struct sg_check *c, const struct sg_node *raw, struct sg_node *out) {
+void sg_check_root(struct sg_check *c, const struct sg_node *raw, struct sg_node *out) {
     if (raw->kind != SG_NODE_MAP) {
         char value[80];
         sg_problem_at(c->problems, raw->line > 0 ? raw->line : 1, raw->column > 0 ? raw->column : 1,
                       "a recipe is a section of keys, got %s", sg_describe_value(raw, value));
-        return true;
+        return;
     }
     const struct sg_node *schema = sg_node_member(raw, "schema");
     if (schema != NULL && schema->kind == SG_NODE_NUMBER && schema->number > 1) {
         SG_PROBLEM(c, schema, "schema %s is newer than this program reads (1): use a newer sparsegrad", schema->string);
-        return true; /* nothing else can be judged */
+        return; /* nothing else can be judged */
     }
     if (raw->count > 0 && strcmp(raw->child[0].key, "schema") != 0)
         SG_PROBLEM_KEY(c, &raw->child[0], "the first key must be 'schema: 1'");
     c->root = out;
-    return check_section(c, "", "", out, raw, out);
+    check_section(c, "", "", out, raw, out);
 }

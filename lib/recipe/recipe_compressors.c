@@ -1,7 +1,6 @@
 /* recipe_compressors.c: the table of all compressors for --help-compressors: what each promises, and what it costs on
  * an example. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_drive.h"
@@ -9,6 +8,7 @@
 #include "sg_rng.h"
 #include "sg_table.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 enum { ROWS = 64, D = ROWS * ROWS, PARAMS = 16 };
 
@@ -51,11 +51,11 @@ static const char *class_of(const struct sg_compressor_ops *ops) {
                                              : "-";
 }
 
-/* The names of the codes or rules that a GPU has, each with a blank before it. NULL = no memory. */
+/* The names of the codes or rules that a GPU has, each with a blank before it. */
 static char *names_on_gpu(bool rules) {
     char *text = NULL;
     size_t size;
-    FILE *out = open_memstream(&text, &size);
+    FILE *out = sg_memstream(&text, &size);
     for (size_t i = 0; out != NULL && !rules && sg_code_at(i) != NULL; i++)
         if (sg_code_on_gpu(sg_code_at(i)))
             fprintf(out, " %s", sg_code_at(i)->name);
@@ -90,7 +90,7 @@ static void add_row(sg_table *t, const struct sg_compressor_ops *ops, double bit
     sg_table_cell(t, ops->source, NULL);
 }
 
-sg_status sg_recipe_compressors(FILE *out, size_t width, struct sg_error *err) {
+void sg_recipe_compressors(FILE *out, size_t width) {
     enum { NOTES = 110 };
     static const struct sg_table_column columns[] = {{.head = "compressor", .weight = SG_TABLE_ALWAYS},
                                                      {.head = "kind", .weight = SG_TABLE_ALWAYS},
@@ -106,21 +106,19 @@ sg_status sg_recipe_compressors(FILE *out, size_t width, struct sg_error *err) {
         "with rounds exchanges more than that. Class: what of Definitions 2 and 3 it promises for every input of "
         "normal floats below 2^127; it and draws are those of the presets. Zoo: a build with ZOO=0 lacks it.",
         "Bits: of one step on 4096 normal numbers, with presets, 1 % of the elements, and 2 for what has no preset."};
-    float *g = malloc(D * sizeof *g), *sum = malloc(D * sizeof *sum);
+    float *g = sg_malloc(D * sizeof *g), *sum = sg_malloc(D * sizeof *sum);
     sg_table *t = sg_table_open(columns, sizeof columns / sizeof *columns);
     const struct sg_compressor_ops *ops;
-    sg_status status = g != NULL && sum != NULL ? SG_OK : sg_fail_memory(err, "the table of compressors");
     sg_rng rng = sg_rng_open(1, SG_RNG_TEST, 0, 0);
-    for (size_t i = 0; i < D && status == SG_OK; i++)
+    for (size_t i = 0; i < D; i++)
         g[i] = (float)sg_rng_normal(&rng);
-    for (size_t i = 0; status == SG_OK && (ops = sg_compressor_at(i)) != NULL; i++)
+    for (size_t i = 0; (ops = sg_compressor_at(i)) != NULL; i++)
         add_row(t, ops, bits_of(ops, g, sum));
-    SG_DO(status, sg_table_write_lines(out, t, &(struct sg_table_lines){.width = width, .mark = "# "}, err));
+    sg_table_write_lines(out, t, &(struct sg_table_lines){.width = width, .mark = "# "});
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
         sg_put_wrapped(out, notes[i], width > 0 ? width : NOTES, "# ", "# ");
     print_on_gpu(out, width > 0 ? width : NOTES);
     sg_table_free(t);
     free(g);
     free(sum);
-    return status;
 }

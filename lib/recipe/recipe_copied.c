@@ -19,11 +19,11 @@ static bool may_be(const struct sg_node *choice, const char *word) {
     return found;
 }
 
-/* *out <- the run with this label, which is a cell of this method. False: there was no memory. */
+/* *out <- the run with this label, if it is a cell of this method. */
 static bool find_run(struct sg_run_choice *out, const struct sg_node *root, const struct sg_node *method,
                      const char *label) {
     for (size_t turn = 0; sg_run_choice(out, root, method, turn); turn++) {
-        if (out->label == NULL || strcmp(out->label, label) == 0)
+        if (strcmp(out->label, label) == 0)
             return true;
         sg_run_choice_clear(out);
     }
@@ -41,17 +41,16 @@ static bool are_as_long(const struct sg_node *a, const struct sg_node *b) {
 }
 
 /* Every run of the method copies from one run, which must have as many workers and steps. */
-static bool check_runs(struct sg_check *c, const struct sg_node *root, const struct sg_node *method,
+static void check_runs(struct sg_check *c, const struct sg_node *root, const struct sg_node *method,
                        const struct sg_node *copied, const struct sg_node *from, const char *label) {
     struct sg_run_choice other, run;
-    bool alike = true, fine = find_run(&other, root, from, label);
-    if (fine && other.label != NULL && sg_find_draw(&other.resolved) != NULL)
+    bool alike = true;
+    if (!find_run(&other, root, from, label))
+        return;
+    if (sg_find_draw(&other.resolved) != NULL)
         SG_PROBLEM(c, copied,
                    "k-from: the other method has a range, and so several runs at a seed (give it one value)");
-    for (size_t turn = 0; fine && alike && other.label != NULL; turn++) {
-        fine = sg_run_choice(&run, root, method, turn);
-        if (!fine || run.label == NULL)
-            break;
+    for (size_t turn = 0; alike && sg_run_choice(&run, root, method, turn); turn++) {
         alike = are_as_long(&run.resolved, &other.resolved);
         if (!alike)
             SG_PROBLEM(c, copied,
@@ -60,13 +59,11 @@ static bool check_runs(struct sg_check *c, const struct sg_node *root, const str
                        run.label, label);
         sg_run_choice_clear(&run);
     }
-    if (fine)
-        sg_run_choice_clear(&other);
-    return fine;
+    sg_run_choice_clear(&other);
 }
 
-/* `copied` is the section k-from of this method. False: there was no memory. */
-static bool check_method(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods,
+/* `copied` is the section k-from of this method. */
+static void check_method(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods,
                          const struct sg_node *method, const struct sg_node *copied) {
     const char *label = sg_node_string(copied, "method", "");
     const struct sg_node *scope = sg_override(method, root, "scope");
@@ -76,13 +73,12 @@ static bool check_method(struct sg_check *c, const struct sg_node *root, const s
                    "k-from: no cell has the label '%.100s' (behind the name of a method with lists write their "
                    "values, too)",
                    label);
-    bool fine = true;
-    for (size_t i = 0; fine && other != NULL && i < methods->count; i++) {
+    for (size_t i = 0; other != NULL && i < methods->count; i++) {
         if (!is_of(other, &methods->child[i]))
             continue;
         if (sg_node_member(&methods->child[i], "k-from") != NULL)
             SG_PROBLEM(c, copied, "k-from: the other method copies k itself");
-        fine = check_runs(c, root, method, copied, &methods->child[i], label);
+        check_runs(c, root, method, copied, &methods->child[i], label);
     }
     if (!sg_node_absent(sg_node_get(method, "k")) || !sg_node_absent(sg_node_get(method, "density")))
         SG_PROBLEM(c, copied, "k-from: it takes the place of 'k' and 'density' (leave these out)");
@@ -93,30 +89,24 @@ static bool check_method(struct sg_check *c, const struct sg_node *root, const s
             c, copied,
             "k-from: it goes by what each worker sends at each step (add record.every: 1, layers: true, workers: "
             "true)");
-    return fine;
 }
 
-bool sg_check_copied(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods) {
-    bool fine = true;
-    for (size_t i = 0; fine && i < methods->count; i++) {
+void sg_check_copied(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods) {
+    for (size_t i = 0; i < methods->count; i++) {
         const struct sg_node *copied = sg_node_member(&methods->child[i], "k-from");
         if (copied != NULL)
-            fine = check_method(c, root, methods, &methods->child[i], copied);
+            check_method(c, root, methods, &methods->child[i], copied);
     }
-    return fine;
 }
 
 /* ---- cells ---- */
 
-bool sg_cell_set_key(struct sg_cell *cell) {
+void sg_cell_set_key(struct sg_cell *cell) {
     cJSON *json = sg_node_json(&cell->resolved);
-    char *text = json != NULL ? sg_json_text(json, false) : NULL;
+    char *text = sg_json_text(json, false);
     cJSON_Delete(json);
-    if (text == NULL)
-        return false;
     sg_sha256_of(text, strlen(text), cell->key);
     free(text);
-    return true;
 }
 
 /* The cell with this label and seed; NULL = there is none. */
@@ -128,24 +118,22 @@ static const struct sg_cell *cell_of(const struct sg_cell *cells, size_t count, 
 }
 
 /* Appends the text under the key `key`. */
-static bool push_key(struct sg_node *map, const char *text) {
+static void push_key(struct sg_node *map, const char *text) {
     struct sg_node node = {0};
-    if (sg_node_set_string(&node, text, strlen(text)) && sg_node_set_key(&node, "key"))
-        return sg_node_push(map, &node);
-    sg_node_clear(&node);
-    return false;
+    sg_node_set_string(&node, text, strlen(text));
+    sg_node_set_key(&node, "key");
+    sg_node_push(map, &node);
 }
 
-bool sg_cells_link(struct sg_cell *cells, size_t count) {
-    bool fine = true;
-    for (size_t i = 0; fine && i < count; i++) {
+void sg_cells_link(struct sg_cell *cells, size_t count) {
+    for (size_t i = 0; i < count; i++) {
         struct sg_node *copied = sg_node_member(sg_node_member(&cells[i].resolved, "method"), "k-from");
         const struct sg_cell *from =
             copied != NULL ? cell_of(cells, count, sg_node_string(copied, "method", ""), cells[i].seed) : NULL;
         if (from == NULL)
             continue;
-        fine = push_key(copied, from->key) && sg_cell_set_key(&cells[i]);
+        push_key(copied, from->key);
+        sg_cell_set_key(&cells[i]);
         cells[i].source = sg_node_string(copied, "key", NULL);
     }
-    return fine;
 }

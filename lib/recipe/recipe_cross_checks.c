@@ -1,6 +1,5 @@
 /* recipe_cross_checks.c: the rules that span several keys, which a table of single keys cannot state. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "recipe_internal.h"
@@ -8,6 +7,7 @@
 #include "sg_net.h"
 #include "sg_optimizer.h"
 #include "sg_task.h"
+#include "sg_memory.h"
 
 static void set_null(struct sg_node *node) {
     char *key = node->key;
@@ -92,42 +92,36 @@ static void check_selector(struct sg_check *c, struct sg_node *at) {
 }
 
 /* A copy of `from` under the key and place of `to`. */
-static bool fill_in(struct sg_node *to, const struct sg_node *from) {
-    if (!sg_node_absent(to))
-        return true;
+static void fill_in(struct sg_node *to, const struct sg_node *from) {
     struct sg_node copy;
-    if (!sg_node_copy(&copy, from))
-        return false;
+    sg_node_copy(&copy, from);
     sg_node_clear(to);
     *to = copy;
-    return true;
 }
 
-static bool complete_bound(struct sg_node *claim, const char *key) {
+static void complete_bound(struct sg_node *claim, const char *key) {
     struct sg_node *bound = sg_node_member(claim, key);
     if (bound == NULL || bound->kind != SG_NODE_MAP)
-        return true;
+        return;
     for (size_t i = 0; i < bound->count; i++) {
         const struct sg_node *own = sg_node_member(claim, bound->child[i].key);
-        if (own != NULL && !fill_in(&bound->child[i], own))
-            return false;
+        if (own != NULL && sg_node_absent(&bound->child[i]))
+            fill_in(&bound->child[i], own);
     }
-    return true;
 }
 
-static bool check_claim(struct sg_check *c, struct sg_node *claim) {
+static void check_claim(struct sg_check *c, struct sg_node *claim) {
     const struct sg_node *upper = sg_node_member(claim, "at-most"), *lower = sg_node_member(claim, "at-least");
     if (upper == NULL && lower == NULL)
         SG_PROBLEM(c, claim, "a claim needs 'at-most' or 'at-least'");
     if (upper != NULL && lower != NULL)
         SG_PROBLEM(c, claim, "a claim has one bound, 'at-most' or 'at-least' (write two claims)");
-    if (!complete_bound(claim, "at-most") || !complete_bound(claim, "at-least"))
-        return false;
+    complete_bound(claim, "at-most");
+    complete_bound(claim, "at-least");
     sg_check_bound_constant(c, claim);
     const struct sg_node *bound = upper != NULL ? upper : lower;
     if (bound != NULL && bound->kind == SG_NODE_MAP)
         sg_check_bound_constant(c, bound);
-    return true;
 }
 
 /* ---- plots ---- */
@@ -251,7 +245,7 @@ static void check_network(struct sg_check *c, const struct sg_node *root) {
                    "bursts are what each worker sends at each step (add record.every: 1, layers: true, workers: true)");
 }
 
-bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_node *root, struct sg_node *map) {
+void sg_check_rules(struct sg_check *c, const char *section, const struct sg_node *root, struct sg_node *map) {
     if (strcmp(section, "") == 0 && strcmp(sg_node_string(map, "kind", ""), "training") == 0) {
         check_length(c, map);
         check_batch(c, map);
@@ -265,7 +259,7 @@ bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_nod
     } else if (strcmp(section, "claims[].at") == 0) {
         check_selector(c, map);
     } else if (strcmp(section, "claims[]") == 0) {
-        return check_claim(c, map);
+        check_claim(c, map);
     } else if (strcmp(section, "plots[]") == 0) {
         check_axis_range(c, map, "x-range");
         check_axis_range(c, map, "y-range");
@@ -276,7 +270,6 @@ bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_nod
             SG_PROBLEM_KEY(c, workers, "record.workers is about layers (add layers: true)");
         sg_check_series_once(c, sg_node_get(map, "series"));
     }
-    return true;
 }
 
 /* ---- methods ---- */
@@ -332,73 +325,63 @@ static void check_parts(struct sg_check *c, const struct sg_node *run, const str
 }
 
 /* Adds the run's label, and takes it over. */
-static bool add_label(struct sg_check *c, const struct sg_node *at, struct sg_run_choice *run) {
+static void add_label(struct sg_check *c, const struct sg_node *at, struct sg_run_choice *run) {
     const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(at, "compressor", ""));
     if (sg_label_find(c, run->label) != NULL) {
         char name[SG_EXCERPT];
         SG_PROBLEM(c, at, "method name '%s' is used twice", sg_excerpt(name, run->label));
-        return true;
+        return;
     }
-    struct sg_label *grown = realloc(c->label, (c->n_labels + 1) * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    c->label = grown;
+    c->label = sg_realloc(c->label, (c->n_labels + 1) * sizeof *c->label);
     c->label[c->n_labels++] = (struct sg_label){run->label, run->base, strlen(sg_node_string(at, "name", "")),
                                                 ops->traits & SG_TRAIT_ABSOLUTE && ops->bound != NULL &&
                                                     sg_node_member(at, "controller") == NULL};
     run->label = NULL;
-    return true;
 }
 
 /* Keeps the keys of swept values, which plots can have on an axis. */
-static bool keep_swept(struct sg_check *c, const struct sg_node *swept) {
-    bool fine = true;
-    for (size_t i = 0; fine && i < swept->count; i++)
-        fine = sg_node_member(&c->swept, swept->child[i].key) != NULL ||
-               sg_push_copy(&c->swept, swept->child[i].key, &swept->child[i]);
-    return fine;
+static void keep_swept(struct sg_check *c, const struct sg_node *swept) {
+    for (size_t i = 0; i < swept->count; i++)
+        if (sg_node_member(&c->swept, swept->child[i].key) == NULL)
+            sg_push_copy(&c->swept, swept->child[i].key, &swept->child[i]);
 }
 
 /* Counts the cells of a run at each seed. If it has ranges, it gets the values of the first trial. */
-static bool draw_first(struct sg_check *c, const struct sg_node *root, struct sg_run_choice *run,
+static void draw_first(struct sg_check *c, const struct sg_node *root, struct sg_run_choice *run,
                        struct sg_node *drawn) {
     const struct sg_node *range = sg_find_draw(&run->resolved);
     const size_t trials = sg_trials(root);
     c->draws = c->draws || range != NULL;
     c->n_runs += range == NULL ? 1 : trials + 1;
     if (range == NULL)
-        return true;
+        return;
     if (trials == 0)
         SG_PROBLEM(c, range, "%s has a range, from which trials draw (add tune: {trials: 5, by: a series})",
                    range->key);
     if (sg_node_get(&run->resolved, "method.k-from") != NULL)
         SG_PROBLEM(c, range, "%s cannot be drawn with k-from, which copies from one run (give one value)", range->key);
     const struct sg_node *seeds = sg_node_get(root, "seeds"); /* empty if they are wrong */
-    return sg_draw_values(&run->resolved, seeds->count > 0 ? (uint64_t)seeds->child[0].number : 1, 1,
-                          trials > 0 ? trials : 1, drawn);
+    sg_draw_values(&run->resolved, seeds->count > 0 ? (uint64_t)seeds->child[0].number : 1, 1, trials > 0 ? trials : 1,
+                   drawn);
 }
 
 /* Checks the runs of a method, one for each choice of its lists. */
-static bool check_runs(struct sg_check *c, const struct sg_node *root, const struct sg_node *method) {
+static void check_runs(struct sg_check *c, const struct sg_node *root, const struct sg_node *method) {
     const size_t before = c->problems->count;
-    bool fine = true;
-    for (size_t turn = 0; fine && c->problems->count == before; turn++) {
-        struct sg_run_choice run;
-        if (!sg_run_choice(&run, root, method, turn))
-            return false;
-        if (run.label == NULL)
-            return true;
+    struct sg_run_choice run;
+    for (size_t turn = 0; c->problems->count == before && sg_run_choice(&run, root, method, turn); turn++) {
         struct sg_node drawn = {0};
-        fine = draw_first(c, root, &run, &drawn);
+        draw_first(c, root, &run, &drawn);
         check_optimizer(c, &run.resolved, method);
         check_parts(c, &run.resolved, method);
-        fine = fine && add_label(c, method, &run) && keep_swept(c, &run.swept) && keep_swept(c, &drawn);
+        add_label(c, method, &run);
+        keep_swept(c, &run.swept);
+        keep_swept(c, &drawn);
         sg_node_clear(&drawn);
         sg_run_choice_clear(&run);
         if (c->n_labels > SG_LABELS)
             SG_PROBLEM(c, method, "more than %d combinations of methods and lists", SG_LABELS);
     }
-    return fine;
 }
 
 void sg_check_forget_labels(struct sg_check *c) {
@@ -421,16 +404,15 @@ static void check_fresh(struct sg_check *c, const struct sg_node *seeds) {
                            seeds->child[i].number, seeds->child[j].number, SG_TRIAL_SEEDS);
 }
 
-bool sg_check_methods(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods) {
+void sg_check_methods(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods) {
     size_t before = c->problems->count, n_seeds = sg_node_get(root, "seeds")->count;
-    bool fine = true;
     sg_check_forget_labels(c);
-    for (size_t i = 0; fine && i < methods->count; i++) {
+    for (size_t i = 0; i < methods->count; i++) {
         check_task_key(c, root, &methods->child[i], "shards");
         check_task_key(c, root, &methods->child[i], "sharding");
-        fine = check_runs(c, root, &methods->child[i]);
+        check_runs(c, root, &methods->child[i]);
     }
-    fine = fine && sg_check_copied(c, root, methods);
+    sg_check_copied(c, root, methods);
     const struct sg_node *tune = sg_node_member(root, "tune");
     if (tune != NULL && !c->draws && c->problems->count == 0)
         SG_PROBLEM_KEY(c, tune, "tune: no key has a range to draw from (write one as learning-rate: log 1e-3..1)");
@@ -440,5 +422,4 @@ bool sg_check_methods(struct sg_check *c, const struct sg_node *root, const stru
         SG_PROBLEM(c, methods, "%zu cells are more than %d", c->n_runs * n_seeds, SG_CELLS);
     if (c->problems->count > before)
         sg_check_forget_labels(c);
-    return fine;
 }

@@ -56,17 +56,15 @@ static bool may_differ(const char *path) {
 }
 
 /* An end of the range must be a value of the key. */
-static bool check_end(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw, double end) {
+static void check_end(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw, double end) {
     char text[32];
     struct sg_node node = {.line = raw->line, .column = raw->column};
-    const bool fine = sg_node_set_plain(&node, text, (size_t)snprintf(text, sizeof text, "%.15g", end));
-    if (fine)
-        sg_check_scalar(c, row, &node, &node);
+    sg_node_set_plain(&node, text, (size_t)snprintf(text, sizeof text, "%.15g", end));
+    sg_check_scalar(c, row, &node, &node);
     sg_node_clear(&node);
-    return fine;
 }
 
-bool sg_check_draw(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw,
+void sg_check_draw(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw,
                    struct sg_node *out) {
     struct range range;
     const char *high;
@@ -76,16 +74,16 @@ bool sg_check_draw(struct sg_check *c, const struct sg_schema_row *row, const st
                    "%s cannot be drawn, because all trials have the same task, workers and length (draw keys of "
                    "optimizer, error-feedback or methods)",
                    sg_row_key(row));
-        return true;
+        return;
     }
     if (!read_range(&range, raw->string, &high)) {
         sg_note_wrong(c, row, raw, "a range of ascending numbers, log 1e-3..1 (above 0) or linear 0..1");
-        return true;
+        return;
     }
-    const bool fine = check_end(c, row, raw, range.low) && check_end(c, row, raw, range.high);
+    check_end(c, row, raw, range.low);
+    check_end(c, row, raw, range.high);
     out->choices = c->problems->count == before;
     out->boolean = row->whole || row->type == SG_VALUE_INTEGER;
-    return fine;
 }
 
 const struct sg_node *sg_find_draw(const struct sg_node *map) {
@@ -134,12 +132,12 @@ static double value_in(const struct range *r, bool whole, double u) {
 }
 
 /* Replaces the range by the value that this trial draws. */
-static bool draw(struct sg_node *node, const struct trial *t, const char *path) {
+static void draw(struct sg_node *node, const struct trial *t, const char *path) {
     struct range range;
     const char *high;
     char text[32];
     if (!read_range(&range, node->string, &high))
-        return true; /* not reached: the check has read it */
+        return; /* not reached: the check has read it */
     const double x = value_in(&range, node->boolean, uniform(t, path));
     snprintf(text, sizeof text, node->boolean ? "%.0f" : "%.4g", x);
     if (!node->boolean && !(strtod(text, NULL) >= range.low && strtod(text, NULL) <= range.high))
@@ -147,43 +145,42 @@ static bool draw(struct sg_node *node, const struct trial *t, const char *path) 
     free(node->string);
     node->string = NULL;
     node->choices = node->boolean = false;
-    return sg_node_set_plain(node, text, strlen(text));
+    sg_node_set_plain(node, text, strlen(text));
 }
 
 /* `section` is the path of the map with a dot at its end. */
-static bool draw_map(struct sg_node *map, const char *section, const struct trial *t, struct sg_node *drawn) {
-    bool fine = true;
-    for (size_t i = 0; fine && i < map->count; i++) {
+static void draw_map(struct sg_node *map, const char *section, const struct trial *t, struct sg_node *drawn) {
+    for (size_t i = 0; i < map->count; i++) {
         struct sg_node *child = &map->child[i];
         char path[96], key[96];
         snprintf(path, sizeof path, "%s%s%s", section, child->key, child->kind == SG_NODE_MAP ? "." : "");
         if (child->kind == SG_NODE_MAP) {
-            fine = draw_map(child, path, t, drawn);
+            draw_map(child, path, t, drawn);
         } else if (child->kind == SG_NODE_STRING && child->choices) {
             sg_snake(key, sizeof key, child->key);
             if (sg_node_member(drawn, key) != NULL)
                 sg_snake(key, sizeof key, path);
-            fine = draw(child, t, path) && sg_push_copy(drawn, key, child);
+            draw(child, t, path);
+            sg_push_copy(drawn, key, child);
         }
     }
-    return fine;
 }
 
-bool sg_draw_values(struct sg_node *resolved, uint64_t seed, size_t trial, size_t trials, struct sg_node *drawn) {
+void sg_draw_values(struct sg_node *resolved, uint64_t seed, size_t trial, size_t trials, struct sg_node *drawn) {
     SG_ASSERT(trial >= 1 && trial <= trials);
     const struct trial t = {seed, trial, trials};
     *drawn = (struct sg_node){.kind = SG_NODE_MAP};
-    return draw_map(resolved, "", &t, drawn);
+    draw_map(resolved, "", &t, drawn);
 }
 
-bool sg_push_trial(struct sg_node *resolved, uint64_t *seed) {
+void sg_push_trial(struct sg_node *resolved, uint64_t *seed) {
     struct sg_node *task = sg_node_member(resolved, "task");
     char text[32];
     *seed += SG_TRIAL_SEEDS;
     snprintf(text, sizeof text, "seed: %" PRIu64, *seed);
-    return (sg_node_member(task, "validation") == NULL || sg_node_member(task, "evaluate-on") != NULL ||
-            sg_node_push_yaml(task, "evaluate-on: validation")) &&
-           sg_node_push_yaml(resolved, text);
+    if (sg_node_member(task, "validation") != NULL && sg_node_member(task, "evaluate-on") == NULL)
+        sg_node_push_yaml(task, "evaluate-on: validation");
+    sg_node_push_yaml(resolved, text);
 }
 
 size_t sg_trials(const struct sg_node *root) {

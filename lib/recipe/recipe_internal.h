@@ -2,7 +2,7 @@
  *
  * A read goes text -> raw tree (sg_node_read) -> --set (recipe_override.c) -> resolved tree (recipe_check.c against the
  * rows of recipe_schema.c) -> rules that span several keys (recipe_cross_checks.c). Everything wrong with the content
- * is noted in one sg_problems and the reading goes on; a `false` return means out of memory and nothing else. */
+ * is noted in one sg_problems and the reading goes on. */
 #ifndef RECIPE_INTERNAL_H
 #define RECIPE_INTERNAL_H
 
@@ -49,12 +49,12 @@ sg_status sg_problems_report(const struct sg_problems *p, sg_status status, stru
 /* ---- YAML ---- */
 
 /* Calls sg_node_read, and adds a syntax error to the problems. */
-bool sg_yaml_parse(struct sg_node *out, const char *text, size_t length, int origin, struct sg_problems *p);
+void sg_yaml_parse(struct sg_node *out, const char *text, size_t length, int origin, struct sg_problems *p);
 
 /* Put the value of the --set with this origin into the raw tree. */
-bool sg_recipe_set(struct sg_node *root, const char *set, int origin, struct sg_problems *p);
+void sg_recipe_set(struct sg_node *root, const char *set, int origin, struct sg_problems *p);
 /* Put a value whose key is a dotted path into the raw tree. */
-bool sg_recipe_change(struct sg_node *root, const struct sg_node *change, struct sg_problems *p);
+void sg_recipe_change(struct sg_node *root, const struct sg_node *change, struct sg_problems *p);
 
 /* ---- schema ---- */
 
@@ -115,7 +115,7 @@ struct sg_schema {
 };
 
 /* The static rows with the contributed ones after the key that chooses them. */
-bool sg_schema_open(struct sg_schema *out);
+void sg_schema_open(struct sg_schema *out);
 void sg_schema_close(struct sg_schema *schema);
 
 /* Section a row belongs to ("methods[]", "" for the top level) and its key. */
@@ -171,10 +171,10 @@ struct sg_check {
 };
 
 /* Check the raw tree and complete it into *out, which is meaningful only if no problem was added. */
-bool sg_check_root(struct sg_check *c, const struct sg_node *raw, struct sg_node *out);
+void sg_check_root(struct sg_check *c, const struct sg_node *raw, struct sg_node *out);
 
 /* Replaces seeds, a complete map {first, count} or a text "1..3,7", by a list of numbers with the same position. */
-bool sg_list_seeds(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *seeds,
+void sg_list_seeds(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *seeds,
                    struct sg_node *out);
 
 /* A leaf that is not null; *out is a copy of raw, brought into normal form. */
@@ -202,18 +202,18 @@ size_t sg_expression_names(const struct sg_check *c, const struct sg_schema_row 
 
 /* Rules that span several keys of one map, called when the map of `section` is complete and free of problems; root is
  * the top level as far as it is complete. They may bring the map into normal form. */
-bool sg_check_rules(struct sg_check *c, const char *section, const struct sg_node *root, struct sg_node *map);
+void sg_check_rules(struct sg_check *c, const char *section, const struct sg_node *root, struct sg_node *map);
 /* Checks rules that span several keys in the list of methods; fills c->label if there is no problem. */
-bool sg_check_methods(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods);
+void sg_check_methods(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods);
 void sg_check_forget_labels(struct sg_check *c);
-/* Checks methods whose k is copied from another one, once the labels are known. False: there was no memory. */
-bool sg_check_copied(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods);
+/* Checks methods whose k is copied from another one, once the labels are known. */
+void sg_check_copied(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods);
 /* True if what each worker sends of each layer is recorded at each step. */
 bool sg_records_messages(const struct sg_node *root);
 /* Sets the key of a cell from its resolved tree. sg_cells_link tells the cells with copied k their sources, and sets
- * their keys again. False: there was no memory. */
-bool sg_cell_set_key(struct sg_cell *cell);
-bool sg_cells_link(struct sg_cell *cells, size_t count);
+ * their keys again. */
+void sg_cell_set_key(struct sg_cell *cell);
+void sg_cells_link(struct sg_cell *cells, size_t count);
 
 /* The label with exactly this text; NULL = there is none. */
 const struct sg_label *sg_label_find(const struct sg_check *c, const char *text);
@@ -224,24 +224,24 @@ bool sg_is_variant_of(const struct sg_label *label, const char *name);
 /* True if `name` is some label without the values of lists outside of the method's parameters. */
 bool sg_is_swept_label(const struct sg_check *c, const char *name);
 /* Replace each claim, and each entry of a plot's methods, that sg_is_swept_label holds for by one for each label. */
-bool sg_expand_claims(struct sg_check *c, struct sg_node *claims);
-bool sg_expand_plot_methods(struct sg_check *c, struct sg_node *methods);
+void sg_expand_claims(struct sg_check *c, struct sg_node *claims);
+void sg_expand_plot_methods(struct sg_check *c, struct sg_node *methods);
 
 /* ---- ranges, from which each trial draws a value ---- */
 
 /* True for "log 1e-3..1" and "linear 0..1", right or wrong. */
 bool sg_is_draw(const struct sg_node *raw);
 /* Checks a range in place of the value of a key; *out is a copy of raw, whose `choices` it sets. */
-bool sg_check_draw(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw, struct sg_node *out);
+void sg_check_draw(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw, struct sg_node *out);
 /* A range in the resolved tree of a run; NULL = there is none. */
 const struct sg_node *sg_find_draw(const struct sg_node *map);
 /* Replaces the ranges of a run by the values that this trial, counted from 1, of so many trials draws in the study of
  * this seed. *drawn <- the map of these, which the caller clears. A draw depends on seed, trial, the number of trials
  * and the key's path alone. */
-bool sg_draw_values(struct sg_node *resolved, uint64_t seed, size_t trial, size_t trials, struct sg_node *drawn);
+void sg_draw_values(struct sg_node *resolved, uint64_t seed, size_t trial, size_t trials, struct sg_node *drawn);
 /* Appends the seed of a trial, which is *seed and SG_TRIAL_SEEDS, to a run's tree, and makes the run evaluate on the
  * validation part of its task, if that has one. *seed <- the sum. */
-bool sg_push_trial(struct sg_node *resolved, uint64_t *seed);
+void sg_push_trial(struct sg_node *resolved, uint64_t *seed);
 /* The trials of a study; 0 = the recipe has no section tune. */
 size_t sg_trials(const struct sg_node *root);
 
@@ -250,7 +250,7 @@ size_t sg_trials(const struct sg_node *root);
 enum { SG_LABELS = 4096, SG_CELLS = 10000 };
 
 /* Appends a copy of `from` (NULL: null) to the map under `key`. */
-bool sg_push_copy(struct sg_node *map, const char *key, const struct sg_node *from);
+void sg_push_copy(struct sg_node *map, const char *key, const struct sg_node *from);
 
 /* The method's own value of `key`, or the recipe's. */
 const struct sg_node *sg_override(const struct sg_node *method, const struct sg_node *root, const char *key);
@@ -270,7 +270,7 @@ struct sg_run_choice {
 };
 
 /* The turn-th choice from a method's lists; the lists of its parameters come first, and the last list varies fastest.
- * Past the last choice the label is NULL, and nothing is to be cleared. Invalid values of the recipe are kept. */
+ * False past the last choice, and nothing is to be cleared then. Invalid values of the recipe are kept. */
 bool sg_run_choice(struct sg_run_choice *out, const struct sg_node *root, const struct sg_node *method, size_t turn);
 void sg_run_choice_clear(struct sg_run_choice *run);
 

@@ -1,10 +1,10 @@
 /* recipe_override.c: applies --set key=value, and changes that a program makes, to the raw tree. It creates any key;
  * the check that follows reports unknown keys. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "recipe_internal.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 static const char *entry_name(const struct sg_node *entry) {
     const struct sg_node *name = entry->kind == SG_NODE_MAP ? sg_node_member(entry, "name") : NULL;
@@ -50,52 +50,48 @@ static void note_no_entry(const struct sg_node *list, const char *path, int orig
                       list->key ? list->key : "", word, list->count > 0 ? list->count - 1 : 0);
 }
 
-/* Finds the key of a map up to the next dot, and creates it if absent. NULL = no memory. */
+/* Finds the key of a map up to the next dot, and creates it if absent. */
 static struct sg_node *find_member(struct sg_node *map, const char *path, size_t length, int origin) {
     for (size_t i = 0; i < map->count; i++)
         if (strlen(map->child[i].key) == length && memcmp(map->child[i].key, path, length) == 0)
             return &map->child[i];
     struct sg_node child = {.column = origin, .key_column = origin};
-    child.key = strndup(path, length);
-    if (child.key == NULL || !sg_node_push(map, &child))
-        return NULL;
+    child.key = sg_strndup(path, length);
+    sg_node_push(map, &child);
     return &map->child[map->count - 1];
 }
 
-/* Walks to the node that path [length] names. *out = NULL: a problem was added. */
-static bool walk(struct sg_node *root, const char *path, int origin, struct sg_problems *p, struct sg_node **out) {
+/* The node that the path names; NULL: a problem was added. */
+static struct sg_node *walk(struct sg_node *root, const char *path, int origin, struct sg_problems *p) {
     struct sg_node *node = root;
-    *out = NULL;
     for (int depth = 0; *path != '\0'; depth++) {
         size_t length = strcspn(path, ".");
         if (depth == SG_NODE_DEPTH || length == 0 || (path[length] == '.' && path[length + 1] == '\0')) {
             sg_problem_at(p, 0, origin, "a key is words joined by single dots, at most %d of them", SG_NODE_DEPTH);
-            return true;
+            return NULL;
         }
         if (node->kind == SG_NODE_LIST) {
             struct sg_node *entry = find_entry(node, path, &length);
             if (entry == NULL) {
                 note_no_entry(node, path, origin, p);
-                return true;
+                return NULL;
             }
             node = entry;
         } else if (node->kind == SG_NODE_MAP || node->kind == SG_NODE_NULL) {
             if (node->kind == SG_NODE_MAP && node->count == SG_MAP_KEYS) {
                 sg_problem_at(p, 0, origin, "more than %d keys in one section", SG_MAP_KEYS);
-                return true;
+                return NULL;
             }
             node->kind = SG_NODE_MAP;
-            if ((node = find_member(node, path, length, origin)) == NULL)
-                return false;
+            node = find_member(node, path, length, origin);
         } else {
             sg_problem_at(p, 0, origin, "'%s' is a single value in this recipe: set the whole of it, as %s={…}",
                           node->key ? node->key : "entry", node->key ? node->key : "entry");
-            return true;
+            return NULL;
         }
         path += length + (path[length] == '.');
     }
-    *out = node;
-    return true;
+    return node;
 }
 
 /* Replaces the node by the value, which gets its key. */
@@ -108,32 +104,30 @@ static void put(struct sg_node *place, struct sg_node *take_value) {
     *take_value = (struct sg_node){0};
 }
 
-bool sg_recipe_set(struct sg_node *root, const char *set, int origin, struct sg_problems *p) {
+void sg_recipe_set(struct sg_node *root, const char *set, int origin, struct sg_problems *p) {
     const char *equals = strchr(set, '=');
     if (equals == NULL || equals == set) {
         sg_problem_at(p, 0, origin, "write key=value, as workers=4");
-        return true;
+        return;
     }
-    char *path = strndup(set, (size_t)(equals - set));
+    char *path = sg_strndup(set, (size_t)(equals - set));
     struct sg_node value = {0}, *place = NULL;
     size_t before = p->count;
-    bool fine = path != NULL && sg_yaml_parse(&value, equals + 1, strlen(equals + 1), origin, p);
-    if (fine && p->count == before)
-        fine = walk(root, path, origin, p, &place);
-    if (fine && place != NULL) {
+    sg_yaml_parse(&value, equals + 1, strlen(equals + 1), origin, p);
+    if (p->count == before)
+        place = walk(root, path, origin, p);
+    if (place != NULL) {
         value.key_column = origin;
         put(place, &value);
     }
     sg_node_clear(&value);
     free(path);
-    return fine;
 }
 
-bool sg_recipe_change(struct sg_node *root, const struct sg_node *change, struct sg_problems *p) {
-    struct sg_node value = {0}, *place = NULL;
-    const bool fine = sg_node_copy(&value, change) && walk(root, change->key, SG_ORIGIN_PRESET, p, &place);
+void sg_recipe_change(struct sg_node *root, const struct sg_node *change, struct sg_problems *p) {
+    struct sg_node value, *place = walk(root, change->key, SG_ORIGIN_PRESET, p);
+    sg_node_copy(&value, change);
     if (place != NULL)
         put(place, &value);
     sg_node_clear(&value);
-    return fine;
 }

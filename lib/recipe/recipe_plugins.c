@@ -1,5 +1,4 @@
 /* recipe_plugins.c: loads plug-ins of compressors, and finds those that a cell uses. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "recipe_internal.h"
@@ -10,6 +9,7 @@
 #include "sg_plugin.h"
 #include "sg_plugins.h"
 #include "sg_version.h"
+#include "sg_memory.h"
 
 enum { MOST_PLUGINS = 64, MOST_BYTES = 1 << 30 };
 
@@ -45,8 +45,7 @@ bool sg_plugin_warning(char out[SG_PLUGIN_WARNING], size_t *next) {
 static sg_status check_keys(struct sg_error *err) {
     struct sg_schema schema;
     sg_status status = SG_OK;
-    if (!sg_schema_open(&schema))
-        return sg_fail_memory(err, "the keys of recipes");
+    sg_schema_open(&schema);
     for (size_t i = 0; i < schema.count && status == SG_OK; i++)
         for (size_t j = 0; j < schema.count && status == SG_OK; j++)
             if (schema.row[i].owner == NULL && schema.row[j].owner != NULL &&
@@ -159,9 +158,7 @@ sg_status sg_plugins_load(const char *const *path, size_t n, const char *list, s
     sg_status status = SG_OK;
     for (size_t i = 0; i < n && status == SG_OK; i++)
         status = load_named("--plugin ", path[i], err);
-    char *words = list != NULL ? strdup(list) : NULL, *rest = words;
-    if (list != NULL && words == NULL)
-        return sg_fail_memory(err, "the list of plug-ins");
+    char *words = list != NULL ? sg_strdup(list) : NULL, *rest = words;
     for (const char *word; status == SG_OK && (word = strsep(&rest, ":")) != NULL;)
         if (*word != '\0')
             status = load_named("$" SG_PLUGINS_VARIABLE ": ", word, err);

@@ -44,12 +44,10 @@ void sg_problems_move(struct sg_problems *to, struct sg_problems *from, const st
     *from = left;
 }
 
-bool sg_yaml_parse(struct sg_node *out, const char *text, size_t length, int origin, struct sg_problems *p) {
+void sg_yaml_parse(struct sg_node *out, const char *text, size_t length, int origin, struct sg_problems *p) {
     struct sg_node_fault fault;
-    const sg_status status = sg_node_read(out, text, length, origin, &fault);
-    if (status == SG_ERR_FORMAT)
+    if (sg_node_read(out, text, length, origin, &fault) != SG_OK)
         sg_problem_at(p, fault.line, fault.column, "%s", fault.text);
-    return status != SG_ERR_MEMORY;
 }
 
 static bool before(const struct sg_problem *a, const struct sg_problem *b) {

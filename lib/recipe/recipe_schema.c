@@ -2,12 +2,12 @@
  * the resolved copy. */
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "recipe_internal.h"
 #include "sg_json.h"
 #include "sg_task.h"
+#include "sg_memory.h"
 
 #define WHOLE_MAX 9007199254740992.0 /* 2^53: every whole number up to here is a double */
 #define MAP(p, ...)                                                                                                    \
@@ -315,20 +315,15 @@ enum { STATIC_ROWS = sizeof static_row / sizeof *static_row };
 
 /* ---- rows that tasks, optimizers, compressors … contribute ---- */
 
-static bool append(struct sg_schema *s, const struct sg_schema_row *row) {
-    struct sg_schema_row *grown = realloc(s->row, (s->count + 1) * sizeof *grown);
-    if (grown == NULL)
-        return false;
-    s->row = grown;
+static void append(struct sg_schema *s, const struct sg_schema_row *row) {
+    s->row = sg_realloc(s->row, (s->count + 1) * sizeof *s->row);
     s->row[s->count++] = *row;
-    return true;
 }
 
-static bool append_parameters(struct sg_schema *s, const struct sg_owners *owners) {
+static void append_parameters(struct sg_schema *s, const struct sg_owners *owners) {
     struct sg_row owner;
-    bool fine = true;
     for (size_t i = 0; (owner = sg_variant_at(owners->type, i)).name != NULL; i++)
-        for (size_t j = 0; fine && j < owner.n_params; j++) {
+        for (size_t j = 0; j < owner.n_params; j++) {
             const struct sg_parameter *p = &owner.params[j];
             struct sg_schema_row row = {.min = p->min,
                                         .max = p->max,
@@ -341,9 +336,8 @@ static bool append_parameters(struct sg_schema *s, const struct sg_owners *owner
             snprintf(row.path, sizeof row.path, "%s.%s", owners->section, p->name);
             char text[SG_NUMBER_CHARS];
             snprintf(row.preset, sizeof row.preset, "%s", isnan(p->preset) ? "" : sg_number_text(p->preset, text));
-            fine = append(s, &row);
+            append(s, &row);
         }
-    return fine;
 }
 
 static const enum sg_value_type type_of_key[] = {
@@ -352,20 +346,20 @@ static const enum sg_value_type type_of_key[] = {
 };
 
 /* Appends, once, the map in which a dotted key lies. It stands in resolved recipes as that key does. */
-static bool append_sub_map(struct sg_schema *s, const struct sg_key *key, const char *owner) {
+static void append_sub_map(struct sg_schema *s, const struct sg_key *key, const char *owner) {
     size_t length = strcspn(key->name, ".");
     if (key->name[length] == '\0')
-        return true;
+        return;
     struct sg_schema_row row = {
         .type = SG_VALUE_MAP, .preset = "{}", .help = "below", .when_given = key->when_given, .owner = owner};
     snprintf(row.path, sizeof row.path, "task.%.*s", (int)length, key->name);
     for (size_t i = 0; i < s->count; i++)
         if (s->row[i].owner == owner && strcmp(s->row[i].path, row.path) == 0)
-            return true;
-    return append(s, &row);
+            return;
+    append(s, &row);
 }
 
-static bool append_tasks(struct sg_schema *s) {
+static void append_tasks(struct sg_schema *s) {
     const struct sg_task_kind *kind;
     for (size_t i = 0; (kind = sg_task_kind_at(i)) != NULL; i++)
         for (size_t j = 0; j < kind->n_keys; j++) {
@@ -389,30 +383,22 @@ static bool append_tasks(struct sg_schema *s) {
             }
             snprintf(row.path, sizeof row.path, "task.%s", key->name);
             snprintf(row.preset, sizeof row.preset, "%s", key->preset ? key->preset : "");
-            if (!append_sub_map(s, key, kind->name) || !append(s, &row))
-                return false;
+            append_sub_map(s, key, kind->name);
+            append(s, &row);
         }
-    return true;
 }
 
-/* Appends the rows that follow a key of this type. */
-static bool append_owned(struct sg_schema *s, enum sg_value_type type) {
-    bool fine = type != SG_VALUE_TASK || append_tasks(s);
-    for (size_t i = 0; i < SG_OWNERS; i++)
-        fine = fine && (sg_owners[i].type != type || append_parameters(s, &sg_owners[i]));
-    return fine;
-}
-
-bool sg_schema_open(struct sg_schema *out) {
-    struct sg_schema s = {0};
-    bool fine = true;
-    for (size_t i = 0; fine && i < STATIC_ROWS; i++)
-        fine = append(&s, &static_row[i]) && append_owned(&s, static_row[i].type);
-    if (fine)
-        *out = s;
-    else
-        sg_schema_close(&s);
-    return fine;
+/* Each row is followed by those of the parameters that it chooses. */
+void sg_schema_open(struct sg_schema *out) {
+    *out = (struct sg_schema){0};
+    for (size_t row = 0; row < STATIC_ROWS; row++) {
+        append(out, &static_row[row]);
+        if (static_row[row].type == SG_VALUE_TASK)
+            append_tasks(out);
+        for (size_t i = 0; i < SG_OWNERS; i++)
+            if (sg_owners[i].type == static_row[row].type)
+                append_parameters(out, &sg_owners[i]);
+    }
 }
 
 void sg_schema_close(struct sg_schema *schema) {

@@ -27,39 +27,37 @@ static bool read_range(const char *text, size_t length, int64_t *first, int64_t 
 }
 
 /* Appends first … last, at the place of `at`. */
-static bool push_range(struct sg_node *out, int64_t first, int64_t last, const struct sg_node *at) {
-    bool fine = true;
-    for (int64_t seed = first; fine && seed <= last; seed++) {
+static void push_range(struct sg_node *out, int64_t first, int64_t last, const struct sg_node *at) {
+    for (int64_t seed = first; seed <= last; seed++) {
         char text[32];
         const int length = snprintf(text, sizeof text, "%lld", (long long)seed);
         struct sg_node node = {.line = at->line, .column = at->column};
-        fine = sg_node_set_plain(&node, text, (size_t)length) && sg_node_push(out, &node);
+        sg_node_set_plain(&node, text, (size_t)length);
+        sg_node_push(out, &node);
     }
-    return fine;
 }
 
-bool sg_list_seeds(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *seeds,
+void sg_list_seeds(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *seeds,
                    struct sg_node *out) {
     *out = (struct sg_node){.kind = SG_NODE_LIST, .line = seeds->line, .column = seeds->column};
     if (seeds->kind == SG_NODE_MAP) {
         const int64_t first = (int64_t)sg_node_number(seeds, "first", 1);
-        return push_range(out, first, first + (int64_t)sg_node_number(seeds, "count", 1) - 1, seeds);
+        push_range(out, first, first + (int64_t)sg_node_number(seeds, "count", 1) - 1, seeds);
+        return;
     }
     for (const char *text = seeds->string; text != NULL && out->count <= MOST_SEEDS;) {
         const size_t length = strcspn(text, ",");
         int64_t first, last;
         if (!read_range(text, length, &first, &last)) {
             sg_note_wrong(c, row, seeds, "a list, as [1, 2], 1,2 or 1..10");
-            return true;
+            return;
         }
         if (last - first >= MOST_SEEDS) {
             SG_PROBLEM(c, seeds, "%s must have 1 to %d entries, got %lld", sg_row_key(row), MOST_SEEDS,
                        (long long)(last - first + 1));
-            return true;
+            return;
         }
-        if (!push_range(out, first, last, seeds))
-            return false;
+        push_range(out, first, last, seeds);
         text = text[length] == ',' ? text + length + 1 : NULL;
-    }
-    return true; /* the check of the list reports too many */
+    } /* the check of the list reports too many */
 }

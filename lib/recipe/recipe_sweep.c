@@ -38,68 +38,57 @@ static const char *find_name(const struct sg_check *c, const struct sg_node *nod
     return found;
 }
 
-static bool append(struct sg_node *node, const char *text) {
-    char *whole = NULL;
-    if (asprintf(&whole, "%s%s", node->string, text) < 0)
-        return false;
+static void append(struct sg_node *node, const char *text) {
+    char *whole = sg_format("%s%s", node->string, text);
     free(node->string);
     node->string = whole;
-    return true;
 }
 
 /* Appends these values, as " workers=4", to all names in a claim for which sg_is_swept_label holds. */
-static bool put_values(struct sg_check *c, struct sg_node *node, const char *values) {
-    bool fine = true;
+static void put_values(struct sg_check *c, struct sg_node *node, const char *values) {
     if (is_swept_name(c, node)) {
-        fine = append(node, values);
-        if (fine && sg_label_find(c, node->string) == NULL) {
+        append(node, values);
+        if (sg_label_find(c, node->string) == NULL) {
             char name[SG_EXCERPT];
             SG_PROBLEM(c, node, "there is no method '%s', which this claim compares at each value of the lists",
                        sg_excerpt(name, node->string));
         }
     }
-    for (size_t i = 0; fine && i < node->count; i++)
-        fine = put_values(c, &node->child[i], values);
-    return fine;
+    for (size_t i = 0; i < node->count; i++)
+        put_values(c, &node->child[i], values);
 }
 
-static bool push_variant(struct sg_check *c, struct sg_node *out, const struct sg_node *claim, const char *values) {
-    struct sg_node copy = {0};
-    bool fine = sg_node_copy(&copy, claim) && put_values(c, &copy, values);
-    for (size_t i = 0; fine && i < copy.count; i++)
-        if (strcmp(copy.child[i].key, "text") == 0)
-            fine = append(&copy.child[i], " (") && append(&copy.child[i], values + 1) && append(&copy.child[i], ")");
-    if (fine && sg_node_push(out, &copy))
-        return true;
-    sg_node_clear(&copy);
-    return false;
-}
-
-static bool push_copy(struct sg_node *out, const struct sg_node *node) {
+/* Appends a copy of the node to the list, and returns it. */
+static struct sg_node *push_copy(struct sg_node *out, const struct sg_node *node) {
     struct sg_node copy;
-    return sg_node_copy(&copy, node) && sg_node_push(out, &copy);
+    sg_node_copy(&copy, node);
+    sg_node_push(out, &copy);
+    return &out->child[out->count - 1];
 }
 
-/* Replaces a list by another one. */
-static bool replace(struct sg_node *list, struct sg_node *by, bool fine) {
-    sg_node_clear(fine ? list : by);
-    if (fine)
-        *list = *by;
-    return fine;
+static void push_variant(struct sg_check *c, struct sg_node *out, const struct sg_node *claim, const char *values) {
+    struct sg_node *copy = push_copy(out, claim);
+    put_values(c, copy, values);
+    for (size_t i = 0; i < copy->count; i++)
+        if (strcmp(copy->child[i].key, "text") == 0) {
+            append(&copy->child[i], " (");
+            append(&copy->child[i], values + 1);
+            append(&copy->child[i], ")");
+        }
 }
 
-bool sg_expand_claims(struct sg_check *c, struct sg_node *claims) {
+void sg_expand_claims(struct sg_check *c, struct sg_node *claims) {
     struct sg_node out = {.kind = SG_NODE_LIST, .line = claims->line, .column = claims->column};
-    bool fine = true;
-    for (size_t i = 0; fine && i < claims->count; i++) {
+    for (size_t i = 0; i < claims->count; i++) {
         const char *name = find_name(c, &claims->child[i]);
         if (name == NULL)
-            fine = push_copy(&out, &claims->child[i]);
-        for (size_t l = 0; fine && name != NULL && l < c->n_labels; l++)
+            push_copy(&out, &claims->child[i]);
+        for (size_t l = 0; name != NULL && l < c->n_labels; l++)
             if (sg_is_variant_of(&c->label[l], name))
-                fine = push_variant(c, &out, &claims->child[i], c->label[l].text + c->label[l].base);
+                push_variant(c, &out, &claims->child[i], c->label[l].text + c->label[l].base);
     }
-    return replace(claims, &out, fine);
+    sg_node_clear(claims);
+    *claims = out;
 }
 
 bool sg_is_method(const struct sg_check *c, const char *name) {
@@ -109,18 +98,18 @@ bool sg_is_method(const struct sg_check *c, const char *name) {
     return false;
 }
 
-bool sg_expand_plot_methods(struct sg_check *c, struct sg_node *methods) {
+void sg_expand_plot_methods(struct sg_check *c, struct sg_node *methods) {
     struct sg_node out = {.kind = SG_NODE_LIST, .line = methods->line, .column = methods->column};
-    bool fine = true;
-    for (size_t i = 0; fine && i < methods->count; i++) {
+    for (size_t i = 0; i < methods->count; i++) {
         const struct sg_node *name = &methods->child[i];
         /* The name of a method stands for all of its cells in plots anyway. */
         const bool swept = sg_is_swept_label(c, name->string) && !sg_is_method(c, name->string);
         if (!swept)
-            fine = push_copy(&out, name);
-        for (size_t l = 0; fine && swept && l < c->n_labels; l++)
+            push_copy(&out, name);
+        for (size_t l = 0; swept && l < c->n_labels; l++)
             if (sg_is_variant_of(&c->label[l], name->string))
-                fine = push_copy(&out, name) && append(&out.child[out.count - 1], c->label[l].text + c->label[l].base);
+                append(push_copy(&out, name), c->label[l].text + c->label[l].base);
     }
-    return replace(methods, &out, fine);
+    sg_node_clear(methods);
+    *methods = out;
 }

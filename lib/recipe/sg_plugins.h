@@ -30,7 +30,7 @@ bool sg_plugin_warning(char out[SG_PLUGIN_WARNING], size_t *next);
 enum { SG_CELL_IDENTITY = 64 };
 const char *sg_cell_identity(char out[SG_CELL_IDENTITY], const struct sg_cell *cell);
 
-/* The plug-ins that the cell uses, or all plug-ins if cell is NULL: [{"file","sha256"}]; NULL = none, or no memory. */
+/* The plug-ins that the cell uses, or all plug-ins if cell is NULL: [{"file","sha256"}]; NULL = none. */
 cJSON *sg_plugins_json(const struct sg_cell *cell);
 
 #endif

@@ -74,9 +74,9 @@ SG_CHECKED sg_status sg_recipe_with(struct sg_recipe *out, struct sg_node *writt
  * or "--set key=value: ", or "path: " for a default and for NULL. The text is cut at `size`. Returns out. */
 char *sg_node_place(char *out, size_t size, const struct sg_recipe *recipe, const struct sg_node *node);
 
-/* The --set values as they were given: an array of strings. NULL = no memory. */
+/* The --set values as they were given: an array of strings. */
 cJSON *sg_recipe_set_json(const struct sg_recipe *recipe);
-/* The "recipe" of a result: {"path","sha256","set","name","title","resolved"}. NULL = no memory. */
+/* The "recipe" of a result: {"path","sha256","set","name","title","resolved"}. */
 cJSON *sg_recipe_json(const struct sg_recipe *recipe);
 
 /* The trials of the study of seed s run at seed s + SG_TRIAL_SEEDS. So the winner's run at s is a fresh one. */
@@ -148,8 +148,8 @@ const struct sg_node *sg_method_place(const struct sg_node *method, const char *
 void sg_recipe_reference(FILE *out);
 
 /* Prints a row for each compressor: its kind, what it promises, its bits on an example, its publication. Lines have at
- * most `width` characters; 0 = any number. SG_ERR_MEMORY. */
-SG_CHECKED sg_status sg_recipe_compressors(FILE *out, size_t width, struct sg_error *err);
+ * most `width` characters; 0 = any number. */
+void sg_recipe_compressors(FILE *out, size_t width);
 
 #ifdef __cplusplus
 }

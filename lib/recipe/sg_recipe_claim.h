@@ -33,7 +33,7 @@ struct sg_recipe_claim sg_recipe_claim(const struct sg_node *node);
 /* The bound where `other` has this value. */
 double sg_recipe_claim_bound(const struct sg_recipe_claim *claim, double other);
 /* The claim in a result: {"text","descriptive","note","verdict","metric","at","of","sense","bound","reason"}, with what
- * is needed to compute the bound again. reason NULL = null. NULL = no memory. */
+ * is needed to compute the bound again. reason NULL = null. */
 cJSON *sg_recipe_claim_json(const struct sg_recipe_claim *claim, const char *verdict, const char *reason);
 
 #ifdef __cplusplus

@@ -1,10 +1,8 @@
-/* arena.c: memory that is given piece by piece and freed as a whole. A program that has none left ends. */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
+/* arena.c: memory that is given piece by piece and freed as a whole. */
 #include <string.h>
 
 #include "sg_fields.h"
+#include "sg_memory.h"
 
 struct sg_arena_block {
     struct sg_arena_block *before;
@@ -14,11 +12,7 @@ struct sg_arena_block {
 };
 
 static struct sg_arena_block *add(struct sg_arena *arena, size_t bytes) {
-    struct sg_arena_block *block = calloc(1, sizeof *block + bytes);
-    if (!block) {
-        fprintf(stderr, "%s: out of memory\n", program_invocation_short_name);
-        exit(EXIT_FAILURE);
-    }
+    struct sg_arena_block *block = sg_calloc(1, sizeof *block + bytes);
     block->before = arena->last;
     arena->last = block;
     return block;

@@ -275,12 +275,9 @@ void sg_fields_clean(const struct sg_shape *shape, void *object, struct sg_arena
 }
 
 static void clean_in_place(char **text) {
-    char *clean = *text ? sg_text_clean(*text) : NULL;
-    if (!clean) {
-        if (*text)
-            sg_json_lost();
+    if (!*text)
         return;
-    }
+    char *clean = sg_text_clean(*text);
     free(*text);
     *text = clean;
 }

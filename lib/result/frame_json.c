@@ -1,10 +1,10 @@
 /* frame_json.c: writes the numbers of a label into a result's JSON, and reads them back. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_frame.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 static const char *const statistic_name[SG_STATISTICS] = {"mean", "std", "n", "q1", "median", "q3"};
 
@@ -67,13 +67,12 @@ const struct sg_frame_column *sg_frame_column(const struct sg_frame_label *label
     return NULL;
 }
 
-/* The numbers of a JSON array, NaN for what is none; malloc'ed, NULL = no memory. */
+/* The numbers of a JSON array, NaN for what is none; the caller frees it. */
 static double *numbers(const cJSON *array) {
-    double *out = malloc(((size_t)cJSON_GetArraySize(array) + 1) * sizeof *out);
+    double *out = sg_malloc(((size_t)cJSON_GetArraySize(array) + 1) * sizeof *out);
     const cJSON *item;
     size_t i = 0;
-    if (out)
-        cJSON_ArrayForEach(item, array) out[i++] = sg_json_number(item, "", NAN);
+    cJSON_ArrayForEach(item, array) out[i++] = sg_json_number(item, "", NAN);
     return out;
 }
 
@@ -91,14 +90,11 @@ static sg_status read_curves(struct sg_frame_column *c, const cJSON *json, const
             return sg_fail(err, SG_ERR_FORMAT, "%s: \"%s\" and \"mean\" of series '%.60s' of '%.80s' differ in length",
                            name, statistic_name[s], c->name, label->label);
         c->curve[s] = numbers(array);
-        if (!c->curve[s])
-            return sg_fail_memory(err, name);
     }
     return SG_OK;
 }
 
-static sg_status read_final(struct sg_frame_column *c, const cJSON *json, const struct sg_frame_label *label,
-                            const char *name, struct sg_error *err) {
+static void read_final(struct sg_frame_column *c, const cJSON *json, const struct sg_frame_label *label) {
     const cJSON *values = sg_json_get(json, "values");
     for (size_t s = 0; s < SG_STATISTICS; s++)
         c->final[s] = s == SG_STD && label->n_seeds < 2 ? NAN : sg_json_number(json, statistic_name[s], NAN);
@@ -107,10 +103,7 @@ static sg_status read_final(struct sg_frame_column *c, const cJSON *json, const 
     if (cJSON_IsArray(values)) {
         c->n_values = (size_t)cJSON_GetArraySize(values);
         c->value = numbers(values);
-        if (!c->value)
-            return sg_fail_memory(err, name);
     }
-    return SG_OK;
 }
 
 /* The final values of a result that has none: the last numbers of the series. */
@@ -141,9 +134,8 @@ sg_status sg_frame_read_columns(struct sg_frame_label *label, const char *name, 
     sg_status status = SG_OK;
     if (!is_map(series) || !is_map(final))
         return sg_fail(err, SG_ERR_FORMAT, "%s: \"series\" and \"final\" of a result must be objects", name);
-    label->column = calloc((size_t)(cJSON_GetArraySize(series) + cJSON_GetArraySize(final)) + 1, sizeof *label->column);
-    if (!label->column)
-        return sg_fail_memory(err, name);
+    label->column =
+        sg_calloc((size_t)(cJSON_GetArraySize(series) + cJSON_GetArraySize(final)) + 1, sizeof *label->column);
     cJSON_ArrayForEach(item, series) {
         struct sg_frame_column *c = &label->column[label->n_columns++];
         c->name = item->string;
@@ -156,7 +148,8 @@ sg_status sg_frame_read_columns(struct sg_frame_label *label, const char *name, 
         if (c->in_final)
             continue; /* a key that is there twice: the first counts, as in look-ups */
         c->in_final = true;
-        SG_DO(status, read_final(c, item, label, name, err));
+        if (status == SG_OK)
+            read_final(c, item, label);
     }
     return status;
 }

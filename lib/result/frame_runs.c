@@ -1,13 +1,13 @@
 /* frame_runs.c: the runs of a label together: their values at the end, and their series as mean and deviation over the
  * seeds at each recorded step. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_debug.h"
 #include "sg_frame.h"
 #include "sg_stats.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 static const size_t NO_POINT = SIZE_MAX;
 
@@ -40,10 +40,8 @@ static double number_of(const struct sg_node *map, const struct sg_run *run, con
 bool sg_frame_spread(double out[SG_STATISTICS], double *value, const struct sg_frame_label *label, const char *metric,
                      const struct sg_node *at) {
     char why[SG_WHY_CHARS];
-    double *copy = malloc((label->n_seeds + 1) * sizeof *copy);
+    double *copy = sg_malloc((label->n_seeds + 1) * sizeof *copy);
     bool all_open = true;
-    if (!copy)
-        return false;
     for (size_t i = 0; i < label->n_seeds; i++)
         all_open = all_open && sg_run_status_is_open(label->seed[i].status);
     for (size_t i = 0; i < label->n_seeds; i++) {
@@ -96,14 +94,14 @@ static size_t gather(const struct points *p, size_t point) {
 
 /* Merges the steps of the seeds. Usually all seeds have the same steps; a run that diverged ends early. */
 static bool points_merge(struct points *p, const struct sg_frame_label *label) {
-    size_t most = 1, *next = calloc(label->n_seeds + 1, sizeof *next);
+    size_t most = 1, *next = sg_calloc(label->n_seeds + 1, sizeof *next);
     p->seeds = label->n_seeds;
     for (size_t i = 0; i < p->seeds; i++)
         most += label->seed[i].run->n_points;
-    p->step = malloc(most * sizeof *p->step);
-    p->index = malloc(most * p->seeds * sizeof *p->index);
-    p->x = malloc(p->seeds * sizeof *p->x);
-    p->value = malloc(p->seeds * sizeof *p->value);
+    p->step = sg_malloc(most * sizeof *p->step);
+    p->index = sg_malloc(most * p->seeds * sizeof *p->index);
+    p->x = sg_malloc(p->seeds * sizeof *p->x);
+    p->value = sg_malloc(p->seeds * sizeof *p->value);
     const bool fine = next && p->step && p->index && p->x && p->value;
     if (fine)
         choose_column(p, label, "step");
@@ -143,10 +141,8 @@ static void find_rare(bool *rare, struct points *p, const struct sg_frame_label 
 static bool points_thin(struct points *p, const struct sg_frame_label *label, size_t most) {
     if (most < 2 || p->n <= most)
         return true;
-    bool *rare = calloc(p->n, sizeof *rare);
+    bool *rare = sg_calloc(p->n, sizeof *rare);
     size_t n[2] = {0}, stride[2], seen[2] = {0}, kept = 0;
-    if (!rare)
-        return false;
     find_rare(rare, p, label);
     for (size_t j = 0; j + 1 < p->n; j++)
         n[rare[j]]++;
@@ -180,9 +176,7 @@ static bool name_columns(struct sg_frame_label *label) {
     for (size_t i = 0; i < label->n_seeds && !first; i++)
         first = label->seed[i].run->header ? label->seed[i].run : NULL;
     const struct sg_node *drawn = label->n_seeds > 0 ? label->seed[0].drawn : NULL;
-    label->column = calloc((first ? first->n_series : 0) + (drawn ? drawn->count : 0) + 2, sizeof *label->column);
-    if (!label->column)
-        return false;
+    label->column = sg_calloc((first ? first->n_series : 0) + (drawn ? drawn->count : 0) + 2, sizeof *label->column);
     label->column[label->n_columns++].name = "step";
     label->column[label->n_columns++].name = "epoch";
     for (size_t c = 0; first && c < first->n_series; c++)
@@ -209,7 +203,7 @@ static bool fill_curves(struct sg_frame_column *column, const struct points *p, 
     double at[SG_STATISTICS];
     column->n_points = p->n;
     for (size_t s = 0; s < kinds; s++)
-        if (!(column->curve[s] = malloc((p->n + 1) * sizeof(double))))
+        if (!(column->curve[s] = sg_malloc((p->n + 1) * sizeof(double))))
             return false;
     for (size_t j = 0; j < p->n; j++) {
         const size_t n = gather(p, j);
@@ -223,7 +217,7 @@ static bool fill_curves(struct sg_frame_column *column, const struct points *p, 
 
 static bool fill_final(struct sg_frame_column *column, const struct sg_frame_label *label) {
     column->n_values = label->n_seeds;
-    column->value = malloc((label->n_seeds + 1) * sizeof *column->value);
+    column->value = sg_malloc((label->n_seeds + 1) * sizeof *column->value);
     return column->value && sg_frame_spread(column->final, column->value, label, column->name, NULL);
 }
 

@@ -1,12 +1,12 @@
 /* frame_value.c: reduces a series to one number, as a recipe's `at` says: its last, best, mean, first below … */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_frame.h"
 #include "sg_stats.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 double sg_last_number(const double *x, size_t n) {
     while (n > 0 && isnan(x[n - 1]))
@@ -96,9 +96,9 @@ static double statistic(double *x, size_t n, const struct sg_node *at) {
 
 /* Records without a value do not count: before the first step, for example, there is no density. */
 static double over_records(const struct sg_run *run, const double *x, const struct sg_node *at) {
-    double *known = malloc(run->n_points * sizeof *known), value = NAN;
+    double *known = sg_malloc(run->n_points * sizeof *known), value = NAN;
     size_t n = 0;
-    for (size_t i = 0; known && i < run->n_points; i++)
+    for (size_t i = 0; i < run->n_points; i++)
         if (!isnan(x[i]))
             known[n++] = x[i];
     if (n > 0)
@@ -121,9 +121,9 @@ static bool is_end(const struct sg_node *at) {
     return !at || at->kind == SG_NODE_NULL || sg_node_bool(at, "final", false);
 }
 
-/* The key of a value in `values` of a run; NULL = no memory. */
+/* The key of a value in `values` of a run. */
 static char *known_key(const char *metric, const cJSON *at) {
-    char name[64], *text = at && !sg_json_bool(at, "final", false) ? sg_json_text(at, false) : strdup("");
+    char name[64], *text = at && !sg_json_bool(at, "final", false) ? sg_json_text(at, false) : sg_strdup("");
     char *key = text ? sg_format("%s %s", sg_snake(name, sizeof name, metric), text) : NULL;
     free(text);
     return key;

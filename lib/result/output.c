@@ -14,9 +14,7 @@
 /* No two files of a run may have the same name. */
 static sg_status check_names(const struct sg_output *o, struct sg_error *err) {
     const char *result = o->options.path, *inputs = o->options.recording;
-    char *recording = NULL;
-    if (inputs && asprintf(&recording, "%s.part", inputs) < 0)
-        return sg_fail_memory(err, "file names");
+    char *recording = inputs ? sg_format("%s.part", inputs) : NULL;
     const struct {
         const char *name, *role;
     } file[] = {{inputs, "the recording"},
@@ -54,8 +52,6 @@ sg_status sg_output_plan(struct sg_output *o, const struct sg_output_options *op
             status = sg_file_target(&o->checkpoint, NULL, options->checkpoint, true, err);
         else if ((o->checkpoint = sg_format("%s.ckpt", o->path)))
             status = sg_file_target(NULL, NULL, o->checkpoint, true, err);
-        if (status == SG_OK && (!o->part || !o->checkpoint))
-            status = sg_fail_memory(err, "file names");
     }
     return status == SG_OK ? check_names(o, err) : status;
 }
@@ -217,9 +213,7 @@ static sg_status write_json(const struct sg_run *run, const struct sg_output *o,
     cJSON_Delete(json);
     struct sg_file_writer w = {0};
     sg_status status = SG_OK;
-    if (!text)
-        status = sg_fail_memory(err, "the result");
-    else if (!o->options.path)
+    if (!o->options.path)
         fputs(text, o->options.standard);
     else if ((status = sg_file_begin(&w, o->options.path, true, err)) == SG_OK) {
         fputs(text, w.stream);
@@ -241,7 +235,7 @@ sg_status sg_output_finish(struct sg_output *o, struct sg_error *err) {
         if (o->options.format == SG_OUTPUT_JSON)
             status = write_json(&run, o, err);
         else
-            status = sg_run_print(standard, &run, o->options.columns, err);
+            sg_run_print(standard, &run, o->options.columns);
         sg_run_free(&run);
         if (status == SG_OK && !o->options.path && (fflush(standard) != 0 || ferror(standard)))
             status = sg_fail_errno(err, SG_ERR_IO, "cannot write the result");

@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_stats.h"
+#include "sg_memory.h"
 
 /* The sign-flip test of how much a method costs more than another at the same seeds; scratch [seeds]. 1: it does not
  * cost more. Where a cost is infinite, the signs alone are tested. */
@@ -23,11 +23,10 @@ static double test_pair(const double *cost, const double *other, size_t seeds, d
     return sum > 0 ? sg_stats_sign_flip(scratch, seeds) : 1;
 }
 
-sg_status sg_places(struct sg_standing *place, const double *cost, size_t methods, size_t seeds, struct sg_error *err) {
-    double *median = malloc((methods + 1) * sizeof *median), *scratch = malloc((seeds + 1) * sizeof *scratch);
-    size_t *order = malloc((methods + 1) * sizeof *order);
-    const bool fine = median && scratch && order;
-    for (size_t m = 0; fine && m < methods; m++) {
+void sg_places(struct sg_standing *place, const double *cost, size_t methods, size_t seeds) {
+    double *median = sg_malloc((methods + 1) * sizeof *median), *scratch = sg_malloc((seeds + 1) * sizeof *scratch);
+    size_t *order = sg_malloc((methods + 1) * sizeof *order);
+    for (size_t m = 0; m < methods; m++) {
         memcpy(scratch, cost + m * seeds, seeds * sizeof *scratch);
         median[m] = sg_stats_median(scratch, seeds);
         size_t at = m;
@@ -35,7 +34,7 @@ sg_status sg_places(struct sg_standing *place, const double *cost, size_t method
             order[at] = order[at - 1];
         order[at] = m;
     }
-    for (size_t i = 0, first = 0; fine && i < methods; i++) {
+    for (size_t i = 0, first = 0; i < methods; i++) {
         struct sg_standing *p = &place[order[i]];
         *p = (struct sg_standing){.order = i + 1, .p = NAN};
         if (i > 0)
@@ -49,7 +48,6 @@ sg_status sg_places(struct sg_standing *place, const double *cost, size_t method
     free(median);
     free(scratch);
     free(order);
-    return fine ? SG_OK : sg_fail_memory(err, "the places");
 }
 
 const char *sg_places_text(char out[SG_PLACES_CHARS], size_t first, size_t last) {

@@ -1,7 +1,6 @@
 /* recording.c: writes and reads the inputs of a run's compressors, or its gradients. */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include "sg_recording.h"
 #include "sg_result.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 enum { HEADER_BYTES = 1 << 24 }; /* a longer first line is no header */
 enum { HASH_DIGITS = 64 };       /* of the SHA-256 of all before it, at the end of the file */
@@ -35,10 +35,8 @@ static sg_status take_layers(struct sg_recording *r, struct sg_error *err) {
     const cJSON *rows = sg_json_get(r->header, "rows"), *names = sg_json_get(r->header, "names"), *one;
     bool right = true;
     size_t l = 0;
-    if (rows && !(r->rows = calloc(r->n_layers + 1, sizeof *r->rows)))
-        return sg_fail_memory(err, r->path);
-    if (names && !(r->name = calloc(r->n_layers + 1, sizeof *r->name)))
-        return sg_fail_memory(err, r->path);
+    r->rows = rows ? sg_calloc(r->n_layers + 1, sizeof *r->rows) : NULL;
+    r->name = names ? sg_calloc(r->n_layers + 1, sizeof *r->name) : NULL;
     right = (!rows || (cJSON_IsArray(rows) && (size_t)cJSON_GetArraySize(rows) == r->n_layers)) &&
             (!names || (cJSON_IsArray(names) && (size_t)cJSON_GetArraySize(names) == r->n_layers));
     for (one = right && rows ? rows->child : NULL; one; one = one->next, l++) {
@@ -62,9 +60,7 @@ static sg_status take_shape(struct sg_recording *r, struct sg_error *err) {
     r->steps = whole(sg_json_get(r->header, "steps"));
     r->workers = whole(sg_json_get(r->header, "workers"));
     r->steps_per_epoch = whole(sg_json_get(r->header, "steps_per_epoch"));
-    r->offset = calloc((size_t)cJSON_GetArraySize(layers) + 1, sizeof *r->offset);
-    if (!r->offset)
-        return sg_fail_memory(err, r->path);
+    r->offset = sg_calloc((size_t)cJSON_GetArraySize(layers) + 1, sizeof *r->offset);
     bool right = cJSON_IsArray(layers) && cJSON_IsObject(sg_json_get(r->header, "constants")) && r->steps &&
                  r->workers && r->steps_per_epoch;
     cJSON_ArrayForEach(layer, layers) {
@@ -97,9 +93,7 @@ static sg_status lacks(const struct sg_recording *r, uint64_t step, struct sg_er
 /* Hashes the file up to the offset at which it will be cut, so that hashing can continue from there. */
 static sg_status check_begin(struct sg_recording *r, off_t at, const char *sha256, struct sg_error *err) {
     enum { CHUNK_BYTES = 1 << 16 };
-    char hex[65], *chunk = malloc(CHUNK_BYTES);
-    if (!chunk)
-        return sg_fail_memory(err, r->part);
+    char hex[65], *chunk = sg_malloc(CHUNK_BYTES);
     rewind(r->file);
     sg_sha256_start(&r->hash);
     for (size_t got = 1; at > 0 && got > 0; at -= (off_t)got) {
@@ -119,9 +113,7 @@ static sg_status go_on(struct sg_recording *r, const char *header, uint64_t step
                        struct sg_error *err) {
     SG_ASSERT(step > 0 && sha256 != NULL);
     const size_t length = strlen(header);
-    char *theirs = malloc(length);
-    if (!theirs)
-        return sg_fail_memory(err, r->part);
+    char *theirs = sg_malloc(length);
     const off_t at = (off_t)length + (off_t)(step * record_bytes(r));
     const bool same = fread(theirs, 1, length, r->file) == length && memcmp(theirs, header, length) == 0;
     free(theirs);
@@ -149,17 +141,12 @@ static sg_status open_part(struct sg_recording *r, uint64_t step, struct sg_erro
 
 sg_status sg_recording_begin(struct sg_recording *out, const char *path, cJSON *take_header, uint64_t step,
                              const char *sha256, struct sg_error *err) {
-    struct sg_recording r = {.path = strdup(path)};
+    struct sg_recording r = {.path = sg_strdup(path), .part = sg_format("%s.part", path)};
     char *text = sg_json_text(take_header, false);
-    sg_status status = SG_OK;
     cJSON_Delete(take_header);
     sg_sha256_start(&r.hash);
-    if (!text || !r.path || asprintf(&r.part, "%s.part", path) < 0) {
-        r.part = NULL;
-        status = sg_fail_memory(err, path);
-    }
-    if (status == SG_OK) /* parse the text that was written, as a reader will */
-        status = sg_json_parse(&r.header, text, strlen(text), path, err);
+    /* parse the text that was written, as a reader will */
+    sg_status status = sg_json_parse(&r.header, text, strlen(text), path, err);
     SG_DO(status, take_shape(&r, err));
     SG_DO(status, open_part(&r, step, err));
     if (status == SG_OK && step)
@@ -205,9 +192,7 @@ sg_status sg_recording_end(struct sg_recording *r, struct sg_error *err) {
 }
 
 static sg_status read_header(struct sg_recording *r, struct sg_error *err) {
-    char *line = malloc(HEADER_BYTES);
-    if (!line)
-        return sg_fail_memory(err, r->path);
+    char *line = sg_malloc(HEADER_BYTES);
     sg_status status = SG_OK;
     if (!fgets(line, HEADER_BYTES, r->file) || !strchr(line, '\n') || strncmp(line, "{\"schema\"", 9) != 0)
         status = sg_fail(err, SG_ERR_FORMAT,
@@ -243,11 +228,11 @@ sg_status sg_recording_open(struct sg_recording *out, const char *path, struct s
         return sg_fail(err, status, "%s is not a plain file: a recording is read twice", path);
     if (status != SG_OK)
         return status;
-    struct sg_recording r = {.path = strdup(path), .file = fdopen(fd, "rb")};
-    if (!r.file)
+    struct sg_recording r = {.path = sg_strdup(path), .file = fdopen(fd, "rb")};
+    if (!r.file) {
+        status = sg_fail_errno(err, SG_ERR_IO, "cannot read %s", path);
         close(fd);
-    if (!r.path || !r.file)
-        status = sg_fail_memory(err, path);
+    }
     SG_DO(status, read_header(&r, err));
     r.begin = status == SG_OK ? ftell(r.file) : 0;
     SG_DO(status, check_records(&r, err));

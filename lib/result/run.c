@@ -1,6 +1,5 @@
 /* run.c: a run read back from its series or from folded JSON, and facts about this machine. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
@@ -8,6 +7,7 @@
 #include "sg_debug.h"
 #include "sg_file.h"
 #include "sg_result.h"
+#include "sg_memory.h"
 
 sg_status sg_schema_check(const char *schema, const char *ours, const char *name, struct sg_error *err) {
     size_t kind = strcspn(ours, "/") + 1;
@@ -42,10 +42,8 @@ static void free_index(struct index *index) {
 
 static sg_status make_index(struct index *index, const struct sg_run *run, const char *name, struct sg_error *err) {
     index->n = run->n_series;
-    index->by_name = malloc((index->n + 1) * sizeof(struct sg_series *));
-    index->seen = calloc(index->n + 1, sizeof *index->seen);
-    if (!index->by_name || !index->seen)
-        return sg_fail_memory(err, name);
+    index->by_name = sg_malloc((index->n + 1) * sizeof(struct sg_series *));
+    index->seen = sg_calloc(index->n + 1, sizeof *index->seen);
     for (size_t i = 0; i < index->n; i++)
         index->by_name[i] = &run->series[i];
     qsort(index->by_name, index->n, sizeof(struct sg_series *), compare_names);
@@ -77,17 +75,13 @@ static sg_status make_series(struct sg_run *run, size_t records, size_t length, 
                              struct sg_error *err) {
     const cJSON *columns = sg_json_get(run->header, "columns"), *column;
     const size_t n = (size_t)cJSON_GetArraySize(columns), capacity = worth(records, n, length);
-    run->series = calloc(n ? n : 1, sizeof *run->series);
-    if (!run->series)
-        return sg_fail_memory(err, name);
+    run->series = sg_calloc(n ? n : 1, sizeof *run->series);
     cJSON_ArrayForEach(column, columns) {
         if (!cJSON_IsString(column))
             return sg_fail(err, SG_ERR_FORMAT, "%s: a column name is not a string", name);
         struct sg_series *s = &run->series[run->n_series++];
-        s->name = strdup(column->valuestring);
-        s->value = malloc((capacity ? capacity : 1) * sizeof *s->value);
-        if (!s->name || !s->value)
-            return sg_fail_memory(err, name);
+        s->name = sg_strdup(column->valuestring);
+        s->value = sg_malloc((capacity ? capacity : 1) * sizeof *s->value);
     }
     return SG_OK;
 }
@@ -245,20 +239,13 @@ const double *sg_run_series(const struct sg_run *run, const char *name) {
     return NULL;
 }
 
-sg_status sg_run_add_series(struct sg_run *run, const char *name, const char *unit, double *take_value,
-                            struct sg_error *err) {
-    struct sg_series *longer = realloc(run->series, (run->n_series + 1) * sizeof *longer);
-    char *own = strdup(name);
+void sg_run_add_series(struct sg_run *run, const char *name, const char *unit, double *take_value) {
+    struct sg_series *longer = sg_realloc(run->series, (run->n_series + 1) * sizeof *longer);
+    char *own = sg_strdup(name);
     run->series = longer ? longer : run->series;
-    if (!longer || !own) {
-        free(own);
-        free(take_value);
-        return sg_fail_memory(err, name);
-    }
     run->series[run->n_series++] = (struct sg_series){own, take_value};
     sg_json_push_string(cJSON_GetObjectItemCaseSensitive(run->header, "columns"), name);
     sg_json_set_string(cJSON_GetObjectItemCaseSensitive(run->header, "units"), name, unit);
-    return SG_OK;
 }
 
 cJSON *sg_run_json(const struct sg_run *run) {

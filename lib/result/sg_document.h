@@ -345,7 +345,7 @@ extern const struct sg_shape sg_document_program_shape, sg_document_recipe_shape
  * not look at the schema. Deviations of a single seed are left out. */
 SG_CHECKED sg_status sg_document_read(struct sg_document *out, cJSON *take_json, const char *name,
                                       struct sg_error *err);
-/* The result as JSON; NULL = no memory. */
+/* The result as JSON. */
 cJSON *sg_document_json(const struct sg_document *document);
 /* Makes all its texts fit to be shown. */
 void sg_document_clean(struct sg_document *document);

@@ -21,7 +21,7 @@
  * The first member of every structure is `from`, the JSON that it was read from; NULL = the program made it. Members of
  * that JSON which are not in the table are written again as they were.
  *
- * All memory belongs to an arena. A program that has none left ends with a message: see sg_arena_get. */
+ * All memory belongs to an arena. A program that has none left ends (sg_memory.h). */
 #ifndef SG_FIELDS_H
 #define SG_FIELDS_H
 
@@ -130,7 +130,7 @@ struct sg_shape {
 void sg_fields_read(const struct sg_shape *shape, void *object, const cJSON *json, struct sg_arena *arena);
 /* The same of a new structure; NULL of NULL and of null. */
 void *sg_fields_new(const struct sg_shape *shape, const cJSON *json, struct sg_arena *arena);
-/* The structure as JSON with exact numbers. NULL = memory ran out in cJSON. */
+/* The structure as JSON with exact numbers. */
 cJSON *sg_fields_json(const struct sg_shape *shape, const void *object);
 /* A list of texts as JSON; NULL of a list that is null. */
 cJSON *sg_text_list_json(const struct sg_text_list *texts);

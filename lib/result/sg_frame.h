@@ -100,14 +100,14 @@ double sg_frame_value(const struct sg_frame_seed *seed, const char *metric, cons
 
 /* value [n_seeds] <- a metric of each seed, reduced as `at` says, or the label's value if `metric` is a list of the
  * recipe, or what the seed's trial drew for it; an expression of the learning rate is the run's gamma. Unfinished runs
- * have a value only if no run is finished. The statistics are those of the seeds that have one. False: no memory. */
+ * have a value only if no run is finished. The statistics are those of the seeds that have one. */
 bool sg_frame_spread(double out[SG_STATISTICS], double *value, const struct sg_frame_label *label, const char *metric,
                      const struct sg_node *at);
 
 /* Fills in the columns of a label of runs: those of its first run, or step and epoch without a point, and finals of
  * what trials drew. Points are the steps of all its runs, thinned to at most `most` (0 = all): the last is kept, and so
  * are points with evaluations as long as there is room. Finals use every record. Quartiles are kept for columns for
- * which `quartiles` returns true. False: no memory. */
+ * which `quartiles` returns true. */
 bool sg_frame_fill(struct sg_frame_label *label, size_t most, bool (*quartiles)(const void *arg, const char *column),
                    const void *arg);
 

@@ -58,6 +58,6 @@ void sg_output_close(struct sg_output *o);
 /* Prints a run as an aligned table of some twenty rows, evenly spread from the first to the last, with six digits a
  * number. Columns that do not fit into `columns` characters are left out, and a line names them. Lines that begin with
  * '#' are no data. */
-SG_CHECKED sg_status sg_run_print(FILE *out, const struct sg_run *run, int columns, struct sg_error *err);
+void sg_run_print(FILE *out, const struct sg_run *run, int columns);
 
 #endif

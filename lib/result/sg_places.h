@@ -19,9 +19,8 @@ struct sg_standing {
 };
 
 /* place [methods] <- the places by cost [methods][seeds], none NaN; equal medians are in the given order.
- * SG_ERR_MEMORY. */
-SG_CHECKED sg_status sg_places(struct sg_standing *place, const double *cost, size_t methods, size_t seeds,
-                               struct sg_error *err);
+ */
+void sg_places(struct sg_standing *place, const double *cost, size_t methods, size_t seeds);
 
 /* "2nd to 5th", or "2nd" where the two are one. Returns out. */
 enum { SG_PLACES_CHARS = 56 };

@@ -38,7 +38,7 @@
 /* This machine: {"name","cpu","cores","memory_bytes","gpu","driver"}. */
 cJSON *sg_result_host(void);
 
-/* This command: {"argv","started_at","elapsed_s"}. NULL = no memory. */
+/* This command: {"argv","started_at","elapsed_s"}. */
 cJSON *sg_result_command(int argc, char **argv, const char *started_at, double elapsed_s);
 
 /* A column of a run that was read back. */
@@ -97,7 +97,7 @@ char *sg_dataset_identity(char out[SG_DATASET_IDENTITY], const cJSON *dataset);
 char *sg_run_data_text(char out[160], const cJSON *dataset);
 
 /* The lines of the records `run` and `end`, the former with the checksum; `before` is the hash of all lines before
- * them. NULL = no memory. */
+ * them. */
 char *sg_run_seal(sg_sha256 before, const char *run, const char *end);
 /* True if this series has a checksum that does not match its bytes. */
 bool sg_run_is_damaged(const char *text, size_t length);
@@ -109,10 +109,9 @@ const char *sg_run_other_device(const struct sg_run *run, const char *device);
 const double *sg_run_series(const struct sg_run *run, const char *name);
 
 /* Appends a column that was computed from recorded ones; value [n_points] is taken over, also on failure. */
-SG_CHECKED sg_status sg_run_add_series(struct sg_run *run, const char *name, const char *unit, double *take_value,
-                                       struct sg_error *err);
+void sg_run_add_series(struct sg_run *run, const char *name, const char *unit, double *take_value);
 
-/* The folded form; NULL = no memory. */
+/* The folded form. */
 cJSON *sg_run_json(const struct sg_run *run);
 
 /* SG_OK if schema is "<kind>/<n>" with 1 <= n <= ours; SG_ERR_UNSUPPORTED with advice if n is newer. */

@@ -1,7 +1,6 @@
 /* cnn_task.c: the task `cnn` (Figures 2a and 3, Table 1): image classification on CIFAR by the networks of
  * cnn_models.c. Every worker keeps its own batch-norm statistics and evaluates its part of the test set with them. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cnn_net.h"
@@ -9,6 +8,7 @@
 #include "sg_images.h"
 #include "task_data.h"
 #include "task_net.h"
+#include "sg_memory.h"
 
 /* A worker's sums for an evaluation, for the current model and for the running average. */
 enum { SHARE_IMAGES, SHARE_LOSS, SHARE_CORRECT, SHARE_AVERAGE_LOSS, SHARE_AVERAGE_CORRECT, SHARES };
@@ -64,11 +64,8 @@ static sg_status deal_images(struct sg_task *t, struct sg_error *err) {
     sg_status status = task_shards_read(&shards, t->base.task, err);
     if (status != SG_OK || shards.kind == SG_SHARD_IID)
         return status;
-    t->shards = malloc((images->count + 1) * sizeof *t->shards);
-    if (!t->shards)
-        return sg_fail_memory(err, "shards");
-    status =
-        sg_shards_deal(t->shards, &shards, images->label, images->count, images->classes, workers, t->base.seed, err);
+    t->shards = sg_malloc((images->count + 1) * sizeof *t->shards);
+    sg_shards_deal(t->shards, &shards, images->label, images->count, images->classes, workers, t->base.seed);
     if (status == SG_OK)
         t->skew = sg_shards_skew(t->shards, images->label, images->count, images->classes, workers);
     return status;
@@ -100,28 +97,24 @@ static sg_status open_batches(struct sg_task *t, struct sg_error *err) {
 }
 
 /* Images go to a GPU as bytes, a quarter of the floats, and become the same floats there. */
-static sg_status put_table(struct sg_task *t, struct sg_error *err) {
+static void put_table(struct sg_task *t) {
     struct sg_image_table table;
     const size_t n = sizeof table / sizeof *t->table;
     sg_image_table_fill(&table, &t->data.scale);
     t->table = task_net_floats(t, n);
-    if (!t->table)
-        return sg_fail_memory(err, "the network");
     task_net_put(t, t->table, &table, n);
-    return SG_OK;
 }
 
-static sg_status allocate(struct sg_task *t, struct sg_error *err) {
+static void allocate(struct sg_task *t) {
     const size_t n = t->base.count * t->net.n_statistics;
-    t->batches = calloc(t->base.count, sizeof *t->batches);
+    t->batches = sg_calloc(t->base.count, sizeof *t->batches);
     t->statistics = task_net_floats(t, n);
     if (t->averages) {
         t->average = task_net_floats(t, t->net.d);
         t->average_statistics = task_net_floats(t, n);
     }
-    if (!t->batches || !t->statistics || (t->averages && (!t->average || !t->average_statistics)))
-        return sg_fail_memory(err, "the network");
-    return t->base.exec.device ? put_table(t, err) : SG_OK;
+    if (t->base.exec.device)
+        put_table(t);
 }
 
 /* x first holds the start values of the statistics, because no network has more of these than parameters. */
@@ -147,7 +140,8 @@ static sg_status cnn_open(struct sg_task *t, struct sg_error *err) {
         status = cnn_model_open(&t->net, sg_node_string(t->base.task, "model", ""),
                                 sg_node_number(t->base.task, "width", 1), (int64_t)images->classes, err);
     SG_DO(status, task_net_open(t, &t->net.layers, SHARES, 1, err));
-    SG_DO(status, allocate(t, err));
+    if (status == SG_OK)
+        allocate(t);
     SG_DO(status, deal_images(t, err));
     SG_DO(status, open_batches(t, err));
     if (status != SG_OK)
@@ -223,11 +217,11 @@ static sg_status test_images(struct sg_task *t, sg_scope *scope, float *x, float
     SG_ASSERT(from <= to && to <= t->judged->count);
     const size_t classes = t->judged->classes;
     const size_t most = test_batch(t);
-    float *pixels = t->table ? NULL : malloc(most * SG_IMAGE_VALUES * sizeof *pixels),
-          *logits = malloc(most * classes * sizeof *logits);
+    float *pixels = t->table ? NULL : sg_malloc(most * SG_IMAGE_VALUES * sizeof *pixels),
+          *logits = sg_malloc(most * classes * sizeof *logits);
     int64_t label[TEST_BATCH];
     struct cnn_pass pass = {.net = &t->net, .scope = scope, .x = x, .statistics = statistics};
-    sg_status status = (pixels || t->table) && logits ? SG_OK : sg_fail_memory(err, "the evaluation");
+    sg_status status = SG_OK;
     *loss = *correct = 0;
     for (size_t at = from, now; at < to && status == SG_OK; at += now) {
         now = to - at < most ? to - at : most;

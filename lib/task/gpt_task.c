@@ -4,12 +4,12 @@
  * predicts each next token; it keeps nothing from step to step. The test text is cut into windows that lie one behind
  * the other, of which worker i of n evaluates the i-th, the (i + n)-th and so on. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "gpt_net.h"
 #include "sg_tokens.h"
 #include "task_data.h"
 #include "task_net.h"
+#include "sg_memory.h"
 
 /* A worker's sums for an evaluation. */
 enum { SHARE_TOKENS, SHARE_LOSS, SHARES };
@@ -53,14 +53,11 @@ static sg_status load_text(struct sg_task *t, struct sg_error *err) {
     return SG_OK;
 }
 
-static sg_status allocate(struct sg_task *t, struct sg_error *err) {
+static void allocate(struct sg_task *t) {
     const size_t tokens = t->base.batch * t->context;
-    bool whole = (t->room = calloc((size_t)t->base.threads, sizeof *t->room)) != NULL;
-    for (int i = 0; i < t->base.threads && whole; i++) {
-        t->room[i] = (struct room){calloc(tokens, sizeof(int64_t)), calloc(tokens, sizeof(int64_t))};
-        whole = t->room[i].id && t->room[i].label;
-    }
-    return whole ? SG_OK : sg_fail_memory(err, "the network");
+    t->room = sg_calloc((size_t)t->base.threads, sizeof *t->room);
+    for (int i = 0; i < t->base.threads; i++)
+        t->room[i] = (struct room){sg_calloc(tokens, sizeof(int64_t)), sg_calloc(tokens, sizeof(int64_t))};
 }
 
 /* Floats at work for each token: what a block keeps for the backward pass and the gradients of its widest part; logits,
@@ -86,7 +83,8 @@ static sg_status gpt_open(struct sg_task *t, struct sg_error *err) {
                                     .layers = (size_t)sg_node_number(task, "layers", 0)};
     SG_DO(status, gpt_net_open(&t->net, &shape, err));
     SG_DO(status, task_net_open(t, &t->net.layers, SHARES, 1, err));
-    SG_DO(status, allocate(t, err));
+    if (status == SG_OK)
+        allocate(t);
     if (status != SG_OK)
         return status;
     const double tokens = (double)(t->base.batch * t->context);

@@ -5,12 +5,12 @@
  * bptt tokens a step, and predicts each next token. It carries the hidden state of its columns from step to step, not
  * its gradient; an epoch begins with zeros. The test text is read the same way. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "lm_net.h"
 #include "sg_tokens.h"
 #include "task_data.h"
 #include "task_net.h"
+#include "sg_memory.h"
 
 /* A worker's sums for an evaluation. */
 enum { SHARE_TOKENS, SHARE_LOSS, SHARE_BATCHES, SHARE_PERPLEXITY, SHARES };
@@ -84,23 +84,20 @@ static sg_status open_net(struct sg_task *t, struct sg_error *err) {
     return task_net_open(t, &t->net.layers, SHARES, 1, err);
 }
 
-static bool open_room(struct sg_task *t, struct room *room) {
+static void open_room(struct sg_task *t, struct room *room) {
     const size_t tokens = t->bptt * t->base.batch;
-    room->id = calloc(tokens, sizeof *room->id);
-    room->label = calloc(tokens, sizeof *room->label);
+    room->id = sg_calloc(tokens, sizeof *room->id);
+    room->label = sg_calloc(tokens, sizeof *room->label);
     room->spare = task_net_floats(t, t->n_state);
-    return room->id && room->label && room->spare;
 }
 
-static sg_status allocate(struct sg_task *t, struct sg_error *err) {
-    t->room = calloc((size_t)t->base.threads, sizeof *t->room);
-    t->state = calloc(t->base.count, sizeof *t->state);
-    bool whole = t->room && t->state;
-    for (size_t w = 0; w < t->base.count && whole; w++)
-        whole = (t->state[w] = task_net_floats(t, t->n_state)) != NULL;
-    for (int i = 0; i < t->base.threads && whole; i++)
-        whole = open_room(t, &t->room[i]);
-    return whole ? SG_OK : sg_fail_memory(err, "the network");
+static void allocate(struct sg_task *t) {
+    t->room = sg_calloc((size_t)t->base.threads, sizeof *t->room);
+    t->state = sg_calloc(t->base.count, sizeof *t->state);
+    for (size_t w = 0; w < t->base.count; w++)
+        t->state[w] = task_net_floats(t, t->n_state);
+    for (int i = 0; i < t->base.threads; i++)
+        open_room(t, &t->room[i]);
 }
 
 static sg_status lm_open(struct sg_task *t, struct sg_error *err) {
@@ -112,7 +109,8 @@ static sg_status lm_open(struct sg_task *t, struct sg_error *err) {
     t->base.model = "lstm";
     sg_status status = load_text(t, err);
     SG_DO(status, open_net(t, err));
-    SG_DO(status, allocate(t, err));
+    if (status == SG_OK)
+        allocate(t);
     if (status != SG_OK)
         return status;
     sg_task_add_constant(t, "V", (double)t->data.vocabulary);

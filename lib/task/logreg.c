@@ -1,11 +1,11 @@
 /* logreg.c: value and gradient of l2-regularised logistic regression, summed in a fixed order. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "logreg_rows.h"
 #include "sg_debug.h"
 #include "sg_logreg.h"
 #include "sg_stats.h"
+#include "sg_memory.h"
 
 static double ridge(const double *x, size_t d, double l2) {
     struct sg_sum s = {0};
@@ -103,20 +103,15 @@ static void batch_values(double *value, const struct sg_matrix *a, const double 
     }
 }
 
-sg_status sg_logreg_values(double *value, const struct sg_matrix *a, const double *x, size_t count, double l2,
-                           int threads, struct sg_error *err) {
-    sg_status status = SG_OK;
-    double *xt = aligned_alloc(64, a->d * SG_DENSE_POINTS * sizeof *xt); /* a third faster than unaligned */
-    struct sg_sum *sum = malloc(VALUE_BLOCKS * SG_DENSE_POINTS * sizeof *sum);
-    if (!xt || !sum)
-        status = sg_fail_memory(err, "evaluating the objective");
-    for (size_t at = 0; status == SG_OK && at < count; at += SG_DENSE_POINTS) {
+void sg_logreg_values(double *value, const struct sg_matrix *a, const double *x, size_t count, double l2, int threads) {
+    double *xt = sg_aligned_alloc(64, a->d * SG_DENSE_POINTS * sizeof *xt); /* a third faster than unaligned */
+    struct sg_sum *sum = sg_malloc(VALUE_BLOCKS * SG_DENSE_POINTS * sizeof *sum);
+    for (size_t at = 0; at < count; at += SG_DENSE_POINTS) {
         size_t now = count - at < SG_DENSE_POINTS ? count - at : SG_DENSE_POINTS;
         batch_values(value + at, a, x + at * a->d, now, l2, threads, sum, xt);
     }
     free(sum);
     free(xt);
-    return status;
 }
 
 /* d/dz of the loss of row i at margin y_i z, times y_i. */

@@ -1,12 +1,12 @@
 /* logreg_measure.c: the constants of a logistic regression: Lipschitz constants by Lanczos, norms of rows. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "logreg_rows.h"
 #include "sg_debug.h"
 #include "sg_logreg.h"
 #include "sg_rng.h"
+#include "sg_memory.h"
 
 enum { BASIS = 48, RESTARTS = 200 };
 
@@ -144,11 +144,8 @@ double sg_logreg_row_square(const struct sg_matrix *a, size_t i) {
     return sum;
 }
 
-static sg_status constants_at(struct sg_logreg_constants *out, const struct sg_matrix *a, const double *v, int threads,
-                              struct sg_error *err) {
-    long double *row = malloc(2 * a->m * sizeof *row);
-    if (!row)
-        return sg_fail_memory(err, "the constants of the data");
+static void constants_at(struct sg_logreg_constants *out, const struct sg_matrix *a, const double *v, int threads) {
+    long double *row = sg_malloc(2 * a->m * sizeof *row);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (size_t i = 0; i < a->m; i++)
         row_products(a, i, v, &row[2 * i], &row[2 * i + 1]);
@@ -164,29 +161,20 @@ static sg_status constants_at(struct sg_logreg_constants *out, const struct sg_m
     *out = (struct sg_logreg_constants){.lipschitz = (double)(rayleigh / norm / (4 * (long double)a->m)),
                                         .row_mean = (double)(sum / (4 * (long double)a->m)),
                                         .row_max = (double)(largest / 4)};
-    return SG_OK;
 }
 
-sg_status sg_logreg_measure(struct sg_logreg_constants *out, const struct sg_matrix *a, int threads,
-                            struct sg_error *err) {
+void sg_logreg_measure(struct sg_logreg_constants *out, const struct sg_matrix *a, int threads) {
     SG_ASSERT(threads >= 1);
     struct lanczos l = {.a = a, .threads = threads};
-    l.v = malloc((BASIS + 1) * a->d * sizeof *l.v);
-    l.partial = malloc(SG_PASS_BLOCKS * a->d * sizeof *l.partial);
-    sg_status status = SG_OK;
-    if (!l.v || !l.partial) {
-        status = sg_fail_memory(err, "the largest singular value");
-        goto out;
-    }
+    l.v = sg_malloc((BASIS + 1) * a->d * sizeof *l.v);
+    l.partial = sg_malloc(SG_PASS_BLOCKS * a->d * sizeof *l.partial);
     sg_rng rng = sg_rng_open(0, SG_RNG_SOLVE, 0, 0);
     for (size_t j = 0; j < a->d; j++)
         l.v[j] = sg_rng_normal(&rng);
     scale(l.v, 1 / sqrt(vector_dot(l.v, l.v, a->d)), a->d);
     for (int restart = 0; restart < RESTARTS && lanczos_run(&l, 1e-11) > 1e-11; restart++)
         ;
-    status = constants_at(out, a, l.v, threads, err);
-out:
+    constants_at(out, a, l.v, threads);
     free(l.partial);
     free(l.v);
-    return status;
 }

@@ -2,13 +2,13 @@
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "logreg_rows.h"
 #include "sg_debug.h"
 #include "sg_logreg.h"
 #include "sg_stats.h"
+#include "sg_memory.h"
 
 enum { MOST_STEPS = 200, MOST_HALVINGS = 40 };
 
@@ -27,19 +27,16 @@ struct newton {
     double *partial, *memory;
 };
 
-static bool newton_allocate(struct newton *n) {
+static void newton_allocate(struct newton *n) {
     double **place[] = {&n->x,        &n->g,         &n->trial, &n->g_trial, &n->step,
                         &n->residual, &n->direction, &n->image, &n->scaled,  &n->variance};
     size_t d = n->a->d, vectors = sizeof place / sizeof *place;
-    n->memory = calloc((vectors + SG_PASS_BLOCKS) * d + 2 * n->a->m, sizeof *n->memory);
-    if (!n->memory)
-        return false;
+    n->memory = sg_calloc((vectors + SG_PASS_BLOCKS) * d + 2 * n->a->m, sizeof *n->memory);
     for (size_t i = 0; i < vectors; i++)
         *place[i] = n->memory + i * d;
     n->partial = n->memory + vectors * d;
     n->curvature = n->partial + SG_PASS_BLOCKS * d;
     n->loss = n->curvature + n->a->m;
-    return true;
 }
 
 static double gradient_factor(void *arg, size_t i, double z) {
@@ -156,8 +153,7 @@ sg_status sg_logreg_solve(double *x, double *value, double *gradient_norm, const
     if (!(l2 > 0))
         return sg_fail(err, SG_ERR_ARGUMENT, "the optimum needs l2 > 0, got %g", l2);
     struct newton n = {.a = a, .l2 = l2, .threads = threads};
-    if (!newton_allocate(&n))
-        return sg_fail_memory(err, "solving for the optimum");
+    newton_allocate(&n);
     sg_status status = SG_OK;
     double f, norm;
     column_variances(&n);

@@ -11,7 +11,6 @@
  * from memory, and that code lacks it. EC-LSVRG-DIANA, which is not here, learns the shifts by a second, unbiased
  * message. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_dataset.h"
@@ -23,6 +22,7 @@
 #include "sg_task.h"
 #include "sg_threads.h"
 #include "task_data.h"
+#include "sg_memory.h"
 
 enum { QUEUE = 64, METRICS = 5, GRADIENT_METRIC = 4 };
 
@@ -100,7 +100,8 @@ static sg_status find_optimum(struct sg_task *t, struct sg_error *err) {
 static sg_status measure(struct sg_task *t, struct sg_error *err) {
     struct sg_logreg_constants c;
     const struct sg_optimum_options options = optimum_options(t);
-    sg_status status = sg_optimum_lipschitz(&c, &t->data, &options, err);
+    sg_optimum_lipschitz(&c, &t->data, &options);
+    sg_status status = SG_OK;
     if (status != SG_OK)
         return status;
     sg_task_add_constant(t, "L", c.lipschitz);
@@ -126,41 +127,36 @@ static sg_status measure(struct sg_task *t, struct sg_error *err) {
 
 /* Memory that starts a cache line, for what every step reads and writes. */
 static double *doubles(size_t n) {
-    return aligned_alloc(64, (n + 7) / 8 * 64);
+    return sg_aligned_alloc(64, (n + 7) / 8 * 64);
 }
 
-static sg_status allocate(struct sg_task *t, struct sg_error *err) {
+static void allocate(struct sg_task *t) {
     size_t d = t->data.d;
-    t->row = malloc(t->data.m * sizeof *t->row);
+    t->row = sg_malloc(t->data.m * sizeof *t->row);
     t->base.x = doubles(d);
     t->scratch_each = (d + 7) / 8 * 8 + (sg_logreg_scratch(d) + 7) / 8 * 8; /* a gradient, and its own scratch */
     t->scratch = doubles((size_t)t->base.threads * t->scratch_each);
-    t->drawn = malloc(t->base.count * t->base.batch * sizeof *t->drawn);
-    t->waiting = malloc(QUEUE * d * sizeof *t->waiting);
+    t->drawn = sg_malloc(t->base.count * t->base.batch * sizeof *t->drawn);
+    t->waiting = sg_malloc(QUEUE * d * sizeof *t->waiting);
     const bool slopes = t->lsvrg || t->shifted;
     if (slopes)
-        t->slope = malloc(t->data.m * sizeof *t->slope);
+        t->slope = sg_malloc(t->data.m * sizeof *t->slope);
     if (t->lsvrg)
         t->anchor = doubles(2 * t->base.count * d);
-    if (!t->row || !t->base.x || !t->scratch || !t->drawn || !t->waiting || (slopes && !t->slope) ||
-        (t->lsvrg && !t->anchor))
-        return sg_fail_memory(err, "logistic regression");
     for (size_t i = 0; t->solved && !t->lsvrg && t->shifted && i < t->data.m; i++)
         t->slope[i] = sg_logreg_slope(&t->data, i, t->best.x);
-    return SG_OK;
 }
 
 /* Deals the rows, and measures label_skew and, if x* is known, D = (1/n) sum_i |grad f_i(x*)|^2 (section 5.1.1). */
 static sg_status deal_rows(struct sg_task *t, struct sg_error *err) {
     struct sg_shards shards;
-    uint8_t *side = malloc(t->data.m);
+    uint8_t *side = sg_malloc(t->data.m);
     double *g = t->scratch, unlike = 0;
-    if (!side)
-        return sg_fail_memory(err, "shards");
     for (size_t i = 0; i < t->data.m; i++)
         side[i] = t->data.label[i] > 0;
     sg_status status = task_shards_read(&shards, t->base.task, err);
-    SG_DO(status, sg_shards_deal(t->row, &shards, side, t->data.m, 2, t->base.workers, t->base.seed, err));
+    if (status == SG_OK)
+        sg_shards_deal(t->row, &shards, side, t->data.m, 2, t->base.workers, t->base.seed);
     if (status == SG_OK)
         sg_task_add_constant(t, "label_skew", sg_shards_skew(t->row, side, t->data.m, 2, t->base.workers));
     for (size_t w = 0; status == SG_OK && t->solved && w < t->base.workers; w++) {
@@ -227,7 +223,8 @@ static sg_status logreg_open(struct sg_task *t, struct sg_error *err) {
     SG_DO(status, measure(t, err));
     SG_DO(status, find_optimum(t, err));
     SG_DO(status, evaluate_key(&t->start_offset, t, "start.offset-from-optimum", NAN, err));
-    SG_DO(status, allocate(t, err));
+    if (status == SG_OK)
+        allocate(t);
     SG_DO(status, deal_rows(t, err));
     if (status != SG_OK)
         return status;
@@ -288,13 +285,12 @@ static sg_status logreg_gradient(struct sg_task *t, size_t worker, uint64_t step
 /* The draw is one of the worker's rows j, uniformly, and g = (slope_j - less_j) a_j + a vector that is not drawn, with
  * less_j the slope at w_i for lsvrg and else 0. The noise is the variance over the rows, divided by the batch. */
 static sg_status logreg_expect(struct sg_task *t, size_t worker, double *mean, double *noise, struct sg_error *err) {
+    (void)err;
     SG_ASSERT(worker >= t->base.first && worker - t->base.first < t->base.count);
     const size_t d = t->data.d, begin = shard_begin(t, worker), size = shard_begin(t, worker + 1) - begin;
     const uint32_t *rows = t->row + begin;
     const double *x = t->base.x;
     double *scratch = doubles(t->scratch_each), second = 0, first = 0;
-    if (!scratch)
-        return sg_fail_memory(err, "logistic regression");
     sg_logreg_gradient(mean, &t->data, rows, size, t->base.x, 0, scratch);
     memset(scratch, 0, d * sizeof *scratch);
     if (t->lsvrg)
@@ -346,10 +342,11 @@ static void gradient_norms(struct sg_task *t, double *out) {
 }
 
 static sg_status logreg_evaluate(struct sg_task *t, double *value, struct sg_error *err) {
+    (void)err;
     SG_ASSERT(t->n_waiting <= QUEUE);
     double f[QUEUE];
-    sg_status status = sg_logreg_values(f, &t->data, t->waiting, t->n_waiting, t->l2, t->base.threads, err);
-    for (size_t i = 0; status == SG_OK && i < t->n_waiting; i++) {
+    sg_logreg_values(f, &t->data, t->waiting, t->n_waiting, t->l2, t->base.threads);
+    for (size_t i = 0; i < t->n_waiting; i++) {
         double *out = value + i * METRICS;
         double gap = t->solved ? f[i] - t->best.value : NAN;
         out[0] = f[i];
@@ -358,10 +355,10 @@ static sg_status logreg_evaluate(struct sg_task *t, double *value, struct sg_err
         out[3] = t->solved ? distance_squared(t, t->waiting + i * t->data.d) : NAN;
         out[GRADIENT_METRIC] = NAN;
     }
-    if (status == SG_OK && t->base.records >> GRADIENT_METRIC & 1)
+    if (t->base.records >> GRADIENT_METRIC & 1)
         gradient_norms(t, value);
     t->n_waiting = 0;
-    return status;
+    return SG_OK;
 }
 
 /* The slopes and the gradient at w_i are computed again. */

@@ -3,11 +3,11 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_debug.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 /* ---- layers ------------------------------------------------------------------------------------------------------ */
 
@@ -102,16 +102,10 @@ size_t ncf_net_row(const struct ncf_net *net) {
     return 2 * net->factors + net->mlp[0];
 }
 
-sg_status ncf_room_open(struct ncf_room *out, const struct ncf_net *net, struct sg_error *err) {
+void ncf_room_open(struct ncf_room *out, const struct ncf_net *net) {
     const size_t bytes = net->chunk * ncf_net_row(net) * sizeof(float), ids = net->chunk * sizeof(int64_t);
-    struct ncf_room room = net->dense ? (struct ncf_room){.user = malloc(ids), .item = malloc(ids)}
-                                      : (struct ncf_room){.rows = malloc(bytes), .gradient = malloc(bytes)};
-    if (net->dense ? !room.user || !room.item : !room.rows || !room.gradient) {
-        ncf_room_close(&room);
-        return sg_fail_memory(err, "a batch");
-    }
-    *out = room;
-    return SG_OK;
+    *out = net->dense ? (struct ncf_room){.user = sg_malloc(ids), .item = sg_malloc(ids)}
+                      : (struct ncf_room){.rows = sg_malloc(bytes), .gradient = sg_malloc(bytes)};
 }
 
 void ncf_room_close(struct ncf_room *room) {

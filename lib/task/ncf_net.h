@@ -52,7 +52,7 @@ struct ncf_room {
     int64_t *user, *item;   /* [chunk] of a batch; NULL where not */
 };
 size_t ncf_net_row(const struct ncf_net *net); /* floats of one example */
-SG_CHECKED sg_status ncf_room_open(struct ncf_room *out, const struct ncf_net *net, struct sg_error *err);
+void ncf_room_open(struct ncf_room *out, const struct ncf_net *net);
 void ncf_room_close(struct ncf_room *room);
 
 /* One run through the network. All arrays are the caller's; x and g lie in memory of the scope's device, the rest in

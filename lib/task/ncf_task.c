@@ -1,7 +1,6 @@
 /* ncf_task.c: the task `ncf` (Figure 2c): which item a user chooses next, by NeuMF on the ratings of MovieLens.
  * Every worker evaluates its part of the users. On a GPU gradients are those of whole tables. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "ncf_net.h"
@@ -9,6 +8,7 @@
 #include "sg_ratings.h"
 #include "task_data.h"
 #include "task_net.h"
+#include "sg_memory.h"
 
 /* A worker's sums for an evaluation. */
 enum { SHARE_USERS, SHARE_HITS, SHARE_NDCG, SHARES };
@@ -101,31 +101,24 @@ static size_t most_ranges(const struct sg_task *t, size_t batch) {
     return 1 + (rows < NCF_TABLES * batch ? rows : NCF_TABLES * batch);
 }
 
-static sg_status open_batch(struct sg_task *t, int thread, struct sg_error *err) {
+static void open_batch(struct sg_task *t, int thread) {
     const size_t n = t->base.batch;
     struct batch *b = &t->batch[thread];
-    *b = (struct batch){malloc(n * sizeof *b->user), malloc(n * sizeof *b->item), malloc(n * sizeof *b->label),
-                        calloc(t->net.users + t->net.items, sizeof *b->seen)};
-    if (!b->user || !b->item || !b->label || !b->seen)
-        return sg_fail_memory(err, "a batch");
-    return ncf_room_open(&t->room[thread], &t->net, err);
+    *b = (struct batch){sg_malloc(n * sizeof *b->user), sg_malloc(n * sizeof *b->item), sg_malloc(n * sizeof *b->label),
+                        sg_calloc(t->net.users + t->net.items, sizeof *b->seen)};
+    ncf_room_open(&t->room[thread], &t->net);
 }
 
-static sg_status allocate(struct sg_task *t, struct sg_error *err) {
+static void allocate(struct sg_task *t) {
     const size_t threads = (size_t)t->base.threads, count = t->base.count;
-    t->room = calloc(threads, sizeof *t->room);
-    t->batch = calloc(threads, sizeof *t->batch);
-    t->range = calloc(count, sizeof *t->range);
-    t->touched = calloc(count, sizeof *t->touched);
-    if (!t->room || !t->batch || !t->range || !t->touched)
-        return sg_fail_memory(err, "the network");
+    t->room = sg_calloc(threads, sizeof *t->room);
+    t->batch = sg_calloc(threads, sizeof *t->batch);
+    t->range = sg_calloc(count, sizeof *t->range);
+    t->touched = sg_calloc(count, sizeof *t->touched);
     for (size_t w = 0; w < count && !t->net.dense; w++)
-        if (!(t->range[w] = malloc(most_ranges(t, t->base.batch) * sizeof **t->range)))
-            return sg_fail_memory(err, "a gradient's rows");
-    sg_status status = SG_OK;
+        t->range[w] = sg_malloc(most_ranges(t, t->base.batch) * sizeof **t->range);
     for (int i = 0; i < t->base.threads; i++)
-        SG_DO(status, open_batch(t, i, err));
-    return status;
+        open_batch(t, i);
 }
 
 static void ncf_start(struct sg_task *t, void *x) {
@@ -138,7 +131,8 @@ static sg_status ncf_open(struct sg_task *t, struct sg_error *err) {
     t->base.model = "neumf";
     sg_status status = load_ratings(t, err);
     SG_DO(status, open_net(t, err));
-    SG_DO(status, allocate(t, err));
+    if (status == SG_OK)
+        allocate(t);
     if (status != SG_OK)
         return status;
     sg_task_add_constant(t, "users", (double)t->ratings.users);
@@ -234,10 +228,10 @@ static sg_status ncf_share(struct sg_task *t, const struct task_turn *turn, doub
                  to = sg_shards_cut(users, turn->worker + 1, workers);
     const struct ncf_pass pass = {&t->net, &t->room[turn->thread], turn->scope, t->base.x, NULL};
     const size_t most = 1 + t->rivals, group = most < t->net.chunk ? t->net.chunk / most : 1;
-    uint32_t *user = malloc(group * most * sizeof *user), *item = malloc(group * most * sizeof *item);
-    float *score = malloc(group * most * sizeof *score);
-    size_t *begin = malloc((group + 1) * sizeof *begin);
-    sg_status status = user && item && score && begin ? SG_OK : sg_fail_memory(err, "the evaluation");
+    uint32_t *user = sg_malloc(group * most * sizeof *user), *item = sg_malloc(group * most * sizeof *item);
+    float *score = sg_malloc(group * most * sizeof *score);
+    size_t *begin = sg_malloc((group + 1) * sizeof *begin);
+    sg_status status = SG_OK;
     share[SHARE_USERS] = (double)(to - from);
     for (size_t at = from, now; at < to && status == SG_OK; at += now) {
         now = to - at < group ? to - at : group;

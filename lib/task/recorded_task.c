@@ -1,7 +1,6 @@
 /* recorded_task.c: the task `recorded`: gradients of another training, read from files step by step. Nothing is
  * trained: the parameters move as the optimizer says and no gradient depends on them, so there is no loss either. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_gradients.h"
@@ -9,6 +8,7 @@
 #include "sg_task.h"
 #include "sg_text.h"
 #include "task_data.h"
+#include "sg_memory.h"
 
 enum { ROWS = 64 }; /* records that may wait until they are written */
 
@@ -58,9 +58,9 @@ static sg_status announce(const struct sg_task *t, struct sg_error *err) {
     if (f->others > 0)
         snprintf(others, sizeof others, ", %zu files of other steps left out", f->others);
     if (f->integers) {
-        float *g = malloc(f->d * sizeof *g);
+        float *g = sg_malloc(f->d * sizeof *g);
         double square = 0;
-        sg_status status = g ? sg_gradients_read(t->gradients, 0, 0, g, err) : sg_fail_memory(err, "a gradient");
+        sg_status status = sg_gradients_read(t->gradients, 0, 0, g, err);
         for (size_t j = 0; j < f->d && status == SG_OK; j++)
             square += (double)g[j] * (double)g[j];
         free(g);

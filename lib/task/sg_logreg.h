@@ -22,8 +22,7 @@ struct sg_logreg_constants {
 
 /* Measures the constants; threads >= 1. L comes from Lanczos on A^T A with full reorthogonalisation, refined until the
  * Rayleigh quotient, summed in extended precision, no longer changes. */
-SG_CHECKED sg_status sg_logreg_measure(struct sg_logreg_constants *out, const struct sg_matrix *a, int threads,
-                                       struct sg_error *err);
+void sg_logreg_measure(struct sg_logreg_constants *out, const struct sg_matrix *a, int threads);
 
 /* |a_i|^2. */
 double sg_logreg_row_square(const struct sg_matrix *a, size_t i);
@@ -40,8 +39,7 @@ double sg_logreg_value(const struct sg_matrix *a, const double *x, double l2, in
 
 /* f at `count` points at once, x [count][d] row by row, into value [count]. One pass over the data serves up to 64
  * points. A value does not depend on the other points. */
-SG_CHECKED sg_status sg_logreg_values(double *value, const struct sg_matrix *a, const double *x, size_t count,
-                                      double l2, int threads, struct sg_error *err);
+void sg_logreg_values(double *value, const struct sg_matrix *a, const double *x, size_t count, double l2, int threads);
 
 /* The number of doubles of scratch that the gradients below need. They are fastest if the scratch starts at a cache
  * line. */

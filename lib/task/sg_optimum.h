@@ -25,8 +25,8 @@ struct sg_optimum_options {
     void (*notice)(const char *message); /* called when a damaged file is computed again; may be NULL */
 };
 
-SG_CHECKED sg_status sg_optimum_lipschitz(struct sg_logreg_constants *out, const struct sg_matrix *a,
-                                          const struct sg_optimum_options *options, struct sg_error *err);
+void sg_optimum_lipschitz(struct sg_logreg_constants *out, const struct sg_matrix *a,
+                          const struct sg_optimum_options *options);
 SG_CHECKED sg_status sg_optimum_solve(struct sg_optimum *out, const struct sg_matrix *a, double l2,
                                       const struct sg_optimum_options *options, struct sg_error *err);
 void sg_optimum_free(struct sg_optimum *best); /* zeroes it */

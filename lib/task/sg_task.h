@@ -201,7 +201,7 @@ struct sg_task_ops {
     bool replays; /* gradients come from an earlier training, whatever x is; there are no batches or losses */
     /* Opens the data and fills in `base`; all else is zeros. After a failure `close` is called. */
     sg_status (*open)(sg_task *t, struct sg_error *err);
-    /* The data set that it reads, for the result's header; NULL = no memory. */
+    /* The data set that it reads, for the result's header. */
     cJSON *(*dataset)(const sg_task *t);
     /* Writes x0 [d], which is zeros on entry, into host memory, and sets each worker's state to its start. NULL = x0 is
      * zeros. */
@@ -255,7 +255,7 @@ const struct sg_task_info *sg_task_info(const sg_task *t);
 void *sg_task_x(const sg_task *t);
 size_t sg_task_x_bytes(const sg_task *t);
 /* Sets x to x0. Called once after open, unless a checkpoint is restored. */
-SG_CHECKED sg_status sg_task_start(sg_task *t, struct sg_error *err);
+void sg_task_start(sg_task *t);
 /* {"dataset": …} and other facts for the result's header. */
 cJSON *sg_task_describe(const sg_task *t);
 /* For `open`: adds a constant. Constants have the order of the kind's list. */

@@ -1,10 +1,10 @@
 /* task_base.c: what all tasks share: opening and closing, the parameters, the description in a result. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_debug.h"
 #include "sg_json.h"
 #include "sg_task.h"
+#include "sg_memory.h"
 
 /* A task begins with its base. */
 static struct sg_task_base *base_of(const sg_task *t) {
@@ -20,9 +20,7 @@ sg_status sg_task_open(sg_task **out, const struct sg_task_ops *ops, const struc
     if (!config->kernels)
         return sg_fail(err, SG_ERR_UNSUPPORTED, "SG_CPU=%s: this machine has no such kernels (c, avx2, avx512)",
                        getenv("SG_CPU"));
-    struct sg_task_base *b = calloc(1, ops->size);
-    if (!b)
-        return sg_fail_memory(err, ops->name);
+    struct sg_task_base *b = sg_calloc(1, ops->size);
     sg_task *t = (sg_task *)b;
     *b = *config;
     b->ops = ops;
@@ -64,16 +62,13 @@ size_t sg_task_x_bytes(const sg_task *t) {
 }
 
 /* The start values are drawn on the CPU, whatever the device is. */
-sg_status sg_task_start(sg_task *t, struct sg_error *err) {
+void sg_task_start(sg_task *t) {
     const struct sg_task_base *b = base_of(t);
-    void *x = calloc(1, sg_task_x_bytes(t) + 1);
-    if (!x)
-        return sg_fail_memory(err, "the first parameters");
+    void *x = sg_calloc(1, sg_task_x_bytes(t) + 1);
     if (b->ops->start)
         b->ops->start(t, x);
     b->kernels->put(&b->exec, b->x, x, sg_task_x_bytes(t));
     free(x);
-    return SG_OK;
 }
 
 cJSON *sg_task_describe(const sg_task *t) {

@@ -2,11 +2,11 @@
 #include "task_net.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_debug.h"
 #include "sg_threads.h"
+#include "sg_memory.h"
 
 /* A task begins with its base. */
 static const struct sg_task_base *base_of(const sg_task *t) {
@@ -26,15 +26,11 @@ static sg_status open_scopes(const struct sg_task_base *b, struct sg_error *err)
 
 sg_status task_net_open(sg_task *t, struct task_layers *layers, size_t n_shares, size_t parts, struct sg_error *err) {
     struct sg_task_base *b = (struct sg_task_base *)t;
-    struct task_net *net = b->net = calloc(1, sizeof *net);
-    if (!net)
-        return sg_fail_memory(err, "the network");
+    struct task_net *net = b->net = sg_calloc(1, sizeof *net);
     *net = (struct task_net){.parts = parts,
-                             .scope = calloc((size_t)b->threads, sizeof *net->scope),
-                             .loss = calloc(b->count * parts, sizeof *net->loss),
+                             .scope = sg_calloc((size_t)b->threads, sizeof *net->scope),
+                             .loss = sg_calloc(b->count * parts, sizeof *net->loss),
                              .batch_loss = task_net_floats(t, b->count * parts)};
-    if (!net->scope || !net->loss || !net->batch_loss)
-        return sg_fail_memory(err, "the network");
     b->info = (struct sg_task_info){.d = layers->offset[layers->n],
                                     .dtype = SG_FLOAT32,
                                     .layout = task_layers_layout(layers),
@@ -61,7 +57,10 @@ void task_net_close(sg_task *t) {
 }
 
 float *task_net_floats(const sg_task *t, size_t n) {
-    return base_of(t)->kernels->allocate(&base_of(t)->exec, n * sizeof(float));
+    float *floats = base_of(t)->kernels->allocate(&base_of(t)->exec, n * sizeof(float));
+    if (!floats)
+        sg_memory_end();
+    return floats;
 }
 
 void task_net_get(const sg_task *t, void *host, const float *from, size_t n) {

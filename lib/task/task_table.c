@@ -3,6 +3,7 @@
 
 #include "sg_plugin.h"
 #include "sg_task.h"
+#include "sg_memory.h"
 #include "sg_task_plugin.h"
 #include "sg_version.h"
 #include "task_data.h"
@@ -303,7 +304,7 @@ static sg_status load_plugin(const struct sg_task_ops **out, const char *name, s
     if (status != SG_OK)
         return sg_prefix(err, "task kind '%s': ", name);
     memcpy(&plugin, &symbol, sizeof plugin);
-    *out = plugin(name, sg_version_sources());
+    *out = plugin(name, sg_version_sources(), sg_memory_end);
     return *out
                ? SG_OK
                : sg_fail(err, SG_ERR_UNSUPPORTED,
@@ -332,5 +333,5 @@ sg_status sg_task_dataset(cJSON **out, const struct sg_node *resolved, const cha
         return status == SG_ERR_MISSING ? SG_OK : status;
     *out = sg_provenance_json(&from);
     sg_provenance_free(&from);
-    return *out ? SG_OK : sg_fail_memory(err, "the data set's description");
+    return SG_OK;
 }

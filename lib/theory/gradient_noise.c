@@ -1,11 +1,11 @@
 /* gradient_noise.c: how noisy gradients are: sigma^2 and M of the theory, fitted along a run. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_debug.h"
 #include "sg_json.h"
 #include "sg_gradient_noise.h"
+#include "sg_memory.h"
 
 /* ---- measuring --------------------------------------------------------------------------------------------------- */
 
@@ -118,14 +118,14 @@ static sg_status measure(struct sg_noise_point *p, struct scratch *s, const stru
     return status;
 }
 
-static bool point_open(struct sg_noise_point *p, size_t workers, uint64_t step) {
-    double *block = malloc((2 * PARTS * workers + 1) * sizeof *block);
-    *p = (struct sg_noise_point){.step = step};
-    for (size_t part = 0; block && part < PARTS; part++) {
-        p->part[part].gradient = block + 2 * part * workers; /* that of the first part owns the block */
-        p->part[part].noise = block + (2 * part + 1) * workers;
+static struct sg_noise_point point_open(size_t workers, uint64_t step) {
+    double *block = sg_malloc((2 * PARTS * workers + 1) * sizeof *block);
+    struct sg_noise_point p = {.step = step};
+    for (size_t part = 0; part < PARTS; part++) {
+        p.part[part].gradient = block + 2 * part * workers; /* that of the first part owns the block */
+        p.part[part].noise = block + (2 * part + 1) * workers;
     }
-    return block != NULL;
+    return p;
 }
 
 static void point_free(struct sg_noise_point *p) {
@@ -144,19 +144,13 @@ sg_status sg_noise_measure(struct sg_noise_points *points, const struct sg_task_
     const size_t d = sg_task_info(task)->d;
     struct scratch s = {.state_bytes = ops->state_bytes ? ops->state_bytes(task) : 0,
                         .draws = {repeats / 2, repeats - repeats / 2, repeats}};
-    struct sg_noise_point *grown = realloc(points->point, (points->count + 1) * sizeof *grown);
-    if (grown)
-        points->point = grown;
-    struct sg_noise_point p;
-    const bool opened = point_open(&p, workers, step);
-    s.g = malloc((d + 1) * sizeof *s.g);
-    s.mean = malloc((PARTS * d + 1) * sizeof *s.mean);
-    s.all = malloc((PARTS * d + 1) * sizeof *s.all);
-    s.state = malloc(s.state_bytes + 1);
-    sg_status status = SG_OK;
-    if (!grown || !opened || !s.g || !s.mean || !s.all || !s.state)
-        status = sg_fail_memory(err, "measuring the noise");
-    SG_DO(status, measure(&p, &s, ops, task, workers, points->count, err));
+    struct sg_noise_point p = point_open(workers, step);
+    points->point = sg_realloc(points->point, (points->count + 1) * sizeof *points->point);
+    s.g = sg_malloc((d + 1) * sizeof *s.g);
+    s.mean = sg_malloc((PARTS * d + 1) * sizeof *s.mean);
+    s.all = sg_malloc((PARTS * d + 1) * sizeof *s.all);
+    s.state = sg_malloc(s.state_bytes + 1);
+    sg_status status = measure(&p, &s, ops, task, workers, points->count, err);
     free(s.g);
     free(s.mean);
     free(s.all);

@@ -1,6 +1,5 @@
 /* lambda_rules.c: a threshold from the paper's rules, with constants measured along a pilot. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_compressor.h"
@@ -8,6 +7,7 @@
 #include "sg_json.h"
 #include "sg_lambda_rules.h"
 #include "theory_private.h"
+#include "sg_memory.h"
 
 /* ---- the law of a whole run -------------------------------------------------------------------------------------- */
 
@@ -189,10 +189,9 @@ sg_status sg_rules_measure(struct sg_rules *out, const struct sg_cell *cells, si
                            const struct sg_rules_options *options, struct sg_error *err) {
     SG_ASSERT(options->points >= 1);
     struct sg_rules rules = {
-        .pilot = options->pilot, .repeats = options->repeats, .rule = calloc(count + 1, sizeof *rules.rule)};
+        .pilot = options->pilot, .repeats = options->repeats, .rule = sg_calloc(count + 1, sizeof *rules.rule)};
     struct pilot p = {.out = &rules, .options = options, .cells = cells, .count = count};
-    sg_status status = rules.rule ? theory_train(NULL, &options->how, options->pilot, visit, &p, err)
-                                  : sg_fail_memory(err, "the rules");
+    sg_status status = theory_train(NULL, &options->how, options->pilot, visit, &p, err);
     if (status != SG_OK) {
         sg_rules_free(&rules);
         return sg_prefix(err, "pilot of '%s': ", options->pilot->label);

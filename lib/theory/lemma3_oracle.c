@@ -1,6 +1,5 @@
 /* lemma3_oracle.c: the least error that a recorded run's volume allows (Lemma 3), and what methods would have left. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_debug.h"
@@ -9,6 +8,7 @@
 #include "sg_lemma3_oracle.h"
 #include "sg_recording.h"
 #include "sg_replay.h"
+#include "sg_memory.h"
 
 struct oracle_state {
     struct sg_oracle *out;
@@ -77,19 +77,18 @@ static sg_status open_methods(struct oracle_state *k, const struct sg_cell *cell
 static sg_status allocate(struct oracle_state *k, size_t count, struct sg_error *err) {
     const struct sg_recording *r = &k->recording;
     const size_t all = r->workers * r->d;
-    k->out->method = calloc(count, sizeof *k->out->method);
-    k->method = calloc(count, sizeof *k->method);
-    k->a = malloc(all * sizeof *k->a);
-    k->lost = calloc(all, sizeof *k->lost);
-    k->sent = malloc(r->workers * sizeof *k->sent);
-    k->message = calloc(r->workers, sizeof *k->message);
+    k->out->method = sg_calloc(count, sizeof *k->out->method);
+    k->method = sg_calloc(count, sizeof *k->method);
+    k->a = sg_malloc(all * sizeof *k->a);
+    k->lost = sg_calloc(all, sizeof *k->lost);
+    k->sent = sg_malloc(r->workers * sizeof *k->sent);
+    k->message = sg_calloc(r->workers, sizeof *k->message);
     k->kernels = sg_kernels_cpu(NULL);
     if (!k->kernels)
         return sg_fail(err, SG_ERR_UNSUPPORTED, "SG_CPU=%s: this machine has no such kernels (c, avx2, avx512)",
                        getenv("SG_CPU"));
-    if (!k->out->method || !k->method || !k->a || !k->lost || !k->sent || !k->message)
-        return sg_fail_memory(err, "the oracle");
-    return sg_magnitudes_open(&k->magnitudes, err);
+    sg_magnitudes_open(&k->magnitudes);
+    return SG_OK;
 }
 
 /* ---- the two passes ---------------------------------------------------------------------------------------------- */
@@ -149,8 +148,8 @@ static sg_status read_through(struct oracle_state *k, enum pass pass, uint64_t *
 
 static sg_status two_passes(struct oracle_state *k, struct sg_error *err) {
     struct sg_oracle *out = k->out;
-    uint64_t budget = 0, *rank = malloc((out->n_methods + 1) * sizeof *rank);
-    sg_status status = rank ? read_through(k, COUNT, &budget, err) : sg_fail_memory(err, "the oracle");
+    uint64_t budget = 0, *rank = sg_malloc((out->n_methods + 1) * sizeof *rank);
+    sg_status status = read_through(k, COUNT, &budget, err);
     if (status == SG_OK) {
         rank[0] = budget;
         for (size_t i = 0; i < out->n_methods; i++)
@@ -181,10 +180,9 @@ static void oracle_state_free(struct oracle_state *k) {
 sg_status sg_oracle_run(struct sg_oracle *out, const char *recording, const struct sg_cell *cells, size_t count,
                         const struct sg_oracle_options *options, struct sg_error *err) {
     SG_ASSERT(options->threads >= 1);
-    struct sg_oracle oracle = {.recording = strdup(recording)};
+    struct sg_oracle oracle = {.recording = sg_strdup(recording)};
     struct oracle_state k = {.out = &oracle, .options = options};
-    sg_status status =
-        oracle.recording ? sg_recording_open(&k.recording, recording, err) : sg_fail_memory(err, recording);
+    sg_status status = sg_recording_open(&k.recording, recording, err);
     if (status == SG_OK && k.recording.gradients)
         status = sg_fail(err, SG_ERR_ARGUMENT,
                          "%s holds gradients, and the oracle goes by what compressors were given: record that with "

@@ -1,10 +1,10 @@
 /* magnitude_ranks.c: the exact k-th largest magnitude of all numbers of a run, in two passes and bounded memory. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "sg_debug.h"
 #include "sg_half.h"
 #include "sg_magnitude_ranks.h"
+#include "sg_memory.h"
 
 enum { COARSE_BITS = 15, FINE_BITS = 16, COARSE = 1 << COARSE_BITS, FINE = 1 << FINE_BITS };
 
@@ -37,9 +37,8 @@ static double magnitude_of(uint32_t bin, uint32_t fine) {
     return (double)sg_float_of_bits(bin << FINE_BITS | fine);
 }
 
-sg_status sg_magnitudes_open(sg_magnitudes **out, struct sg_error *err) {
-    *out = calloc(1, sizeof **out);
-    return *out ? SG_OK : sg_fail_memory(err, "magnitudes");
+void sg_magnitudes_open(sg_magnitudes **out) {
+    *out = sg_calloc(1, sizeof **out);
 }
 
 void sg_magnitudes_close(sg_magnitudes *m) {
@@ -67,42 +66,36 @@ uint64_t sg_magnitudes_total(const sg_magnitudes *m) {
 }
 
 /* *out <- the bin of A_(k), which the second pass is to count; NULL if k = 0 or k > N. */
-static sg_status look_into(const struct refined **out, sg_magnitudes *m, uint64_t k, struct sg_error *err) {
+static void look_into(const struct refined **out, sg_magnitudes *m, uint64_t k) {
     uint64_t above = 0;
     uint32_t bin = COARSE;
     *out = NULL;
     if (k == 0 || k > m->total)
-        return SG_OK;
+        return;
     while (above < k)
         above += m->count[--bin];
     if (!m->of_bin[bin]) {
-        struct refined *r = calloc(1, sizeof *r);
-        if (!r)
-            return sg_fail_memory(err, "magnitudes");
+        struct refined *r = sg_calloc(1, sizeof *r);
         r->bin = bin;
         m->refined[m->n_refined++] = m->of_bin[bin] = r;
     }
     *out = m->of_bin[bin];
-    return SG_OK;
 }
 
 sg_status sg_magnitudes_ask(sg_magnitudes *m, const uint64_t *k, size_t n_ranks, struct sg_error *err) {
     SG_ASSERT(m->rank == NULL);
-    m->rank = calloc(n_ranks + 1, sizeof *m->rank);
-    m->refined = calloc(2 * n_ranks + 1, sizeof *m->refined);
-    if (!m->rank || !m->refined)
-        return sg_fail_memory(err, "magnitudes");
-    sg_status status = SG_OK;
-    for (size_t i = 0; i < n_ranks && status == SG_OK; i++) {
+    m->rank = sg_calloc(n_ranks + 1, sizeof *m->rank);
+    m->refined = sg_calloc(2 * n_ranks + 1, sizeof *m->refined);
+    for (size_t i = 0; i < n_ranks; i++) {
         struct rank *r = &m->rank[m->n_ranks++];
         r->k = k[i];
         if (k[i] > m->total)
             return sg_fail(err, SG_ERR_ARGUMENT, "the %llu-th largest of %llu entries", (unsigned long long)k[i],
                            (unsigned long long)m->total);
-        status = look_into(&r->kept, m, k[i], err);
-        SG_DO(status, look_into(&r->lost, m, k[i] + 1, err));
+        look_into(&r->kept, m, k[i]);
+        look_into(&r->lost, m, k[i] + 1);
     }
-    return status;
+    return SG_OK;
 }
 
 void sg_magnitudes_refine(sg_magnitudes *m, const float *x, size_t n) {

@@ -75,7 +75,7 @@ struct sg_noise_constants sg_noise_fit(const struct sg_noise_points *points);
 struct sg_noise_constants sg_noise_cover(const struct sg_noise_points *points, const struct sg_noise_constants *fit);
 
 /* {"points":[{"step","gradient","noise","mean_gradient","dissimilarity"}],"M":{"value","unbounded","standard_error"},
- * "sigma_squared":…,"C":…,"zeta_squared":…}. "unbounded" is the value before it was clipped at 0. NULL = no memory. */
+ * "sigma_squared":…,"C":…,"zeta_squared":…}. "unbounded" is the value before it was clipped at 0. */
 cJSON *sg_noise_json(const struct sg_noise_points *points, const struct sg_noise_constants *fit);
 
 #endif

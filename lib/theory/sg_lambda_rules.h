@@ -92,7 +92,7 @@ SG_CHECKED sg_status sg_rules_measure(struct sg_rules *out, const struct sg_cell
                                       const struct sg_rules_options *options, struct sg_error *err);
 /* {"pilot":{"method","seed","steps","repeats"},"d","M":…,"rules":[{"of","k","lambda_simple","lambda_estimated",
  * "standard_error","lambda_noise","noise_error","error_norm"}],"gradient_norm":…}, and the members of sg_noise_json.
- * "error_norm" is what the law predicts of lambda_noise. NULL = no memory. */
+ * "error_norm" is what the law predicts of lambda_noise. */
 cJSON *sg_rules_json(const struct sg_rules *rules);
 void sg_rules_free(struct sg_rules *rules); /* zeroes it */
 

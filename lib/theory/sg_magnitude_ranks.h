@@ -23,7 +23,7 @@ struct sg_magnitude_rank {
     double lost;      /* sum of A_(i)^2 over i > k: the least error that keeping k entries can leave */
 };
 
-SG_CHECKED sg_status sg_magnitudes_open(sg_magnitudes **out, struct sg_error *err);
+void sg_magnitudes_open(sg_magnitudes **out);
 /* First pass: give every entry once, in calls of any size. All entries must be finite. */
 void sg_magnitudes_count(sg_magnitudes *m, const float *x, size_t n);
 uint64_t sg_magnitudes_total(const sg_magnitudes *m); /* N, the entries counted so far */

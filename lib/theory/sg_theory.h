@@ -105,7 +105,7 @@ SG_CHECKED sg_status sg_theory_run(struct sg_theory *out, const struct sg_cell *
                                    const struct sg_theory_options *options, struct sg_error *err);
 /* {"methods":[{"label","nu_squared" or "delta","mean_error","constants":{…},"statements":[{"statement","measured",
  * "bound","ratio","start","noise","compression","largest_gamma","applies"}],"corollary_1":{"gamma","rate",
- * "compression","steps"}}],"left_out":[{"label","why"}]}. NULL = no memory. */
+ * "compression","steps"}}],"left_out":[{"label","why"}]}. */
 cJSON *sg_theory_json(const struct sg_theory *theory);
 /* Gives the i-th statement about the method, in the order above; returns false past the end. */
 struct sg_theory_row {

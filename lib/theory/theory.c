@@ -1,7 +1,6 @@
 /* theory.c: runs the methods of a recipe for logistic regression or a network, and measures what Theorems 1 and 4 to 7
  * speak of. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_compressor.h"
@@ -9,6 +8,7 @@
 #include "sg_json.h"
 #include "sg_theory.h"
 #include "theory_private.h"
+#include "sg_memory.h"
 
 enum { METRICS = 5 };          /* what logreg evaluates */
 enum { NETWORK_REPEATS = 16 }; /* draws of a worker's gradient at each point, where the task has no expectations */
@@ -101,7 +101,8 @@ static sg_status open_observer(struct theory_run *v, struct sg_error *err) {
     sg_status status = theory_recipe_check(v->cell, err);
     SG_DO(status, sg_task_load(&v->ops, sg_node_string(cell, "task.kind", ""), err));
     SG_DO(status, sg_task_open(&v->observer, v->ops, &config, err));
-    SG_DO(status, sg_task_start(v->observer, err));
+    if (status == SG_OK)
+        sg_task_start(v->observer);
     if (status != SG_OK)
         return status;
     v->d = sg_task_info(v->observer)->d;
@@ -111,8 +112,8 @@ static sg_status open_observer(struct theory_run *v, struct sg_error *err) {
     v->mu = constant(v, "l2");
     if (isnan(constant(v, "f_star")))
         return sg_fail(err, SG_ERR_ARGUMENT, "task.solve-optimum: the theorems are about f - f*: set it to true");
-    v->average = calloc(v->d, sizeof *v->average);
-    return v->average ? SG_OK : sg_fail_memory(err, "the mean of the iterates");
+    v->average = sg_calloc(v->d, sizeof *v->average);
+    return SG_OK;
 }
 
 /* Layer by layer, the nu^2 of all layers together is the sum of theirs, and delta the least one. */
@@ -235,9 +236,9 @@ static sg_status run_label(struct sg_theory_method *m, const char **why, const s
 
 sg_status sg_theory_run(struct sg_theory *out, const struct sg_cell *cells, size_t count,
                         const struct sg_theory_options *options, struct sg_error *err) {
-    struct sg_theory theory = {.method = calloc(count + 1, sizeof *theory.method),
-                               .left_out = calloc(count + 1, sizeof *theory.left_out)};
-    sg_status status = theory.method && theory.left_out ? SG_OK : sg_fail_memory(err, "the table");
+    struct sg_theory theory = {.method = sg_calloc(count + 1, sizeof *theory.method),
+                               .left_out = sg_calloc(count + 1, sizeof *theory.left_out)};
+    sg_status status = SG_OK;
     for (size_t i = 0, seeds; status == SG_OK && i < count; i += seeds) {
         const char *why;
         for (seeds = 1; i + seeds < count && strcmp(cells[i].label, cells[i + seeds].label) == 0;)

@@ -2,12 +2,12 @@
  * that were recorded. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_replay.h"
 #include "sg_train.h"
 #include "theory_private.h"
+#include "sg_memory.h"
 
 sg_status theory_train(double *total_error, const struct sg_theory_options *how, const struct sg_cell *cell,
                        sg_status (*visit)(void *arg, const struct sg_task_ops *ops, sg_task *task, uint64_t step,
@@ -60,12 +60,10 @@ sg_status theory_parameters(double *gamma, double param[SG_METHOD_NUMBERS], cons
 
 sg_status sg_replay_method(struct sg_method_config *config, struct sg_replay_room *room, const struct sg_cell *cell,
                            const cJSON *constants, struct sg_error *err) {
-    struct sg_constant *known = calloc((size_t)cJSON_GetArraySize(constants) + 1, sizeof *known);
+    struct sg_constant *known = sg_calloc((size_t)cJSON_GetArraySize(constants) + 1, sizeof *known);
     const struct sg_node *at;
     const cJSON *one;
     size_t n = 0;
-    if (!known)
-        return sg_fail_memory(err, "constants");
     cJSON_ArrayForEach(one, constants) known[n++] =
         (struct sg_constant){one->string, cJSON_IsNumber(one) ? one->valuedouble : NAN};
     config->size = sizeof *config;

@@ -1,9 +1,9 @@
 /* theory_smoothness.c: L and f(x0) of a network, measured along a run on samples that stay the same. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "theory_private.h"
+#include "sg_memory.h"
 
 /* mean [d] <- the mean of worker `worker`'s gradients over the steps of one epoch, which no training reaches. *loss +=
  * the mean of their losses. The worker's state is put back before every step. */
@@ -34,13 +34,12 @@ static double distance(const double *a, const double *b, size_t d) {
 sg_status theory_smoothness_add(struct theory_smoothness *s, const struct sg_task_ops *ops, sg_task *task,
                                 size_t workers, struct sg_error *err) {
     const size_t d = sg_task_info(task)->d;
-    float *g = malloc(d * sizeof *g);
-    char *state = malloc(ops->state_bytes(task) + 1);
-    double *x = malloc(d * sizeof *x), *mean = malloc(d * sizeof *mean), loss = 0;
+    float *g = sg_malloc(d * sizeof *g);
+    char *state = sg_malloc(ops->state_bytes(task) + 1);
+    double *x = sg_malloc(d * sizeof *x), *mean = sg_malloc(d * sizeof *mean), loss = 0;
     if (!s->last)
-        s->last = malloc((workers + 1) * d * sizeof *s->last);
-    sg_status status =
-        g && state && x && mean && s->last ? SG_OK : sg_fail_memory(err, "the smoothness of the objective");
+        s->last = sg_malloc((workers + 1) * d * sizeof *s->last);
+    sg_status status = SG_OK;
     for (size_t j = 0; status == SG_OK && j < d; j++)
         x[j] = (double)((const float *)sg_task_x(task))[j];
     const double moved = status == SG_OK && s->points > 0 ? distance(x, s->last + workers * d, d) : 0;

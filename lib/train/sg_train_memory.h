@@ -20,7 +20,7 @@ struct sg_train_memory {
     double left;       /* bytes that the host has left, for all of them; INFINITY = it does not tell */
 };
 
-/* One line: what a rank takes, and what each worker takes in vectors of d floats. malloc'ed, NULL = no memory. */
+/* One line: what a rank takes, and what each worker takes in vectors of d floats. The caller frees it. */
 char *sg_train_memory_line(const struct sg_train_memory *m);
 /* SG_ERR_MEMORY, with what would fit in its place, if `copies` such runs at once need more than the host has left. */
 SG_CHECKED sg_status sg_train_memory_fits(const struct sg_train_memory *m, size_t copies, struct sg_error *err);

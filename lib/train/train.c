@@ -110,7 +110,7 @@ sg_status sg_train_run(struct sg_train_report *report, sg_comm *comm, const stru
     sg_status status = train_setup(&t, err);
     SG_DO(status, train_load(&t, &resumed, err));
     if (status == SG_OK && !resumed) {
-        status = sg_task_start(t.task, err);
+        sg_task_start(t.task);
         if (status == SG_OK && options->series)
             status = train_header(&t, err);
         SG_DO(status, record_start(&t, err));

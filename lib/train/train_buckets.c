@@ -7,12 +7,12 @@
  * nothing counts. Sums run over the same workers in the same order as without buckets, so no bit changes. Of several
  * workers that take turns on a thread, only the last one computes while the exchange is under way. */
 #include <pthread.h>
-#include <stdlib.h>
 
 #include "sg_clock.h"
 #include "sg_debug.h"
 #include "sg_text.h"
 #include "train_state.h"
+#include "sg_memory.h"
 
 static const size_t SENT = SIZE_MAX; /* in place of what is missing */
 enum { FIRST_BYTES = 1 << 20 }; /* the first bucket has at most about so many, to be on its way early, as in PyTorch */
@@ -70,18 +70,16 @@ static const char *reason_of(const struct train *t) {
 }
 
 sg_status train_buckets_choose(struct train *t, struct sg_error *err) {
+    (void)err;
     train_buckets_close(t);
     t->config.ranges = 0;
     if (!train_wants_buckets(t) || (t->comm && sg_comm_size(t->comm) == 1))
         return SG_OK;
     const size_t layers = t->config.layout.n_layers;
-    struct buckets *b = t->buckets = calloc(1, sizeof *b);
-    if (!b)
-        return sg_fail_memory(err, "buckets of layers");
+    struct buckets *b = t->buckets = sg_calloc(1, sizeof *b);
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->changed, NULL);
-    if (!(b->layer = calloc(2 * (layers + 1), sizeof *b->layer)))
-        return sg_fail_memory(err, "buckets of layers");
+    b->layer = sg_calloc(2 * (layers + 1), sizeof *b->layer);
     b->element = b->layer + layers + 1;
     cut_layers(b, &t->config.layout, sg_node_number(&t->options->recipe->root, "exchange.buckets", 1));
     const char *reason = reason_of(t);
@@ -101,11 +99,11 @@ sg_status train_buckets_open(struct train *t, struct sg_error *err) {
     struct buckets *b = t->buckets;
     if (!b || b->count == 0)
         return SG_OK;
-    b->lane = calloc(b->count, sizeof *b->lane);
-    b->put = calloc(b->count, sizeof *b->put);
-    b->missing = calloc(t->count * b->count, sizeof *b->missing);
-    b->failed = calloc(t->count, sizeof *b->failed);
-    sg_status status = b->lane && b->put && b->missing && b->failed ? SG_OK : sg_fail_memory(err, "buckets of layers");
+    b->lane = sg_calloc(b->count, sizeof *b->lane);
+    b->put = sg_calloc(b->count, sizeof *b->put);
+    b->missing = sg_calloc(t->count * b->count, sizeof *b->missing);
+    b->failed = sg_calloc(t->count, sizeof *b->failed);
+    sg_status status = SG_OK;
     for (size_t i = 0; i < b->count && status == SG_OK; i++) {
         status = sg_comm_open_beside(&b->lane[i], t->comm, err);
         if (status == SG_OK)

@@ -1,12 +1,13 @@
 /* train_check.c: checks cells against their data before the first of them runs, so that a mistake is found once and not
  * by every cell. */
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_host.h"
 #include "sg_json.h"
 #include "train_state.h"
+#include "sg_memory.h"
+#include "sg_text.h"
 
 /* A problem and the cells that have it. */
 struct finding {
@@ -40,12 +41,10 @@ static char *task_text(const struct sg_cell *cell) {
     return text;
 }
 
-static sg_status add_finding(struct check *c, size_t cell, const struct sg_node *at, const char *message,
-                             struct sg_error *err) {
+static void add_finding(struct check *c, size_t cell, const struct sg_node *at, const char *message) {
     char place[512], *text;
     sg_node_place(place, sizeof place, c->options->recipe, at);
-    if (asprintf(&text, "%s%s", place, message) < 0)
-        return sg_fail_memory(err, "what the check found");
+    text = sg_format("%s%s", place, message);
     struct finding *f = NULL;
     for (size_t i = 0; i < c->n_findings && !f; i++)
         f = strcmp(c->finding[i].text, text) == 0 ? &c->finding[i] : NULL;
@@ -54,15 +53,10 @@ static sg_status add_finding(struct check *c, size_t cell, const struct sg_node 
     } else {
         f = &c->finding[c->n_findings]; /* there are at most as many as cells */
         f->text = text;
-        f->cell = calloc(c->n_labels, sizeof *f->cell);
-        if (!f->cell) {
-            free(text);
-            return sg_fail_memory(err, "what the check found");
-        }
+        f->cell = sg_calloc(c->n_labels, sizeof *f->cell);
         c->n_findings++;
     }
     f->cell[f->n_cells++] = cell;
-    return SG_OK;
 }
 
 /* The recipe's value that caused the error of opening a task. Its message may begin with the key at fault, "task.l2:
@@ -126,11 +120,11 @@ static sg_status check_task(struct check *c, size_t from, struct sg_error *err) 
         how.cell = &c->cells[i];
         if (opened == SG_OK)
             train_read_task_facts(&t); /* removes the constants of the previous cell */
-        if (opened != SG_OK)
-            status = add_finding(c, i, place_of_task(&how.cell->resolved, &why), why.msg, err);
-        else if (judge(c, &t, &why) != SG_OK)
-            status = why.status == SG_ERR_MEMORY ? sg_fail(err, SG_ERR_MEMORY, "%s", why.msg)
-                                                 : add_finding(c, i, t.at, why.msg, err);
+        const sg_status judged = opened == SG_OK ? judge(c, &t, &why) : opened;
+        if (judged == SG_ERR_MEMORY)
+            status = sg_fail(err, SG_ERR_MEMORY, "%s", why.msg);
+        else if (judged != SG_OK)
+            add_finding(c, i, opened == SG_OK ? t.at : place_of_task(&how.cell->resolved, &why), why.msg);
     }
     train_teardown(&t);
     return status;
@@ -140,17 +134,14 @@ static sg_status check_task(struct check *c, size_t from, struct sg_error *err) 
 static void tell(const struct check *c, const struct finding *f) {
     char *text = NULL;
     size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return;
+    FILE *out = sg_memstream(&text, &size);
     fputs(f->text, out);
     if (f->n_cells < c->n_labels && !strstr(f->text, "method '")) {
         for (size_t i = 0; i < f->n_cells; i++)
             fprintf(out, "%s'%s'", i ? ", " : f->n_cells > 1 ? " (methods " : " (method ", c->cells[f->cell[i]].label);
         fputc(')', out);
     }
-    if (fclose(out) == 0)
-        c->options->problem(c->options->arg, text);
+    c->options->problem(c->options->arg, sg_stream_text(out, &text));
     free(text);
 }
 
@@ -160,14 +151,11 @@ sg_status sg_train_check(const struct sg_cell *cells, size_t count, const struct
     sg_status status = SG_OK;
     for (size_t i = 0; i < count; i++)
         c.n_labels += first_of_label(&c, i);
-    c.task = calloc(count + 1, sizeof *c.task);
-    c.done = calloc(count + 1, sizeof *c.done);
-    c.finding = calloc(c.n_labels + 1, sizeof *c.finding);
-    if (!c.task || !c.done || !c.finding)
-        status = sg_fail_memory(err, "the check of the cells");
-    for (size_t i = 0; i < count && status == SG_OK; i++)
-        if ((c.task[i] = task_text(&cells[i])) == NULL)
-            status = sg_fail_memory(err, "the check of the cells");
+    c.task = sg_calloc(count + 1, sizeof *c.task);
+    c.done = sg_calloc(count + 1, sizeof *c.done);
+    c.finding = sg_calloc(c.n_labels + 1, sizeof *c.finding);
+    for (size_t i = 0; i < count; i++)
+        c.task[i] = task_text(&cells[i]);
     for (size_t i = 0; i < count && status == SG_OK; i++)
         if (!c.done[i])
             status = check_task(&c, i, err);
@@ -180,7 +168,7 @@ sg_status sg_train_check(const struct sg_cell *cells, size_t count, const struct
         free(c.finding[i].text);
         free(c.finding[i].cell);
     }
-    for (size_t i = 0; c.task && i < count; i++)
+    for (size_t i = 0; i < count; i++)
         free(c.task[i]);
     free(c.task);
     free(c.done);

@@ -3,7 +3,6 @@
  * step, so no state of a generator is needed. */
 #include <errno.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include "sg_result.h"
 #include "sg_text.h"
 #include "train_state.h"
+#include "sg_memory.h"
 
 /* In all formats the key and the identity are at the same place, and the hash is at the end. */
 static const char magic[16] = "sg-checkpoint/5";
@@ -184,10 +184,10 @@ sg_status train_save(struct train *t, struct sg_error *err) {
     for (size_t i = 0; i < t->workers; i++)
         largest = total(sizes_of(t, i)) > largest ? total(sizes_of(t, i)) : largest;
     cJSON *segments = train_segments_json(t);
-    char *mine = malloc(largest + 1), *incoming = malloc(largest + 1), *history = sg_json_text(segments, false);
+    char *mine = sg_malloc(largest + 1), *incoming = sg_malloc(largest + 1), *history = sg_json_text(segments, false);
     cJSON_Delete(segments);
     p.segments_bytes = history ? strlen(history) : 0;
-    sg_status status = mine && incoming && history ? train_flush(t, err) : sg_fail_memory(err, "the checkpoint");
+    sg_status status = train_flush(t, err);
     SG_DO(status, recording_sync(t, err));
     if (status == SG_OK && t->options->series) {
         off_t at = ftello(t->options->series);

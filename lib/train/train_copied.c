@@ -5,13 +5,13 @@
  * numbers, so each layer of each worker sends floor(C + 1/2) entries up to a step, where C is the sum of the means so
  * far. So the volume of a run is that of the other one, but for half an entry a layer and worker. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_json.h"
 #include "sg_plugins.h"
 #include "sg_result.h"
 #include "train_state.h"
+#include "sg_memory.h"
 
 /* The place of step t, layer l and worker i in an array that has one of an axis that is not copied. */
 static size_t place(const struct train_axes *a, size_t layers, size_t workers, size_t t, size_t l, size_t i) {
@@ -19,14 +19,12 @@ static size_t place(const struct train_axes *a, size_t layers, size_t workers, s
            (a->workers ? i : 0);
 }
 
-bool train_spread(uint32_t *k, size_t steps, const struct sg_layout *layout, size_t workers,
+void train_spread(uint32_t *k, size_t steps, const struct sg_layout *layout, size_t workers,
                   const struct train_axes *axes) {
     const size_t layers = layout->n_layers, count = steps * layers * workers;
     const double elements = (double)layout->offset[layers];
     const double share = 1 / ((axes->steps ? 1 : (double)steps) * (axes->workers ? 1 : (double)workers));
-    double *sum = calloc(count + 1, sizeof *sum);
-    if (sum == NULL)
-        return false;
+    double *sum = sg_calloc(count + 1, sizeof *sum);
     for (size_t j = 0; j < count; j++)
         sum[place(axes, layers, workers, j / workers / layers, j / workers % layers, j % workers)] += k[j];
     for (size_t l = 0; l < layers; l++) {
@@ -43,7 +41,6 @@ bool train_spread(uint32_t *k, size_t steps, const struct sg_layout *layout, siz
         }
     }
     free(sum);
-    return true;
 }
 
 static bool is_count(const cJSON *entries) {
@@ -99,8 +96,8 @@ static sg_status read_run(uint32_t *k, const struct train *t, struct sg_error *e
     const struct train_axes axes = {.layers = sg_node_bool(section, "layers", true),
                                     .steps = sg_node_bool(section, "steps", true),
                                     .workers = sg_node_bool(section, "workers", true)};
-    if (status == SG_OK && !train_spread(k, (size_t)t->plan.steps, &t->info->layout, t->workers, &axes))
-        status = sg_fail_memory(err, "what another run sent");
+    if (status == SG_OK)
+        train_spread(k, (size_t)t->plan.steps, &t->info->layout, t->workers, &axes);
     sg_run_free(&run);
     cJSON_Delete(facts);
     return status;
@@ -118,8 +115,8 @@ sg_status train_copy_k(struct train *t, struct sg_error *err) {
                        "method '%s' copies k from '%s': run that first and name its series with --k-from, or let "
                        "sparsebench run both",
                        t->options->cell->label, sg_node_string(section, "method", ""));
-    uint32_t *k = t->copied = calloc(count, sizeof *k);
-    sg_status status = k == NULL ? sg_fail_memory(err, "what another run sent") : t->lead ? read_run(k, t, err) : SG_OK;
+    uint32_t *k = t->copied = sg_calloc(count, sizeof *k);
+    sg_status status = t->lead ? read_run(k, t, err) : SG_OK;
     status = sg_comm_agree(t->comm, status, err);
     SG_DO(status, sg_comm_broadcast(t->comm, k, count * sizeof *k, err));
     t->config.copied = k;

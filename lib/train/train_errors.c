@@ -4,10 +4,10 @@
  * Means over workers come from exchanges of dense messages, which nothing counts. Such an exchange adds in the order of
  * the workers, so the numbers have the same bits for any number of ranks. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "train_state.h"
+#include "sg_memory.h"
 
 struct errors {
     bool means, lag, curvature; /* which groups of columns are recorded; the last two need a residual */
@@ -52,30 +52,23 @@ static bool allocate(struct train *t, struct errors *e) {
     e->state_bytes = t->task_ops->state_bytes ? t->task_ops->state_bytes(t->task) : 0;
     e->sum = e->means || copies ? t->kernels->allocate(&t->exec, t->d * sizeof *e->sum) : NULL;
     e->before = copies ? t->kernels->allocate(&t->exec, t->d * sizeof *e->before) : NULL;
-    e->layer = e->means && t->series.wants_layers ? calloc(t->info->layout.n_layers, sizeof *e->layer) : NULL;
-    const bool sums = t->series.wants[SG_COLUMN_ERROR_BY_LAYER];
-    e->sums = sums ? calloc(2 * t->info->layout.n_layers, sizeof *e->sums) : NULL;
-    e->x = shifts ? malloc(sg_task_x_bytes(t->task) + 1) : NULL;
-    e->state = shifts ? malloc(t->count * e->state_bytes + 1) : NULL;
-    bool whole = (e->sums || !sums) && (e->sum || !(e->means || copies)) && (e->before || !copies) &&
-                 (e->layer || !(e->means && t->series.wants_layers)) && ((e->x && e->state) || !shifts) &&
-                 (!copies || train_keep_gradients(t));
-    for (size_t w = 0; whole && w < t->count; w++) {
-        struct worker *worker = &t->worker[w];
-        if (shifts)
-            worker->shifted = calloc(t->d + 1, sizeof(float));
-        whole = worker->shifted || !shifts;
-    }
-    return whole;
+    e->layer = e->means && t->series.wants_layers ? sg_calloc(t->info->layout.n_layers, sizeof *e->layer) : NULL;
+    e->sums =
+        t->series.wants[SG_COLUMN_ERROR_BY_LAYER] ? sg_calloc(2 * t->info->layout.n_layers, sizeof *e->sums) : NULL;
+    e->x = shifts ? sg_malloc(sg_task_x_bytes(t->task) + 1) : NULL;
+    e->state = shifts ? sg_malloc(t->count * e->state_bytes + 1) : NULL;
+    if (copies)
+        train_keep_gradients(t);
+    for (size_t w = 0; shifts && w < t->count; w++)
+        t->worker[w].shifted = sg_calloc(t->d + 1, sizeof(float));
+    return (e->sum || !(e->means || copies)) && (e->before || !copies);
 }
 
 sg_status train_errors_open(struct train *t, struct sg_error *err) {
     if (!train_recorded(t, SG_COLUMN_GRADIENT_NORM, SG_COLUMN_ERROR_CURVATURE))
         return SG_OK;
     const bool *wants = t->series.wants, residual = has_residual(t);
-    struct errors *e = t->errors = calloc(1, sizeof *e);
-    if (!e)
-        return sg_fail_memory(err, "the columns of the mean residual");
+    struct errors *e = t->errors = sg_calloc(1, sizeof *e);
     e->means = residual && (wants[SG_COLUMN_ERROR_MEAN_NORM] || wants[SG_COLUMN_ERROR_COMMON]);
     e->lag = residual && wants[SG_COLUMN_ERROR_LAG] && !t->of_workers;
     e->curvature = residual && wants[SG_COLUMN_ERROR_CURVATURE] && !sg_method_is_local(t->method);

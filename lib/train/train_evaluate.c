@@ -1,8 +1,8 @@
 /* train_evaluate.c: which steps are recorded and evaluated, and the evaluation that all workers share. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "train_state.h"
+#include "sg_memory.h"
 
 bool train_evaluates(const struct train *t, uint64_t step) {
     if (!t->series.wants_evaluation)
@@ -31,9 +31,8 @@ sg_status train_collect(struct train *t, const double *mine, size_t n, double *a
 /* Rank 0 alone adds up the shares, so sums over workers have one order. */
 sg_status train_evaluate_shares(struct train *t, struct sg_error *err) {
     const size_t n = t->info->n_shares;
-    double *mine = malloc(t->count * n * sizeof *mine + 1), *all = malloc(t->workers * n * sizeof *all + 1);
-    sg_status status =
-        mine && all ? t->task_ops->evaluate_shares(t->task, mine, err) : sg_fail_memory(err, "the evaluation");
+    double *mine = sg_malloc(t->count * n * sizeof *mine + 1), *all = sg_malloc(t->workers * n * sizeof *all + 1);
+    sg_status status = t->task_ops->evaluate_shares(t->task, mine, err);
     status = sg_comm_agree(t->comm, status, err);
     SG_DO(status, train_collect(t, mine, n, all, err));
     if (status == SG_OK && t->lead)

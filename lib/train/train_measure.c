@@ -1,11 +1,11 @@
 /* train_measure.c: the numbers that are recorded of a step. results/DEFINITIONS.md has their formulas. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_debug.h"
 #include "sg_json.h"
 #include "train_state.h"
+#include "sg_memory.h"
 
 /* ---- one worker's, sent along with its message ----------------------------------------------------------------- */
 
@@ -32,10 +32,8 @@ static sg_status count_entries(const struct train *t, const struct sg_message *m
                                struct sg_error *err) {
     const struct sg_layout *layout = &t->info->layout;
     const bool whole = t->config.layout.offset == t->whole;
-    uint32_t *index = whole && m->index ? malloc(m->count * sizeof *index + 1) : NULL;
-    sg_status status = !whole || !m->index ? SG_OK
-                       : index             ? train_get(t, index, m->index, m->count * sizeof *index, err)
-                                           : sg_fail_memory(err, "counting the entries of layers");
+    uint32_t *index = whole && m->index ? sg_malloc(m->count * sizeof *index + 1) : NULL;
+    sg_status status = !whole || !m->index ? SG_OK : train_get(t, index, m->index, m->count * sizeof *index, err);
     for (size_t l = 0, j = 0; status == SG_OK && l < layout->n_layers; l++) { /* indices ascend: one walk counts them */
         const size_t before = j;
         while (index && j < m->count && index[j] < layout->offset[l + 1])

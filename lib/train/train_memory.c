@@ -1,10 +1,11 @@
 /* train_memory.c: estimates the memory of a run before its first step, and refuses a run that the host cannot hold. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "sg_host.h"
 #include "sg_train_memory.h"
+#include "sg_text.h"
 #include "train_state.h"
+#include "sg_memory.h"
 
 /* What libtorch takes when it first computes: caches, plans and code. Measured, as tests/cli/memory.bats does. */
 static const double LIBRARY_BYTES = 17e6;
@@ -105,15 +106,12 @@ sg_status train_memory(struct train *t, struct sg_error *err) {
 /* ---- words ---- */
 
 char *sg_train_memory_line(const struct sg_train_memory *m) {
-    char all[24], now[24], each[24], left[24], *out = NULL;
-    if (asprintf(&out,
-                 "memory: about %s a rank, of which %s are here already; %zu workers of %s each (%.2f vectors of %zu "
-                 "numbers); this host has %s left",
-                 sg_memory_text(all, m->present + m->added), sg_memory_text(now, m->present), m->workers,
-                 sg_memory_text(each, m->each), m->d > 0 ? m->each / sizeof(float) / (double)m->d : 0, m->d,
-                 isinf(m->left) ? "an unknown amount" : sg_memory_text(left, m->left)) < 0)
-        return NULL;
-    return out;
+    char all[24], now[24], each[24], left[24];
+    return sg_format("memory: about %s a rank, of which %s are here already; %zu workers of %s each (%.2f vectors of "
+                     "%zu numbers); this host has %s left",
+                     sg_memory_text(all, m->present + m->added), sg_memory_text(now, m->present), m->workers,
+                     sg_memory_text(each, m->each), m->d > 0 ? m->each / sizeof(float) / (double)m->d : 0, m->d,
+                     isinf(m->left) ? "an unknown amount" : sg_memory_text(left, m->left));
 }
 
 /* What would fit instead. */

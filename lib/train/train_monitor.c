@@ -4,9 +4,9 @@
  * Every worker's numbers go to rank 0, which adds them up in the order of the workers. So they have the same bits for
  * any number of ranks. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "train_state.h"
+#include "sg_memory.h"
 
 /* What a worker measures of all layers: |p|^2, |p - C(p)|^2 and <C(p) - p, p>. */
 enum measure { SQUARE, LOST, ALONG, MEASURES };
@@ -40,16 +40,15 @@ size_t train_monitor_parts(const struct train *t, struct part *out) {
     return 1;
 }
 
-sg_status train_monitor_open(struct train *t, struct sg_error *err) {
+void train_monitor_open(struct train *t) {
     if (!train_monitored(t))
-        return SG_OK;
-    struct monitor *m = t->monitor = calloc(1, sizeof *m);
+        return;
+    struct monitor *m = t->monitor = sg_calloc(1, sizeof *m);
     if (m) {
-        m->lost = malloc((t->d + 1) * sizeof *m->lost);
-        m->mine = calloc(t->count * MEASURES, sizeof *m->mine);
-        m->all = calloc(t->workers * MEASURES, sizeof *m->all);
+        m->lost = sg_malloc((t->d + 1) * sizeof *m->lost);
+        m->mine = sg_calloc(t->count * MEASURES, sizeof *m->mine);
+        m->all = sg_calloc(t->workers * MEASURES, sizeof *m->all);
     }
-    return m && m->lost && m->mine && m->all ? SG_OK : sg_fail_memory(err, "what compressors lose");
 }
 
 void train_monitor_close(struct train *t) {

@@ -7,11 +7,11 @@
  * of them, as EF21-PP does (Fatkhullin et al., arXiv 2110.03294; from memory). The draw is a function of seed and step,
  * so a checkpoint has nothing of it and every rank makes the same. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_rng.h"
 #include "train_state.h"
+#include "sg_memory.h"
 
 sg_status participation_choose(struct train *t, struct sg_error *err) {
     const struct sg_node *cell = &t->options->cell->resolved;
@@ -35,10 +35,9 @@ sg_status participation_choose(struct train *t, struct sg_error *err) {
     return SG_OK;
 }
 
-sg_status participation_open(struct train *t, struct sg_error *err) {
-    t->absent = calloc(t->workers, sizeof *t->absent);
-    t->chosen = calloc(t->present, sizeof *t->chosen);
-    return t->absent && t->chosen ? SG_OK : sg_fail_memory(err, "the workers that take part");
+void participation_open(struct train *t) {
+    t->absent = sg_calloc(t->workers, sizeof *t->absent);
+    t->chosen = sg_calloc(t->present, sizeof *t->chosen);
 }
 
 void participation_draw(struct train *t) {

@@ -31,8 +31,7 @@ static void describe_program(char out[FACT_CHARS], const struct sg_cell *cell) {
     char identity[SG_CELL_IDENTITY], build[65] = "";
     cJSON *program = sg_version_json("", sg_node_string(&cell->resolved, "task.kind", NULL));
     char *text = sg_json_text(program, false);
-    if (text)
-        sg_sha256_of(text, strlen(text), build);
+    sg_sha256_of(text, strlen(text), build);
     snprintf(out, FACT_CHARS, "%s, build %.12s", sg_cell_identity(identity, cell), build);
     free(text);
     cJSON_Delete(program);

@@ -1,10 +1,10 @@
 /* train_recording.c: a recording of what the compressors are given, or of the gradients (sg_recording.h). */
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_plugins.h"
 #include "sg_result.h"
 #include "train_state.h"
+#include "sg_memory.h"
 
 const char *recording_path(const struct train *t) {
     return t->options->record_inputs ? t->options->record_inputs : t->options->record_gradients;
@@ -68,12 +68,10 @@ sg_status recording_write(struct train *t, struct sg_error *err) {
     struct {
         uint64_t sent;
         float a[];
-    } *theirs = NULL, *mine = malloc(sizeof *mine + t->d * sizeof(float));
+    } *mine = sg_malloc(sizeof *mine + t->d * sizeof(float)), *theirs = sg_malloc(sizeof *mine + t->d * sizeof(float));
     const size_t bytes = sizeof *mine + t->d * sizeof(float);
-    sg_status status = mine && (theirs = malloc(bytes)) ? SG_OK : sg_fail_memory(err, "the recording");
-    sg_status written = SG_OK;
-    status = sg_comm_agree(t->comm, status, err);
-    if (status == SG_OK && t->lead)
+    sg_status status = SG_OK, written = SG_OK;
+    if (t->lead)
         sg_recording_put_step(&t->recording, t->gamma);
     for (size_t w = 0; status == SG_OK && w < t->workers; w++) {
         if (train_hosts(t, w)) {

@@ -1,7 +1,6 @@
 /* train_series.c: the series of a run, record by record. */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include "sg_result.h"
 #include "sg_version.h"
 #include "train_state.h"
+#include "sg_memory.h"
 
 /* Writes to the series. All text goes through here, so that its hash is known without reading it back. */
 static sg_status append(struct train *t, const char *text, size_t length, struct sg_error *err) {
@@ -24,7 +24,7 @@ static sg_status append(struct train *t, const char *text, size_t length, struct
 static sg_status write_line(struct train *t, cJSON *take_record, struct sg_error *err) {
     char *text = sg_json_text(take_record, false);
     cJSON_Delete(take_record);
-    sg_status status = text ? append(t, text, strlen(text), err) : sg_fail_memory(err, "a record of the series");
+    sg_status status = append(t, text, strlen(text), err);
     free(text);
     return status;
 }
@@ -39,9 +39,7 @@ sg_status train_series_go_on(struct train *t, uint64_t bytes, const char *sha256
     FILE *series = t->options->series;
     if (!series)
         return SG_OK;
-    char hex[65], *chunk = malloc(CHUNK_BYTES);
-    if (!chunk)
-        return sg_fail_memory(err, "the series");
+    char hex[65], *chunk = sg_malloc(CHUNK_BYTES);
     uint64_t left = bytes;
     rewind(series);
     sg_sha256_start(&t->series.hash);
@@ -131,7 +129,7 @@ sg_status train_header(struct train *t, struct sg_error *err) {
     return write_line(t, h, err);
 }
 
-/* Writes a row. evaluated: the task's columns; NULL = not known at this step. False = no memory. */
+/* Writes a row. evaluated: the task's columns; NULL = not known at this step. */
 static bool put_row(const struct train *t, FILE *out, const struct row *row, const double *evaluated) {
     char text[SG_NUMBER_CHARS];
     fprintf(out, "{\"record\":\"step\",\"step\":%llu,\"epoch\":%s", (unsigned long long)row->step,
@@ -164,7 +162,7 @@ sg_status train_flush(struct train *t, struct sg_error *err) {
     }
     char *text = NULL;
     size_t length = 0;
-    FILE *lines = t->series.n_rows ? open_memstream(&text, &length) : NULL;
+    FILE *lines = t->series.n_rows ? sg_memstream(&text, &length) : NULL;
     bool whole = lines || !t->series.n_rows;
     const double *next = t->series.evaluated;
     for (size_t i = 0; i < t->series.n_rows; i++) {
@@ -176,7 +174,7 @@ sg_status train_flush(struct train *t, struct sg_error *err) {
     t->series.n_rows = t->series.n_evaluated = 0;
     const bool written = !lines || !ferror(lines), closed = !lines || fclose(lines) == 0;
     whole = whole && written && closed;
-    sg_status status = whole ? append(t, text, length, err) : sg_fail_memory(err, "records of the series");
+    sg_status status = append(t, text, length, err);
     free(text);
     return status;
 }
@@ -225,8 +223,7 @@ sg_status train_ending(struct train *t, const struct sg_train_report *report, co
                   SG_NUMBER("steps", (double)report->steps), SG_TEXT("parameters_sha256", hashed ? hash : NULL));
     char *run_text = sg_json_text(run, false), *end_text = sg_json_text(end, false);
     char *text = run_text && end_text ? sg_run_seal(t->series.hash, run_text, end_text) : NULL;
-    const sg_status status =
-        text ? append(t, text, strlen(text), err) : sg_fail_memory(err, "the last records of the series");
+    const sg_status status = append(t, text, strlen(text), err);
     cJSON_Delete(run);
     cJSON_Delete(end);
     free(run_text);

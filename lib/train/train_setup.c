@@ -1,7 +1,6 @@
 /* train_setup.c: prepares the run of a recipe's cell, and frees it. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_file.h"
@@ -11,6 +10,7 @@
 #include "sg_dataset.h"
 #include "sg_text.h"
 #include "train_state.h"
+#include "sg_memory.h"
 
 sg_status train_find_task(struct train *t, struct sg_error *err) {
     const struct sg_node *cell = &t->options->cell->resolved;
@@ -70,25 +70,20 @@ static sg_status choose_kernels(struct train *t, struct sg_error *err) {
 
 /* Cuts the parameters into pieces. Layers without weight decay are pieces of their own; the optimizer does not depend
  * on any other border. */
-static sg_status cut_pieces(struct train *t, struct sg_error *err) {
+static void cut_pieces(struct train *t) {
     const size_t whole[2] = {0, t->d};
     const bool *no_decay = t->info->no_decay;
     const size_t n_layers = no_decay ? t->info->layout.n_layers : 1;
     const size_t *offset = no_decay ? t->info->layout.offset : whole;
     const size_t bytes = (t->d / PIECE_ELEMENTS + n_layers) * sizeof(struct sg_piece);
-    struct sg_piece *piece = malloc(bytes);
+    struct sg_piece *piece = sg_malloc(bytes);
     t->piece = t->kernels->allocate(&t->exec, bytes);
-    if (!piece || !t->piece) {
-        free(piece);
-        return sg_fail_memory(err, "the update");
-    }
     for (size_t l = 0; l < n_layers; l++)
         for (size_t begin = offset[l], end = offset[l + 1]; begin < end; begin += PIECE_ELEMENTS)
             piece[t->n_pieces++] = (struct sg_piece){begin, end - begin < PIECE_ELEMENTS ? end : begin + PIECE_ELEMENTS,
                                                      !no_decay || !no_decay[l]};
     t->kernels->put(&t->exec, t->piece, piece, t->n_pieces * sizeof *piece);
     free(piece);
-    return SG_OK;
 }
 
 sg_status train_open_method(sg_method **out, const struct train *t, size_t count, struct sg_error *err) {
@@ -125,14 +120,10 @@ static float *worker_vector(struct train *t, size_t n) {
     return t->kernels->allocate(&t->exec, n * sizeof(float));
 }
 
-bool train_keep_gradients(struct train *t) {
-    bool whole = true;
-    for (size_t w = 0; whole && w < t->count; w++) {
+void train_keep_gradients(struct train *t) {
+    for (size_t w = 0; w < t->count; w++)
         if (!t->worker[w].recorded)
-            t->worker[w].recorded = calloc(t->d + 1, sizeof(float));
-        whole = t->worker[w].recorded;
-    }
-    return whole;
+            t->worker[w].recorded = sg_calloc(t->d + 1, sizeof(float));
 }
 
 static bool allocate_worker(struct train *t, struct worker *w, bool keeps) {
@@ -148,28 +139,28 @@ static bool allocate_worker(struct train *t, struct worker *w, bool keeps) {
 static bool allocate_buffers(struct train *t) {
     struct series *s = &t->series;
     const bool keeps = t->config.feedback.rule->keeps && !sg_method_is_exact(t->method);
-    t->gradient = calloc(t->n_gradients, sizeof *t->gradient);
+    t->gradient = sg_calloc(t->n_gradients, sizeof *t->gradient);
     t->sum = t->kernels->allocate(&t->exec, t->d * sizeof *t->sum);
     s->capacity = t->info->evaluation == SG_EVALUATE_QUEUED ? t->task_ops->queue_capacity : ROWS;
-    s->row = calloc(s->capacity, sizeof *s->row);
-    s->evaluated = calloc(s->capacity * t->task_kind->n_metrics + 1, sizeof *s->evaluated);
+    s->row = sg_calloc(s->capacity, sizeof *s->row);
+    s->evaluated = sg_calloc(s->capacity * t->task_kind->n_metrics + 1, sizeof *s->evaluated);
     const size_t numbers = LAYER_COLUMNS * t->info->layout.n_layers;
     if (s->keeps_layers) {
-        s->layers_mine = calloc(t->count * numbers, sizeof *s->layers_mine);
-        s->layers_all = calloc(t->workers * numbers, sizeof *s->layers_all);
+        s->layers_mine = sg_calloc(t->count * numbers, sizeof *s->layers_mine);
+        s->layers_all = sg_calloc(t->workers * numbers, sizeof *s->layers_all);
     }
     if (sg_method_is_local(t->method))
-        t->shared_x = malloc(sg_task_x_bytes(t->task) + 1);
+        t->shared_x = sg_malloc(sg_task_x_bytes(t->task) + 1);
     if (t->of_x)
         t->state = t->kernels->allocate(&t->exec, t->of_x->floats * sizeof *t->state);
-    bool whole = t->gradient && t->sum && s->row && s->evaluated &&
-                 ((s->layers_mine && s->layers_all) || !s->keeps_layers) && (t->state || !t->of_x) &&
-                 (t->shared_x || !sg_method_is_local(t->method));
+    if (t->options->record_gradients)
+        train_keep_gradients(t);
+    bool whole = t->sum && (t->state || !t->of_x);
     for (size_t i = 0; whole && i < t->n_gradients; i++)
         whole = (t->gradient[i] = t->kernels->allocate(&t->exec, t->d * sizeof(float))) != NULL;
     for (size_t w = 0; whole && w < t->count; w++)
         whole = allocate_worker(t, &t->worker[w], keeps);
-    return whole && (!t->options->record_gradients || train_keep_gradients(t));
+    return whole;
 }
 
 /* Workers that run at once need a gradient and a room for messages each. */
@@ -180,17 +171,20 @@ size_t train_parts(const struct train *t) {
 
 static sg_status allocate(struct train *t, struct sg_error *err) {
     t->n_gradients = train_parts(t);
-    t->worker = calloc(t->count, sizeof *t->worker);
-    sg_status status = t->worker ? SG_OK : sg_fail_memory(err, "the workers");
-    SG_DO(status, train_open_method(&t->method, t, t->count, err));
+    t->worker = sg_calloc(t->count, sizeof *t->worker);
+    sg_status status = train_open_method(&t->method, t, t->count, err);
     if (status == SG_OK && !allocate_buffers(t))
         status = sg_fail(err, SG_ERR_MEMORY, "out of memory for %zu workers of %zu parameters: use more ranks",
                          t->count, t->d);
-    SG_DO(status, participation_open(t, err));
+    if (status == SG_OK)
+        participation_open(t);
     SG_DO(status, train_buckets_open(t, err));
-    SG_DO(status, train_monitor_open(t, err));
+    if (status == SG_OK)
+        train_monitor_open(t);
     SG_DO(status, train_errors_open(t, err));
-    return status == SG_OK ? cut_pieces(t, err) : status;
+    if (status == SG_OK)
+        cut_pieces(t);
+    return status;
 }
 
 /* Notifies the user if the data are not the named set's own; results record it, too. */
@@ -279,8 +273,8 @@ sg_status train_x_hash(const struct train *t, char hex[65], struct sg_error *err
     enum { CHUNK_BYTES = 1 << 20 };
     const size_t bytes = sg_task_x_bytes(t->task);
     const char *x = sg_task_x(t->task);
-    char *chunk = malloc(CHUNK_BYTES);
-    sg_status status = chunk ? SG_OK : sg_fail_memory(err, "the parameters");
+    char *chunk = sg_malloc(CHUNK_BYTES);
+    sg_status status = SG_OK;
     sg_sha256 hash;
     sg_sha256_start(&hash);
     for (size_t at = 0; status == SG_OK && at < bytes; at += CHUNK_BYTES) {

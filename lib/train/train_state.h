@@ -209,7 +209,7 @@ sg_status train_buckets_end(struct train *t, struct sg_error *err);
  * participation_open allocates, participation_draw draws for the step to come: the workers of its message, if some
  * steps send none. participation_divisor: by how many workers the sum of a step is divided. */
 sg_status participation_choose(struct train *t, struct sg_error *err);
-sg_status participation_open(struct train *t, struct sg_error *err);
+void participation_open(struct train *t);
 void participation_draw(struct train *t);
 float participation_divisor(const struct train *t);
 
@@ -242,13 +242,13 @@ sg_status train_copy_k(struct train *t, struct sg_error *err);
 struct train_axes {
     bool layers, steps, workers;
 };
-/* k [steps][n_layers][workers] <- the numbers that are copied from these. False: there was no memory. */
-SG_CHECKED bool train_spread(uint32_t *k, size_t steps, const struct sg_layout *layout, size_t workers,
-                             const struct train_axes *axes);
+/* k [steps][n_layers][workers] <- the numbers that are copied from these. */
+void train_spread(uint32_t *k, size_t steps, const struct sg_layout *layout, size_t workers,
+                  const struct train_axes *axes);
 size_t train_parts(const struct train *t); /* of this rank's workers; the parts run in parallel */
 sg_status train_open_method(sg_method **out, const struct train *t, size_t count, struct sg_error *err);
-/* Makes room for a copy of each worker's gradient, `recorded`, where there is none. Returns false if memory ran out. */
-bool train_keep_gradients(struct train *t);
+/* Makes room for a copy of each worker's gradient, `recorded`, where there is none. */
+void train_keep_gradients(struct train *t);
 /* Estimates the memory of this rank, and refuses a run that this host cannot hold; on a GPU they do nothing. The second
  * only sets t->memory, once the method's config is chosen (train_memory.c). */
 sg_status train_memory(struct train *t, struct sg_error *err);
@@ -305,7 +305,7 @@ cJSON *train_layers_json(const struct train *t);
  * messages and before residuals are completed. At recorded steps train_monitor_record, which is collective, gets rank
  * 0's columns from all workers. */
 bool train_monitored(const struct train *t);
-sg_status train_monitor_open(struct train *t, struct sg_error *err);
+void train_monitor_open(struct train *t);
 void train_monitor_close(struct train *t);
 void train_monitor_begin(struct train *t);
 void train_monitor_measure(struct train *t);

@@ -1,13 +1,13 @@
 /* tune_advise.c: --advise: which compressor makes the steps of a training faster, and what it loses, from recorded
  * gradients, the times of compression on this machine and a modelled network. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_kernels.h"
 #include "sg_recording.h"
 #include "sg_text.h"
 #include "tune_advise.h"
+#include "sg_memory.h"
 
 /* As a share of |g|^2: half of a step's gradient may be late or lost. The evidence is in results/ADVICE.md. */
 static const double TOLERANCE = 0.5;
@@ -52,12 +52,12 @@ static sg_status run_dense(struct tune_trials *b, struct advise *a, double steps
     tune_trials_start(b, a->t, NULL);
     tune_change_first(&b->changes, steps);
     tune_change_record(&b->changes, steps, false, "learning-rate");
-    b->changes.lost = !advise_push_baseline(&methods, a) || b->changes.lost;
+    advise_push_baseline(&methods, a);
     tune_change_value(&b->changes, "methods", &methods);
     sg_status status = tune_trials_open(b, NULL, NULL, 1, err);
     if (status == SG_OK && records) {
         a->files = sg_format("%s/first-%.0f-steps-%.12s.gradients", with.grid.folder, steps, b->cells[0].key);
-        status = a->files ? SG_OK : sg_fail_memory(err, "the recording");
+        status = SG_OK;
         with.grid.record_gradients = a->files;
         with.grid.fresh = with.grid.fresh || (a->files && !is_whole(a->files));
     }
@@ -91,8 +91,8 @@ static sg_status record_first(struct advise *a, struct sg_error *err) {
 static sg_status add_squares(struct advise *a, struct sg_error *err) {
     const struct sg_kernels *kernels = sg_kernels_cpu(NULL);
     const struct sg_exec exec = {.threads = 1};
-    float *g = malloc(a->d * sizeof *g);
-    sg_status status = g ? SG_OK : sg_fail_memory(err, "a gradient");
+    float *g = sg_malloc(a->d * sizeof *g);
+    sg_status status = SG_OK;
     if (status == SG_OK && !kernels)
         status = sg_fail(err, SG_ERR_UNSUPPORTED, "SG_CPU=%s: this machine has no such kernels (c, avx2, avx512)",
                          getenv("SG_CPU"));
@@ -123,8 +123,8 @@ static sg_status find_gradients(struct advise *a, struct sg_error *err) {
     if (a->recorded_here) {
         status = record_first(a, err);
     } else {
-        a->files = strdup(request.files);
-        status = a->files ? SG_OK : sg_fail_memory(err, "the recording");
+        a->files = sg_strdup(request.files);
+        status = SG_OK;
     }
     request.files = a->files;
     if (status == SG_OK && (status = sg_gradients_open(&a->gradients, &request, err)) != SG_OK)
@@ -156,7 +156,7 @@ static void change_replay(struct advise *a) {
     tune_change(c, "{record.layers: true, seeds: [%.0f]}", sg_node_number(&a->t->recipe->root, "seeds.0", 1));
     if (a->recorded_here) {
         tune_change(c, "{batch: null, total-batch: null, task: null, task.kind: recorded}");
-        c->lost = !sg_node_set_string(&files, a->files, strlen(a->files)) || c->lost;
+        sg_node_set_string(&files, a->files, strlen(a->files));
         tune_change_value(c, "task.files", &files);
         tune_change(c, "{optimizer: null, optimizer.kind: sgd, optimizer.learning-rate: %.17g}", a->gamma);
     }
@@ -183,10 +183,8 @@ static sg_status run_candidates(struct advise *a, struct sg_error *err) {
     if (status != SG_OK)
         return status;
     a->n = a->trials.count;
-    a->candidate = calloc(a->n, sizeof *a->candidate);
-    a->list = calloc(a->n, sizeof *a->list);
-    if (!a->candidate || !a->list)
-        return sg_fail_memory(err, "the candidates");
+    a->candidate = sg_calloc(a->n, sizeof *a->candidate);
+    a->list = sg_calloc(a->n, sizeof *a->list);
     a->baseline = a->n;
     for (size_t i = 0; i < a->n; i++) {
         struct advise_candidate *c = &a->candidate[i];
@@ -235,7 +233,9 @@ static sg_status advise(struct advise *a, struct sg_error *err) {
     SG_DO(status, measure_candidates(a, err));
     SG_DO(status, advise_rank(a, err));
     SG_DO(status, a->t->emits ? advise_recipe(a, err) : SG_OK);
-    return status == SG_OK ? advise_document(a, err) : status;
+    if (status == SG_OK)
+        advise_document(a);
+    return status;
 }
 
 sg_status sg_tune_advise(struct sg_tune *t, struct sg_error *err) {

@@ -85,18 +85,18 @@ struct advise {
 };
 
 /* A candidate's method, named by its label, without absent keys and keys that a replay refuses, as the text {name: …,
- * compressor: …}; NULL = no memory. */
+ * compressor: …}. */
 char *advise_candidate_text(const struct advise *a, const struct advise_candidate *c);
-/* A method as the text of sg_flat.h, which the hook for PyTorch takes; NULL = the hook refuses it, or there is no
- * memory. The text cannot say that the whole model is one layer. */
+/* A method as the text of sg_flat.h, which the hook for PyTorch takes; NULL = the hook refuses it. The
+ * text cannot say that the whole model is one layer. */
 char *advise_hook_text(const struct sg_method_config *config);
 /* Puts the methods of the replays into the changes: those of the recipe, or the built-in ones. It runs trials to find
  * the hard thresholds of the built-in ones. The list always contains a method without compression. */
 SG_CHECKED sg_status advise_methods(struct advise *a, struct sg_error *err);
 /* The name of the method without compression. */
 const char *advise_baseline(const struct advise *a);
-/* Appends the method without compression to a list; false = no memory. */
-bool advise_push_baseline(struct sg_node *out, const struct advise *a);
+/* Appends the method without compression to a list. */
+void advise_push_baseline(struct sg_node *out, const struct advise *a);
 
 /* Replays the gradients twice in this process, to read the vectors that the method compresses. Fills in the errors,
  * error_over_least, hook, and where coding is timed encode_s and add_s. */
@@ -114,7 +114,7 @@ bool advise_times_coding(const struct advise *a); /* the times of coding are tho
 bool advise_pays(const struct advise *a);         /* true if the first of the list is faster than no compression */
 bool advise_is_open(const struct advise_candidate *c); /* true if the method compresses and its replay is complete */
 /* Makes the evidence and the table. */
-SG_CHECKED sg_status advise_document(const struct advise *a, struct sg_error *err);
+void advise_document(const struct advise *a);
 
 /* t->text <- the recipe with the methods of the list beside the one without compression, without claims and plots. */
 SG_CHECKED sg_status advise_recipe(const struct advise *a, struct sg_error *err);

@@ -1,12 +1,12 @@
 /* tune_advise_hook.c: a method as the text that the library's flat calls and its hook for PyTorch take (sg_flat.h). */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_json.h"
 #include "sg_method.h"
 #include "sg_text.h"
 #include "tune_advise.h"
+#include "sg_memory.h"
 
 /* Writes the parameters that are not at their presets. */
 static void put_parameters(FILE *out, const struct sg_parameter *params, size_t n, const double *number) {
@@ -37,9 +37,7 @@ char *advise_hook_text(const struct sg_method_config *config) {
     size_t size;
     if (config->copies || rule->offset || rule->steps_alone || rule->measure)
         return NULL;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return NULL;
+    FILE *out = sg_memstream(&text, &size);
     fputs(config->compressor->name, out);
     put_parameters(out, config->compressor->params, config->compressor->n_params, config->param);
     if (config->code && config->code != &sg_code_fp32) {

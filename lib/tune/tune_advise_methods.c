@@ -1,11 +1,11 @@
 /* tune_advise_methods.c: the methods that --advise tries: the recipe's own, or a built-in list with a few settings
  * each, spread over the volume. And the recipe that it writes: the user's own with the methods of the list. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_text.h"
 #include "tune_advise.h"
+#include "sg_memory.h"
 
 /* ---- methods ---- */
 
@@ -20,51 +20,50 @@ static bool is_refused(const char *key) {
 }
 
 /* Appends a method, which keeps its positions in the user's recipe, to the list `out`, without keys that are absent or
- * that a replay refuses. The values of cell, which may be NULL, replace the method's lists. false = no memory. */
-static bool push_method(struct sg_node *out, const struct sg_node *method, const struct sg_node *cell,
+ * that a replay refuses. The values of cell, which may be NULL, replace the method's lists. */
+static void push_method(struct sg_node *out, const struct sg_node *method, const struct sg_node *cell,
                         const char *name) {
     struct sg_node map = {.kind = SG_NODE_MAP, .line = method->line, .column = method->column}, own = {0};
-    bool fine =
-        sg_node_set_string(&own, name, strlen(name)) && sg_node_set_key(&own, "name") && sg_node_push(&map, &own);
-    for (size_t i = 0; fine && i < method->count; i++) {
+    sg_node_set_string(&own, name, strlen(name));
+    sg_node_set_key(&own, "name");
+    sg_node_push(&map, &own);
+    for (size_t i = 0; i < method->count; i++) {
         const struct sg_node *value = &method->child[i], *single = cell ? sg_node_get(cell, value->key) : NULL;
         struct sg_node copy;
         if (sg_node_absent(value) || is_refused(value->key) || (value->kind == SG_NODE_BOOL && !value->boolean))
             continue;
-        fine = sg_node_copy(&copy, sg_node_absent(single) ? value : single) && sg_node_set_key(&copy, value->key) &&
-               sg_node_push(&map, &copy);
+        sg_node_copy(&copy, sg_node_absent(single) ? value : single);
+        sg_node_set_key(&copy, value->key);
+        sg_node_push(&map, &copy);
     }
-    fine = fine && sg_node_push(out, &map);
-    sg_node_clear(&own);
-    sg_node_clear(&map);
-    return fine;
+    sg_node_push(out, &map);
 }
 
-/* Appends the method that these members of a map in YAML describe. false = no memory. */
-static bool push_text(struct sg_node *out, const char *name, const char *members) {
+/* Appends the method that these members of a map in YAML describe. */
+static void push_text(struct sg_node *out, const char *name, const char *members) {
     struct sg_node map = {.kind = SG_NODE_MAP};
     char *yaml = sg_format("{%s}", members);
-    const bool fine = yaml && sg_node_push_yaml(&map, yaml) && push_method(out, &map, NULL, name);
+    sg_node_push_yaml(&map, yaml);
+    push_method(out, &map, NULL, name);
     free(yaml);
     sg_node_clear(&map);
-    return fine;
 }
 
-static bool push_candidate(struct sg_node *out, const struct advise *a, const struct advise_candidate *c) {
+static void push_candidate(struct sg_node *out, const struct advise *a, const struct advise_candidate *c) {
     const struct sg_node *methods = sg_node_get(&a->trials.recipe.root, "methods");
     size_t i = 0;
     while (strcmp(sg_node_string(&methods->child[i], "name", ""), c->cell->name) != 0)
         i++;
-    return push_method(out, &methods->child[i], c->cell->method, c->cell->label);
+    push_method(out, &methods->child[i], c->cell->method, c->cell->label);
 }
 
 char *advise_candidate_text(const struct advise *a, const struct advise_candidate *c) {
     struct sg_node list = {.kind = SG_NODE_LIST};
     char *text = NULL;
     size_t size;
-    FILE *out = push_candidate(&list, a, c) ? open_memstream(&text, &size) : NULL;
-    if (out)
-        sg_node_put_yaml(out, &list.child[0], false);
+    FILE *out = sg_memstream(&text, &size);
+    push_candidate(&list, a, c);
+    sg_node_put_yaml(out, &list.child[0], false);
     sg_node_clear(&list);
     return sg_stream_text(out, &text);
 }
@@ -74,8 +73,8 @@ const char *advise_baseline(const struct advise *a) {
     return name ? name : "no compression";
 }
 
-bool advise_push_baseline(struct sg_node *out, const struct advise *a) {
-    return push_text(out, advise_baseline(a), "compressor: none, baseline: true");
+void advise_push_baseline(struct sg_node *out, const struct advise *a) {
+    push_text(out, advise_baseline(a), "compressor: none, baseline: true");
 }
 
 /* ---- the built-in methods ---- */
@@ -140,7 +139,7 @@ static sg_status find_lambdas(char list[LIST], struct advise *a, const struct bu
     struct sg_node methods = {.kind = SG_NODE_LIST};
     struct tune_changes c;
     tune_changes_start(&c, a->t, &a->trials.changes);
-    c.lost = !push_text(&methods, method->name, "compressor: hard-threshold, lambda: [1]") || c.lost;
+    push_text(&methods, method->name, "compressor: hard-threshold, lambda: [1]");
     tune_change_value(&c, "methods", &methods);
     *s = (struct tune_search){.t = &a->replay,
                               .changes = &c,
@@ -187,8 +186,7 @@ static void look_for_reason(char reason[ADVISE_REASON], const struct advise *a, 
 
 static sg_status push_built_in(struct sg_node *out, struct advise *a, struct sg_error *err) {
     char reason[ADVISE_REASON], lambdas[LIST] = "";
-    bool fine = true;
-    for (size_t i = 0; fine && i < sizeof built_in / sizeof *built_in; i++) {
+    for (size_t i = 0; i < sizeof built_in / sizeof *built_in; i++) {
         const struct built_in *method = &built_in[i];
         const bool wants_lambda = method->need == LAMBDA;
         look_for_reason(reason, a, method);
@@ -201,27 +199,30 @@ static sg_status push_built_in(struct sg_node *out, struct advise *a, struct sg_
         if (reason[0])
             sg_json_push(a->left_out, SG_OBJECT(SG_TEXT("method", method->name), SG_TEXT("reason", reason)));
         else
-            fine = push_text(out, method->name, wants_lambda ? text : method->text);
+            push_text(out, method->name, wants_lambda ? text : method->text);
         free(text);
     }
-    return fine ? SG_OK : sg_fail_memory(err, "the methods");
+    return SG_OK;
 }
 
 /* Appends the recipe's methods without the baseline. */
-static sg_status push_own(struct sg_node *out, const struct advise *a, struct sg_error *err) {
+static void push_own(struct sg_node *out, const struct advise *a) {
     const struct sg_node *methods = sg_node_get(&a->t->recipe->root, "methods");
-    bool fine = true;
-    for (size_t i = 0; fine && i < methods->count; i++) {
+    for (size_t i = 0; i < methods->count; i++) {
         const char *name = sg_node_string(&methods->child[i], "name", "");
-        fine = strcmp(name, advise_baseline(a)) == 0 || push_method(out, &methods->child[i], NULL, name);
+        if (strcmp(name, advise_baseline(a)) != 0)
+            push_method(out, &methods->child[i], NULL, name);
     }
-    return fine ? SG_OK : sg_fail_memory(err, "the methods");
 }
 
 sg_status advise_methods(struct advise *a, struct sg_error *err) {
     struct sg_node list = {.kind = SG_NODE_LIST};
-    sg_status status = advise_push_baseline(&list, a) ? SG_OK : sg_fail_memory(err, "the methods");
-    SG_DO(status, a->own ? push_own(&list, a, err) : push_built_in(&list, a, err));
+    sg_status status = SG_OK;
+    advise_push_baseline(&list, a);
+    if (a->own)
+        push_own(&list, a);
+    else
+        status = push_built_in(&list, a, err);
     tune_change_value(&a->trials.changes, "methods", &list);
     return status;
 }
@@ -248,9 +249,9 @@ sg_status advise_recipe(const struct advise *a, struct sg_error *err) {
     tune_changes_start(&c, a->t, NULL);
     tune_change(&c, "{claims: null, plots: null}"); /* they name the recipe's methods */
     for (size_t i = 0; i <= a->listed && i <= MOST_METHODS; i++)
-        c.lost = !push_candidate(&methods, a, candidate_at(a, i)) || c.lost;
+        push_candidate(&methods, a, candidate_at(a, i));
     tune_change_value(&c, "methods", &methods);
-    sg_status status = c.lost ? sg_fail_memory(err, "the recipe") : tune_recipe_written(&written, a->t, &c.map, err);
+    sg_status status = tune_recipe_written(&written, a->t, &c.map, err);
     SG_DO(status, tune_recipe_text(&a->t->text, a->t->recipe, &written, put_reasons, a, err));
     sg_node_clear(&written);
     tune_changes_free(&c);

@@ -1,12 +1,12 @@
 /* tune_advise_rank.c: measures of each method from the replays of --advise, times on the network, the ranked list. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_compressor.h"
 #include "sg_stats.h"
 #include "sg_text.h"
 #include "tune_advise.h"
+#include "sg_memory.h"
 
 /* The thresholds above which cautions are given. */
 static const double UNEVEN = 0.5, LONGEST = 1.5, GROWTH = 1.25, LATE = 0.1, BIAS = 0.01, SIGMAS = 3;
@@ -23,7 +23,7 @@ static void count_starved(struct advise_candidate *c) {
     const cJSON *record;
     const struct sg_run *run = &c->outcome->run;
     c->layers = (size_t)cJSON_GetArraySize(sg_json_get(run->header, "layers"));
-    double *sent = calloc(c->layers + 1, sizeof *sent);
+    double *sent = sg_calloc(c->layers + 1, sizeof *sent);
     if (!sent) {
         c->layers = 0;
         return;
@@ -114,8 +114,8 @@ static sg_status find_times(struct advise *a, struct advise_candidate *c, struct
     c->caution[ADVISE_GATHERED] = x.collective->decodes == SG_DECODES_ALL;
     if (advise_times_coding(a))
         network.coding_s = (encoded * c->encode_s + decoded * c->add_s) / (double)a->d;
-    sg_status status = sg_grid_messages_open(&messages, c->cell, run, err);
-    SG_DO(status, tune_network_seconds(total, messages, &network, run->n_points, err));
+    sg_grid_messages_open(&messages, c->cell, run);
+    sg_status status = tune_network_seconds(total, messages, &network, run->n_points, err);
     if (status == SG_OK) {
         c->step_s = total[SG_NET_TIME] / steps;
         c->coding_s = total[SG_NET_CODING_TIME] / steps;
@@ -175,9 +175,7 @@ sg_status advise_rank(struct advise *a, struct sg_error *err) {
     const struct advise_candidate *baseline = &a->candidate[a->baseline];
     if (baseline->why[0])
         return sg_fail(err, SG_ERR_NONFINITE, "%s: %s", baseline->cell->label, baseline->why);
-    bool *open = calloc(a->n, sizeof *open);
-    if (!open)
-        return sg_fail_memory(err, "the list");
+    bool *open = sg_calloc(a->n, sizeof *open);
     for (size_t i = 0; i < a->n; i++) {
         struct advise_candidate *c = &a->candidate[i];
         c->speedup = c->why[0] ? NAN : baseline->step_s / c->step_s;

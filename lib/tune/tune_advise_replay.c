@@ -1,7 +1,6 @@
 /* tune_advise_replay.c: replays the recorded gradients with a method, step by step in this process. It measures the
  * errors and the time of compression, and compares the error with the smallest that as many bytes allow (Lemma 3). */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_clock.h"
@@ -10,6 +9,7 @@
 #include "sg_replay.h"
 #include "sg_stats.h"
 #include "tune_advise.h"
+#include "sg_memory.h"
 
 /* The largest count of numbers that a pass compresses. Of a longer recording only the first steps are used. */
 static const double MOST_NUMBERS = 1e9;
@@ -122,9 +122,7 @@ static sg_status pass(struct replay *r, double gamma, sg_magnitudes *m,
     r->magnitudes = m;
     r->see = see;
     free(r->e);
-    r->e = residuals ? calloc(r->a->workers * r->a->d, sizeof *r->e) : NULL;
-    if (residuals && !r->e)
-        status = sg_fail_memory(err, "residuals");
+    r->e = residuals ? sg_calloc(r->a->workers * r->a->d, sizeof *r->e) : NULL;
     for (size_t t = 0; status == SG_OK && t < r->steps; t++) {
         status = run_step(r, t, gamma, err);
         r->timed += status == SG_OK;
@@ -138,8 +136,8 @@ static sg_status pass(struct replay *r, double gamma, sg_magnitudes *m,
 
 static sg_status two_passes(struct replay *r, struct advise_candidate *c, double gamma, struct sg_error *err) {
     sg_magnitudes *m = NULL;
-    sg_status status = sg_magnitudes_open(&m, err);
-    SG_DO(status, pass(r, gamma, m, sg_magnitudes_count, err));
+    sg_magnitudes_open(&m);
+    sg_status status = pass(r, gamma, m, sg_magnitudes_count, err);
     if (status == SG_OK) {
         /* The number of entries that cost as many bits, with 32 bits for the value and 32 for the position. */
         const uint64_t total = sg_magnitudes_total(m), rank = (uint64_t)fmin((double)total, floor(r->bits / 64));
@@ -188,17 +186,15 @@ sg_status advise_replay(struct advise *a, struct advise_candidate *c, struct sg_
     struct replay r = {.a = a, .steps = (size_t)fmin((double)a->steps, fmax(LEAST_STEPS, MOST_NUMBERS / numbers))};
     sg_status status = configure(&r, c, err);
     c->hook = status == SG_OK ? advise_hook_text(&r.config) : NULL;
-    r.message = calloc(a->workers, sizeof *r.message);
-    r.g = calloc((a->workers + 2) * a->d, sizeof *r.g);
+    r.message = sg_calloc(a->workers, sizeof *r.message);
+    r.g = sg_calloc((a->workers + 2) * a->d, sizeof *r.g);
     r.sum = r.g + a->workers * a->d;
     r.lost = r.sum + a->d;
-    r.late = calloc(3 * a->d + 4 * r.steps, sizeof *r.late);
+    r.late = sg_calloc(3 * a->d + 4 * r.steps, sizeof *r.late);
     r.before = r.late + a->d;
     r.drift = r.before + a->d;
     r.encode_s = r.drift + a->d;
     r.add_s = r.encode_s + 2 * r.steps;
-    if (status == SG_OK && (!r.message || !r.g || !r.late))
-        status = sg_fail_memory(err, "the replay");
     SG_DO(status, two_passes(&r, c, gamma > 0 ? gamma : 1, err));
     free(r.message);
     free(r.g);

@@ -1,11 +1,11 @@
 /* tune_advise_text.c: the results of --advise: the conclusion in a sentence, its basis, JSON (lib/FORMATS.md), and a
  * table. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_text.h"
 #include "tune_advise.h"
+#include "sg_memory.h"
 
 enum { ROWS = 8 };
 
@@ -110,9 +110,7 @@ static char *answer_text(const struct advise *a) {
     const struct advise_candidate *fast = fastest(a, true);
     char *text = NULL, model[TUNE_MODEL_CHARS];
     size_t size;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return NULL;
+    FILE *out = sg_memstream(&text, &size);
     fprintf(out, "For %s, ", tune_model_text(model, &a->network, (double)a->d));
     if (advise_pays(a)) {
         fprintf(out, "use %s: its steps are %.4g times faster than without compression ", best->cell->label,
@@ -345,7 +343,7 @@ static void put_hook(FILE *out, const struct advise *a) {
                 : "");
 }
 
-static bool put_table(FILE *out, const struct sg_tune *t, const void *of) {
+static void put_table(FILE *out, const struct sg_tune *t, const void *of) {
     const struct advise *a = of;
     const struct advise_candidate *row[ROWS + 1];
     const size_t n = find_rows(row, a);
@@ -357,18 +355,15 @@ static bool put_table(FILE *out, const struct sg_tune *t, const void *of) {
     for (size_t i = 0; i < n; i++)
         add_row(table, a, row[i]);
     add_row(table, a, &a->candidate[a->baseline]);
-    const bool fine = tune_put_table(out, table, t);
+    tune_put_table(out, table, t);
     if (a->listed > ROWS)
         fprintf(out, "# %zu more methods are within the tolerance: --json has them.\n", a->listed - ROWS);
     put_legend(out, row, n, t);
-    return fine;
 }
 
-sg_status advise_document(const struct advise *a, struct sg_error *err) {
+void advise_document(const struct advise *a) {
     cJSON *candidates = cJSON_CreateArray(), *list = cJSON_CreateArray();
     char *answer = answer_text(a);
-    if (!answer)
-        sg_json_lost();
     for (size_t i = 0; i < a->n; i++)
         sg_json_push(candidates, candidate_json(a, &a->candidate[i]));
     for (size_t i = 0; i < a->listed; i++)
@@ -381,5 +376,5 @@ sg_status advise_document(const struct advise *a, struct sg_error *err) {
         SG_NUMBER("threads", a->threads), SG_VALUE("list", list), SG_VALUE("candidates", candidates),
         SG_VALUE("left_out", cJSON_Duplicate(a->left_out, true)), SG_VALUE("assumptions", assumptions_json(a)));
     free(answer);
-    return tune_show(a->t, tune_evidence(a->t, "advise", tune), put_table, a, err);
+    tune_show(a->t, tune_evidence(a->t, "advise", tune), put_table, a);
 }

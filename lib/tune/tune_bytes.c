@@ -89,9 +89,9 @@ static double difference(const struct tune_goal *goal) {
 }
 
 /* *f <- the value of each budget. One that is the nearest of several has the comment of the first of these. */
-static sg_status keep(struct tune_found *f, const struct tune_search *s, struct sg_error *err) {
-    const sg_status status = tune_found_open(f, s, s->n_goals, err);
-    for (size_t i = 0; status == SG_OK && i < s->n_goals; i++) {
+static void keep(struct tune_found *f, const struct tune_search *s) {
+    tune_found_open(f, s, s->n_goals);
+    for (size_t i = 0; i < s->n_goals; i++) {
         const struct tune_goal *goal = &s->goal[i];
         char text[GOAL_CHARS];
         size_t at = 0;
@@ -109,21 +109,17 @@ static sg_status keep(struct tune_found *f, const struct tune_search *s, struct 
                  s->key, goal->value, goal->reached * s->length.steps / 1e6, 100 * difference(goal), text, s->seeds,
                  s->seeds == 1 ? "" : "s", goal->missed ? ": the nearest" : "");
     }
-    return status;
 }
 
 /* *f <- the failure to find a value. A method with `match` gets the value at which the search started. */
-static sg_status keep_failed(struct tune_found *f, const struct tune_search *s, const struct sg_node *method,
-                             double start, const char *reason, struct sg_error *err) {
+static void keep_failed(struct tune_found *f, const struct tune_search *s, const struct sg_node *method, double start,
+                        const char *reason) {
     char text[TUNE_LAMBDA_CHARS];
-    const sg_status status = tune_found_open(f, s, 1, err);
-    if (status != SG_OK)
-        return status;
+    tune_found_open(f, s, 1);
     f->failed = true;
     f->n = sg_node_get(method, s->key)->kind == SG_NODE_STRING;
     f->value[0].x = tune_round(start, text);
     snprintf(f->value[0].how, TUNE_HOW_CHARS, ACTION "no %s was found: %.180s", s->key, reason);
-    return SG_OK;
 }
 
 static cJSON *method_json(struct tune_search *s, const char *failed) {
@@ -152,9 +148,9 @@ static sg_status match_method(struct tune_search *s, const struct sg_cell *cell,
     const bool failed = status == SG_ERR_NONFINITE;
     reason = *err;
     if (failed)
-        status = keep_failed(f, s, cell->method, start, reason.msg, err);
+        keep_failed(f, s, cell->method, start, reason.msg);
     else if (status == SG_OK)
-        status = keep(f, s, err);
+        keep(f, s);
     *evidence = method_json(s, failed ? reason.msg : NULL);
     return status;
 }

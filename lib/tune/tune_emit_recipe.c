@@ -2,26 +2,24 @@
  * start are kept, because the user still has the file. New comments explain how each method's values were found. */
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_text.h"
 #include "tune_private.h"
+#include "sg_memory.h"
 
 /* ---- the text of a recipe ---- */
 
 void tune_put_note(FILE *out, const char *format, ...) {
-    char *text = NULL;
     va_list args;
     va_start(args, format);
-    const int length = vasprintf(&text, format, args);
+    char *text = sg_vformat(format, args);
     va_end(args);
     fputs("  # ", out);
-    for (int i = 0; i < length; i++) /* a comment is one line */
-        fputc((unsigned char)text[i] < ' ' ? ' ' : text[i], out);
+    for (const char *c = text; *c; c++) /* a comment is one line */
+        fputc((unsigned char)*c < ' ' ? ' ' : *c, out);
     fputc('\n', out);
-    if (length >= 0)
-        free(text);
+    free(text);
 }
 
 /* The length of the comments and empty lines at the start of a text. */
@@ -53,14 +51,12 @@ sg_status tune_recipe_text(char **out, const struct sg_recipe *from, const struc
     struct sg_recipe check = {0};
     size_t size;
     char *text = NULL;
-    FILE *to = open_memstream(&text, &size);
-    if (to)
-        fprintf(to, "%.*s", (int)beginning_of(from->text), from->text);
-    for (size_t i = 0; to && i < written->count; i++)
+    FILE *to = sg_memstream(&text, &size);
+    fprintf(to, "%.*s", (int)beginning_of(from->text), from->text);
+    for (size_t i = 0; i < written->count; i++)
         if (!sg_node_absent(&written->child[i]))
             put_section(to, &written->child[i], note, arg);
-    if (!sg_stream_text(to, &text))
-        return sg_fail_memory(err, "the tuned recipe");
+    sg_stream_text(to, &text);
     const sg_status status = sg_recipe_parse(&check, text, strlen(text), from->path, NULL, 0, err);
     sg_recipe_free(&check);
     if (status != SG_OK) {
@@ -112,36 +108,34 @@ static void put_found(FILE *out, const void *arg, size_t method) {
     }
 }
 
-/* Replaces the label of a cell whose value was replaced by its new label. false = no memory. */
-static bool rename_cell(struct sg_node *name, const struct emitted *e) {
+/* Replaces the label of a cell whose value was replaced by its new label. */
+static void rename_cell(struct sg_node *name, const struct emitted *e) {
     for (size_t m = 0; m < e->n; m++) {
         const struct tune_found *f = &e->found[m];
         const struct sg_node *old = sg_node_get(method_of(&e->t->recipe->root, f->name), f->key);
         for (size_t i = 0; !f->appends && old->kind == SG_NODE_LIST && i < f->n; i++) {
             char text[TUNE_LAMBDA_CHARS], *label = sg_format("%s %s=%s", f->name, f->key, old->child[i].string);
-            const bool same = label && strcmp(label, name->string) == 0;
+            const bool same = strcmp(label, name->string) == 0;
             tune_round(f->value[i].x, text);
             free(label);
-            if (same) {
-                free(name->string);
-                name->string = sg_format("%s %s=%s", f->name, f->key, text);
-            }
-            if (!label || same)
-                return label && name->string;
+            if (!same)
+                continue;
+            free(name->string);
+            name->string = sg_format("%s %s=%s", f->name, f->key, text);
+            return;
         }
     }
-    return true;
 }
 
 /* Renames cells whose value was replaced in all claims and plots that name them. */
-static bool rename_cells(struct sg_node *node, const struct emitted *e, bool names) {
-    bool fine = !names || node->kind != SG_NODE_STRING || rename_cell(node, e);
-    for (size_t i = 0; fine && i < node->count; i++) {
+static void rename_cells(struct sg_node *node, const struct emitted *e, bool names) {
+    if (names && node->kind == SG_NODE_STRING)
+        rename_cell(node, e);
+    for (size_t i = 0; i < node->count; i++) {
         struct sg_node *child = &node->child[i];
-        fine = rename_cells(child, e,
-                            child->key ? strcmp(child->key, "of") == 0 || strcmp(child->key, "methods") == 0 : names);
+        rename_cells(child, e,
+                     child->key ? strcmp(child->key, "of") == 0 || strcmp(child->key, "methods") == 0 : names);
     }
-    return fine;
 }
 
 static bool has_value(const struct sg_node *list, double value) {
@@ -152,17 +146,17 @@ static bool has_value(const struct sg_node *list, double value) {
 }
 
 /* Replaces the values of a method's key, or appends one to its list. A recipe's list has no value twice. */
-static bool put_values(struct sg_node *values, const struct tune_found *f) {
+static void put_values(struct sg_node *values, const struct tune_found *f) {
     struct sg_node found = {.kind = SG_NODE_LIST};
     const bool lists = values->kind == SG_NODE_LIST, appends = lists && f->appends;
     struct sg_node *into = appends ? values : &found;
-    bool fine = true;
-    for (size_t i = 0; fine && i < f->n; i++) {
+    for (size_t i = 0; i < f->n; i++) {
         char text[TUNE_LAMBDA_CHARS];
         tune_round(f->value[i].x, text);
-        fine = has_value(into, f->value[i].x) || sg_node_push_yaml(into, text);
+        if (!has_value(into, f->value[i].x))
+            sg_node_push_yaml(into, text);
     }
-    if (fine && !appends) {
+    if (!appends) {
         struct sg_node *from = lists || found.count > 1 ? &found : &found.child[0], taken = *from;
         *from = (struct sg_node){0};
         taken.key = values->key;
@@ -171,7 +165,6 @@ static bool put_values(struct sg_node *values, const struct tune_found *f) {
         *values = taken;
     }
     sg_node_clear(&found);
-    return fine;
 }
 
 static sg_status fail_not_written(const char *method, const char *key, struct sg_error *err) {
@@ -185,7 +178,8 @@ static sg_status put_found_values(struct sg_node *written, const struct tune_fou
         return SG_OK;
     if (!values)
         return fail_not_written(f->name, f->key, err);
-    return put_values(values, f) ? SG_OK : sg_fail_memory(err, "the tuned recipe");
+    put_values(values, f);
+    return SG_OK;
 }
 
 sg_status tune_emit_recipe(char **out, const struct sg_tune *t, const struct tune_found *found, size_t n_methods,
@@ -198,8 +192,8 @@ sg_status tune_emit_recipe(char **out, const struct sg_tune *t, const struct tun
         status = put_found_values(&written, &found[m], err);
     for (size_t i = 0; status == SG_OK && i < sizeof naming / sizeof *naming; i++) {
         struct sg_node *section = sg_node_member(&written, naming[i]);
-        if (section && !rename_cells(section, &emitted, false))
-            status = sg_fail_memory(err, "the tuned recipe");
+        if (section)
+            rename_cells(section, &emitted, false);
     }
     SG_DO(status, tune_recipe_text(out, t->recipe, &written, put_found, &emitted, err));
     sg_node_clear(&written);

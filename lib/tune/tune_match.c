@@ -168,7 +168,8 @@ static sg_status match_method(struct tune_search *s, const struct sg_cell *cell,
     for (size_t i = 0; i < s->n_goals; i++)
         s->goal[i].value = s->goal[i].guess;
     sg_status status = search(s, err);
-    SG_DO(status, tune_found_open(f, s, s->n_goals, err));
+    if (status == SG_OK)
+        tune_found_open(f, s, s->n_goals);
     for (; status == SG_OK && f->n < s->n_goals; f->n++) {
         const struct tune_goal *goal = &s->goal[f->n];
         f->value[f->n].x = goal->value;

@@ -31,7 +31,7 @@ void tune_change_values(struct tune_changes *c, const struct tune_search *s, con
             snprintf(text, sizeof text, "%.10g", p[i].value);
         else
             tune_round(p[i].value, text);
-        c->lost = !sg_node_push_yaml(&list, p[i].spelling ? p[i].spelling : text) || c->lost;
+        sg_node_push_yaml(&list, p[i].spelling ? p[i].spelling : text);
     }
     tune_change_value(c, path, &list);
     free(path);

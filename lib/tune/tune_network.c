@@ -1,11 +1,11 @@
 /* tune_network.c: the modelled network of --when and --advise: reads it, times a run on it, and describes it. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "sg_debug.h"
 #include "sg_host.h"
 #include "sg_text.h"
 #include "tune_private.h"
+#include "sg_memory.h"
 
 sg_status tune_network_read(struct sg_grid_network *out, bool *assumed, const struct sg_tune *t, struct sg_error *err) {
     struct tune_changes c;
@@ -26,12 +26,11 @@ sg_status tune_network_read(struct sg_grid_network *out, bool *assumed, const st
 
 sg_status tune_network_seconds(double total[SG_NET_TOTALS], const struct sg_grid_messages *messages,
                                const struct sg_grid_network *network, size_t records, struct sg_error *err) {
-    double *all = calloc(records * SG_NET_TOTALS, sizeof *all), *column[SG_NET_TOTALS];
+    double *all = sg_calloc(records * SG_NET_TOTALS, sizeof *all), *column[SG_NET_TOTALS];
     SG_ASSERT(records > 0);
     for (size_t i = 0; i < SG_NET_TOTALS; i++)
         column[i] = all + i * records;
-    const sg_status status =
-        all ? sg_grid_messages_time(column, messages, network, records, err) : sg_fail_memory(err, "the times");
+    const sg_status status = sg_grid_messages_time(column, messages, network, records, err);
     for (size_t i = 0; status == SG_OK && i < SG_NET_TOTALS; i++)
         total[i] = column[i][records - 1];
     free(all);

@@ -1,12 +1,12 @@
 /* tune_output.c: the output of an action of sparsetune: its evidence as JSON, and the parts of tables in text. */
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_json.h"
 #include "sg_result.h"
 #include "sg_text.h"
 #include "tune_private.h"
+#include "sg_memory.h"
 
 cJSON *tune_evidence(const struct sg_tune *t, const char *action, cJSON *take_tune) {
     cJSON *out = cJSON_CreateObject(), *tune = cJSON_CreateObject();
@@ -31,7 +31,7 @@ sg_status tune_trials_evidence(struct sg_tune *t, struct tune_trials *b, cJSON *
         sg_grid_document(&document, NULL, NULL, &b->recipe, modelled, b->cells, b->outcomes, b->count, 600);
         t->evidence = sg_document_json(&document);
         sg_document_free(&document);
-        status = t->evidence ? SG_OK : sg_fail_memory(err, "the evidence");
+        status = SG_OK;
     }
     if (status == SG_OK)
         sg_json_set(t->evidence, "tune", take_tune);
@@ -61,29 +61,25 @@ sg_status tune_cells_evidence(struct sg_tune *t, const char *text, const char *c
 }
 
 void tune_say(const struct sg_tune *t, const char *format, ...) {
-    char *text = NULL;
     va_list args;
     va_start(args, format);
-    if (t->say && vasprintf(&text, format, args) >= 0) {
-        t->say(text);
-        free(text);
-    }
+    char *text = sg_vformat(format, args);
     va_end(args);
+    sg_notify(t->say, "%s", text);
+    free(text);
 }
 
 void tune_sentence(cJSON *list, const char *format, ...) {
-    char *text = NULL;
     va_list args;
     va_start(args, format);
-    if (vasprintf(&text, format, args) >= 0) {
-        sg_json_push_string(list, text);
-        free(text);
-    }
+    char *text = sg_vformat(format, args);
     va_end(args);
+    sg_json_push_string(list, text);
+    free(text);
 }
 
 void tune_sentence_taken(cJSON *list, char *take_text) {
-    tune_sentence(list, "%s", take_text ? take_text : "");
+    sg_json_push_string(list, take_text ? take_text : "");
     free(take_text);
 }
 
@@ -102,23 +98,19 @@ void tune_put_assumptions(FILE *out, const struct sg_tune *t) {
     fputs("#\n", out);
 }
 
-bool tune_put_table(FILE *out, sg_table *take_table, const struct sg_tune *t) {
+void tune_put_table(FILE *out, sg_table *take_table, const struct sg_tune *t) {
     enum { WIDTH = 80 };
     const struct sg_table_lines how = {.width = t->columns > 0 ? t->columns : WIDTH, .mark = "# "};
-    struct sg_error unused;
-    const bool fine = sg_table_write_lines(out, take_table, &how, &unused) == SG_OK;
+    sg_table_write_lines(out, take_table, &how);
     sg_table_free(take_table);
-    return fine;
 }
 
-sg_status tune_show(struct sg_tune *t, cJSON *take_evidence, tune_put_fn *put, const void *of, struct sg_error *err) {
+void tune_show(struct sg_tune *t, cJSON *take_evidence, tune_put_fn *put, const void *of) {
     size_t size;
     t->evidence = take_evidence;
-    if (!take_evidence || !put)
-        return take_evidence ? SG_OK : sg_fail_memory(err, "the evidence");
-    FILE *out = open_memstream(&t->table, &size);
-    const bool fine = out && put(out, t, of);
-    return sg_stream_text(out, &t->table) && fine ? SG_OK : sg_fail_memory(err, "the table");
+    FILE *out = sg_memstream(&t->table, &size);
+    put(out, t, of);
+    sg_stream_text(out, &t->table);
 }
 
 void sg_tune_free(struct sg_tune *t) {

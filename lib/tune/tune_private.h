@@ -14,19 +14,17 @@
 
 enum { TUNE_LAMBDA_CHARS = 24 };
 
-/* The changes that trials make to the user's recipe after its --set values (sg_recipe_with). If memory runs out for a
- * change, tune_changes_read reports it. */
+/* The changes that trials make to the user's recipe after its --set values (sg_recipe_with). */
 struct tune_changes {
     const struct sg_recipe *recipe;
     struct sg_node map;
-    bool lost;  /* memory ran out for a change */
     bool pilot; /* the length of the runs is changed */
 };
 /* Initializes *c with a copy of the changes of `base`; NULL = none. */
 void tune_changes_start(struct tune_changes *c, const struct sg_tune *t, const struct tune_changes *base);
 /* Sets keys by a map in YAML, whose keys are dotted paths: "{claims: null, record.every: 1}". */
 void tune_change(struct tune_changes *c, const char *yaml, ...) SG_PRINTF(2, 3);
-/* Sets the key at a dotted path, NULL = there was no memory for it. The value is moved from and zeroed. */
+/* Sets the key at a dotted path. The value is moved from and zeroed. */
 void tune_change_value(struct tune_changes *c, const char *path, struct sg_node *take_value);
 /* Adds the assumed network, for a recipe that has none. */
 void tune_change_network(struct tune_changes *c);
@@ -209,7 +207,7 @@ struct sg_theory_options tune_trained_here(const struct sg_tune *t, const struct
 
 /* Reports progress to the user through t->say. */
 void tune_say(const struct sg_tune *t, const char *format, ...) SG_PRINTF(2, 3);
-/* Appends a sentence to an array. If memory runs out, the sentence is omitted. */
+/* Appends a sentence to an array. */
 void tune_sentence(cJSON *list, const char *format, ...) SG_PRINTF(2, 3);
 void tune_sentence_taken(cJSON *list, char *take_text); /* NULL: an empty one */
 /* A text as lines of comment, broken at blanks. */
@@ -218,13 +216,11 @@ void tune_put_comment(FILE *out, const char *text, const struct sg_tune *t);
 void tune_put_sentences(FILE *out, const char *list, const struct sg_tune *t);
 /* Writes the evidence's "assumptions" so, and an empty comment line. */
 void tune_put_assumptions(FILE *out, const struct sg_tune *t);
-/* Writes a table in lines that fit the terminal, and frees it; false = no memory. */
-bool tune_put_table(FILE *out, sg_table *take_table, const struct sg_tune *t);
-/* t->evidence <- the evidence, NULL = there was no memory for it; t->table <- what `put` writes of what was found (NULL
- * = there is no table), which returns false if there is no memory. */
-typedef bool tune_put_fn(FILE *out, const struct sg_tune *t, const void *of);
-SG_CHECKED sg_status tune_show(struct sg_tune *t, cJSON *take_evidence, tune_put_fn *put, const void *of,
-                               struct sg_error *err);
+/* Writes a table in lines that fit the terminal, and frees it. */
+void tune_put_table(FILE *out, sg_table *take_table, const struct sg_tune *t);
+/* t->evidence <- the evidence; t->table <- what `put` writes of what was found. */
+typedef void tune_put_fn(FILE *out, const struct sg_tune *t, const void *of);
+void tune_show(struct sg_tune *t, cJSON *take_evidence, tune_put_fn *put, const void *of);
 
 /* ---- the modelled network ---- */
 
@@ -243,8 +239,7 @@ const char *tune_model_text(char out[TUNE_MODEL_CHARS], const struct sg_grid_net
 void tune_say_network(cJSON *list, const struct sg_grid_network *n, double d, bool assumed,
                       const char *without_compute);
 
-/* Evidence without cells: schema sparsetune/1 with the recipe, and `tune` of this action, which is taken over.
- * NULL = no memory. */
+/* Evidence without cells: schema sparsetune/1 with the recipe, and `tune` of this action, which is taken over. */
 cJSON *tune_evidence(const struct sg_tune *t, const char *action, cJSON *take_tune);
 
 /* Makes the document that sparsebench would show for these trials, modelled times among it where the recipe has a

@@ -7,10 +7,10 @@
  * next that does not, until both have been confirmed at all seeds. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tune_search.h"
+#include "sg_memory.h"
 
 enum { POINTS = 64, LADDER = 9, STEPS_OUT = 8, GIVEN = POINTS - LADDER - STEPS_OUT };
 
@@ -298,9 +298,7 @@ static sg_status document(struct reach *r, struct sg_error *err) {
     t->grid.fresh = false; /* hard-threshold's and the baseline's were run just now */
     SG_DO(status, tune_trials_open(&b, NULL, NULL, r->search.seeds, err));
     SG_DO(status, tune_trials_run(&b, t, false, err));
-    struct summary *s = calloc(b.count + 1, sizeof *s);
-    if (status == SG_OK && !s)
-        status = sg_fail_memory(err, "the evidence");
+    struct summary *s = sg_calloc(b.count + 1, sizeof *s);
     if (status == SG_OK)
         status = tune_trials_evidence(t, &b, tune_json(r, s, summarize(s, r, &b)), err);
     t->grid.fresh = fresh;

@@ -1,11 +1,11 @@
 /* tune_rule.c: --rule: lambda by the rules of sg_lambda_rules.h, one for each Top-k of the recipe. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_json.h"
 #include "tune_search.h"
+#include "sg_memory.h"
 
 static const double PILOT = 0.1; /* the share of a run that a pilot takes */
 
@@ -38,7 +38,7 @@ static char *task_of(const struct sg_cell *cell) {
 }
 
 /* Among the cells with the task of `cell`, apart from the distribution of the data to workers, the first without
- * compression, else with Top-k, else any. NULL = no memory. */
+ * compression, else with Top-k, else any. */
 static const struct sg_cell *choose_pilot(const struct sg_cell *cells, size_t count, const struct sg_cell *cell) {
     const struct sg_cell *best = NULL;
     char *task = task_of(cell);
@@ -68,9 +68,7 @@ static sg_status measure(struct group *group, const struct sg_tune *t, const str
     if (status != SG_OK)
         return status;
     group->names = cJSON_CreateArray();
-    group->value = calloc(rules->count, sizeof *group->value);
-    if (!group->value)
-        return sg_fail_memory(err, "the tuned recipe");
+    group->value = sg_calloc(rules->count, sizeof *group->value);
     for (size_t i = 0; i < rules->count; i++) {
         const struct sg_rule *r = &rules->rule[i];
         const double lambda = strcmp(t->rule, "simple") == 0  ? r->simple
@@ -104,7 +102,7 @@ static sg_status find_values(struct work *w, const struct sg_tune *t, const stru
                              struct sg_error *err) {
     const struct sg_cell *pilot = choose_pilot(w->cells, w->n_cells, cell);
     struct group *group = w->group;
-    sg_status status = pilot ? SG_OK : sg_fail_memory(err, "the pilots");
+    sg_status status = SG_OK;
     while (group < w->group + w->n_groups && group->pilot != pilot)
         group++;
     if (status == SG_OK && group == w->group + w->n_groups) {
@@ -152,15 +150,14 @@ static sg_status run_pilots(struct sg_tune *t, struct sg_error *err) {
     SG_DO(status, tune_emit_check(t, tune_lambda_key, s.n_goals, "Top-k densities", err));
     SG_DO(status, read_pilot(&w.pilot, t, s.steps_per_epoch, err));
     SG_DO(status, sg_recipe_cells(&w.pilot, &w.cells, &w.n_cells, err));
-    w.group = calloc(w.n_cells + 1, sizeof *w.group);
-    w.found = calloc(w.n_cells + 1, sizeof *w.found);
-    if (status == SG_OK && (!w.group || !w.found))
-        status = sg_fail_memory(err, "the pilots");
+    w.group = sg_calloc(w.n_cells + 1, sizeof *w.group);
+    w.found = sg_calloc(w.n_cells + 1, sizeof *w.found);
     for (size_t i = 0; status == SG_OK && i < w.n_cells; i++)
         if (tune_wants_lambda(w.cells[i].method) && tune_is_chosen(t, w.cells[i].name) &&
             (i == 0 || strcmp(w.cells[i].name, w.cells[i - 1].name) != 0))
             status = find_values(&w, t, &w.cells[i], err);
-    SG_DO(status, tune_show(t, tune_evidence(t, "rule", evidence_of(&w)), NULL, NULL, err));
+    if (status == SG_OK)
+        t->evidence = tune_evidence(t, "rule", evidence_of(&w));
     SG_DO(status, tune_emit_recipe(&t->text, t, w.found, w.n_found, err));
     close_work(&w);
     return status;

@@ -6,10 +6,10 @@
  * through its volume is the curve on which all goals are solved. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "tune_search.h"
+#include "sg_memory.h"
 
 enum { REPEATS = 2 };
 
@@ -339,10 +339,9 @@ cJSON *tune_search_json(struct tune_search *s) {
                      SG_VALUE("trials", trials));
 }
 
-sg_status tune_found_open(struct tune_found *f, const struct tune_search *s, size_t n, struct sg_error *err) {
+void tune_found_open(struct tune_found *f, const struct tune_search *s, size_t n) {
     *f = (struct tune_found){.name = s->name, .key = s->key};
-    f->value = calloc(n, sizeof *f->value);
-    return f->value ? SG_OK : sg_fail_memory(err, "the result");
+    f->value = sg_calloc(n, sizeof *f->value);
 }
 
 /* ---- all methods ---- */
@@ -366,10 +365,10 @@ static sg_status match_cells(struct tune_search *s, const struct tune_matching *
 sg_status tune_match_methods(struct tune_search *s, const struct tune_matching *how, cJSON *take_tune,
                              struct sg_error *err) {
     cJSON *list = cJSON_CreateArray();
-    struct tune_found *found = calloc(s->t->n_cells, sizeof *found);
+    struct tune_found *found = sg_calloc(s->t->n_cells, sizeof *found);
     size_t n = 0;
     SG_SET(take_tune, SG_TEXT("action", how->action), SG_NUMBER("tolerance", s->tolerance), SG_VALUE("methods", list));
-    sg_status status = found ? match_cells(s, how, found, &n, list, err) : sg_fail_memory(err, "the search");
+    sg_status status = match_cells(s, how, found, &n, list, err);
     if (status == SG_OK)
         status = tune_cells_evidence(s->t, s->t->text, how->compressor, take_tune, err);
     else

@@ -115,7 +115,7 @@ SG_CHECKED sg_status tune_refine(struct tune_search *s, const struct tune_refine
 /* {"method","run_steps","pilot_steps","trials"}; takes the trials. */
 cJSON *tune_search_json(struct tune_search *s);
 /* Makes room in f for n values of the method, all 0; f->n counts those that are filled in. */
-SG_CHECKED sg_status tune_found_open(struct tune_found *f, const struct tune_search *s, size_t n, struct sg_error *err);
+void tune_found_open(struct tune_found *f, const struct tune_search *s, size_t n);
 
 /* ---- all methods ---- */
 

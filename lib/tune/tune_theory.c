@@ -36,7 +36,7 @@ static void put_rate(FILE *out, const struct sg_theory_method *m) {
             m->cell->label, r.gamma, r.rate, r.compression, r.steps);
 }
 
-static bool put_table(FILE *out, const struct sg_tune *t, const void *of) {
+static void put_table(FILE *out, const struct sg_tune *t, const void *of) {
     const struct sg_theory *theory = of;
     sg_table *table = sg_table_open(columns, sizeof columns / sizeof *columns);
     const struct sg_theory_constants *c = &theory->method[0].constants;
@@ -51,7 +51,7 @@ static bool put_table(FILE *out, const struct sg_tune *t, const void *of) {
     }
     for (size_t i = 0; i < theory->n_left_out; i++)
         fprintf(out, "# %s is left out: %s\n", theory->left_out[i].cell->label, theory->left_out[i].why);
-    return tune_put_table(out, table, t);
+    tune_put_table(out, table, t);
 }
 
 struct sg_theory_options tune_trained_here(const struct sg_tune *t, const struct sg_recipe *recipe) {
@@ -69,7 +69,8 @@ sg_status sg_tune_theory(struct sg_tune *t, struct sg_error *err) {
     if (t->dry_run)
         return SG_OK;
     sg_status status = sg_theory_run(&theory, t->cells, t->n_cells, &options, err);
-    SG_DO(status, tune_show(t, tune_evidence(t, "theory", sg_theory_json(&theory)), put_table, &theory, err));
+    if (status == SG_OK)
+        tune_show(t, tune_evidence(t, "theory", sg_theory_json(&theory)), put_table, &theory);
     sg_theory_free(&theory);
     return status;
 }

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_compressor.h"
@@ -12,6 +11,7 @@
 #include "sg_file.h"
 #include "sg_text.h"
 #include "tune_private.h"
+#include "sg_memory.h"
 
 /* ---- changes ---- */
 
@@ -19,22 +19,22 @@ void tune_changes_start(struct tune_changes *c, const struct sg_tune *t, const s
     *c = (struct tune_changes){.recipe = t->recipe, .map = {.kind = SG_NODE_MAP}};
     if (!base)
         return;
-    c->lost = base->lost || !sg_node_copy(&c->map, &base->map);
+    sg_node_copy(&c->map, &base->map);
     c->pilot = base->pilot;
 }
 
 void tune_change(struct tune_changes *c, const char *yaml, ...) {
-    char *text = NULL;
     va_list args;
     va_start(args, yaml);
-    c->lost = vasprintf(&text, yaml, args) < 0 || !sg_node_push_yaml(&c->map, text) || c->lost;
+    char *text = sg_vformat(yaml, args);
     va_end(args);
+    sg_node_push_yaml(&c->map, text);
     free(text);
 }
 
 void tune_change_value(struct tune_changes *c, const char *path, struct sg_node *take_value) {
-    c->lost = !path || !sg_node_set_key(take_value, path) || !sg_node_push(&c->map, take_value) || c->lost;
-    sg_node_clear(take_value);
+    sg_node_set_key(take_value, path);
+    sg_node_push(&c->map, take_value);
 }
 
 void tune_change_network(struct tune_changes *c) {
@@ -48,8 +48,6 @@ void tune_changes_free(struct tune_changes *c) {
 sg_status tune_changes_read(struct sg_recipe *out, struct sg_node *written, const struct tune_changes *c,
                             struct sg_error *err) {
     struct sg_node unwanted = {0};
-    if (c->lost)
-        return sg_fail_memory(err, "the trials");
     const sg_status status = sg_recipe_with(out, written ? written : &unwanted, c->recipe, &c->map, err);
     sg_node_clear(&unwanted);
     return status;
@@ -107,8 +105,8 @@ sg_status tune_trials_open(struct tune_trials *b, const char *name, const char *
     if (status != SG_OK)
         return status;
     choose(b, name, compressor, seeds);
-    b->outcomes = calloc(b->count + 1, sizeof *b->outcomes);
-    return b->outcomes ? SG_OK : sg_fail_memory(err, "the cells");
+    b->outcomes = sg_calloc(b->count + 1, sizeof *b->outcomes);
+    return SG_OK;
 }
 
 /* *path <- a file with the changed recipe, which is complete: the cells' processes get no --set. */
@@ -116,11 +114,9 @@ static sg_status save_recipe(char path[PATH_MAX], const struct tune_trials *b, c
                              struct sg_error *err) {
     struct sg_recipe saved = {.text = NULL};
     size_t size;
-    FILE *out = open_memstream(&saved.text, &size);
-    if (out)
-        sg_node_put_yaml(out, &b->written, true);
-    if (!sg_stream_text(out, &saved.text))
-        return sg_fail_memory(err, "the trials");
+    FILE *out = sg_memstream(&saved.text, &size);
+    sg_node_put_yaml(out, &b->written, true);
+    sg_stream_text(out, &saved.text);
     sg_sha256_of(saved.text, strlen(saved.text), saved.sha256);
     const sg_status status = sg_grid_save_recipe(path, &saved, folder, err);
     free(saved.text);
@@ -168,8 +164,8 @@ sg_status tune_trials_run(struct tune_trials *b, struct sg_tune *t, bool converg
         grid.recipe_path = path;
         grid.n_set = 0;
     }
-    if (status == SG_OK && t->view && !sg_grid_view_open(t->view, b->count))
-        status = sg_fail_memory(err, "the cells");
+    if (status == SG_OK && t->view)
+        sg_grid_view_open(t->view, b->count);
     if (status != SG_OK)
         return status;
     SG_TRACE(1, "a batch of %zu cells", b->count);
@@ -264,12 +260,12 @@ static void change_epochs(struct tune_changes *c, const char *path, const struct
     char text[SG_NUMBER_CHARS];
     if (warm_up != 0) {
         snprintf(text, sizeof text, "%.15g", warm_up * scale);
-        c->lost = !sg_node_set_plain(&scaled, text, strlen(text)) || c->lost;
+        sg_node_set_plain(&scaled, text, strlen(text));
         change_key(c, path, "warm-up-epochs", scaled);
     }
     for (size_t i = 0; decays && i < decays->count; i++) {
         snprintf(text, sizeof text, "%.15g", decays->child[i].number * scale);
-        c->lost = !sg_node_push_yaml(&list, text) || c->lost;
+        sg_node_push_yaml(&list, text);
     }
     if (list.count > 0)
         change_key(c, path, "decay-at", list);
@@ -294,10 +290,10 @@ static void change_sections(struct tune_changes *c, const char *section, change_
         change(c, section, common, scale);
     for (size_t i = 0; i < methods->count; i++) {
         const struct sg_node *own = sg_node_get(&methods->child[i], section);
-        char *path = own ? sg_format("methods.%s.%s", sg_node_string(&methods->child[i], "name", ""), section) : NULL;
-        c->lost = (own && !path) || c->lost;
-        if (path)
-            change(c, path, own, scale);
+        if (!own)
+            continue;
+        char *path = sg_format("methods.%s.%s", sg_node_string(&methods->child[i], "name", ""), section);
+        change(c, path, own, scale);
         free(path);
     }
 }
@@ -366,8 +362,8 @@ double tune_extrapolate(const struct sg_run *pilot, const struct tune_length *le
                                         [TUNE_BYTES_SENT] = "bytes_sent",
                                         [TUNE_GRADIENT] = "gradient_norm"};
     const double *step = sg_run_series(pilot, "step"), *value = sg_run_series(pilot, names[what]);
-    double *sum = calloc(pilot->n_points + 1, sizeof *sum), mean = NAN;
-    for (size_t i = 0; sum && value && i < pilot->n_points; i++) {
+    double *sum = sg_calloc(pilot->n_points + 1, sizeof *sum), mean = NAN;
+    for (size_t i = 0; value && i < pilot->n_points; i++) {
         const bool taken = step[i] > 0; /* there is neither density nor gradient before the first step */
         sum[i] = !taken                    ? 0
                  : what == TUNE_SENT       ? value[i] / 32
@@ -375,7 +371,7 @@ double tune_extrapolate(const struct sg_run *pilot, const struct tune_length *le
                  : what == TUNE_BYTES_SENT ? value[i]
                                            : value[i] + (i > 0 ? sum[i - 1] : 0);
     }
-    if (sum && value)
+    if (value)
         mean = stretched(pilot, length, sum);
     free(sum);
     return mean;

@@ -83,11 +83,11 @@ double when_free(const struct when *w, const struct when_time *time);
 SG_CHECKED sg_status when_find_gains(struct when *w, struct sg_error *err);
 
 /* Makes the evidence and the table. */
-SG_CHECKED sg_status when_document(const struct when *w, const struct tune_trials *b, struct sg_error *err);
+void when_document(const struct when *w, const struct tune_trials *b);
 /* "test accuracy 0.51"; returns out. */
 enum { WHEN_TEXT = 256 };
 const char *when_target_text(const struct when *w, char out[WHEN_TEXT]);
-/* The conclusions in sentences, and the assumptions behind them; arrays of strings. NULL = no memory. */
+/* The conclusions in sentences, and the assumptions behind them; arrays of strings. */
 cJSON *when_answer_json(const struct when *w);
 cJSON *when_assumptions_json(const struct when *w);
 /* Writes the table for readers; `of` is the struct when. */

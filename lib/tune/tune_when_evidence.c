@@ -1,11 +1,11 @@
 /* tune_when_evidence.c: the results of --when as JSON that sparseplot-export draws: a panel for each number of workers,
  * a line for each method. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_text.h"
 #include "tune_when.h"
+#include "sg_memory.h"
 
 enum { COLUMN = 48 };
 
@@ -201,8 +201,8 @@ static cJSON *summary_json(const cJSON *answer) {
     const cJSON *sentence;
     char *text = NULL;
     size_t size;
-    FILE *stream = open_memstream(&text, &size);
-    cJSON_ArrayForEach(sentence, answer) if (stream) /* whoever shows it ends it with a full stop */
+    FILE *stream = sg_memstream(&text, &size);
+    cJSON_ArrayForEach(sentence, answer) /* whoever shows it ends it with a full stop */
         fprintf(stream, "%s%.*s", sentence == answer->child ? "" : " ",
                 (int)strlen(sentence->valuestring) - (sentence->next == NULL), sentence->valuestring);
     text = sg_stream_text(stream, &text);
@@ -211,17 +211,12 @@ static cJSON *summary_json(const cJSON *answer) {
     return out;
 }
 
-sg_status when_document(const struct when *w, const struct tune_trials *b, struct sg_error *err) {
+void when_document(const struct when *w, const struct tune_trials *b) {
     const struct sg_run *first = &b->outcomes[0].run;
     struct sg_arena memory = {0};
     const struct sg_text_list identities = sg_grid_identities(b->outcomes, b->count, &memory);
     char *model = sg_grid_network_text(&w->network);
     cJSON *answer = when_answer_json(w), *tune = tune_json(w, answer, when_assumptions_json(w));
-    if (!model) {
-        cJSON_Delete(tune);
-        sg_arena_free(&memory);
-        return sg_fail_memory(err, "the evidence");
-    }
     cJSON *evidence =
         SG_OBJECT(SG_TEXT("schema", SG_SCHEMA_BENCH), SG_TEXT("kind", "when"), SG_TEXT("status", "ok"),
                   SG_VALUE("program", NULL), SG_VALUE("run", NULL), SG_VALUE("recipe", sg_recipe_json(&b->recipe)),
@@ -232,5 +227,5 @@ sg_status when_document(const struct when *w, const struct tune_trials *b, struc
                   SG_VALUE("table", table_json(w)), SG_VALUE("summary", summary_json(answer)), SG_VALUE("tune", tune));
     free(model);
     sg_arena_free(&memory);
-    return tune_show(w->t, evidence, when_put_table, w, err);
+    tune_show(w->t, evidence, when_put_table, w);
 }

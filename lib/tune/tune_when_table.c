@@ -1,11 +1,11 @@
 /* tune_when_table.c: the results of --when for readers: the conclusion in sentences, its assumptions, and a table. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_net.h"
 #include "sg_text.h"
 #include "tune_when.h"
+#include "sg_memory.h"
 
 enum { TEXT = WHEN_TEXT };
 
@@ -89,9 +89,7 @@ static char *cluster_text(const struct when *w, size_t cluster) {
     const double free_one = when_free(w, time);
     char *text = NULL, target[TEXT], times[32], model[TUNE_MODEL_CHARS];
     size_t size;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        return NULL;
+    FILE *out = sg_memstream(&text, &size);
     if (cluster == 0)
         fprintf(out, "For %s: ", tune_model_text(model, &w->network, w->d));
     fprintf(out, cluster == 0 ? "with %zu workers at %.3g Gbit/s, " : "With %zu workers at %.3g Gbit/s, ",
@@ -202,9 +200,8 @@ static void add_point(sg_table *t, const struct when *w, size_t c, size_t b) {
     const double free_one = when_free(w, time);
     char *rivals = NULL;
     size_t size;
-    FILE *out = open_memstream(&rivals, &size);
-    if (out)
-        put_rivals(out, w, time, best, "", ", ");
+    FILE *out = sg_memstream(&rivals, &size);
+    put_rivals(out, w, time, best, "", ", ");
     sg_stream_text(out, &rivals);
     sg_table_format(t, "%zu", w->workers[c]);
     sg_table_number(t, "%.4g", w->bandwidth[b] / GBIT);
@@ -217,15 +214,15 @@ static void add_point(sg_table *t, const struct when *w, size_t c, size_t b) {
     free(rivals);
 }
 
-static bool put_points(FILE *out, const struct when *w) {
+static void put_points(FILE *out, const struct when *w) {
     sg_table *t = sg_table_open(point_columns, sizeof point_columns / sizeof *point_columns);
     for (size_t c = 0; c < w->n_clusters; c++)
         for (size_t b = 0; b < w->n_bandwidths; b++)
             add_point(t, w, c, b);
-    return tune_put_table(out, t, w->t);
+    tune_put_table(out, t, w->t);
 }
 
-static bool put_gains(FILE *out, const struct when *w) {
+static void put_gains(FILE *out, const struct when *w) {
     sg_table *t = sg_table_open(&(struct sg_table_column){.head = "workers"}, 1);
     char text[TEXT];
     fputs("#\n# at which bandwidths it gains over no compression, Gbit/s\n", out);
@@ -240,16 +237,15 @@ static bool put_gains(FILE *out, const struct when *w) {
         for (size_t c = 0; c < w->n_clusters; c++)
             sg_table_cell(t, gain_text(&w->gain[c * w->n_methods + m], text), NULL);
     }
-    return tune_put_table(out, t, w->t);
+    tune_put_table(out, t, w->t);
 }
 
-bool when_put_table(FILE *out, const struct sg_tune *t, const void *of) {
+void when_put_table(FILE *out, const struct sg_tune *t, const void *of) {
     const cJSON *sentence;
     tune_put_assumptions(out, t);
-    bool fine = put_points(out, of);
-    fine = put_gains(out, of) && fine;
+    put_points(out, of);
+    put_gains(out, of);
     fputc('\n', out);
     cJSON_ArrayForEach(sentence, sg_json_get(t->evidence, "tune.answer"))
         sg_put_wrapped(out, sentence->valuestring, t->columns, "", "");
-    return fine;
 }

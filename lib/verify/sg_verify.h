@@ -64,9 +64,9 @@ typedef struct sg_verify sg_verify;
 
 /* Allocates inputs and buffers. Vectors of up to 1000 elements are tested in every way. If `longest` (>= 1000) is above
  * 2^16 + 2, vectors of longest - 2, longest - 1 and longest elements are tested too, in fewer ways: threads share the
- * work on them. 2^20 + 1 takes seconds for each compressor. SG_ERR_MEMORY. */
+ * work on them. 2^20 + 1 takes seconds for each compressor. */
 enum { SG_VERIFY_SHORT = 4096, SG_VERIFY_LONG = (1 << 20) + 1 };
-SG_CHECKED sg_status sg_verify_open(sg_verify **out, size_t longest, struct sg_error *err);
+sg_verify *sg_verify_open(size_t longest);
 void sg_verify_close(sg_verify *v);
 
 /* Tests a compressor in every way; out <- the verdict on each property. */

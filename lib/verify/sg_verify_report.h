@@ -31,8 +31,8 @@ SG_CHECKED sg_status sg_verify_report(cJSON **out, bool *passed, const struct sg
                                       struct sg_error *err);
 
 /* Prints that array as text: all properties for a few compressors; for many, those that failed or were not tested.
- * `width`: columns of the terminal; 0 = the output is no terminal. SG_ERR_MEMORY. */
-SG_CHECKED sg_status sg_verify_print(FILE *out, const cJSON *results, size_t width, struct sg_error *err);
+ * `width`: columns of the terminal; 0 = the output is no terminal. */
+void sg_verify_print(FILE *out, const cJSON *results, size_t width);
 
 #ifdef __cplusplus
 }

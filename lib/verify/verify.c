@@ -1,10 +1,10 @@
 /* verify.c: tries a compressor in every way: its settings, the methods that it is opened in, and the list of checks. */
 #include "verify_private.h"
+#include "sg_memory.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 const struct sg_verify_meaning sg_verify_meaning[SG_VERIFY_PROPERTIES] = {
@@ -134,38 +134,30 @@ sg_method *verify_method(const struct verify_run *run, size_t first, size_t coun
 
 /* ---- opening, and all checks ---- */
 
-static bool allocate(sg_verify *v) {
-    bool fine = true;
-    v->g = malloc(v->room * sizeof *v->g);
-    v->e = malloc(v->room * sizeof *v->e);
-    v->p = malloc(v->room * sizeof *v->p);
-    v->bytes = malloc(8 * v->room + 4096);
+static void allocate(sg_verify *v) {
+    v->g = sg_malloc(v->room * sizeof *v->g);
+    v->e = sg_malloc(v->room * sizeof *v->e);
+    v->p = sg_malloc(v->room * sizeof *v->p);
+    v->bytes = sg_malloc(8 * v->room + 4096);
     for (int t = 0; t < VERIFY_STEPS; t++) {
-        v->first_e[t] = malloc(v->room * sizeof(float));
-        v->first_value[t] = malloc(v->room * sizeof(float));
-        v->first_index[t] = malloc(v->room * sizeof(uint32_t));
-        fine = fine && v->first_e[t] != NULL && v->first_value[t] != NULL && v->first_index[t] != NULL;
+        v->first_e[t] = sg_malloc(v->room * sizeof(float));
+        v->first_value[t] = sg_malloc(v->room * sizeof(float));
+        v->first_index[t] = sg_malloc(v->room * sizeof(uint32_t));
         for (int pattern = 0; pattern < SG_PATTERNS; pattern++)
-            fine = (v->gradient[pattern][t] = malloc(v->room * sizeof(float))) != NULL && fine;
+            v->gradient[pattern][t] = sg_malloc(v->room * sizeof(float));
     }
-    return fine && v->g != NULL && v->e != NULL && v->p != NULL && v->bytes != NULL;
 }
 
-sg_status sg_verify_open(sg_verify **out, size_t longest, struct sg_error *err) {
-    sg_verify *v = calloc(1, sizeof *v);
-    if (v != NULL)
-        v->room = longest;
-    if (v == NULL || !allocate(v)) {
-        sg_verify_close(v);
-        return sg_fail_memory(err, "the checks of compressors");
-    }
+sg_verify *sg_verify_open(size_t longest) {
+    sg_verify *v = sg_calloc(1, sizeof *v);
+    v->room = longest;
+    allocate(v);
     for (int pattern = 0; pattern < SG_PATTERNS; pattern++)
         for (int t = 0; t < VERIFY_STEPS; t++) /* shorter inputs take the beginning */
             sg_pattern_fill(v->gradient[pattern][t],
                             pattern <= SG_PATTERN_EQUAL || v->room < VERIFY_MORE ? v->room : VERIFY_MORE,
                             (enum sg_pattern)pattern, (uint64_t)t);
-    *out = v;
-    return SG_OK;
+    return v;
 }
 
 void sg_verify_close(sg_verify *v) {

@@ -2,11 +2,11 @@
  * messages from damaged bytes. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_drive.h"
 #include "verify_private.h"
+#include "sg_memory.h"
 
 enum { N = 1200, SHORT = 99 };
 
@@ -85,7 +85,8 @@ static void damage(sg_verify *v, const struct verify_run *run, const struct sg_m
     for (size_t i = 0; i < 9 * size; i++) {
         struct sg_message m = *whole;
         m.bytes = i < size ? i : size;
-        uint8_t *bytes = malloc(m.bytes + !m.bytes); /* of this length, so that sanitizers see what is read behind it */
+        uint8_t *bytes =
+            sg_malloc(m.bytes + !m.bytes); /* of this length, so that sanitizers see what is read behind it */
         if (bytes == NULL)
             return;
         memcpy(bytes, v->bytes, m.bytes);

@@ -1,4 +1,5 @@
 /* verify_report.c: tests compressors by name, and reports the verdicts as JSON and as a table. */
+#include "sg_memory.h"
 #include "sg_verify_report.h"
 
 #include <signal.h>
@@ -14,8 +15,8 @@
 #include "sg_verify.h"
 #include "sg_words.h"
 
-enum { MOST_NAMES = 256, IN_FULL = 3 };          /* so many compressors have all their properties in the table */
-enum { ENDED = 128, DONE = 93, NO_MEMORY = 94 }; /* codes with which the process of a compressor ends */
+enum { MOST_NAMES = 256, IN_FULL = 3 }; /* so many compressors have all their properties in the table */
+enum { ENDED = 128, DONE = 93 };        /* DONE: the code with which the process of a compressor ends */
 
 /* The rows of these names, or of the whole table. */
 static sg_status choose(const struct sg_compressor_ops **ops, size_t *n, const struct sg_verify_options *o,
@@ -48,11 +49,9 @@ static sg_status try_apart(const struct sg_compressor_ops *ops, struct sg_verdic
     if (child < 0)
         return sg_fail_errno(err, SG_ERR_IO, "a process for the checks cannot be started");
     if (child == 0) {
-        sg_verify *v;
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        if (getppid() != parent || sg_verify_open(&v, SG_VERIFY_SHORT, err) != SG_OK)
-            _exit(NO_MEMORY);
-        sg_verify_compressor(v, ops, verdict);
+        if (getppid() == parent)
+            sg_verify_compressor(sg_verify_open(SG_VERIFY_SHORT), ops, verdict);
         _exit(DONE);
     }
     while (waitpid(child, &how, WNOHANG) == 0) {
@@ -60,8 +59,6 @@ static sg_status try_apart(const struct sg_compressor_ops *ops, struct sg_verdic
             kill(child, SIGKILL);
         nanosleep(&pause, NULL);
     }
-    if (WIFEXITED(how) && WEXITSTATUS(how) == NO_MEMORY)
-        return sg_fail_memory(err, "the checks of compressors");
     ended[0] = '\0';
     if (WIFSIGNALED(how))
         snprintf(ended, ENDED, "killed by signal %d (%s)", WTERMSIG(how), strsignal(WTERMSIG(how)));
@@ -97,7 +94,7 @@ sg_status sg_verify_report(cJSON **out, bool *passed, const struct sg_verify_opt
     struct sg_verdict *verdict =
         mmap(NULL, SG_VERIFY_PROPERTIES * sizeof *verdict, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (verdict == MAP_FAILED)
-        return sg_fail_memory(err, "the checks of compressors");
+        sg_memory_end();
     *out = cJSON_CreateArray();
     *passed = true;
     for (size_t i = 0; i < n && status == SG_OK; i++) {
@@ -133,7 +130,7 @@ static void add_property(sg_table *t, const cJSON *property, const char *summary
 }
 
 /* Prints the properties of a compressor, all or those that fail, and the first failure of each. */
-static sg_status print_properties(FILE *out, const cJSON *row, bool full, size_t width, struct sg_error *err) {
+static void print_properties(FILE *out, const cJSON *row, bool full, size_t width) {
     enum { WIDTH = 80 };
     static const struct sg_table_column columns[] = {
         {.head = "property", .weight = SG_TABLE_ALWAYS},
@@ -151,7 +148,7 @@ static sg_status print_properties(FILE *out, const cJSON *row, bool full, size_t
         p++;
     }
     const struct sg_table_lines how = {.width = width > 0 ? width : WIDTH, .mark = "# "};
-    const sg_status status = sg_table_write_lines(out, t, &how, err);
+    sg_table_write_lines(out, t, &how);
     sg_table_free(t);
     cJSON_ArrayForEach(property, sg_json_get(row, "properties")) {
         char before[64];
@@ -159,12 +156,10 @@ static sg_status print_properties(FILE *out, const cJSON *row, bool full, size_t
                  sg_json_number(property, "failed", 0) > 0 ? ", first" : "");
         sg_put_wrapped(out, sg_json_string(property, "example", ""), width, before, "#   ");
     }
-    return status;
 }
 
-sg_status sg_verify_print(FILE *out, const cJSON *results, size_t width, struct sg_error *err) {
+void sg_verify_print(FILE *out, const cJSON *results, size_t width) {
     const bool full = cJSON_GetArraySize(results) <= IN_FULL;
-    sg_status status = SG_OK;
     const cJSON *row, *property;
     cJSON_ArrayForEach(row, results) {
         const bool passed = sg_json_bool(row, "passed", false);
@@ -182,8 +177,7 @@ sg_status sg_verify_print(FILE *out, const cJSON *results, size_t width, struct 
         const char *ended = sg_json_string(row, "ended", NULL);
         if (ended != NULL)
             fprintf(out, "#   the process that tried it ended early: %s\n", ended);
-        if ((full || !passed || untested) && status == SG_OK)
-            status = print_properties(out, row, full, width, err);
+        if ((full || !passed || untested))
+            print_properties(out, row, full, width);
     }
-    return status;
 }

@@ -1,9 +1,9 @@
 /* verify_steps.c: steps of a method with one worker, and of methods that share the workers of a run. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_drive.h"
 #include "sg_verify.h"
+#include "sg_memory.h"
 
 sg_status sg_verify_send(sg_method *m, struct sg_verify_at at, const float *g, float *e, struct sg_message *out,
                          struct sg_error *err) {
@@ -28,7 +28,7 @@ bool sg_verify_step(sg_method **part, size_t parts, uint64_t step, double gamma,
                     float *sum, double *bits) {
     struct sg_message m[SG_VERIFY_WORKERS];
     struct sg_error err;
-    float *room = malloc(parts * d * sizeof *room + 1), *of_part[SG_VERIFY_WORKERS] = {sum};
+    float *room = sg_malloc(parts * d * sizeof *room + 1), *of_part[SG_VERIFY_WORKERS] = {sum};
     struct alike alike = {of_part, parts, d, room != NULL};
     struct sg_play play = {.part = part,
                            .parts = parts,
@@ -51,9 +51,7 @@ bool sg_verify_copy_state(sg_method *to, const sg_method *from, size_t first, si
     size_t most = sg_method_common_bytes(from);
     for (size_t w = first; w < first + count; w++)
         most = sg_method_worker_bytes(from, w) > most ? sg_method_worker_bytes(from, w) : most;
-    void *bytes = malloc(most + 1);
-    if (bytes == NULL)
-        return false;
+    void *bytes = sg_malloc(most + 1);
     sg_method_common_save(from, bytes);
     sg_method_common_load(to, bytes);
     for (size_t w = first; w < first + count; w++) {

@@ -1,10 +1,10 @@
 /* verify_workers.c: several workers, as a trainer plays them: the same bits by one rank and by three, with other
  * threads, and after a checkpoint. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_rng.h"
 #include "verify_private.h"
+#include "sg_memory.h"
 
 enum { WORKERS = 4, D = 600, STEPS = 8, SAVED = 4, RANKS = 3 };
 
@@ -64,9 +64,9 @@ static void split(struct room *r, const struct verify_run *run, uint64_t saved, 
 }
 
 void verify_workers(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_verdict *out) {
-    struct room *r = malloc(sizeof *r);
+    struct room *r = sg_malloc(sizeof *r);
     (void)v;
-    for (int variant = 0; r != NULL && variant < VERIFY_VARIANTS; variant++) {
+    for (int variant = 0; variant < VERIFY_VARIANTS; variant++) {
         struct verify_run run = {
             .ops = ops, .form = "gradient", .feedback = {&sg_feedback_gradient, 1, {0}}, .gamma = 0.1, .rows = 10};
         verify_set(&run, variant, D, variant > 0, WORKERS);

@@ -48,6 +48,14 @@ includes() {
     [ "$(grep -lE '^#include "[a-z]*_(private|internal|state)\.h"' compress_*.c | xargs)" = "compress_accordion.c compress_threshold.c" ]
 }
 
+@test "the programs allocate by sg_memory.h alone, which ends them where memory runs out" {
+    local rooms=(cmd lib/{app,base,bench,data,grid,plot,recipe,result,task,theory,train,tune,verify})
+    cd "$ROOT"
+    [ "$(grep -rE '\bsg_(m|c|re)alloc\(' "${rooms[@]}" --include='*.[ch]' | wc -l)" -ge 300 ]
+    run -1 --separate-stderr grep -rnE '[^_[:alnum:]](([mc]|re|aligned_)alloc|strn?dup|v?asprintf|open_memstream)\(' \
+        "${rooms[@]}" --include='*.[ch]' --exclude='*memory.[ch]' --exclude=text.c
+}
+
 @test "the table of rooms has no arrow that nothing uses" {
     local unused="" me you file header
     local -A used

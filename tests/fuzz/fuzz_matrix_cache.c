@@ -25,8 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         abort();
     memcpy(file, data + PREFIX, length);
     if (data[0] & 1 && length >= SG_CACHE_HEADER) {
-        if (sg_cache_checksum(checksum, file, length, &err) != SG_OK)
-            abort();
+        sg_cache_checksum(checksum, file, length);
         memcpy(file + SG_CACHE_CHECKSUM_AT, checksum, 64);
     }
     if (write(fd, file, length) != (ssize_t)length)

@@ -31,12 +31,7 @@ int main(void) {
     const struct sg_compressor_ops *ops;
     struct sg_verdict verdict[SG_VERIFY_PROPERTIES];
     size_t applies[SG_VERIFY_PROPERTIES] = {0};
-    struct sg_error err;
-    sg_verify *v;
-    if (sg_verify_open(&v, longest(), &err) != SG_OK) {
-        printf("Bail out! %s\n", err.msg);
-        return 1;
-    }
+    sg_verify *v = sg_verify_open(longest());
     for (size_t i = 0; (ops = sg_compressor_at(i)) != NULL; i++) {
         ok(sg_compressor_find(ops->name) == ops && (ops->also == NULL || sg_compressor_find(ops->also) == ops),
            "%s is found by its names", ops->name);

@@ -29,7 +29,7 @@ static void compare(const float *x, size_t n, const char *what) {
     k[n_ranks++] = n;
     memcpy(sorted, x, n * sizeof *x);
     qsort(sorted, n, sizeof *sorted, descending);
-    wrong += sg_magnitudes_open(&m, &err) != SG_OK;
+    sg_magnitudes_open(&m);
     sg_magnitudes_count(m, x, n / 3);
     sg_magnitudes_count(m, x + n / 3, n - n / 3);
     wrong += sg_magnitudes_total(m) != n || sg_magnitudes_ask(m, k, n_ranks, &err) != SG_OK;
@@ -68,8 +68,9 @@ int main(void) {
     x[0] = 0x1p-149F, x[1] = -0x1p-148F, x[2] = -0.0F, x[3] = 0x1p127F;
     compare(x, 4, "subnormal, minus zero, large");
     sg_magnitudes *m;
-    ok(sg_magnitudes_open(&m, &err) == SG_OK && (sg_magnitudes_count(m, x, 4), true) &&
-           sg_magnitudes_ask(m, (const uint64_t[]){5}, 1, &err) == SG_ERR_ARGUMENT &&
+    sg_magnitudes_open(&m);
+    sg_magnitudes_count(m, x, 4);
+    ok(sg_magnitudes_ask(m, (const uint64_t[]){5}, 1, &err) == SG_ERR_ARGUMENT &&
            strcmp(err.msg, "the 5-th largest of 4 entries") == 0,
        "a rank that there is not");
     sg_magnitudes_close(m);

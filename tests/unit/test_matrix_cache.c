@@ -25,9 +25,10 @@ static const char *const storage[] = {"integer", "float", "double", "CSR"};
 
 static int same(const struct sg_matrix *a, const struct sg_matrix *b) {
     char left[65], right[65];
+    sg_matrix_sha256(a, left);
+    sg_matrix_sha256(b, right);
     return a->m == b->m && a->d == b->d && !a->i16 == !b->i16 && !a->f32 == !b->f32 && !a->f64 == !b->f64 &&
-           memcmp(a->label, b->label, a->m * sizeof *a->label) == 0 && sg_matrix_sha256(a, left, &err) == SG_OK &&
-           sg_matrix_sha256(b, right, &err) == SG_OK && strcmp(left, right) == 0;
+           memcmp(a->label, b->label, a->m * sizeof *a->label) == 0 && strcmp(left, right) == 0;
 }
 
 static void test_round_trip(void) {
@@ -72,8 +73,7 @@ static size_t count_accepted(char *bytes, size_t length) {
 /* Writes `bytes` with the checksum that belongs to them: what only the checks behind the checksum can find. */
 static void write_sealed(char *bytes, size_t length) {
     char checksum[65];
-    if (sg_cache_checksum(checksum, bytes, length, &err) != SG_OK)
-        exit(tap_done());
+    sg_cache_checksum(checksum, bytes, length);
     memcpy(bytes + SG_CACHE_CHECKSUM_AT, checksum, 64);
     temporary_write("b", bytes, length);
 }

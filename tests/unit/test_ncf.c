@@ -89,9 +89,9 @@ struct run {
 static bool open_run(struct run *r) {
     *r = (struct run){
         .net = {.users = GOLDEN_USERS, .items = GOLDEN_ITEMS, .factors = GOLDEN_FACTORS, .dropout = GOLDEN_DROPOUT}};
-    if (ncf_net_open(&r->net, GOLDEN_MLP, 1, &err) != SG_OK || ncf_room_open(&r->room, &r->net, &err) != SG_OK ||
-        sg_scope_open(&r->scope, "cpu", "fp32", &err) != SG_OK)
+    if (ncf_net_open(&r->net, GOLDEN_MLP, 1, &err) != SG_OK || sg_scope_open(&r->scope, "cpu", "fp32", &err) != SG_OK)
         return false;
+    ncf_room_open(&r->room, &r->net);
     sg_scope_use(r->scope, sg_kernels_cpu(NULL), NULL);
     r->x = malloc(r->net.d * sizeof *r->x);
     r->g = calloc(r->net.d, sizeof *r->g);
@@ -213,8 +213,9 @@ static void in_whole_tables(struct run *r) {
     double *wanted = malloc(r->net.d * sizeof *wanted);
     whole.dense = true;
     big.dense = true;
-    bool ready = ncf_net_open(&big, GOLDEN_MLP, MANY, &err) == SG_OK && ncf_room_open(&room, &whole, &err) == SG_OK &&
-                 ncf_room_open(&big_room, &big, &err) == SG_OK && g && wanted;
+    bool ready = ncf_net_open(&big, GOLDEN_MLP, MANY, &err) == SG_OK && g && wanted;
+    ncf_room_open(&room, &whole);
+    ncf_room_open(&big_room, &big);
     batch(user, item, label, MANY);
     for (size_t i = 0; i < COUNT(counts) && ok(ready, "%zu examples", counts[i]); i++) {
         const size_t count = counts[i], bytes = r->net.d * sizeof *g;

@@ -7,6 +7,7 @@
 #include "sg_markup.h"
 #include "sg_table.h"
 #include "sg_text.h"
+#include "sg_memory.h"
 
 /* A table of two rows: a label, numbers with deviations, plain numbers, words. */
 static sg_table *example(const char *words) {
@@ -30,11 +31,10 @@ static sg_table *example(const char *words) {
 
 static char *lines(sg_table *take_table, size_t width, const char *mark, bool inset) {
     const struct sg_table_lines how = {.width = width, .mark = mark, .inset = inset};
-    struct sg_error err;
     char *text = NULL;
     size_t size;
-    FILE *out = open_memstream(&text, &size);
-    ok(out && sg_table_write_lines(out, take_table, &how, &err) == SG_OK, "a width of %zu", width);
+    FILE *out = sg_memstream(&text, &size);
+    sg_table_write_lines(out, take_table, &how);
     sg_table_free(take_table);
     return sg_stream_text(out, &text);
 }
@@ -141,14 +141,15 @@ static sg_table *marked(void) {
 enum markup { MARKDOWN, LATEX, HTML };
 
 static char *markup(sg_table *take_table, enum markup kind) {
-    struct sg_error err;
     char *text = NULL;
     size_t size;
-    FILE *out = open_memstream(&text, &size);
-    ok(out && (kind == MARKDOWN ? sg_table_write_markdown(out, take_table, &err)
-               : kind == LATEX  ? sg_table_write_latex(out, take_table, "both & all", &err)
-                                : sg_table_write_html(out, take_table, "two & more", &err)) == SG_OK,
-       "a table in markup");
+    FILE *out = sg_memstream(&text, &size);
+    if (kind == MARKDOWN)
+        sg_table_write_markdown(out, take_table);
+    else if (kind == LATEX)
+        sg_table_write_latex(out, take_table, "both & all");
+    else
+        sg_table_write_html(out, take_table, "two & more");
     sg_table_free(take_table);
     return sg_stream_text(out, &text);
 }
@@ -219,13 +220,10 @@ static void test_wrapping(void) {
 }
 
 int main(void) {
-    struct sg_error err;
     test_lines();
     test_markup();
     test_tex();
     test_wrapping();
-    sg_table_cell(NULL, "x", NULL);
-    ok(sg_table_write_lines(stdout, NULL, &(struct sg_table_lines){.mark = ""}, &err) == SG_ERR_MEMORY, "no memory");
     sg_table_free(NULL);
     return tap_done();
 }

@@ -118,10 +118,9 @@ int main(void) {
     }
     temporary_make();
     watched.real = sg_kernels_cpu(NULL);
-    if (!ok(watched.real && sg_dataset_load(&a, &from, &request, &err) == SG_OK && a.m == ROWS &&
-                sg_logreg_measure(&c, &a, 2, &err) == SG_OK,
-            "madelon is read"))
+    if (!ok(watched.real && sg_dataset_load(&a, &from, &request, &err) == SG_OK && a.m == ROWS, "madelon is read"))
         return tap_done();
+    sg_logreg_measure(&c, &a, 2);
     const double l2 = c.lipschitz / 10000;
     if (ok(sg_logreg_solve(start, &value, &norm, &a, l2, 2, NULL, NULL, &err) == SG_OK, "and solved")) {
         for (size_t i = 0; i < D; i++)

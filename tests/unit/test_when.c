@@ -55,9 +55,9 @@ static bool open_run(struct when_run *r, const struct sg_cell *cell, double byte
     *r = (struct when_run){.seed = cell->seed, .records = 2, .steps = steps};
     if (sg_run_parse(&run, text, strlen(text), "run", &err) != SG_OK)
         return false;
-    const bool fine = sg_grid_messages_open(&r->messages, cell, &run, &err) == SG_OK;
+    sg_grid_messages_open(&r->messages, cell, &run);
     sg_run_free(&run);
-    return fine;
+    return true;
 }
 
 static void open_grid(struct grid *g, const double bytes[N_METHODS], const double steps[N_METHODS][SEEDS],
