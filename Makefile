@@ -1,8 +1,6 @@
-# Builds and installs sparsegrad. recipes/figures.mk has figures and published results, tests/tests.mk tests and
-# measurements: one make for the whole tree. `make help` lists targets.
-# WITH_MPI, WITH_TORCH and WITH_CUDA take what is there; 0 leaves it out, 1 makes its absence an error.
+# Builds and installs sparsegrad; recipes/figures.mk runs figures, tests/tests.mk tests. `make help` lists targets.
+# WITH_MPI, WITH_TORCH, WITH_CUDA take what is there; 0 leaves it out, 1 makes its absence an error. ZOO=0: no lib/zoo.
 MODE         ?= release
-# ZOO=0 builds without the compressors, rules and controllers of lib/zoo.
 zoo          := $(if $(filter 0,$(ZOO)),,zoo)
 PREFIX       ?= /usr/local
 TORCH_DIR    ?= /usr
@@ -11,7 +9,6 @@ CXX          ?= g++
 NVCC         ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
 NVCC_GENCODE ?= -gencode arch=compute_80,code=sm_80 -gencode arch=compute_90,code=sm_90 \
                 -gencode arch=compute_90,code=compute_90
-# One place says which version this is, for programs, library and headers.
 VERSION      := $(shell awk '/^#define SPARSEGRAD_[MP]/ { printf dot $$3; dot = "." }' lib/method/sparsegrad.h)
 B            := build/$(MODE)
 opt_release  := -O3 -g
@@ -25,13 +22,11 @@ opt          := $(or $(opt_$(MODE)),$(error MODE=$(MODE) is not one of release, 
 checks       := $(if $(filter-out release,$(MODE)),-DSG_ASSERTS=1) $(if $(TRACE),-DSG_TRACE_LEVEL=$(TRACE))
 warn         := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wconversion \
                 -Wno-missing-field-initializers $(if $(filter-out 0,$(WERROR)),-Werror)
-no_openmp    := $(addprefix -Wno-,unknown-pragmas unused-parameter unused-variable)
-openmp       := $(if $(filter 0,$(WITH_OPENMP)),$(no_openmp),-fopenmp)
+openmp := $(if $(filter 0,$(WITH_OPENMP)),$(addprefix -Wno-unused-,parameter variable) -Wno-unknown-pragmas,-fopenmp)
 includes     := $(addprefix -I,$(patsubst %/,%,$(sort $(wildcard lib/*/))) kernels)
 cflags       := -std=c11 -D_GNU_SOURCE -DSPARSEGRAD_UNSTABLE -ffp-contract=off -fPIC $(openmp) $(warn) $(opt) \
                 $(checks) $(includes) -I$(B) $(CFLAGS)
 ldflags      := $(openmp) $(opt) $(LDFLAGS)
-# What is built is 1 here, and else empty.
 no_MPI        = mpicc was not found: apt-get install libopenmpi-dev openmpi-bin, or use WITH_MPI=0
 no_TORCH      = no libtorch or no $(CXX): apt-get install libtorch-dev libopenblas0-pthread g++, or set TORCH_DIR=
 no_CUDA       = nvcc was not found: install the CUDA toolkit, name its compiler with NVCC=, or use WITH_CUDA=0
@@ -53,7 +48,6 @@ nvcc_flags   := -ccbin $(lastword $(filter-out -%,$(CXX))) -std=c++17 -DSPARSEGR
 # Builds take all cores where -j says nothing else. Figures and benchmarks run one after another.
 JOBS         ?= $(shell nproc)
 MAKEFLAGS    += $(if $(MAKELEVEL:0=)$(filter-out all unit check install build-tests fuzz,$(MAKECMDGOALS)),,-j$(JOBS))
-# Sources: the library proper (installed) and the engine (linked into the programs).
 isas         := c $(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),avx2 avx512)
 isa_src      := $(sort $(wildcard kernels/cpu/*_isa.c))
 core_rooms   := core wire method $(zoo)
@@ -62,9 +56,8 @@ core_src     := $(sort $(filter-out $(isa_src),$(core_src)))
 # A task whose network libtorch trains has a NAME_net.c: its files, tests and recipes are only where libtorch is on.
 torch_tasks  := $(filter-out task,$(patsubst lib/task/%_net.c,%,$(sort $(wildcard lib/task/*_net.c))))
 torch_task   := $(wildcard $(torch_tasks:%=lib/task/%*.c)) lib/task/tasks_torch.c
-engine_src   := $(sort $(filter-out $(core_rooms:%=lib/%/%) lib/zoo/% lib/examples/% $(torch_task),\
-                $(wildcard lib/*/*.c)))
-engine_src   := $(if $(cuda),$(filter-out %_no_cuda.c,$(engine_src)) $(wildcard lib/*/*.cu),$(engine_src))
+engine_src   := $(sort $(filter-out $(core_rooms:%=lib/%/%) lib/zoo/% lib/examples/% $(torch_task) \
+                $(if $(cuda),%_no_cuda.c),$(wildcard lib/*/*.c $(if $(cuda),lib/*/*.cu))))
 programs     := $(sort $(subst _,-,$(basename $(notdir $(wildcard cmd/sparse*.c)))))
 cuda_src     := $(sort $(wildcard kernels/cuda/*.cu))
 cuda_obj     := $(if $(cuda),$(cuda_src:%.cu=$(B)/%.o))
@@ -78,7 +71,6 @@ beside       := -Wl,-rpath,'$$ORIGIN/../lib/sparsegrad'
 isa_avx2     := -mavx2 -mfma -mbmi -mbmi2
 isa_avx512   := $(addprefix -mavx512,f vl bw dq) -mfma -mbmi -mbmi2 -mprefer-vector-width=512
 isa_flags     = -O3 -fno-trapping-math -DSG_ISA=$(1) $(isa_$(1))
-# What needs libtorch: shared objects that the programs load when they are asked for it.
 torch_obj    := $(patsubst %,$(B)/%.o,$(basename $(sort $(wildcard lib/tensor/*.cpp) $(torch_task))))
 # Newer releases refuse to be compiled as less than C++20, and older ones do not know it.
 torch_std    := $(if $(shell grep -ls 202002L $(TORCH_DIR)/include/ATen/ATen.h),c++20,c++17)
@@ -90,9 +82,8 @@ torch_cxx    := -std=$(torch_std) -DSPARSEGRAD_UNSTABLE -O2 -g -fPIC -Wall -Wext
                 $(torch_other:%=-isystem %/include) -isystem $(TORCH_DIR)/include/torch/csrc/api/include
 # libtorch for CUDA registers itself when it is loaded. Nothing refers to it, so the linker is told to keep it.
 torch_cuda   := -Wl,--no-as-needed -ltorch_cuda -lc10_cuda -Wl,--as-needed -Wl,--allow-shlib-undefined
-torch_path   := -L$(TORCH_DIR)/lib -Wl,--enable-new-dtags,-rpath,$(TORCH_DIR)/lib
-torch_libs   := $(if $(torch_other),$(torch_path)) -ltorch_cpu -lc10 \
-                $(if $(wildcard $(TORCH_DIR)/lib/libtorch_cuda.so),$(torch_cuda))
+torch_libs   := $(if $(torch_other),-L$(TORCH_DIR)/lib -Wl,--enable-new-dtags,-rpath,$(TORCH_DIR)/lib) -ltorch_cpu \
+                -lc10 $(if $(wildcard $(TORCH_DIR)/lib/libtorch_cuda.so),$(torch_cuda))
 bin          := $(if $(filter build/release,$(B)),build/bin,$(B)/bin)
 built_lib    := $(bin:%/bin=%)/lib
 plugins      := $(if $(torch),$(built_lib)/sparsegrad/tasks-torch.so)
@@ -132,12 +123,9 @@ $(B)/page_files.h: lib/plot/page.css lib/plot/page.js
 	  sed -e 's/^ *//' -e '/^\/\//d' -e '/^$$/d' lib/plot/page.$$kind | LC_ALL=C od -An -v -tu1 | \
 	  sed 's/ *\(-*[0-9][0-9]*\)/\1,/g'; echo '};'; done > $@.new && mv $@.new $@
 $(B)/lib/plot/export_html.o: $(B)/page_files.h
-# The program of Python that runs plug-ins, as a string.
 $(B)/plugin_server.h: lib/recipe/plugin_server.py
-	@mkdir -p $(@D)
-	@{ echo 'static const char plugin_server[] ='; \
-	   sed -e 's/\\/&&/g' -e 's/"/\\"/g' -e 's/.*/    "&\\n"/' $<; \
-	   echo ';'; } > $@.new && mv $@.new $@
+	@mkdir -p $(@D); { echo 'static const char plugin_server[] ='; \
+	  sed -e 's/\\/&&/g' -e 's/"/\\"/g' -e 's/.*/    "&\\n"/' $<; echo ';'; } > $@.new && mv $@.new $@
 $(B)/lib/recipe/plugin_python.o: $(B)/plugin_server.h
 $(B)/lib/comm/%.o: private cflags += $(mpi_cflags)
 $(B)/lib/data/dataset_descriptor.o: private cflags += -DSG_DATADIR='"$(PREFIX)/share/sparsegrad"'
@@ -171,8 +159,7 @@ $(bin)/sparseplot-export: $(B)/cmd/sparseplot-export.o $(engine)
 %/lib/sparsegrad/tasks-torch.so: $(torch_obj) $(engine)
 	$(call on,LD)$(CXX) -shared $(ldflags) -Wl,-Bsymbolic -Wl,--exclude-libs,ALL -o $@ $^ $(torch_libs) $(base_libs)
 # ---- installation
-# Both libraries show only what their headers mark (sg_api.h): objects hide all else, and the static library is a single
-# object whose other names are made local. build/MODE/libsparsegrad.a, which programs and tests link, keeps all names.
+# Both libraries show only what their headers mark (sg_api.h); build/MODE/libsparsegrad.a, which tests link, keeps all.
 api_headers  := $(addprefix lib/core/sg_,api.h optimizer.h parameter.h rng.h stats.h status.h unstable.h) \
                 $(addprefix lib/wire/sg_,message.h wire.h) $(addprefix kernels/sg_,cuda.h half.h kernels.h) \
                 $(addprefix lib/method/sg_,compressor.h compressor_plugin.h controller.h drive.h feedback.h flat.h) \
@@ -194,7 +181,6 @@ $(B)/installed/libsparsegrad.a: $(core_obj) $(B)/api.symbols
 	  $(if $(cuda_obj),ld -r -o $(@D)/sparsegrad_cuda.o $(cuda_obj) &&) \
 	  for object in $(@D)/sparsegrad.o $(if $(cuda_obj),$(@D)/sparsegrad_cuda.o); do \
 	    objcopy --keep-global-symbols=$(B)/api.symbols $$object && ar rcs $@ $$object || exit 1; done
-# What the static library needs must be said. gcc's OpenMP and clang's have names of their own.
 openmp_lib    = $(if $(filter 0,$(WITH_OPENMP)),,-l$(if $(findstring clang,$(shell $(CC) --version)),omp,gomp))
 rpath        := -Wl,-rpath,$${libdir}
 $(B)/sparsegrad.pc: FORCE
@@ -209,7 +195,6 @@ $(B)/sparse-recipe.5: $(bin)/sparsetrain
 man_pages    := $(programs:%=$(B)/man/%.1)
 $(man_pages): $(B)/man/%.1: cmd/%.man cmd/man.awk $(bin)/%
 	@mkdir -p $(@D); $(bin)/$* --help | awk -v version=$(VERSION) -f cmd/man.awk - $< > $@
-# The documents, and the figures that they show, in their folders, so that links between them hold.
 documents    := LICENSE $(wildcard *.md */README.md */*/README.md $(addsuffix /*.md,cmd kernels lib recipes results) \
                   results/*.svg results/archive/*.svg results/analysis/*.py)
 root         := $(DESTDIR)$(PREFIX)
@@ -220,8 +205,7 @@ install: all $(built) ## install programs, library, headers, recipes and documen
 	install -D -t $(root)/bin $(addprefix $(bin)/,$(programs))
 	$(call put,lib,$(B)/installed/libsparsegrad.a)
 	install $(shared) $(root)/lib/libsparsegrad.so.$(VERSION)
-	ln -sf libsparsegrad.so.$(VERSION) $(root)/lib/$(soname)
-	ln -sf $(soname) $(root)/lib/libsparsegrad.so
+	ln -sf libsparsegrad.so.$(VERSION) $(root)/lib/$(soname) && ln -sf $(soname) $(root)/lib/libsparsegrad.so
 	$(if $(plugins),install -D -t $(root)/lib/sparsegrad $(plugins))
 	$(call put,lib/pkgconfig,$(B)/sparsegrad.pc)
 	$(call put,include/sparsegrad,$(api_headers))

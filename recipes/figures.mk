@@ -1,6 +1,5 @@
-# Figures and published results. Each recipe is a target: recipes/mini/NAME.yaml, the same shape at laptop size, is
-# mini-NAME, and recipes/night/NAME.yaml, for hours on two cores, is night-NAME. SMOKE=1 takes 16 steps of every method.
-# BIN=FOLDER on the command line runs the programs there: nothing is installed or built. ARGS go to sparsebench.
+# Figures and published results. Each recipe is a target; recipes/mini/NAME.yaml is mini-NAME, recipes/night/NAME.yaml
+# night-NAME. SMOKE=1: 16 steps of every method. BIN=FOLDER: the programs there, without a build. ARGS: to sparsebench.
 export ARGS
 recipes     := $(wildcard recipes/*.yaml recipes/mini/*.yaml recipes/night/*.yaml)
 figure_of    = $(patsubst recipes/%.yaml,%,$(subst recipes/night/,recipes/night-,$(1:recipes/mini/%=recipes/mini-%)))

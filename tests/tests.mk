@@ -2,14 +2,11 @@
 torch_tests := $(sort $(wildcard $(patsubst %,tests/unit/test_%*.c,tensor $(torch_tasks))))
 test_src    := $(filter-out $(if $(torch),,$(torch_tests)),$(sort $(wildcard tests/unit/test_*.c)))
 # Without the zoo the unit tests that name a row of it are left out.
-ifeq ($(zoo),)
-zoo_names   := $(shell sed -n 's/.*\(\.name = \|SIDCO.\)\("[a-z0-9-]*"\).*/-e\x27\2\x27/p' lib/zoo/*.c)
-zoo_tests   := $(shell grep -lF $(zoo_names) tests/unit/test_*.c)
+zoo_names    = $(shell sed -n 's/.*\(\.name = \|SIDCO.\)\("[a-z0-9-]*"\).*/-e\x27\2\x27/p' lib/zoo/*.c)
+zoo_tests   := $(if $(zoo),,$(shell grep -lF $(zoo_names) tests/unit/test_*.c))
 test_src    := $(filter-out $(zoo_tests),$(test_src))
-$(info ZOO=0: without the unit tests that name rows of lib/zoo: $(notdir $(basename $(zoo_tests))))
-endif
-# The CUDA kernels' tests run on a device where nvcc is, and emulated where C++ is. Sanitizers find as much with 64
-# threads a block as with 512, in a third of the time; gpu_wide has what is emulated with 512, too.
+$(if $(zoo_tests),$(info ZOO=0: without the unit tests that name rows of lib/zoo: $(notdir $(basename $(zoo_tests)))))
+# The CUDA kernels' tests run on a device, and emulated where C++ is: with 64 threads a block, gpu_wide with 512, too.
 gpu_torch   := $(basename $(notdir $(sort $(wildcard $(torch_tasks:%=tests/gpu/test_%*.c)))))
 gpu_other   := $(filter-out $(gpu_torch),$(basename $(notdir $(sort $(wildcard tests/gpu/test_*.c)))))
 gpu_names   := test_kernels test_sums test_vectors test_products $(gpu_other) $(if $(torch),$(gpu_torch))
@@ -18,8 +15,7 @@ gpu_small   := $(patsubst %,$(B)/gpu/%_64,$(filter-out $(gpu_torch),$(gpu_names)
 gpu_tests   := $(if $(cuda),$(gpu_names:%=$(B)/gpu/%) $(gpu_small))
 emulations  := $(gpu_names:%=%_emulated) $(if $(filter release debug,$(MODE)),$(gpu_wide:%=%_512_emulated))
 unit_tests  := $(test_src:tests/unit/%.c=$(B)/tests/%) $(if $(have_cxx),$(emulations:%=$(B)/tests/%))
-# What is tried as it is optimized on each push: arithmetic, what ranks run, and emulated kernels and training, whose
-# pages around the device's memory see what it must not touch. Sanitizers take minutes for them and try them at night.
+# What is tried as it is optimized on each push. Sanitizers take minutes for these and try them at night.
 optimized   := kernels sums vectors products dense half codes levels wire compressors comm train_records
 optimized   := $(filter $(optimized:%=$(B)/tests/test_%) %_emulated,$(unit_tests))
 fuzz_bins   := $(patsubst tests/%.c,$(B)/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
@@ -54,10 +50,8 @@ $(foreach t,64 512,$(eval $(B)/emulation/$(t)/%.o: %.cu $(B)/flags ; $$(call emu
 # The kernels that the hook for PyTorch calls, for tensors of the CPU: tests/cli/ddp_device.py.
 $(B)/emulation/libsparsegrad_emulated.so: $(patsubst %,$(B)/emulation/64/cuda_%.o,select topk sums workspace)
 	$(call on,LD)$(CXX) -shared $(filter -fsanitize%,$(opt)) -o $@ $^
-# On a device too, small blocks bring many of them to the grid's barrier.
 $(B)/gpu/64/%.o: kernels/cuda/%.cu $(B)/flags
 	$(call on,NVCC)$(NVCC) $(nvcc_flags) -DSG_CUDA_THREADS=64 $(includes) -MMD -MP -c -o $@ $<
-# The same bodies for all; kernels that are named first take the place of the library's.
 vpath test_%.c tests/gpu tests/unit
 $(gpu_names:%=$(B)/gpu/%.o): $(B)/gpu/%.o: %.c $(B)/flags
 	$(call on,CC)$(CC) $(cflags) -DSG_TEST_CUDA -Itests/unit -Itests/gpu -MMD -MP -c -o $@ $<
@@ -85,8 +79,8 @@ check: all $(rivals) $(unit_tests) $(installed) $(link_tools) ## after each chan
 parallel     = --no-print-directory -j$(JOBS)
 test: ## all of CI's tests; installs what they need
 	@$(need) test
-	@$(MAKE) $(parallel) all $(optimized) $(if $(wildcard /dev/nvidia0),$(gpu_tests),$(filter-out $(gpu_small),$(gpu_tests))) \
-	    $(installed) $(link_tools)
+	@$(MAKE) $(parallel) all $(optimized) $(installed) $(link_tools) \
+	  $(if $(wildcard /dev/nvidia0),$(gpu_tests),$(filter-out $(gpu_small),$(gpu_tests)))
 	@sh tests/run all
 optimized: # prints the names
 	@echo $(notdir $(optimized))
@@ -129,8 +123,7 @@ golden: all ## renew what the programs are to print: transcripts of mistakes, te
 	@for f in tests/golden/cli/*.txt; do tests/golden/cli/transcript $$f > $$f.new && mv $$f.new $$f; done
 reference: all ## regenerate recipes/REFERENCE.md and results/SCHEMA.md
 	$(bin)/sparsetrain --help-recipe > recipes/REFERENCE.md.new && mv recipes/REFERENCE.md.new recipes/REFERENCE.md
-	awk -f lib/result/schema.awk lib/result/sg_frame.h lib/result/sg_document.h > results/SCHEMA.md.new
-	mv results/SCHEMA.md.new results/SCHEMA.md
+	awk -f lib/result/schema.awk lib/result/sg_frame.h lib/result/sg_document.h > results/SCHEMA.md
 deviations: $(B)/deviations ## regenerate results/DEVIATIONS.md
 	$(B)/deviations > results/DEVIATIONS.md.new && mv results/DEVIATIONS.md.new results/DEVIATIONS.md
 compdb: ## compile_commands.json for editors
