@@ -100,7 +100,7 @@ double sg_collective_decoded(const struct sg_collective *collective, const struc
 /* The same of messages that are encoded: a worker's own, and in two rounds or at a server the sum of its part. */
 double sg_collective_encoded(const struct sg_collective *collective, const struct sg_net *net);
 
-/* The error of this model: how far it is from published times (the table Validation of results/NETWORK.md). */
+/* The error of this model: how far it is from published times (results/NETWORK.md, Validation). */
 enum sg_net_kind { SG_NET_SUM, SG_NET_ROUNDS, SG_NET_CODE, SG_NET_SPARSE, SG_NET_SERVED, SG_NET_KINDS };
 
 struct sg_net_error {

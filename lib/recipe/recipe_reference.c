@@ -162,25 +162,33 @@ static const char *kind_of_owner(const struct sg_schema_row *row) {
     return "task";
 }
 
+/* ": as in `topk`", with the kind of the other owner where it is another. */
+static void put_shared(FILE *out, const struct sg_schema_row *shared, const struct sg_schema_row *row) {
+    const char *kind = kind_of_owner(shared);
+    const bool same = strcmp(kind, kind_of_owner(row)) == 0;
+    fprintf(out, ": as in %s%s`%s`\n", same ? "" : kind, same ? "" : " ", shared->owner);
+}
+
 /* The rows of a section. Those that another owner has had before are named with it: "* `k`, `density`: as in compressor
  * `topk`". */
 static void print_rows(FILE *out, const struct sg_schema *schema, const char *section, const char *owner) {
-    const struct sg_schema_row *shared = NULL;
+    const struct sg_schema_row *shared = NULL, *last = NULL;
     for (size_t i = 0; i < schema->count; i++) {
         const struct sg_schema_row *row = &schema->row[i], *before = said_before(schema, row);
         if (!owned(row, owner) || !sg_row_in(row, section))
             continue;
         const bool goes_on = shared != NULL && before != NULL && shared->owner == before->owner;
         if (shared != NULL && !goes_on)
-            fprintf(out, ": as in %s `%s`\n", kind_of_owner(shared), shared->owner);
+            put_shared(out, shared, last);
         if (before != NULL)
             fprintf(out, "%s `%s`", goes_on ? "," : "*", sg_row_key(row));
         else
             print_row(out, row);
         shared = before;
+        last = row;
     }
     if (shared != NULL)
-        fprintf(out, ": as in %s `%s`\n", kind_of_owner(shared), shared->owner);
+        put_shared(out, shared, last);
 }
 
 /* Sections below the top level or below an owner's section, whose key has said what they are. */

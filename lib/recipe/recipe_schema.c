@@ -56,8 +56,7 @@ static const struct sg_schema_row static_row[] = {
     {"values", SG_VALUE_PLAIN_CODE, KERNELS, .preset = "[fp32, fp16]", .least = 1, .most = 2,
      .help = "values with which encode and decode are timed"},
     MAP("compressors", KERNELS, .when_given = true,
-        .help = "whole compressors: a worker's part of a step, with error feedback and default parameters, on the last "
-                "back-end of the machine"),
+        .help = "whole compressors: a worker's part of a step, with error feedback, on the machine's last back-end"),
     TEXT("compressors.names", 64, KERNELS, .preset = "[all]", .least = 1, .most = 256, .help = "the compressors"),
     CHOICE("compressors.sizes", "resnet18|lstm|ncf|recording|recording-flat", KERNELS, .preset = "[resnet18]",
            .least = 1, .most = 16, .or_number = true, .min = 1, .max = 1e9,
@@ -79,13 +78,13 @@ static const struct sg_schema_row static_row[] = {
     INTEGER("workers", 1, 65536, .training = true, .preset = "1", .grid = true,
             .help = "n, the workers of the algorithm. Any number of processes can run them"),
     ABOVE("participation", 0, 1, .training = true, .preset = "1", .grid = true, .when_given = true,
-          .help = "fraction of the workers that take part in a step, drawn anew for every message. The others send "
-                  "nothing; their residuals and momenta do not change"),
+          .help = "fraction of the workers that take part, drawn for every message. The others send nothing; their "
+                  "residuals and momenta do not change"),
     INTEGER("batch", 1, 2147483647, .training = true, .preset = "1", .unit = "samples", .grid = true,
             .help = "samples that a worker draws at a step"),
     INTEGER("total-batch", 1, 2147483647, .training = true, .when_given = true, .unit = "samples",
-            .help = "samples that all workers together draw at a step, a multiple of workers. Equal to a batch of "
-                    "total-batch / workers; the cell is shared with it"),
+            .help = "samples that all workers together draw at a step. Equal to a batch of total-batch / workers; the "
+                    "cell is shared with it"),
     ABOVE("epochs", 0, INFINITY, .training = true, .grid = true,
           .help = "length of a run in passes over the data, in place of steps"),
     INTEGER("steps", 1, WHOLE_MAX, .training = true, .grid = true,
@@ -96,14 +95,14 @@ static const struct sg_schema_row static_row[] = {
     {"optimizer.learning-rate", SG_VALUE_EXPRESSION, .required = true, .min = 0, .max = INFINITY, .above = true,
      .grid = true, .help = "gamma. An expression may use the task's constants, as 1/(L+l2)"},
     ABOVE("optimizer.scale", 0, INFINITY, .preset = "1", .grid = true,
-          .help = "factor on the learning rate after the warm-up, and throughout without one"),
+          .help = "factor on the learning rate after the warm-up, if any"),
     NUMBER("optimizer.warm-up-epochs", 0, INFINITY, .preset = "0", .unit = "epochs", .grid = true,
-           .help = "length of the warm-up, in which the factor rises linearly from warm-up-from to scale"),
+           .help = "warm-up, in which the factor rises linearly from warm-up-from to scale"),
     ABOVE("optimizer.warm-up-from", 0, INFINITY, .preset = "1", .grid = true, .when_given = true,
           .help = "factor on the learning rate at the first step of the warm-up"),
     CHOICE("optimizer.decay", "steps|cosine", .preset = "steps", .grid = true, .when_given = true,
-           .help = "steps: the rate falls at decay-at. cosine: it falls along half a cosine from the end of the "
-                   "warm-up to the end of the run"),
+           .help =
+               "steps: the rate falls at decay-at. cosine: it falls along half a cosine from the warm-up to the end"),
     NUMBER("optimizer.decay-to", 0, 1, .preset = "0", .grid = true, .when_given = true,
            .help = "fraction of the rate at the end of a cosine"),
     ABOVE("optimizer.decay-at", 0, INFINITY, .preset = "[]", .least = 0, .most = 64, .unit = "epochs",
@@ -127,8 +126,8 @@ static const struct sg_schema_row static_row[] = {
     MAP("message", .training = true, .preset = "raw", .shorthand = "encoding",
         .help = "how messages are written; bytes-sent counts it"),
     {"message.encoding", SG_VALUE_ENCODING, .preset = "raw", .grid = true,
-     .help = "how positions are written. auto takes the shortest for each message, and a prefix code for levels where "
-             "that is shorter"},
+     .help = "how positions are written. auto: the shortest for each message, with a prefix code for levels where that "
+             "is shorter"},
     {"message.values", SG_VALUE_PLAIN_CODE, .preset = "fp32", .grid = true,
      .help =
          "fp16: IEEE halves, at most 65504. bf16: the upper half of a float. The residual keeps the rounding error"},
@@ -136,8 +135,8 @@ static const struct sg_schema_row static_row[] = {
     MAP("exchange", .training = true, .when_given = true, .help = "when ranks exchange messages; it changes no result"),
     {"exchange.buckets", SG_VALUE_SIZE,
      .help = "size of a bucket of layers in floats, as 25MB or 25MiB. Under MPI the tasks cnn and, without clip, gpt "
-             "exchange buckets during the backward pass of a rank's last worker. Methods that need the whole model "
-             "exchange it whole"},
+             "exchange buckets during the backward pass of a rank's last worker, but for methods that need the whole "
+             "model"},
 
     INTEGER("seeds", 0, WHOLE_MAX, .training = true, .preset = "[1]", .least = 1, .most = 1000,
             .help = "each gives a cell of every method. Also 1..10, or {first, count}"),
@@ -145,77 +144,74 @@ static const struct sg_schema_row static_row[] = {
     INTEGER("seeds.count", 1, 1000, .required = true, .help = "how many follow each other"),
 
     MAP("network", .training = true, .when_given = true,
-        .help = "a modelled network, which adds the series time, exposed-time and compute-time to finished runs. No "
-                "run depends on it"),
+        .help = "a modelled network, which adds the series time, exposed-time and compute-time to finished runs"),
     INTEGER("network.workers", 1, 65536,
             .help = "workers of the network, by default the recipe's, whose messages are repeated"),
     INTEGER("network.elements", 1, 1e15,
-            .help = "parameters of the model that is meant, by default the run's. Messages and times of compression "
-                    "count in proportion"),
+            .help = "parameters of the model that is meant, by default the run's. Messages and compression count in "
+                    "proportion"),
     {"network.link", SG_VALUE_LINK, .preset = "10gbe-tcp", .help = "link between nodes"},
     {"network.collective", SG_VALUE_SUM, .preset = "auto",
-     .help = "exchange of messages that the network can add up: none, fp16, bf16, randomk with shared, and sums of "
-             "shorter vectors (powersgd, integers)"},
+     .help =
+         "exchange of messages that the network adds up: none, fp16, bf16, randomk with shared, powersgd, integers"},
     {"network.gather", SG_VALUE_EXCHANGE,
      .help = "exchange of all other messages. auto: the publication's for gtopk and ok-topk, auto-two-round for codes "
              "of every element, else auto-gather"},
     {"network.overlap", SG_VALUE_OVERLAP, .preset = "fused",
      .help = "how exchanges overlap the backward pass; layer and priority need record.layers"},
     NUMBER("network.bucket", 0, 1e6, .preset = "25", .unit = "MiB",
-           .help = "uncompressed size of a bucket of layers with fused; the first has 1 MiB, as in PyTorch's "
-                   "DistributedDataParallel. 0: the buckets with the earliest end"),
+           .help = "uncompressed size of a bucket of layers with fused; the first has 1 MiB, as in PyTorch. 0: the "
+                   "buckets with the earliest end"),
     INTEGER("network.nodes", 1, 65536,
-            .help = "machines with equally many workers, by default one a worker. Only hierarchical collectives and "
-                    "nccl use it"),
+            .help =
+                "machines with equally many workers, by default one a worker; for hierarchical collectives and nccl"),
     {"network.link-within", SG_VALUE_LINK, .preset = "nvlink-a100", .help = "link within a node"},
     INTEGER("network.ports", 1, 64, .preset = "1", .help = "network ports of a node"),
     INTEGER("network.share", 1, 65536, .preset = "1",
             .help = "processes that divide the bandwidth of a link between nodes, as GPUs of a machine do. `nodes` "
-                    "does not divide it, because a ring crosses between two nodes once"),
+                    "does not divide it"),
     INTEGER("network.servers", 1, 65536,
             .help = "servers of parameter-server, by default as many as workers. For star: the server's link as a "
                     "multiple of a worker's, by default 1"),
     ABOVE("network.bandwidth", 0, 1e6, .unit = "Gbit/s", .help = "replaces the link's bus bandwidth"),
     NUMBER("network.latency", 0, 1e9, .unit = "us", .help = "replaces the link's time for an empty message"),
     NUMBER("network.compute", 0, 1e6, .preset = "0", .unit = "seconds",
-           .help = "time of a step's forward and backward pass. A third is forward; layers take time in proportion to "
-                   "their elements"),
+           .help = "time of a step's forward and backward pass. A third is forward; layers take it by their elements"),
     TEXT("network.processor", 200,
-         .help = "machine whose times of compression count: v100 (published), cpu (an AMD EPYC, measured), free, or a "
-                 "file by sparsebench --measure-coding. By default v100; --advise measures this machine"),
+         .help = "whose times of compression count: v100 (published), cpu (an AMD EPYC, measured), free, or a file by "
+                 "sparsebench --measure-coding. By default v100; --advise measures this machine"),
     NUMBER("network.coding", 0, 1e6, .unit = "ns",
            .help = "time of compression of one parameter, in place of processor"),
     {"network.bursts", SG_VALUE_BOOLEAN, .when_given = true,
-     .help = "adds burst-linear, burst-union and others: the cost of steps that send different amounts. Needs "
-             "record.every: 1 and record.workers"},
+     .help = "adds burst-linear, burst-union and others: the cost of uneven steps. Needs record.every: 1 and "
+             "record.workers"},
 
     MAP("record", .training = true, .required = true, .help = "what a run records"),
     INTEGER("record.every", 1, WHOLE_MAX, .preset = "1", .unit = "steps", .help = "steps between two records"),
     NUMBER("record.evaluate", 0, INFINITY, .unit = "epochs",
-           .help = "epochs between evaluations of the task's columns; 0: none. The last step is always evaluated. By "
-                   "default 1, for logreg every record"),
+           .help = "epochs between evaluations of the task's columns; 0: the last step only. By default 1, for logreg "
+                   "every record"),
     {"record.layers", SG_VALUE_BOOLEAN, .preset = "false",
      .help = "records entries sent, error-norm and error-max of every layer"},
     {"record.workers", SG_VALUE_BOOLEAN, .when_given = true,
-     .help = "with layers: records the entries of each worker too, from which a modelled network computes times"},
+     .help = "with layers: records the entries of each worker too, for modelled times"},
     SERIES("record.series", .required = true, .least = 1, .most = 64, .help = "columns beside step and epoch"),
 
     MAP("tune", .training = true, .when_given = true,
-        .help = "how keys with a range are tuned: each method by itself, with equally many trials, anew at every seed"),
+        .help = "how keys with a range are tuned: each method by itself, anew at every seed"),
     INTEGER("tune.trials", 1, 1000, .required = true,
-            .help = "runs with values drawn from the ranges, one from each of so many equal parts"),
+            .help = "runs with values from the ranges, one from each of so many equal parts"),
     SERIES("tune.by", .required = true,
-           .help =
-               "series by which the best trial is chosen: the largest accuracy or hit rate, the smallest of all else"),
+           .help = "series that chooses the best trial: the largest accuracy or hit rate, the smallest of all else"),
     MAP("tune.at", .preset = "{final: true}", .like = "claims[].at", .help = "which value of it counts"),
 
     MAP("methods", .training = true, .required = true, .least = 1, .most = 256, .help = "what is compared"),
     TEXT("methods[].name", 64, .required = true, .help = "name in results and figures"),
     {"methods[].compressor", SG_VALUE_COMPRESSOR, .required = true,
-     .help = "name of a compressor. Its parameters stand beside it: numbers, expressions over the task's constants and "
-             "gamma, `match` for values that sparsetune finds, or lists of these"},
+     .help = "name of a compressor. Its parameters stand beside it: numbers, expressions of constants, `match` for "
+             "values that sparsetune finds, or lists of these"},
     MAP("methods[].controller", .shorthand = "kind", .when_given = true,
-        .help = "what changes one parameter of the compressor during training. This parameter is its knob"),
+        .help = "what changes one parameter of the compressor, its knob, during training"),
     {"methods[].controller.kind", SG_VALUE_CONTROLLER, .required = true,
      .help = "name of a controller; its parameters stand beside it"},
     MAP("methods[].values", .shorthand = "code", .when_given = true,
@@ -223,11 +219,11 @@ static const struct sg_schema_row static_row[] = {
     {"methods[].values.code", SG_VALUE_CODE, .required = true,
      .help = "name of a code; its parameters stand beside it. The residual keeps the rounding error"},
     MAP("methods[].k-from", .shorthand = "method", .when_given = true,
-        .help = "gives topk the entries that another method sent at the same seed, so that volumes are equal. Needs "
-                "scope: layer and record: {every: 1, layers: true, workers: true}"),
+        .help = "gives topk the entries that another method sent at the same seed. Needs scope: layer and record: "
+                "{every: 1, layers: true, workers: true}"),
     TEXT("methods[].k-from.method", 128, .required = true, .help = "label of the other method's cell"),
     {"methods[].k-from.layers", SG_VALUE_BOOLEAN, .preset = "true", .grid = true,
-     .help = "copies the numbers by layer; else divides their sum by the layers' sizes"},
+     .help = "copies the numbers by layer; else divides them by size"},
     {"methods[].k-from.steps", SG_VALUE_BOOLEAN, .preset = "true", .grid = true,
      .help = "copies them by step; else takes the mean"},
     {"methods[].k-from.workers", SG_VALUE_BOOLEAN, .preset = "true", .grid = true,
@@ -241,10 +237,8 @@ static const struct sg_schema_row static_row[] = {
            .help = "as task.shards.kind"),
     NUMBER("methods[].shards.alpha", 1e-6, 1e6, .grid = true, .help = "as task.shards.alpha"),
     CHOICE("methods[].sharding", "global|reference", .grid = true, .help = "replaces task.sharding"),
-    ABOVE("methods[].epochs", 0, INFINITY, .grid = true,
-          .help = "replaces the recipe's length; --set of that takes precedence"),
-    INTEGER("methods[].steps", 1, WHOLE_MAX, .grid = true,
-            .help = "replaces the recipe's length; --set of that takes precedence"),
+    ABOVE("methods[].epochs", 0, INFINITY, .grid = true, .help = "replaces the recipe's length, if --set does not"),
+    INTEGER("methods[].steps", 1, WHOLE_MAX, .grid = true, .help = "replaces the recipe's length, if --set does not"),
     {"methods[].learning-rate", SG_VALUE_EXPRESSION, .min = 0, .max = INFINITY, .above = true, .grid = true,
      .help = "replaces the optimizer's"},
     {"methods[].exchange", SG_VALUE_EXCHANGE,
@@ -261,8 +255,7 @@ static const struct sg_schema_row static_row[] = {
     TEXT("claims[].note", 300, .help = "remark behind the numbers, as where a bound comes from"),
     SERIES("claims[].metric", .required = true, .constant = true,
            .help = "series or constant that is compared; for kernels `time`"),
-    METHOD("claims[].of", .required = true,
-           .help = "method, or label of a cell; for kernels an operation, on the machine's last back-end"),
+    METHOD("claims[].of", .required = true, .help = "method, or label of a cell; for kernels an operation"),
     MAP("claims[].at", .training = true, .preset = "{final: true}",
         .help = "how a series becomes one number: one of the keys below, or when with below"),
     TRUE_ONLY("claims[].at.final", .help = "the last record"),
@@ -277,7 +270,7 @@ static const struct sg_schema_row static_row[] = {
     SERIES("claims[].at.when", .help = "the first record where this series is at most `below`; +inf if there is none"),
     NUMBER("claims[].at.below", -INFINITY, INFINITY, .help = "goes with when"),
     MAP("claims[].at-most", .or_number = true,
-        .help = "upper bound: a number, or times x + plus with x the metric of a method. A claim has this or at-least"),
+        .help = "upper bound: a number, or times x + plus with x the metric of a method"),
     NUMBER("claims[].at-most.times", -INFINITY, INFINITY, .preset = "1", .help = "factor on the other value"),
     NUMBER("claims[].at-most.plus", -INFINITY, INFINITY, .preset = "0", .help = "summand"),
     METHOD("claims[].at-most.of", .help = "method of the other value, by default the claim's"),
@@ -296,13 +289,13 @@ static const struct sg_schema_row static_row[] = {
            .help = "[from, to]. Cells of a ranking must lie in it"),
     NUMBER("plots[].y-range", -INFINITY, INFINITY, .least = 2, .most = 2, .help = "[from, to]"),
     CHOICE("plots[].kind", "curves|points|ranking", .preset = "curves",
-           .help = "curves: y over x along runs. points: a point for each cell. ranking: the cells within x-range "
-                   "sorted by y, with their seeds and a line for the baseline"),
+           .help =
+               "curves: y over x along runs. points: one for each cell. ranking: the cells within x-range sorted by y"),
     CHOICE("plots[].band", "auto|std|quartiles|none", .preset = "auto",
-           .help = "of curves over seeds: mean ± one standard deviation, or median and quartiles. auto: quartiles on a "
+           .help = "of curves: mean ± one standard deviation, or median and quartiles. auto: quartiles on a "
                    "logarithmic y axis, else std"),
     INTEGER("plots[].smooth", 1, 9999, .preset = "1", .unit = "records",
-            .help = "of curves: each record shows the mean of so many around it, geometric on a logarithmic y axis"),
+            .help = "of curves: the mean of so many records, geometric on a logarithmic y axis"),
     METHOD("plots[].methods", .least = 1, .most = 256,
            .help = "methods or labels of cells that are shown, by default all"),
     MAP("plots[].x-at", .preset = "{final: true}", .like = "claims[].at",

@@ -5,8 +5,8 @@ function kind(type, list) {
     sub(/ $/, "", type)
     if (type == "char *") return "text"
     if (type == "double") return "number"
-    if (type == "bool") return "true or false"
-    if (type == "enum sg_flag") return "true, false or null"
+    if (type == "bool") return "boolean"
+    if (type == "enum sg_flag") return "boolean or null"
     if (type == "cJSON *") return "any"
     if (type == "struct sg_number_list") return "list of numbers"
     if (type == "struct sg_text_list") return "list of texts"

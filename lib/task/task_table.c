@@ -57,9 +57,9 @@ static const struct sg_key logreg_key[] = {
     {"l2", SG_KEY_EXPRESSION, .preset = "L/10000", .constants = LOGREG_L2_MAY_USE,
      .help = "weight of (l2/2)|x|^2. May use L, row_mean, row_max, m, d, n"},
     {"oracle", SG_KEY_CHOICE, .choices = "stochastic|full|full-shifted|lsvrg|lsvrg-shifted", .preset = "stochastic",
-     .help = "stochastic: batch random rows of the shard. full: grad f_i(x) of the whole shard. full-shifted: grad "
-             "f_i(x) - grad f_i(x*) (GD*). lsvrg: grad f_ij(x) - grad f_ij(w_i) + grad f_i(w_i) for random rows j "
-             "(loopless SVRG, EC-LSVRG). lsvrg-shifted: that less grad f_i(x*) (EC-LSVRGstar)"},
+     .help = "stochastic: batch random rows of the shard. full: grad f_i(x) of the whole shard. full-shifted: that "
+             "less grad f_i(x*) (GD*). lsvrg: grad f_ij(x) - grad f_ij(w_i) + grad f_i(w_i) for random rows j "
+             "(EC-LSVRG). lsvrg-shifted: that less grad f_i(x*) (EC-LSVRGstar)"},
     {"refresh", SG_KEY_EXPRESSION, .when_given = true, .constants = LOGREG_L2_MAY_USE, .preset = "n/m",
      .help = "of lsvrg: probability, in (0, 1], that w_i moves to x at a step. May use the constants of l2"},
     {"start.offset-from-optimum", SG_KEY_EXPRESSION, .constants = LOGREG_START_MAY_USE,
@@ -147,9 +147,8 @@ static const struct sg_constant_kind lm_constant[] = {
         {"test-tokens", SG_KEY_INTEGER, .data = true,     .min = 0,                                                    \
          .max = 1e9,    .preset = "0",  .unit = "tokens", .help = "test tokens, from the start; 0: all"},              \
         {"lower-case", SG_KEY_BOOLEAN, .data = true, .preset = "true", .help = "turns letters to lower case first"}, { \
-        "vocabulary", SG_KEY_INTEGER,                                                                                  \
-            .data = true, .min = 0, .max = 1e9, .preset = "0", .unit = "words",                                        \
-            .help = "the most frequent words, <unk> and <eos> among them; others become <unk>. 0: all"                 \
+        "vocabulary", SG_KEY_INTEGER, .data = true, .min = 0, .max = 1e9, .preset = "0", .unit = "words",              \
+                                      .help = "the most frequent words; others become <unk>. 0: all"                   \
     }
 
 static const struct sg_key lm_key[] = {
@@ -163,7 +162,7 @@ static const struct sg_key lm_key[] = {
     {"bptt", SG_KEY_INTEGER, .min = 1, .max = 65536, .preset = "30", .unit = "tokens",
      .help = "tokens of a column that a step reads and back-propagates through"},
     {"clip", SG_KEY_NUMBER, .min = 0, .max = 1e9, .preset = "0.4",
-     .help = "largest norm of a worker's gradient before error feedback, to which it is scaled down; 0: none"},
+     .help = "largest norm of a worker's gradient before error feedback; 0: none"},
     PRECISION_KEY,
 };
 
@@ -188,7 +187,7 @@ static const struct sg_key gpt_key[] = {
     {"dropout", SG_KEY_NUMBER, .min = 0, .max = 0.99, .preset = "0",
      .help = "fraction of the numbers of embedding, attention and branches that a step leaves out"},
     {"clip", SG_KEY_NUMBER, .min = 0, .max = 1e9, .preset = "1",
-     .help = "largest norm of a worker's gradient before error feedback, to which it is scaled down; 0: none"},
+     .help = "largest norm of a worker's gradient before error feedback; 0: none"},
     PRECISION_KEY,
 };
 
@@ -224,7 +223,7 @@ static const struct sg_key ncf_key[] = {
      .help = "items without a rating with which a user's test item competes"},
     {"sharding", SG_KEY_CHOICE, .choices = "global|reference", .preset = "global",
      .help = "global: an epoch's examples are shuffled together. reference, as in the paper's code: each worker "
-             "shuffles its part of a list with the ratings first, so that most workers see no rating"},
+             "shuffles its part of a list with the ratings first"},
     PRECISION_KEY,
     {"validation", SG_KEY_BOOLEAN, .when_given = true, .data = true, .preset = "false",
      .help = "holds each user's last rating but one out, on which trials of tune are evaluated"},
@@ -247,17 +246,15 @@ static const struct sg_constant_kind recorded_constant[] = {
 static const struct sg_key recorded_key[] = {
     {"files", SG_KEY_STRING, .data = true, .required = true,
      .help = "path of gradients: a .npy array (steps, workers, d), .safetensors files, or a file by sparsetrain "
-             "--record-gradients. {step} and {worker} in the name are numbers from 0 in place of that dimension; see "
-             "recipes/OWN-GRADIENTS.md"},
+             "--record-gradients; {step} and {worker} in the name count from 0. See recipes/OWN-GRADIENTS.md"},
     {"steps-at.first", SG_KEY_INTEGER, .max = 1e15, .when_given = true, .data = true,
      .help = "number of the first step in the names of files"},
     {"steps-at.every", SG_KEY_INTEGER, .min = 1, .max = 1e15, .when_given = true, .data = true,
-     .help = "distance of the steps in the names, as 10 where every tenth was written; other files are left out"},
+     .help = "distance of the steps in the names, as 10 where every tenth was written"},
     {"layers", SG_KEY_STRING, .max = 65536,
      .help = "shapes of the layers of .npy files, as 64x3x3x3,64,10x64; by default one layer"},
     {"layers-file", SG_KEY_STRING, .when_given = true, .data = true,
-     .help = "path of a text with a line for each layer in place of layers: a shape, or name and shape, as "
-             "conv1.weight 64x3x7x7"},
+     .help = "path of a text with a line for each layer: a shape, or name and shape, as conv1.weight 64x3x7x7"},
     {"steps-per-epoch", SG_KEY_INTEGER, .min = 1, .max = 1e15, .unit = "steps",
      .help = "length of an epoch for schedules, by default that of sparsetrain's run, else all steps"},
 };

@@ -45,13 +45,13 @@ def table(head, rows, sides="l"):
     return "\n".join(lines + [f"| {' | '.join(row)} |" for row in rows]) + "\n"
 
 
-def verdict(names, short=False):
-    """The verdicts of results, each a link to its figure; the short ones have what holds and what fails."""
+def verdict(names):
+    """What holds and what fails of results, each a link to its figure."""
     out = []
     for name in names:
         drawn = f"{name}.svg" if os.path.exists(os.path.join(published.FOLDER, f"{name}.svg")) else f"{name}.json"
         result = published.of(name)
-        out.append(f"[{result.verdicts(bold=True, short=short)}]({drawn})" + (", descriptive" if result.descriptive() else ""))
+        out.append(f"[{result.verdicts(bold=True, short=True)}]({drawn})" + (", descriptive" if result.descriptive() else ""))
     return "; ".join(out) or "printed"
 
 
@@ -64,7 +64,7 @@ def figures(pages, kind):
         name, s = section.split(" ", 1)[1], pages[section]
         names = s.get("results", name).split()
         here = filled(s["here"], published.of(names[0]) if names else None)
-        said = verdict(names, kind == "front")
+        said = verdict(names)
         if kind == "front" and "front" in s:
             rows.append([s["front"], s["paper"], here, said])
         elif kind == "paper" and "paper" in s:
@@ -72,8 +72,8 @@ def figures(pages, kind):
         elif kind == "beyond" and "paper" not in s:
             rows.append([s["what"], s["run"], here, said])
     return table({"front": ["figure", "paper", "here", "claims that hold"],
-                  "paper": ["figure", "command, time", "paper", "here", "verdicts"],
-                  "beyond": ["figure", "command, time", "here", "verdicts"]}[kind], rows)
+                  "paper": ["figure", "command, time", "paper", "here", "claims that hold"],
+                  "beyond": ["figure", "command, time", "here", "claims that hold"]}[kind], rows)
 
 
 def numbers(section):

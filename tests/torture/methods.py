@@ -36,7 +36,8 @@ def reference(text):
             default = [fact.removeprefix("default ") for fact in facts if fact == "required" or fact.startswith("default ")]
             keys[row[1]] = kind, (default or [""])[0], " ".join(facts)
         elif shared:
-            keys.update({key: tables[shared[2]][key] for key in re.findall("`([^`]+)`", shared[1]) if key in tables[shared[2]]})
+            of = tables[shared[2] if " " in shared[2] else title.rsplit(" ", 1)[0] + " " + shared[2]]
+            keys.update({key: of[key] for key in re.findall("`([^`]+)`", shared[1]) if key in of})
         elif column and title == "Series of every task":
             last = column[1]
             columns[last] = True

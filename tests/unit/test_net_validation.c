@@ -53,7 +53,7 @@ struct source {
 #define BASE(a, b, c)   STEPS_OF(110106428, 64.0, "0.30075", a, b, c)
 #define LARGE(a, b, c)  STEPS_OF(336226108, 8.0, "0.16327", a, b, c)
 
-#define DDL    "ddl-benchmarks, commit 30de09b"
+#define DDL    "ddl-benchmarks"
 #define STC    "compressor: topk-twice, k: 9"
 #define LSTM_D 4053428.0
 #define ROUND(share, down_s, up_s)                                                                                     \
@@ -237,16 +237,19 @@ static void put_published(char *out, size_t size, const struct source *s) {
         snprintf(out, size, "%.3g %s", factor * least, unit);
 }
 
-/* The row of the table, and its errors, which also go into those of its kind if they are of times. */
+/* The line of the page, and its errors, which also go into those of its kind if they are of times. */
 static void test_source(const struct source *s, struct sg_net_error *of, const char *page) {
-    char published[64], comes_text[64], given_text[64] = "–", row[512];
+    char published[64], comes_text[64], given_text[64], by[256] = "", several[32] = "", row[512];
     const struct range comes = errors_of(s, NULL), given = s->given ? errors_of(s, s->given) : comes;
     put_published(published, sizeof published, s);
     put_range(comes_text, sizeof comes_text, comes);
+    put_range(given_text, sizeof given_text, given);
     if (s->given)
-        put_range(given_text, sizeof given_text, given);
-    snprintf(row, sizeof row, "| %s%s | %s | %zu: %s | %s | %s%s%s |\n", s->name, s->recalled ? " (recalled)" : "",
-             s->setup, s->n, published, comes_text, given_text, s->given ? ", " : "", s->given ? s->in_words : "");
+        snprintf(by, sizeof by, "; %s by %s", given_text, s->in_words);
+    if (s->n > 1)
+        snprintf(several, sizeof several, "%zu of ", s->n);
+    snprintf(row, sizeof row, "* %s%s; %s; %s%s: %s%s\n", s->name, s->recalled ? " (recalled)" : "", s->setup, several,
+             published, comes_text, by);
     if (!ok(page && strstr(page, row), "%s, %s: in results/NETWORK.md", s->name, s->setup))
         printf("# %s", row);
     if (s->quantity == SHARES)
@@ -256,6 +259,19 @@ static void test_source(const struct source *s, struct sg_net_error *of, const c
     of->most = fmax(of->most, comes.most);
     of->given_least = fmin(of->given_least, given.least);
     of->given_most = fmax(of->given_most, given.most);
+}
+
+/* Joins what is wrapped: a line that begins with two blanks goes on with the line before. */
+static void unwrap(char *text) {
+    char *to = text;
+    for (const char *c = text; *c != '\0'; c++)
+        if (strncmp(c, "\n  ", 3) == 0) {
+            *to++ = ' ';
+            c += 2;
+        } else {
+            *to++ = *c;
+        }
+    *to = '\0';
 }
 
 static int same(double a, double b) {
@@ -268,6 +284,8 @@ int main(void) {
     char *page = NULL;
     size_t size;
     ok(sg_file_read(&page, &size, "results/NETWORK.md", 1 << 20, &err) == SG_OK, "the page");
+    if (page)
+        unwrap(page);
     for (int k = 0; k < SG_NET_KINDS; k++)
         of[k] = (struct sg_net_error){NULL, 0, INFINITY, -INFINITY, INFINITY, -INFINITY};
     for (size_t i = 0; i < SOURCES; i++)
