@@ -66,9 +66,9 @@ struct sg_method_config {
     const size_t *range;
     size_t ranges;
     bool inputs; /* keep what is compressed, for sg_method_input; not on a GPU */
-    /* true: at a step only some of the workers take part. The others do not send, and all that is kept of them stays as
-     * it is. Refused for compressors with rounds, which go by all workers, for rules that say `every_step`, and for
-     * controllers that go by worker 0 or reset all residuals. */
+    /* true: at a step only some of the workers take part. The others do not send, and their residuals and momenta do
+     * not change. Refused for compressors with rounds, which go by all workers, for rules that say `every_step`, and
+     * for controllers that go by worker 0 or reset all residuals. */
     bool sampled;
     /* true: k of Top-k comes from `copied` [steps][layout.n_layers][workers] and not from the parameters, which are
      * checked all the same. A layer with fewer elements sends all it has, and 0 sends nothing of it. The counts are

@@ -106,7 +106,7 @@ enum sg_net_kind { SG_NET_SUM, SG_NET_ROUNDS, SG_NET_CODE, SG_NET_SPARSE, SG_NET
 struct sg_net_error {
     const char *what;               /* travels so: "sums" */
     size_t compared;                /* published numbers */
-    double least, most;             /* per cent, as the model comes; NaN = somebody has to choose such an exchange */
+    double least, most;             /* per cent, as it comes; NaN: the model never chooses this exchange by itself */
     double given_least, given_most; /* with the exchange, the overlap and the coding of the publication */
 };
 extern const struct sg_net_error sg_net_errors[SG_NET_KINDS];

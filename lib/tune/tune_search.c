@@ -1,8 +1,8 @@
 /* tune_search.c: the stages of a search over a knob: pilots, whole runs at the first seed, whole runs at all seeds.
  *
- * A pilot by the law records |g_i|^2 at every step, of which the law says what any lambda sends over a whole run. Where
- * a pilot is so short that most entries have not left (-lambda, lambda) once, what it sent itself is too little, and
- * the law's volume counts if that is more. Otherwise what it sent counts. One whole run replaces the pilot: the law
+ * A pilot by the law records |g_i|^2 at every step, from which the law tells what any lambda sends over a whole run. A
+ * pilot that sent fewer than d entries is too short. Its volume is then taken from the law, if that is larger. One
+ * whole run replaces the pilot: the law
  * through its volume is the curve on which all goals are solved. */
 #include <math.h>
 #include <stdio.h>
