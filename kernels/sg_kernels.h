@@ -83,9 +83,15 @@ struct sg_sink {
     float weight;          /* of SG_SINK_ADD */
 };
 
-/* Parameters begin .. end-1, all with weight decay or all without. */
+/* Parameters begin .. end-1, all with weight decay or all without, and all of a struct sg_weight or of none. */
 struct sg_piece {
     size_t begin, end;
+    bool decays, in_weight;
+};
+
+/* A matrix of a hidden layer, [rows][columns] from x[offset] on, which some optimizers move as a whole. */
+struct sg_weight {
+    size_t offset, rows, columns;
     bool decays;
 };
 
@@ -100,8 +106,8 @@ struct sg_draws {
 enum sg_dtype { SG_FLOAT32, SG_FLOAT64 };
 
 /* Inputs and outputs of the end of a step: x <- x - step. Without an optimizer the step is sum / workers; with one the
- * optimizer computes the step from this mean. Every element is independent of all others. Pieces do not overlap, and
- * elements outside all pieces do not change. */
+ * optimizer computes the step from this mean. Every element is independent of all others, but for those of a weight
+ * where the optimizer is "muon". Pieces do not overlap, and elements outside all pieces do not change. */
 struct sg_update {
     const char *optimizer; /* a name for which has_optimizer is true, as "sgd"; NULL = no optimizer */
     const double *param;   /* the optimizer's parameters, in the order in which it declares them */
@@ -114,7 +120,13 @@ struct sg_update {
     enum sg_dtype dtype;          /* type of x; on a GPU only SG_FLOAT32 */
     const struct sg_piece *piece; /* [n_pieces] */
     size_t n_pieces, d;
+    const struct sg_weight *weight; /* [n_weights] what pieces with in_weight make up; read by "muon" alone */
+    size_t n_weights;
+    float *scratch; /* [sg_muon_scratch floats], read by "muon" alone */
 };
+
+/* How many floats "muon" needs beside its state for the largest of these matrices. */
+SG_UNSTABLE size_t sg_muon_scratch(const struct sg_weight *weight, size_t n_weights);
 
 /* Result of a selection kernel. */
 enum sg_kernel_status {

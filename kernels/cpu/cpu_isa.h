@@ -33,7 +33,11 @@ void cpu_copy(const struct sg_exec *exec, float *to, const float *x, size_t n);
 void cpu_zero_at(const struct sg_exec *exec, float *x, const uint32_t *index, size_t count);
 void cpu_running_mean(const struct sg_exec *exec, float *mean, const float *x, size_t n, double weight);
 bool cpu_has_optimizer(const char *name);
-void cpu_update(const struct sg_exec *exec, const struct sg_update *u);
+void cpu_update(const struct sg_exec *exec, const struct sg_update *u, const struct sg_products *products);
+/* step [rows][columns] holds the momentum of matrix w. It becomes `rate` times the matrix that has its singular vectors
+ * and singular values near 1, by so many steps of Newton and Schulz. scratch is that of sg_muon_scratch. */
+void cpu_muon(const struct sg_exec *exec, const struct sg_products *products, float *step, const struct sg_weight *w,
+              int times, double rate, float *scratch);
 
 #ifdef SG_ISA
 

@@ -85,13 +85,53 @@ static void adamw_step(const struct sg_update *u, const struct sg_piece *p) {
     add_weight_decay(u, p, u->learning_rate * u->param[ADAM_DECAY]);
 }
 
+enum {
+    MUON_MOMENTUM,
+    MUON_NESTEROV, /* 0 or 1 */
+    MUON_DECAY,
+    MUON_TIMES,
+    MUON_MATCHES_RMS, /* 0 or 1 */
+    MUON_VECTOR_RATE,
+    MUON_BETA1,
+    MUON_BETA2,
+    MUON_EPSILON
+};
+
+/* What is no matrix of a hidden layer moves by AdamW, at a learning rate of its own. A matrix gets its momentum here,
+ * m <- mu m + (1 - mu) g and with Nesterov (1 - mu) g + mu m, of which turn_weights makes a step. The state is m [d],
+ * then v [d]. */
+static void muon_step(const struct sg_update *u, const struct sg_piece *p) {
+    const double *param = u->param, mu = param[MUON_MOMENTUM];
+    float *restrict delta = u->sum, *restrict m = u->state;
+    if (!p->in_weight) {
+        const double adam[] = {[BETA1] = param[MUON_BETA1],
+                               [BETA2] = param[MUON_BETA2],
+                               [EPSILON] = param[MUON_EPSILON],
+                               [ADAM_DECAY] = param[MUON_DECAY]};
+        struct sg_update apart = *u;
+        apart.param = adam;
+        apart.learning_rate *= param[MUON_VECTOR_RATE];
+        adamw_step(&apart, p);
+        return;
+    }
+    for (size_t i = p->begin; i < p->end; i++) {
+        const double own = (1 - mu) * (double)delta[i];
+        m[i] = (float)(mu * (double)m[i] + own);
+        delta[i] = param[MUON_NESTEROV] > 0 ? (float)(own + mu * (double)m[i]) : m[i];
+    }
+}
+
 typedef void step_function(const struct sg_update *u, const struct sg_piece *p);
 
 static step_function *find_step(const char *name) {
     static const struct {
         const char *name;
         step_function *step;
-    } steps[] = {{"sgd", sgd_step}, {"nesterov", nesterov_step}, {"adam", adam_step}, {"adamw", adamw_step}};
+    } steps[] = {{"sgd", sgd_step},
+                 {"nesterov", nesterov_step},
+                 {"adam", adam_step},
+                 {"adamw", adamw_step},
+                 {"muon", muon_step}};
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
         if (strcmp(steps[i].name, name) == 0)
             return steps[i].step;
@@ -115,9 +155,26 @@ static void subtract(const struct sg_update *u, const struct sg_piece *p) {
     }
 }
 
+/* The end of Muon's step: each matrix moves by gamma sqrt(max(1, rows / columns)) times its turned momentum (Jordan),
+ * or by 0.2 gamma sqrt(max(rows, columns)) times it, as far as by AdamW (Liu et al., arXiv 2502.16982). */
+static void turn_weights(const struct sg_exec *exec, const struct sg_update *u, const struct sg_products *products) {
+    const double rate = u->learning_rate;
+    for (size_t i = 0; i < u->n_weights; i++) {
+        const struct sg_weight *w = &u->weight[i];
+        const double rows = (double)w->rows, columns = (double)w->columns;
+        const double factor =
+            u->param[MUON_MATCHES_RMS] > 0 ? 0.2 * sqrt(fmax(rows, columns)) : sqrt(fmax(1, rows / columns));
+        const struct sg_piece whole = {w->offset, w->offset + w->rows * w->columns, w->decays, true};
+        cpu_muon(exec, products, u->sum + w->offset, w, (int)u->param[MUON_TIMES], rate * factor, u->scratch);
+        add_weight_decay(u, &whole, rate * u->param[MUON_DECAY]);
+        subtract(u, &whole);
+    }
+}
+
 /* A piece stays in the cache from the mean to x. */
-void cpu_update(const struct sg_exec *exec, const struct sg_update *u) {
+void cpu_update(const struct sg_exec *exec, const struct sg_update *u, const struct sg_products *products) {
     step_function *const step = u->optimizer != NULL ? find_step(u->optimizer) : NULL;
+    const bool turns = step == muon_step;
     const float workers = u->workers;
     float *sum = u->sum;
 #pragma omp parallel for schedule(static) num_threads(exec->threads) if (u->n_pieces >= PARALLEL_PIECES)
@@ -127,6 +184,9 @@ void cpu_update(const struct sg_exec *exec, const struct sg_update *u) {
             sum[j] /= workers;
         if (step != NULL)
             step(u, p);
-        subtract(u, p);
+        if (!turns || !p->in_weight)
+            subtract(u, p);
     }
+    if (turns)
+        turn_weights(exec, u, products);
 }

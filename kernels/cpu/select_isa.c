@@ -187,6 +187,10 @@ static void sum_squares_later(const struct sg_exec *exec, const float *x, size_t
     *sum = ISA_NAME(sum_squares_)(exec, x, n);
 }
 
+static void update(const struct sg_exec *exec, const struct sg_update *u) {
+    cpu_update(exec, u, &ISA_NAME(sg_products_));
+}
+
 const struct sg_kernels ISA_NAME(sg_kernels_table_) = {
     .name = ISA_STRING,
     .allocate = cpu_allocate,
@@ -211,7 +215,7 @@ const struct sg_kernels ISA_NAME(sg_kernels_table_) = {
     .zero_at = cpu_zero_at,
     .keep_mask = ISA_NAME(keep_mask_),
     .has_optimizer = cpu_has_optimizer,
-    .update = cpu_update,
+    .update = update,
     .sum_squares_later = sum_squares_later,
     .get_later = cpu_get_later,
     .wait = cpu_wait,

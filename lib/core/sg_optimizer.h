@@ -32,6 +32,7 @@ struct sg_optimizer_ops {
     const char *(*refuses_update_form)(const double *param);
     /* Returns NULL, or a static sentence that says why these parameters do not go together. */
     const char *(*refuses)(const double *param);
+    bool of_weights; /* it moves matrices of hidden layers as a whole (struct sg_weight), and needs one */
 };
 
 SG_UNSTABLE const struct sg_optimizer_ops *sg_optimizer_at(size_t i); /* NULL past the end */

@@ -186,6 +186,7 @@ void cnn_net_open(struct cnn_net *out, const struct cnn_model *model, double wid
     struct cnn_pass p = {.net = out};
     *out = (struct cnn_net){.model = model, .width = width, .classes = classes};
     model->build(&p, (cnn_value){NULL, IMAGE_CHANNELS, IMAGE_SIZE}, classes);
+    task_layers_outer(&out->layers, out->layers.n - 2); /* every model ends in the weight and bias of a linear layer */
     out->n_statistics = p.next_statistic;
     out->d = out->layers.offset[out->layers.n];
 }

@@ -46,6 +46,8 @@ sg_status gpt_net_open(struct gpt_net *out, const struct gpt_shape *shape, struc
     *out = (struct gpt_net){.shape = *shape};
     task_layers_add(&out->layers, words, width, "transformer.wte.weight");
     task_layers_add(&out->layers, (size_t)shape->context, width, "transformer.wpe.weight");
+    task_layers_outer(&out->layers, WORDS);
+    task_layers_outer(&out->layers, POSITIONS);
     for (size_t i = 0; i < shape->layers; i++)
         put_block(out, i);
     put_pair(out, width, 0, "ln_f");

@@ -31,6 +31,7 @@ sg_status lm_net_open(struct lm_net *out, const struct lm_shape *shape, struct s
         return sg_fail(err, SG_ERR_ARGUMENT, "%zu layers: there are 1 to %d", shape->layers, LM_LAYERS);
     *out = (struct lm_net){.shape = *shape};
     task_layers_add(&out->layers, words, embedding, "encoder.weight");
+    task_layers_outer(&out->layers, 0);
     for (size_t i = 0; i < shape->layers; i++)
         put_lstm(out, i);
     task_layers_add(&out->layers, 1, words, "decoder.bias");

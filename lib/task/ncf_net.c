@@ -68,9 +68,11 @@ sg_status ncf_net_open(struct ncf_net *out, const char *mlp, size_t batch, struc
     sg_status status = read_sizes(&net, mlp, err);
     if (status)
         return status;
-    for (size_t t = 0; t < NCF_TABLES; t++)
+    for (size_t t = 0; t < NCF_TABLES; t++) {
         task_layers_add(&net.layers, table_rows(&net, (enum table)t), table_width(&net, (enum table)t), "%s.weight",
                         table_name[t]);
+        task_layers_outer(&net.layers, t);
+    }
     for (size_t i = 1; i < net.n_mlp; i++) {
         char name[16];
         snprintf(name, sizeof name, "mlp.%zu", i - 1);

@@ -152,6 +152,7 @@ struct sg_task_info {
     enum sg_evaluation evaluation; /* who evaluates */
     size_t n_shares;               /* SHARED: the sums and counts that one worker contributes */
     const bool *no_decay;          /* [n_layers] layers that weight decay skips (batch-norm); NULL = none */
+    const bool *hidden;            /* [n_layers] matrices that are neither embedding nor head; NULL = none */
     /* [n_constants] in the order of the kind's list, for expressions and the result's header. */
     const struct sg_constant *constant;
     size_t n_constants;

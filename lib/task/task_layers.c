@@ -14,7 +14,13 @@ void task_layers_add(struct task_layers *layers, size_t rows, size_t columns, co
     vsnprintf(layers->text[i], sizeof layers->text[i], name, args);
     va_end(args);
     layers->rows[i] = rows;
+    layers->hidden[i] = rows > 1 && columns > 1;
     layers->offset[i + 1] = layers->offset[i] + rows * columns;
+}
+
+void task_layers_outer(struct task_layers *layers, size_t i) {
+    SG_ASSERT(i < layers->n);
+    layers->hidden[i] = false;
 }
 
 struct sg_layout task_layers_layout(struct task_layers *layers) {

@@ -11,12 +11,15 @@ struct task_layers {
     size_t n;
     size_t offset[TASK_LAYERS + 1]; /* into x */
     size_t rows[TASK_LAYERS];       /* of a matrix; 1 = a vector */
+    bool hidden[TASK_LAYERS];       /* matrices but for embeddings and heads */
     char text[TASK_LAYERS][48];     /* names */
     const char *name[TASK_LAYERS];  /* of the layout: they point to text */
 };
 
 /* Adds a tensor of rows x columns numbers. */
 void task_layers_add(struct task_layers *layers, size_t rows, size_t columns, const char *name, ...) SG_PRINTF(4, 5);
+/* Tensor i is an embedding or a head. */
+void task_layers_outer(struct task_layers *layers, size_t i);
 /* The layers as the trainer uses them; valid as long as *layers, which must not move. */
 struct sg_layout task_layers_layout(struct task_layers *layers);
 

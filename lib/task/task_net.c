@@ -34,6 +34,7 @@ sg_status task_net_open(sg_task *t, struct task_layers *layers, size_t n_shares,
     b->info = (struct sg_task_info){.d = layers->offset[layers->n],
                                     .dtype = SG_FLOAT32,
                                     .layout = task_layers_layout(layers),
+                                    .hidden = layers->hidden,
                                     .parallel_workers = b->exec.device == NULL,
                                     .evaluation = SG_EVALUATE_SHARED,
                                     .n_shares = n_shares};

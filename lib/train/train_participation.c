@@ -3,9 +3,9 @@
  * Those that take part are the clients of a round of federated averaging (McMahan et al., AISTATS 2017, Algorithm 1,
  * which draws max(C K, 1) of K clients). The others compute and send nothing, and their residuals and momenta do not
  * change, as in Fed-EF with partial participation (Li and Li, ICML 2023, arXiv 2211.14292; from the abstract). The mean
- * is over those that take part. A feedback rule whose receivers keep the estimates of all workers takes its mean over all
- * of them, as EF21-PP does (Fatkhullin et al., arXiv 2110.03294; from memory). The draw is a function of seed and step,
- * so a checkpoint has nothing of it and every rank makes the same. */
+ * is over those that take part. A feedback rule whose receivers keep the estimates of all workers takes its mean over
+ * all of them, as EF21-PP does (Fatkhullin et al., arXiv 2110.03294; from memory). The draw is a function of seed and
+ * step, so a checkpoint has nothing of it and every rank makes the same. */
 #include <math.h>
 #include <string.h>
 

@@ -68,20 +68,20 @@ static sg_status choose_kernels(struct train *t, struct sg_error *err) {
     return train_wants_gpu(t) ? train_gpu_open(t, err) : SG_OK;
 }
 
-/* Cuts the parameters into pieces. Layers without weight decay are pieces of their own; the optimizer does not depend
- * on any other border. */
+/* Cuts the parameters into pieces. Layers without weight decay are pieces of their own, and so are all layers where an
+ * optimizer moves some as a whole; no other border changes a step. */
 static void cut_pieces(struct train *t) {
     const size_t whole[2] = {0, t->d};
-    const bool *no_decay = t->info->no_decay;
-    const size_t n_layers = no_decay ? t->info->layout.n_layers : 1;
-    const size_t *offset = no_decay ? t->info->layout.offset : whole;
+    const bool *no_decay = t->info->no_decay, *hidden = t->n_weights > 0 ? t->info->hidden : NULL;
+    const size_t n_layers = no_decay || hidden ? t->info->layout.n_layers : 1;
+    const size_t *offset = no_decay || hidden ? t->info->layout.offset : whole;
     const size_t bytes = (t->d / PIECE_ELEMENTS + n_layers) * sizeof(struct sg_piece);
     struct sg_piece *piece = sg_malloc(bytes);
     t->piece = t->kernels->allocate(&t->exec, bytes);
     for (size_t l = 0; l < n_layers; l++)
         for (size_t begin = offset[l], end = offset[l + 1]; begin < end; begin += PIECE_ELEMENTS)
             piece[t->n_pieces++] = (struct sg_piece){begin, end - begin < PIECE_ELEMENTS ? end : begin + PIECE_ELEMENTS,
-                                                     !no_decay || !no_decay[l]};
+                                                     !no_decay || !no_decay[l], hidden && hidden[l]};
     t->kernels->put(&t->exec, t->piece, piece, t->n_pieces * sizeof *piece);
     free(piece);
 }
@@ -155,6 +155,8 @@ static bool allocate_buffers(struct train *t) {
         t->state = t->kernels->allocate(&t->exec, t->of_x->floats * sizeof *t->state);
     if (t->options->record_gradients)
         train_keep_gradients(t);
+    if (t->n_weights > 0)
+        t->scratch = sg_malloc(sg_muon_scratch(t->weight, t->n_weights) * sizeof *t->scratch);
     bool whole = t->sum && (t->state || !t->of_x);
     for (size_t i = 0; whole && i < t->n_gradients; i++)
         whole = (t->gradient[i] = t->kernels->allocate(&t->exec, t->d * sizeof(float))) != NULL;
@@ -250,6 +252,8 @@ void train_teardown(struct train *t) {
         t->kernels->release(&t->exec, t->state);
         t->kernels->release(&t->exec, t->piece);
     }
+    free(t->weight);
+    free(t->scratch);
     sg_method_close(t->method);
     sg_method_close(t->probe);
     sg_task_close(t->task);

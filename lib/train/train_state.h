@@ -147,6 +147,9 @@ struct train {
     float *state;           /* [of_x->floats] in the kernels' memory */
     struct sg_piece *piece; /* [n_pieces] of all d parameters */
     size_t n_pieces;
+    struct sg_weight *weight; /* [n_weights] for an optimizer that moves matrices as a whole; else NULL */
+    size_t n_weights;
+    float *scratch;   /* of that optimizer; else NULL */
     uint64_t updates; /* how often x was updated; without local steps that is the number of finished steps */
 
     struct device device;

@@ -40,6 +40,9 @@ static struct sg_update with_optimizer(const struct train *t, const struct optim
     u.piece = t->piece;
     u.n_pieces = t->n_pieces;
     u.d = t->d;
+    u.weight = t->weight;
+    u.n_weights = t->n_weights;
+    u.scratch = t->scratch;
     return u;
 }
 

@@ -41,6 +41,28 @@ gpt() { # METHOD ARGUMENTS...
     have_mpi || skip "threads only: built without MPI, or mpirun is not installed"
 }
 
+@test "muon, for all workers or within the local steps of each: the same bytes for threads and ranks, and after a kill" {
+    sed -i '/^methods:/,$d; s/kind: adamw, learning-rate: 0.01, beta2: 0.95/kind: muon, learning-rate: 0.02/' gpt.yaml
+    cat >>gpt.yaml <<'YAML'
+methods:
+  - {name: Muon, compressor: topk, density: 0.05}
+  - {name: MuLoCo, compressor: topk, density: 0.2, values: lookup, error-feedback: {form: diloco, steps: 4}}
+YAML
+    for method in Muon MuLoCo; do
+        same_for_threads_and_ranks "$method.one" "2 3" gpt.yaml --method $method
+        same_after_kill 7 gpt.yaml --method $method --set epochs=40
+    done
+    # Another rate for vectors, embeddings and heads is another run, and so is each setting of a matrix.
+    for other in vector-rate=0.03 match-rms=1 ns-steps=4 nesterov=0 momentum=0.9; do
+        gpt Muon --set "optimizer.$other" -o other --force
+        run ! cmp -s <(stable Muon.one | grep step) <(stable other | grep step)
+    done
+    says 2 "beta1 and beta2 must be below 1" -- gpt Muon --set optimizer.momentum=1
+    says 2 "moves matrices of hidden layers, and this task has none: use adamw" -- \
+        sparsetrain -q "$ROOT/recipes/smoke.yaml" --method SGD --set 'optimizer={kind: muon, learning-rate: 0.1}' \
+        --set error-feedback=gradient
+}
+
 # bats test_tags=slow
 @test "killed and resumed: the same bytes, with residuals and the moments" {
     same_after_kill 7 gpt.yaml --method Top-k --set epochs=40

@@ -1,12 +1,14 @@
 /* The optimizers of every kernel table against sequences computed by hand, in numbers that are exact in binary, and
- * Adam and AdamW against PyTorch's (tests/golden/adam_golden.py). */
+ * Adam, AdamW and Muon against PyTorch's (tests/golden/adam_golden.py, muon_golden.py). */
 #include "tap.h"
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../golden/adam_golden.h"
+#include "../golden/muon_golden.h"
 #include "sg_kernels.h"
 #include "sg_optimizer.h"
 
@@ -193,6 +195,62 @@ static void test_decoupled(void) {
     ok(delta[0] == 0.25F && delta[1] == 0 && state[0] == 0 && state[2] == 0, "adamw: the moments do not see the decay");
 }
 
+/* Matrices of each form, and a vector in two pieces: PyTorch's, but for its bfloat16. Their float32 leaves 2^-24 of
+ * each product, which a step of Newton and Schulz multiplies by up to 3.4. */
+static void test_muon(void) {
+    static const struct sg_weight weight[] = {{0, 4, 6, true}, {24, 6, 4, true}, {48, 5, 5, true}};
+    static const struct sg_piece piece[] = {{73, 75, true, false}, {0, 11, true, true},   {11, 24, true, true},
+                                            {24, 48, true, true},  {75, 76, true, false}, {48, 73, true, true}};
+    const struct sg_optimizer_ops *muon = sg_optimizer_find("muon");
+    double param[16];
+    float *scratch = malloc(sg_muon_scratch(weight, 3) * sizeof *scratch);
+    ok(muon->of_weights && muon->refuses_update_form(param) != NULL && muon->state_floats(param, 100) == 200,
+       "muon moves matrices, refuses the update form and keeps two floats a parameter");
+    ok(sg_muon_scratch(weight, 3) == 75 && sg_muon_scratch(weight, 0) == 0,
+       "its scratch is that of the largest matrix");
+    for (size_t c = 0; c < sizeof golden_muon / sizeof *golden_muon; c++) {
+        const struct golden_muon *golden = &golden_muon[c];
+        float state[2 * MUON_SIZE] = {0}, sum[MUON_SIZE], x[MUON_SIZE];
+        double worst = 0;
+        presets(param, muon);
+        set(param, muon, "momentum", golden->momentum);
+        set(param, muon, "nesterov", golden->nesterov);
+        set(param, muon, "nesterov", golden->nesterov);
+        set(param, muon, "weight-decay", golden->decay);
+        set(param, muon, "ns-steps", golden->times);
+        set(param, muon, "match-rms", golden->matches);
+        set(param, muon, "vector-rate", MUON_VECTOR_RATE);
+        for (int i = 0; i < MUON_SIZE; i++)
+            x[i] = (float)i / 64 - 0.5F;
+        for (int t = 0; t < MUON_STEPS; t++) {
+            for (int i = 0; i < MUON_SIZE; i++)
+                sum[i] = (float)((i * i * 5 + 11 * t + i * t) % 17 - 8) / 32; /* of two workers */
+            const struct sg_update u = {.optimizer = muon->name,
+                                        .param = param,
+                                        .learning_rate = MUON_RATE,
+                                        .step = (uint64_t)t,
+                                        .workers = 2,
+                                        .sum = sum,
+                                        .state = state,
+                                        .x = x,
+                                        .piece = piece,
+                                        .n_pieces = sizeof piece / sizeof *piece,
+                                        .d = MUON_SIZE,
+                                        .weight = weight,
+                                        .n_weights = 3,
+                                        .scratch = scratch};
+            kernels->update(&(struct sg_exec){.threads = 1 + (int)c}, &u);
+            for (int i = 0; i < MUON_SIZE; i++)
+                worst = fmax(worst, fabs((double)x[i] - golden->x[t * MUON_SIZE + i]));
+        }
+        ok(worst <= 1e-6, "muon, momentum %g, decay %g, %g steps of Newton and Schulz: PyTorch's, off by %.1e",
+           golden->momentum, golden->decay, golden->times, worst);
+    }
+    set(param, muon, "momentum", 1);
+    ok(muon->refuses(param) != NULL, "a momentum of 1 is refused");
+    free(scratch);
+}
+
 /* Without an optimizer the mean is the step, whatever it lies in; elements of no piece stay. */
 static void test_mean(void) {
     float sum[3] = {6, -3, 9}, narrow[3] = {1, 1, 1};
@@ -223,6 +281,7 @@ int main(void) {
         test_adam("adam");
         test_adam("adamw");
         test_decoupled();
+        test_muon();
     }
     return tap_done();
 }
