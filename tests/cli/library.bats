@@ -217,6 +217,17 @@ assert locale.str(0.5) == "0,5"'
         run -0 "$PYTHON" "$ROOT/tests/cli/library.py" workers ./reference "$text"
         [ "$output" = "$text: the trainer's bits" ]
     done
+    cat >readme.py <<'PY' # README's workers, on a net of its own
+import torch, libsparsegrad
+net = torch.nn.Linear(8, 4)
+before = net.weight.detach().clone()
+batch_of, loss_of = (lambda w: torch.ones(2, 8) * (w + 1)), (lambda net, x: net(x).square().mean())
+optimizer = torch.optim.SGD(net.parameters(), 0.1)
+PY
+    sed -n '/^workers = /,/^```$/{/^```/d;p}' "$ROOT/README.md" >>readme.py
+    echo 'print(bool((net.weight != before).any()), workers.total.entries)' >>readme.py
+    run -0 "$PYTHON" readme.py
+    [ "$output" = "True 16.0" ] # each of the eight sends one entry of the weights and one of the biases
 }
 
 @test "PyTorch's DistributedDataParallel: the whole model gives the trainer's bits, layers do or come near, by the ways they should" {
