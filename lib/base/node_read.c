@@ -64,10 +64,23 @@ static void line_at(char out[SG_EXCERPT], const struct builder *b, yaml_mark_t a
     sg_excerpt_of(out, text, length);
 }
 
+/* Writes "workers: 2" for the line "workers:2", "workers = 2" or "workers 2", as sg_excerpt shows it. */
+static void put_remedy(char *out, size_t size, const char *line) {
+    static const char blank[] = "\\u00a0";
+    const size_t key = strcspn(line, " :=\\");
+    const char *value = line + key;
+    for (size_t n = 1; n > 0; value += n)
+        n = strncmp(value, blank, strlen(blank)) == 0 ? strlen(blank) : strspn(value, " :=");
+    if (key > 0 && *value)
+        snprintf(out, size, "%.*s: %s", (int)key, line, value);
+    else
+        snprintf(out, size, "KEY: VALUE");
+}
+
 /* A word or a quoted text that begins on an earlier line than where the scanner failed: the mistake is there. */
 static bool describe_begin(char *what, size_t size, const struct builder *b, yaml_mark_t *at) {
     const yaml_parser_t *p = &b->parser;
-    char line[SG_EXCERPT];
+    char line[SG_EXCERPT], remedy[SG_EXCERPT + 8];
     if (p->error != YAML_SCANNER_ERROR || p->context == NULL || p->context_mark.line >= p->problem_mark.line)
         return false;
     const bool key = strstr(p->context, "simple key") != NULL;
@@ -75,8 +88,9 @@ static bool describe_begin(char *what, size_t size, const struct builder *b, yam
         return false;
     *at = p->context_mark;
     line_at(line, b, *at);
+    put_remedy(remedy, sizeof remedy, line);
     if (key)
-        snprintf(what, size, "not valid YAML: '%s' has no colon with a blank behind it (write KEY: VALUE)", line);
+        snprintf(what, size, "not valid YAML: '%s' has no colon with a blank behind it (write '%s')", line, remedy);
     else
         snprintf(what, size, "not valid YAML: the quote that begins here has no end: %s", line);
     return true;

@@ -1,5 +1,6 @@
 /* recipe.c: reads a recipe from its text, and frees it. */
 #include <string.h>
+#include <unistd.h>
 
 #include "recipe_internal.h"
 #include "sg_file.h"
@@ -134,6 +135,44 @@ static char *recipe_of_target(const char *path) {
     return out;
 }
 
+/* The first of the files that a path names, or the folder of its files where it is a pattern with {step} or {worker}. */
+static char *first_file(const char *folder, const char *path) {
+    const char *pattern = strchr(path, '{');
+    size_t length = pattern ? (size_t)(pattern - path) : strlen(path);
+    while (pattern && length > 0 && path[length - 1] != '/')
+        length--;
+    return length > 0 ? sg_format("%s%.*s", folder, (int)length, path) : NULL;
+}
+
+static bool is_there(const char *folder, const char *path) {
+    char *file = first_file(folder, path);
+    const bool there = file && access(file, F_OK) == 0;
+    free(file);
+    return there;
+}
+
+/* Paths begin at the folder where the program runs. Many write them as the recipe's folder sees them. */
+static sg_status check_paths(const struct sg_recipe *recipe, struct sg_error *err) {
+    static const char *const key[] = {"task.dataset", "task.files", "task.layers-file", "network.processor"};
+    const char *slash = strrchr(recipe->path, '/');
+    char *folder = slash ? strndup(recipe->path, (size_t)(slash + 1 - recipe->path)) : NULL;
+    sg_status status = slash && !folder ? sg_fail_memory(err, "the recipe") : SG_OK;
+    for (size_t i = 0; folder && i < sizeof key / sizeof *key && status == SG_OK; i++) {
+        const struct sg_node *node = sg_node_get(&recipe->root, key[i]);
+        const char *path = node && node->kind == SG_NODE_STRING ? node->string : NULL;
+        const bool is_name = i == 0 && path && !strchr(path, '/');
+        char *place = node && node->line > 0 ? sg_format("%s:%d:%d", recipe->path, node->line, node->column) : NULL;
+        if (path && !is_name && path[0] != '/' && !is_there("", path) && is_there(folder, path))
+            status = sg_fail(err, SG_ERR_ARGUMENT,
+                             "%s: %s is not here, but beside the recipe: paths begin at the folder where the program "
+                             "runs (write %s%s)",
+                             place ? place : "--set", path, folder, path + (strncmp(path, "./", 2) == 0 ? 2 : 0));
+        free(place);
+    }
+    free(folder);
+    return status;
+}
+
 sg_status sg_recipe_read(struct sg_recipe *out, const char *path, const char *const *set, size_t n_set,
                          struct sg_error *err) {
     char *text;
@@ -148,6 +187,8 @@ sg_status sg_recipe_read(struct sg_recipe *out, const char *path, const char *co
     bool is_stdin = strcmp(path, "-") == 0;
     status = sg_recipe_parse(out, text, length, is_stdin ? "<stdin>" : path, set, n_set, err);
     free(text);
+    if (status == SG_OK && (status = check_paths(out, err)) != SG_OK)
+        sg_recipe_free(out);
     return status;
 }
 

@@ -168,6 +168,8 @@ sg_status tune_trials_run(struct tune_trials *b, struct sg_tune *t, bool converg
         sg_grid_view_open(t->view, b->count);
     if (status != SG_OK)
         return status;
+    if (t->view)
+        t->view->options = &grid;
     SG_TRACE(1, "a batch of %zu cells", b->count);
     status = sg_grid_run(b->outcomes, b->cells, b->count, &grid, err);
     if (t->view)

@@ -20,6 +20,23 @@ recipe() { # SED...
     run -0 sparsetrain -q "$SMOKE" --method "Top-k k=7" --set "$set" --set steps=1 -o one
 }
 
+@test "a file that lies beside the recipe and not here is named" {
+    mkdir sub
+    printf '+1 1:1\n-1 2:1\n' >sub/rows
+    sed 's|dataset: [^,}]*|dataset: ./rows|' "$SMOKE" >sub/r.yaml
+    says 2 'sub/r.yaml:' './rows is not here, but beside the recipe' '(write sub/rows)' -- sparsetrain sub/r.yaml --method SGD
+    says 2 '--set: ./rows is not here' -- sparsebench sub/r.yaml --set task.dataset=./rows --dry-run
+    cd sub
+    run -0 sparsetrain -q r.yaml --method SGD --set workers=2 --set task.stand-in=null
+}
+
+@test "a line without a colon: what to write in its place" {
+    for line in 'workers:2' 'workers = 2' 'workers 2' $'workers:\u00a02'; do
+        recipe "s/^workers:.*/$line/"
+        says 2 "r.yaml:$(grep -n '^workers' r.yaml | cut -d: -f1):1: not valid YAML" "(write 'workers: 2')" -- sparsetrain r.yaml --method SGD
+    done
+}
+
 @test "--method with a method's name means all of its cells" {
     run -0 --separate-stderr sparsebench "$SMOKE" --dry-run --method Top-k --seed 1
     [ "$(awk '!/^#/ { print $3, $4 }' <<<"$output" | xargs)" = "Top-k k=1 Top-k k=4" ]
