@@ -135,7 +135,7 @@ static char *recipe_of_target(const char *path) {
     return out;
 }
 
-/* The first of the files that a path names, or the folder of its files where it is a pattern with {step} or {worker}. */
+/* The first of the files that a path names, or of a pattern with {step} or {worker} the folder of its files. */
 static char *first_file(const char *folder, const char *path) {
     const char *pattern = strchr(path, '{');
     size_t length = pattern ? (size_t)(pattern - path) : strlen(path);

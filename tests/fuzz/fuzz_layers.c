@@ -12,11 +12,11 @@ static void try(const char *shapes, const char *file) {
     struct gradient_layers l = {0};
     struct sg_error err = {0};
     if (gradient_layers_read(&l, shapes, file, &err) == SG_OK) {
-        if (l.n == 0 || l.offset[0] != 0 || !l.name != !file)
+        if (l.n == 0 || l.offset[0] != 0 || (l.name && !file))
             abort();
         for (size_t i = 0; i < l.n; i++)
             if (l.offset[i + 1] <= l.offset[i] || l.rows[i] == 0 || (l.offset[i + 1] - l.offset[i]) % l.rows[i] != 0 ||
-                (file && (!l.name[i] || !l.name[i][0])))
+                (l.name && (!l.name[i] || !l.name[i][0])))
                 abort();
     } else if (!err.msg[0]) {
         abort();
