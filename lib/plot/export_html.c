@@ -61,6 +61,50 @@ static void put_entry(FILE *out, const struct html_section *s, const struct sg_p
     free(title);
 }
 
+/* ---- groups of results ---- */
+
+/* A page of more results has them in groups with an index, and shows what is below their headings on demand. */
+enum { MOST_UNFOLDED = 8 };
+
+/* By what was trained. The last has all others. */
+static const struct {
+    const char *task, *heading;
+} groups[] = {{"logreg", "Logistic regression"}, {"cnn", "Images"},         {"lm", "Language: LSTM"},
+              {"gpt", "Language: GPT"},          {"ncf", "Recommendation"}, {"recorded", "Recorded gradients"},
+              {"", "Times and others"}};
+enum { GROUPS = sizeof groups / sizeof *groups };
+
+static size_t group_of(const struct sg_document *document) {
+    size_t i = 0;
+    while (i + 1 < GROUPS && strcmp(sg_document_task(document), groups[i].task) != 0)
+        i++;
+    return i;
+}
+
+/* The entries of the contents, in the order of the groups. */
+struct contents {
+    FILE *out[GROUPS];
+    char *text[GROUPS];
+    size_t size[GROUPS], n[GROUPS];
+};
+
+/* Writes the contents of n results: in one list, or in groups behind an index of them. */
+static void put_contents(FILE *out, const struct contents *c, size_t n) {
+    const bool grouped = n > MOST_UNFOLDED;
+    fputs("<nav class=\"contents\" aria-label=\"Results\">\n", out);
+    fputs(grouped ? "<ul class=\"index\">" : "<ol>\n", out);
+    for (size_t i = 0; grouped && i < GROUPS; i++)
+        if (c->n[i] > 0)
+            fprintf(out, "<li><a href=\"#g%zu\">%s</a> %zu</li>", i + 1, groups[i].heading, c->n[i]);
+    fputs(grouped ? "</ul>\n" : "", out);
+    for (size_t i = 0; i < GROUPS; i++)
+        if (grouped && c->n[i] > 0)
+            fprintf(out, "<h2 id=\"g%zu\">%s</h2>\n<ol>\n%s</ol>\n", i + 1, groups[i].heading, c->text[i]);
+        else
+            fputs(c->text[i], out);
+    fputs(grouped ? "</nav>\n" : "</ol>\n</nav>\n", out);
+}
+
 /* ---- a section ---- */
 
 static void put_recipe(struct html_section *s) {
@@ -99,7 +143,10 @@ static void put_header(FILE *out, const struct html_section *s, const struct sg_
     fprintf(out, "<nav aria-label=\"Parts of result %d\"><ul>", s->number);
     for (size_t i = 0; i < s->n_parts; i++)
         fprintf(out, "<li><a href=\"#r%d-%s\">%s</a></li>", s->number, s->part[i].id, s->part[i].heading);
-    fputs("</ul></nav>\n</header>\n", out);
+    fprintf(out, "</ul></nav>\n</header>\n%s",
+            s->folded
+                ? "<details class=\"folded\"><summary>Figures, values, claims and where they come from</summary>\n"
+                : "");
 }
 
 static void put_data(struct html_section *s) {
@@ -110,7 +157,7 @@ static void put_data(struct html_section *s) {
     sg_put_element(s->out, "", name_of(s->document), ".json\">Save the JSON</button></p></section>\n");
     fprintf(s->out, "<script type=\"application/json\" id=\"r%d-document\">", s->number);
     html_put_json(s->out, s->json);
-    fputs("</script>\n</article>\n", s->out);
+    fprintf(s->out, "</script>\n%s</article>\n", s->folded ? "</details>\n" : "");
 }
 
 /* Writes a section to `out`. */
@@ -173,19 +220,24 @@ static const char *worst_status(const struct sg_page_result *result, size_t n) {
 }
 
 /* Writes the sections to `out`, and their entries in the contents to `contents`. */
-static sg_status put_sections(FILE *out, FILE *contents, const struct sg_page_result *result, size_t n,
+static sg_status put_sections(FILE *out, struct contents *contents, const struct sg_page_result *result, size_t n,
                               const struct sg_plot_select *select, struct sg_plot_notes *notes, struct sg_error *err) {
     sg_status status = SG_OK;
     for (size_t i = 0; i < n && status == SG_OK; i++) {
         cJSON *json = sg_document_json(result[i].document);
-        struct html_section s = {
-            .document = result[i].document, .json = json, .number = (int)i + 1, .level = n > 1 ? 3 : 2};
+        struct html_section s = {.document = result[i].document,
+                                 .json = json,
+                                 .number = (int)i + 1,
+                                 .level = n > 1 ? 3 : 2,
+                                 .folded = n > MOST_UNFOLDED};
+        const size_t group = n > MOST_UNFOLDED ? group_of(result[i].document) : 0;
         sg_json_clean(json);
         status = put_section(out, &s, &result[i], select, err);
         cJSON_Delete(json);
         for (size_t k = 0; k < s.notes.n; k++)
             sg_plot_note(notes, "%s", s.notes.text[k]);
-        put_entry(contents, &s, &result[i]);
+        put_entry(contents->out[group], &s, &result[i]);
+        contents->n[group]++;
     }
     return status;
 }
@@ -198,18 +250,22 @@ sg_status sg_page_write(FILE *out, const struct sg_page_result *result, size_t n
     section.title = n > 1 ? NULL : select->title; /* it is the page's */
     char *title = n == 1 ? sg_plot_title(result[0].document, select->title)
                          : sg_format("%s", select->title ? select->title : "Results of sparsegrad");
-    char *sections = NULL, *contents = NULL;
-    size_t size[2];
-    FILE *body = sg_memstream(&sections, &size[0]), *front = sg_memstream(&contents, &size[1]);
-    sg_status status = put_sections(body, front, result, n, &section, all, err);
+    char *sections = NULL;
+    size_t size;
+    struct contents contents = {0};
+    for (size_t i = 0; i < GROUPS; i++)
+        contents.out[i] = sg_memstream(&contents.text[i], &contents.size[i]);
+    FILE *body = sg_memstream(&sections, &size);
+    sg_status status = put_sections(body, &contents, result, n, &section, all, err);
     sections = sg_stream_text(body, &sections);
-    contents = sg_stream_text(front, &contents);
+    for (size_t i = 0; i < GROUPS; i++)
+        contents.text[i] = sg_stream_text(contents.out[i], &contents.text[i]);
     if (status == SG_OK) {
         put_head(out, title[0] ? title : name_of(result[0].document), worst_status(result, n));
         if (n > 1) {
             sg_put_element(out, "<header class=\"page\"><h1>", title, "</h1>\n");
-            fprintf(out, "<nav class=\"contents\" aria-label=\"Results\">\n<ol>\n%s</ol>\n</nav>\n</header>\n",
-                    contents);
+            put_contents(out, &contents, n);
+            fputs("</header>\n", out);
         }
         fprintf(out, "<main id=\"main\">\n%s</main>\n<script>\n", sections);
         fwrite(page_js, 1, sizeof page_js, out);
@@ -217,7 +273,8 @@ sg_status sg_page_write(FILE *out, const struct sg_page_result *result, size_t n
     }
     free(title);
     free(sections);
-    free(contents);
+    for (size_t i = 0; i < GROUPS; i++)
+        free(contents.text[i]);
     return status;
 }
 

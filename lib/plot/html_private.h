@@ -18,6 +18,7 @@ struct html_section {
     const cJSON *json; /* the document as the page has it */
     int number;        /* counts from 1 */
     int level;         /* of the headings of its parts: 2, or 3 if the page has several sections */
+    bool folded;       /* what is below its heading is shown on demand */
     struct {
         const char *id, *heading;
     } part[HTML_PARTS]; /* [n_parts] the parts so far */

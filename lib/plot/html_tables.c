@@ -156,10 +156,19 @@ void html_put_cells(struct html_section *s) {
 
 /* ---- where the numbers come from ---- */
 
+/* A number as a person reads it: four digits, and bytes in units of a thousand. Whole numbers have all digits. */
+static void put_round(FILE *out, const char *name, double x) {
+    static const char *const unit[] = {"", " kB", " MB", " GB", " TB", " PB"};
+    const bool bytes = sg_ends_in(name, "bytes");
+    size_t i = 0;
+    for (; bytes && fabs(x) >= 1000 && i + 1 < sizeof unit / sizeof *unit; i++)
+        x /= 1000;
+    fprintf(out, x == floor(x) && fabs(x) < 1e15 ? "%.0f%s" : "%.4g%s", x, unit[i]);
+}
+
 /* A name and its value; an object is a line for each of its members, an array its scalars one behind the other. */
 static void put_fact(FILE *out, const char *before, const cJSON *item) {
     char *name = sg_format(before[0] ? "%s, %s" : "%s%s", before, item->string ? item->string : "");
-    char number[SG_NUMBER_CHARS];
     const cJSON *child;
     for (char *c = name; c && *c; c++)
         *c = *c == '_' ? ' ' : *c;
@@ -172,15 +181,30 @@ static void put_fact(FILE *out, const char *before, const cJSON *item) {
         fputs(command ? "<code>" : "", out);
         const bool list = cJSON_IsArray(item);
         for (child = list ? item->child : item; child; child = list ? child->next : NULL) {
-            sg_put_html(out, cJSON_IsString(child)   ? child->valuestring
-                             : cJSON_IsNumber(child) ? sg_number_text(child->valuedouble, number)
-                             : cJSON_IsTrue(child)   ? "yes"
-                                                     : "no");
+            if (cJSON_IsNumber(child))
+                put_round(out, sg_or(item->string, ""), child->valuedouble);
+            else
+                sg_put_html(out, cJSON_IsString(child) ? child->valuestring : cJSON_IsTrue(child) ? "yes" : "no");
             fputs(list && child->next ? (command ? " " : ", ") : "", out);
         }
         fputs(command ? "</code></dd>\n" : "</dd>\n", out);
     }
     free(name);
+}
+
+/* How many cells ran for this result and how many stood ready: the time of the run is not theirs. */
+static void put_reused(const struct html_section *s) {
+    const struct sg_frame *results = &s->document->results;
+    size_t n = 0, reused = 0;
+    double seconds = 0;
+    for (size_t l = 0; l < results->n_labels; l++)
+        for (size_t i = 0; i < results->label[l].n_cells; i++, n++) {
+            const struct sg_document_cell *cell = &results->label[l].cells[i];
+            reused += cell->reused == SG_FLAG_YES;
+            seconds += isfinite(cell->elapsed_s) ? cell->elapsed_s : 0;
+        }
+    if (n > 0)
+        fprintf(s->out, "<dt>cells</dt><dd>%zu, %zu of them reused; %.3g s when they ran</dd>\n", n, reused, seconds);
 }
 
 void html_put_provenance(struct html_section *s) {
@@ -199,6 +223,8 @@ void html_put_provenance(struct html_section *s) {
             put_fact(s->out, "", group);
         else
             cJSON_ArrayForEach(item, group) put_fact(s->out, "", item);
+        if (i == 0)
+            put_reused(s);
         fputs("</dl></div>\n", s->out);
     }
     fputs("</div></section>\n", s->out);

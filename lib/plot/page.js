@@ -319,7 +319,9 @@ function begin() {
     for (const { isIntersecting, target } of seen)
       if (isIntersecting) {
         observer.unobserve(target);
-        new Result(target);
+        const folded = one("details.folded:not([open])", target);
+        if (folded) folded.addEventListener("toggle", () => new Result(target), { once: true });
+        else new Result(target);
       }
   }, { rootMargin: "800px" });
   every("article").forEach((article) => observer.observe(article));

@@ -146,7 +146,7 @@ static char *first_file(const char *folder, const char *path) {
 
 static bool is_there(const char *folder, const char *path) {
     char *file = first_file(folder, path);
-    const bool there = file && access(file, F_OK) == 0;
+    const bool there = file != NULL && access(file, F_OK) == 0;
     free(file);
     return there;
 }
@@ -155,8 +155,8 @@ static bool is_there(const char *folder, const char *path) {
 static sg_status check_paths(const struct sg_recipe *recipe, struct sg_error *err) {
     static const char *const key[] = {"task.dataset", "task.files", "task.layers-file", "network.processor"};
     const char *slash = strrchr(recipe->path, '/');
-    char *folder = slash ? strndup(recipe->path, (size_t)(slash + 1 - recipe->path)) : NULL;
-    sg_status status = slash && !folder ? sg_fail_memory(err, "the recipe") : SG_OK;
+    char *folder = slash ? sg_strndup(recipe->path, (size_t)(slash + 1 - recipe->path)) : NULL;
+    sg_status status = SG_OK;
     for (size_t i = 0; folder && i < sizeof key / sizeof *key && status == SG_OK; i++) {
         const struct sg_node *node = sg_node_get(&recipe->root, key[i]);
         const char *path = node && node->kind == SG_NODE_STRING ? node->string : NULL;

@@ -55,6 +55,22 @@ hostile_result() {
     [[ $stderr == *"at most 8 results lie over each other"* && ! -e figure.svg ]]
 }
 
+@test "in a browser many results stand in groups with an index, folded until one goes there" {
+    need_chromium
+    for name in fig1 fig1-madelon kernels mini-fig2a mini-fig2b mini-fig3 mini-table1 mini-gpt bit-budget; do
+        set -- "$@" "$ROOT/results/$name.json"
+    done
+    sparseplot-export -q "$@" -o page.html
+    page groups page.html
+}
+
+@test "numbers of the provenance are rounded, and say what was reused" {
+    sparseplot-export -q "$ROOT/results/when-to-communicate.json" -o page.html
+    grep -q '<dt>elapsed s</dt><dd>0.5351</dd>' page.html
+    grep -q '<dt>cells</dt><dd>66, 66 of them reused; [0-9.]* s when they ran</dd>' page.html
+    sed -n '/id="r1-provenance"/,/<\/section>/p' page.html | grep -v code | run -1 grep -E '[0-9]\.[0-9]{6}|<dd>[0-9]{10}'
+}
+
 @test "what the command line chooses, a page shows" {
     sparseplot-export -q "$ROOT/results/fig1.json" --panel=2 --title="My own" --format=html >page.html
     grep -qF "<title>My own" page.html

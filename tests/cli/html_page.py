@@ -241,6 +241,37 @@ def picture(path, _):
         b.close()
 
 
+def groups(path, _):
+    """Many results: an index of groups, and what is below a heading on demand, at the first link into it."""
+    from browser import Browser
+    b = Browser()
+    try:
+        for columns in (1280, 400):
+            b.screen(columns, 900)
+            b.open(path)
+            index = b.run("[...document.querySelectorAll('.index a')].map(e => [e.textContent, e.hash])")
+            heads = b.run("[...document.querySelectorAll('.contents h2')].map(e => [e.textContent, '#' + e.id])")
+            assert len(index) > 2 and index == heads, (index, heads)
+            total = b.run("[...document.querySelectorAll('.index li')].reduce((n, e) => n + +e.textContent.match(/\\d+$/)[0], 0)")
+            results = b.run("document.querySelectorAll('article').length")
+            assert total == results == b.run("document.querySelectorAll('.contents ol > li').length") > 8
+            folded = b.run("document.documentElement.scrollHeight")
+            assert folded / results < 1500, (columns, folded)
+            assert b.run("document.querySelectorAll('.folded[open]').length") == 0
+            b.run("location.hash = '#r2-figures'")
+            for _ in range(100):  # the page scrolls there
+                if b.run("document.querySelectorAll('#r2 .controls').length"):
+                    break
+                b.frames()
+            else:
+                raise AssertionError("the figures of a section that was unfolded are not read")
+            assert b.run("document.querySelectorAll('.folded[open]').length") == 1
+            assert b.run("document.documentElement.scrollHeight") > folded + 500
+        assert not b.errors, b.errors
+    finally:
+        b.close()
+
+
 def harmless(path, results):
     """A page of hostile texts in a browser: no script of theirs runs, and the figures have the texts as they are."""
     from browser import Browser
@@ -263,4 +294,4 @@ def harmless(path, results):
 
 
 if __name__ == "__main__":
-    {"static": static, "hostile": hostile, "browser": browse, "harmless": harmless, "picture": picture}[sys.argv[1]](sys.argv[2], sys.argv[3:])
+    {"static": static, "hostile": hostile, "browser": browse, "harmless": harmless, "picture": picture, "groups": groups}[sys.argv[1]](sys.argv[2], sys.argv[3:])
