@@ -2,11 +2,21 @@
 
 Usage: python3 results/analysis/explain.py [--metric NAME] [--later LABEL]... [--json] RESULT.json...
 
-Prints for every error Spearman's rank correlation with the quality, its bootstrap interval and the pairs of methods
-that it gets wrong; beside them how often methods in a random order give as much, and the same for the size of the
-gradients alone, without any residual. --later names a method that came after the error was derived; the correlation
-over these methods alone is printed, too. --json writes the evidence, which sparseplot-export draws.
-results/WHY.md, How errors are compared, has the definitions. Python's standard library is enough."""
+Results are joined if their task, workers, batch, length, optimizer, data and metric are the same. The number of a run
+is the last record of sums and running means, and else the mean over the records, which needs a plot of points over the
+error with x-at: {mean: true}. Methods without any error are left out, and so are seeds without a quality. Printed are
+
+* the correlation: Spearman's, of error and badness of quality, both means over the seeds; of what is sent, which is no
+  error, less is taken as worse; its interval holds 95 % of 10,000 draws of seeds and methods with replacement, the same
+  draws for all errors, and fewer than four methods cannot tell
+* against the first: by how much the correlation is below the largest, in the same draws
+* pairs of methods of a seed whose qualities differ; one is right if the better method has less of the error
+* p: the share of 5,000 random orders in which the correlation is as large; p largest: in which the largest of all
+  errors' is. Read the second of an error that was chosen because it is the largest
+* gradients alone: the correlation with the mean squared norm of a run's gradients after the first eighth of the steps
+* over the methods that --later names, which came after the error was derived, the correlation alone
+
+--json writes the evidence, which sparseplot-export draws. Python's standard library is enough."""
 
 import argparse
 import collections

@@ -2,10 +2,17 @@
 
 Usage: python3 results/analysis/profile.py [--cost COLUMN] [--metric NAME] [--tolerance X] [--json] RESULT.json...
 
-Methods are matched by name. Prints of each on how many tasks it reaches the baseline's quality, a score (the integral
-of its performance profile between 1 and 4 times the least cost), its mean rank and its place, with intervals of 95 % of
-10,000 bootstrap draws of tasks and seeds. --json writes the evidence, which sparseplot-export draws.
-results/DEFINITIONS.md, Profiles over tasks, has the definitions. Python's standard library is enough."""
+Methods are matched by name. The cost of a setting at a seed is the last value of a column (bits, or --cost) if the
+run's quality is within the margin of the baseline's, else infinite. A plot of points with x-at: {when: METRIC, below:
+X} makes X the target. A method's cost on a task is the least median of its settings. Printed are
+
+* the profile: the fraction of tasks with cost / the least cost on the task at most tau
+* the score: the mean of max(0, 4 - r) / 3 over the tasks, r that ratio (AlgoPerf, arXiv 2306.07179)
+* the mean rank, where ties share the mean, and the place: 1 + the number of methods with a smaller mean rank
+
+Intervals hold 95 % of 10,000 draws of tasks and seeds with replacement. Simulated, they hold the truth in 64, 82, 89
+and 94 % of cases for the score of 2, 4, 8 and 32 tasks. --json writes the evidence, which sparseplot-export draws.
+Python's standard library is enough."""
 
 import argparse
 import math

@@ -229,8 +229,8 @@ for line in sys.stdin: print(re.sub(r"[^\w\- ]", "", line.strip().lower()).repla
     local count=0 name row
     for result in results/archive/*.json; do
         name=$(basename "$result" .json)
-        row=$(grep -F "| [\`$name\`]($name.svg) |" results/archive/README.md)
-        [[ $row == *"| \`$(jq -r .program.commit "$result")\` |"* ]] || { echo "$name: another commit"; false; }
+        row=$(grep -F "* [\`$name\`]($name.svg): " results/archive/README.md)
+        [[ $row == *"; \`$(jq -r .program.commit "$result")\`; ["* ]] || { echo "$name: another commit"; false; }
         [ "$(grep -oE '[0-9]+ of [0-9]+ hold' <<<"$row")" = "$(jq -r '[.claims[].verdict | select(. != "not judged")] |
             "\(map(select(. == "holds")) | length) of \(length) hold"' "$result")" ] || { echo "$name: other verdicts"; false; }
         [ -e "results/archive/$name.svg" ] && [ ! -e "results/$name.json" ]
