@@ -1,4 +1,4 @@
-/* tune_advise_text.c: the results of --advise: the conclusion in a sentence, its basis, JSON (cmd/sparsetune.man), and a
+/* tune_advise_text.c: the results of --advise: a sentence, its basis, JSON (its members: cmd/sparsetune.man), and a
  * table. */
 #include <math.h>
 #include <string.h>

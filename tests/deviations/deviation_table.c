@@ -71,8 +71,7 @@ static const struct deviation deviation[] = {
     {"8bit", "8bit-grace", 1, 1, DEVIATION_MORE_ERROR, GRACE("grace_dl/tensorflow/compressor/u8bit.py"),
      .what =
          "A number is read back as the lower end of its bin, not as the nearest fraction. Bin 0 loses its sign and is "
-         "read back as 0. Beyond the last fraction, where the largest number is, the bin is NaN and its integer "
-         "undefined; here it is the last bin."},
+         "read back as 0. Beyond the last fraction the bin is NaN and its integer undefined; here it is the last bin."},
     {"sidco-e density=0.01", "sidco-e-shared density=0.01", 1, 200, DEVIATION_MORE_ERROR, SIDCO,
      .what = "The number of stages and its counters are attributes of a class, so all layers share them."},
     {"sidco-gp density=0.01 stages=1", "sidco-gp density=0.01 stages=1 approximate=1", 1, 1, DEVIATION_MORE_SENT, SIDCO,
@@ -121,17 +120,13 @@ static const struct deviation deviation[] = {
          "Where no triplet is chosen all are drawn again, and probabilities above 1 are cut without giving the rest to "
          "others."},
     {"atomo rank=3", "atomo-epfml rank=3", 1, 500, DEVIATION_LESS_ERROR, EPFML,
-     .what = "AtomoReducer draws again until exactly r triplets are chosen, and scales them as if it had drawn "
-             "once. That has less variance, and a bias that this example hardly shows."},
+     .what = "AtomoReducer draws again until exactly r triplets are chosen, and scales them as if it had drawn once."},
 };
 
 static const struct deviation_left_out left_out[] = {
     {GRACE("grace_dl/torch/compressor/signsgd.py"),
-     .what =
-         "a sign takes a byte, as in signum.py, efsignsgd.py, onebit.py and terngrad.py. Bits are counted here as the "
-         "publications do."},
-    {GRACE("grace_dl/torch/compressor/qsgd.py"),
-     .what = "a layer of zeros becomes NaN, as it is divided by its norm. Messages here have finite numbers only."},
+     .what = "a sign takes a byte, as in signum.py, efsignsgd.py, onebit.py and terngrad.py."},
+    {GRACE("grace_dl/torch/compressor/qsgd.py"), .what = "a layer of zeros becomes NaN, as it is divided by its norm."},
     {GRACE("grace_dl/torch/compressor/powersgd.py"),
      .what = "Gram-Schmidt divides by the norm of a column even where it is 0, which gives NaN."},
     {GRACE("grace_dl/torch/compressor/efsignsgd.py"),
@@ -144,36 +139,19 @@ static const struct deviation_left_out left_out[] = {
      .what = "positions are drawn from 0 to n, so one behind the end may be read, and a number that is drawn twice is "
              "added twice."},
     {GRACE("grace_dl/dist/compressor/cnat_cuda/cnat_cuda.cu"),
-     .what =
-         "exponents are numbered one lower than by natural.py. Its own decoder agrees with that, so only messages of "
-         "both together are misread."},
-    {GTOPK("allreducer.py"),
-     .what =
-         "positions travel as floats, which are exact below 2^24, and the tree is right for powers of two of workers "
-         "only. Here every position is exact, and so is any number of workers."},
-    {OK_TOPK,
-     .what = "the phase that balances what workers gather is commented out, and positions travel as floats. Neither "
-             "changes what arrives below 2^24 elements."},
-    {OK_TOPK, .what = "the first 512 steps of a layer are dense. Here step 0 selects already."},
-    {DGC,
-     .what =
-         "parameters of one dimension, as biases and those of batch normalization, are sent whole. Here every layer "
-         "is selected from."},
-    {SIDCO,
-     .what = "the gamma fit adds 2.2e-16 of the layer's norm to every magnitude, so that zeros have a logarithm. Here "
-             "they take no part. With 70 % zeros and 10 % wanted, that code sends 23 % and this one 11 %."},
-    {STC, .what = "all that reach the k-th magnitude are sent. Here it is exactly k, of equal ones the first. At the "
-                  "server many are equal. After some ten steps the two are as far."},
-    {TEMPLAR,
-     .what = "k is made even, and at least 2, because positions of 12 bits travel in pairs. A tile of a single element "
-             "stops the program. Here k is what is given."},
-    {EF_SGD,
-     .what = "the sign of 0 is 0, so that nothing is sent for elements without gradient. Here that of 0 is +, so that "
-             "a layer of mostly zeros moves by its mean magnitude and error feedback takes it back. The same holds for "
-             "the other compressors of signs, and for 8bit."},
-    {EPFML,
-     .what = "SignReducer adds the signs to its memory where it should take them away. There is no compressor of bare "
-             "signs with error feedback here."},
+     .what = "exponents are numbered one lower than by natural.py."},
+    {GTOPK("allreducer.py"), .what = "positions travel as floats, which are exact below 2^24, and the tree is right "
+                                     "for powers of two of workers only."},
+    {OK_TOPK, .what = "the phase that balances what workers gather is commented out, and positions travel as floats."},
+    {OK_TOPK, .what = "the first 512 steps of a layer are dense."},
+    {DGC, .what = "parameters of one dimension, as biases and those of batch normalization, are sent whole."},
+    {SIDCO, .what = "the gamma fit adds 2.2e-16 of the layer's norm to every magnitude, so that zeros have a "
+                    "logarithm. Here they take no part."},
+    {STC, .what = "all that reach the k-th magnitude are sent. Here it is exactly k, of equal ones the first."},
+    {TEMPLAR, .what = "k is made even, and at least 2, because positions of 12 bits travel in pairs. A tile of a "
+                      "single element stops the program."},
+    {EF_SGD, .what = "the sign of 0 is 0, so that nothing is sent for elements without gradient. Here that of 0 is +."},
+    {EPFML, .what = "SignReducer adds the signs to its memory where it should take them away."},
 };
 
 const struct deviation *deviation_at(size_t i) {
