@@ -1,6 +1,7 @@
 /* train_choose.c: works out what a cell asks for beside its task, once the task is open: length, feedback, learning
  * rate, compressor, messages and optimizer. Expressions get their values here. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sg_debug.h"
@@ -211,6 +212,7 @@ static sg_status read_optimizer(struct optimizer *out, struct train *t, const ch
  * come from the workers' own steps. */
 static sg_status choose_optimizer(struct train *t, struct sg_error *err) {
     const struct sg_feedback_rule *rule = t->config.feedback.rule;
+    t->of_x = t->of_workers = NULL; /* not those of the cell that was checked before */
     sg_status status = read_optimizer(&t->optimizer, t, "optimizer", err);
     if (status != SG_OK || !rule->in_updates) {
         t->of_x = &t->optimizer;
@@ -233,6 +235,9 @@ static sg_status choose_weights(struct train *t, struct sg_error *err) {
     const struct sg_layout *layout = &t->info->layout;
     const bool *hidden = t->info->hidden, *no_decay = t->info->no_decay;
     const struct optimizer *of = t->of_x && t->of_x->ops->of_weights ? t->of_x : t->of_workers;
+    free(t->weight); /* of the cell that was checked before */
+    t->weight = NULL;
+    t->n_weights = 0;
     if (!of || !of->ops->of_weights)
         return SG_OK;
     t->weight = sg_calloc(layout->n_layers, sizeof *t->weight);

@@ -48,6 +48,7 @@ methods:
   - {name: Muon, compressor: topk, density: 0.05}
   - {name: MuLoCo, compressor: topk, density: 0.2, values: lookup, error-feedback: {form: diloco, steps: 4}}
 YAML
+    sparsebench gpt.yaml --dry-run >/dev/null # checks all cells by one task
     for method in Muon MuLoCo; do
         same_for_threads_and_ranks "$method.one" "2 3" gpt.yaml --method $method
         same_after_kill 7 gpt.yaml --method $method --set epochs=40
