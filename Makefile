@@ -165,7 +165,7 @@ api_headers  := $(addprefix lib/core/sg_,api.h optimizer.h parameter.h rng.h sta
                 $(addprefix lib/method/sg_,compressor.h compressor_plugin.h controller.h drive.h feedback.h flat.h) \
                 lib/method/sg_method.h lib/method/sparsegrad.h
 $(core_obj): private cflags += -fvisibility=hidden
-$(if $(zoo),$(B)/lib/method/compressor_table.o: private cflags += -DSG_ZOO)
+$(if $(zoo),$(B)/lib/method/compressor_table.o $(B)/lib/wire/message.o: private cflags += -DSG_ZOO)
 $(B)/api.symbols: $(core_obj)
 	@readelf -Ws $^ | awk '$$5 == "GLOBAL" && $$6 == "DEFAULT" && $$7 != "UND" { print $$8 }' | sort -u > $@
 $(B)/api.map: $(B)/api.symbols

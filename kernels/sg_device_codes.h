@@ -29,7 +29,7 @@ struct sg_device_signs {
     enum sg_two_values values;
 };
 
-/* The codes that cut parts into buckets and write a field of a few bits for each number (wire_buckets.h). */
+/* The codes that cut parts into buckets and write a field of a few bits for each number (sg_wire_buckets.h). */
 enum sg_bucket_code { SG_BUCKETS_LEVELS, SG_BUCKETS_POWERS, SG_BUCKETS_STEPS, SG_BUCKETS_PARTS };
 
 struct sg_device_buckets {

@@ -1,5 +1,5 @@
 /* cuda_buckets.cu: numbers as fields of a few bits, part by part and with a unit for each bucket of neighbours (the
- * layout of lib/wire/wire_buckets.h): the codes `levels`, `natural`,
+ * layout of lib/wire/sg_wire_buckets.h): the codes `levels`, `natural`,
  * `grid` and `natural-dithering`, written and read on a GPU.
  *
  * Eight fields fill whole bytes, so a thread writes eight numbers. Draws are numbered by the numbers' places, so every

@@ -168,13 +168,20 @@ static sg_status find_lambdas(char list[LIST], struct advise *a, const struct bu
 
 /* ---- all methods ---- */
 
+/* True if this build is without the compressor or the code of the method. */
+static bool is_lacking(const struct built_in *method) {
+    const char *values = method->text ? strstr(method->text, "values: ") : NULL;
+    char name[64];
+    return (method->text && sscanf(method->text, "compressor: %63[^,]", name) == 1 && !sg_compressor_find(name)) ||
+           (values && !sg_code_find(values + strlen("values: ")));
+}
+
 /* Writes to `reason` why a method is not applicable to these gradients; "" = it is. */
 static void look_for_reason(char reason[ADVISE_REASON], const struct advise *a, const struct built_in *method) {
     const struct sg_gradients_facts *f = sg_gradients_look(a->gradients);
     const double fewest = method->fewest * (double)a->d;
-    char compressor[64];
     reason[0] = '\0';
-    if (method->text && sscanf(method->text, "compressor: %63[^,]", compressor) == 1 && !sg_compressor_find(compressor))
+    if (is_lacking(method))
         snprintf(reason, ADVISE_REASON, "this build is without it (ZOO=0)");
     else if (method->need == MATRICES && !has_matrices(f))
         snprintf(reason, ADVISE_REASON, "no layer is a matrix");

@@ -14,7 +14,7 @@
 
 #include "sg_debug.h"
 #include "sg_half.h"
-#include "wire_private.h"
+#include "sg_wire_bits.h"
 
 enum { HEAD = 4, PART_HEAD = 12 };
 

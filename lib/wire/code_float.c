@@ -4,7 +4,7 @@
 
 #include "sg_device_codes.h"
 #include "sg_half.h"
-#include "wire_private.h"
+#include "sg_wire_bits.h"
 
 /* ---- on a GPU, which has the host's order of bytes ---- */
 

@@ -5,8 +5,8 @@
  * q D would be no float, x is sent as it is. So no error is above D, or D / 2 without `stochastic`. With D = 0 all is
  * sent as it is.
  *
- * The layout is that of wire_buckets.h, and the setting of a part is b. The scalar of a part is its step. A field is q
- * in two's complement; -2^(b-1) says that the number is sent as it is. Such numbers stand in the place of the 8 bytes
+ * The layout is that of sg_wire_buckets.h, and the setting of a part is b. The scalar of a part is its step. A field is
+ * q in two's complement; -2^(b-1) says that the number is sent as it is. Such numbers stand in the place of the 8 bytes
  * of zeros:
  *
  *     8 bytes each      its place among all numbers of the message, ascending, and the number as a float
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 #include "sg_half.h"
-#include "wire_buckets.h"
+#include "sg_wire_buckets.h"
 
 enum { STEP, BITS, STOCHASTIC, PARAMS };
 enum { MOST_BITS = 24, ENTRY = 8 };

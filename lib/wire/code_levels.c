@@ -8,12 +8,12 @@
  *     natural-dithering    0 or N 2^(k-s), k = 1 .. s (Horvath et al., MSML 2022). N is rounded up to a float, and |x|
  *                          / N to one of the two levels around it.
  *
- * The layout is that of wire_buckets.h: the setting of a part is its s, the scalar of a bucket the unit (finite and >=
- * 0, as s units are) or the norm. A field has w = ceil(log2(s + 1)) bits of level or k, 0 for the number 0, and above
- * them 1 if the number is below 0. A level 0 has no sign. */
+ * The layout is that of sg_wire_buckets.h: the setting of a part is its s, the scalar of a bucket the unit (finite and
+ * >= 0, as s units are) or the norm. A field has w = ceil(log2(s + 1)) bits of level or k, 0 for the number 0, and
+ * above them 1 if the number is below 0. A level 0 has no sign. */
 #include <math.h>
 
-#include "wire_buckets.h"
+#include "sg_wire_buckets.h"
 
 enum { LEVELS, BUCKET, MAX_NORM, PARAMS };
 enum { MOST_LEVELS = 32767, MOST_POWERS = 127 };

@@ -28,7 +28,7 @@
 #include "sg_debug.h"
 #include "sg_device_codes.h"
 #include "sg_half.h"
-#include "wire_private.h"
+#include "sg_wire_bits.h"
 
 enum { HEAD = 4, BLOCK = SG_KERNEL_BLOCK, GROUP = 256, STRETCH = 1 << 15 };
 

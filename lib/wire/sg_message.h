@@ -101,20 +101,17 @@ struct sg_code {
 
 enum { SG_CUT_MORE = 512 };
 
-/* All codes, in the order of their numbers in messages: row(a), row(b), ... A number that is missing was never used. */
+/* The codes of this room, in the order of their numbers in messages: row(a), row(b), ... Those of the zoo come behind
+ * them. A number that is missing was never used. */
 #define SG_CODES(row)                                                                                                  \
     row(sg_code_fp32), row(sg_code_fp16), row(sg_code_levels), row(sg_code_bf16), row(sg_code_signs),                  \
-        row(sg_code_signs_rms), row(sg_code_signs_fixed), row(sg_code_two_means), row(sg_code_natural),                \
-        row(sg_code_natural_8), row(sg_code_grid), row(sg_code_8bit), row(sg_code_dithering), row(sg_code_int_block),  \
-        row(sg_code_minmax), row(sg_code_eden), row(sg_code_quantile), row(sg_code_inceptionn), row(sg_code_least),    \
-        row(sg_code_factors), row(sg_code_lookup)
+        row(sg_code_signs_rms), row(sg_code_signs_fixed), row(sg_code_two_means), row(sg_code_grid),                   \
+        row(sg_code_dithering), row(sg_code_factors), row(sg_code_lookup)
 #define SG_CODE_NAME(name) name
 SG_UNSTABLE extern const struct sg_code SG_CODES(SG_CODE_NAME);
 /* The parameters of codes, for the compressors that write every element in one. */
 SG_UNSTABLE extern const struct sg_parameter sg_code_levels_params[3];
-SG_UNSTABLE extern const struct sg_parameter sg_code_grid_params[3], sg_code_dithering_params[3],
-    sg_code_int_block_params[3], sg_code_minmax_params[3], sg_code_eden_params[3], sg_code_quantile_params[1],
-    sg_code_inceptionn_params[1];
+SG_UNSTABLE extern const struct sg_parameter sg_code_grid_params[3], sg_code_dithering_params[3];
 
 /* The i-th code of the table; NULL past the end. The code of that number in messages, or of that name; NULL = none. */
 SG_UNSTABLE const struct sg_code *sg_code_at(size_t i);
@@ -122,8 +119,9 @@ SG_UNSTABLE const struct sg_code *sg_code_of(unsigned number);
 SG_UNSTABLE const struct sg_code *sg_code_find(const char *name);
 
 /* Adds a code at the end of the table. *code must stay valid, and no other thread may use the table during the call.
- * Its number is in SG_CODE_ADDED_FIRST .. SG_CODE_ADDED_LAST, which the library's own codes never use. SG_ERR_ARGUMENT:
- * its name or number exists already, or *code is incomplete. */
+ * Its number is in SG_CODE_ADDED_FIRST .. SG_CODE_ADDED_LAST, which the library's own codes never use, or the one that
+ * messages keep for its name (message.c). SG_ERR_ARGUMENT: its name or number exists already, or *code is
+ * incomplete. */
 enum { SG_CODE_ADDED_FIRST = 192, SG_CODE_ADDED_LAST = 254 };
 SG_UNSTABLE SG_CHECKED sg_status sg_code_add(const struct sg_code *code, struct sg_error *err);
 

@@ -1,5 +1,5 @@
-/* wire_buckets.c: the layout that codes with buckets share, and writing and reading it (wire_buckets.h). */
-#include "wire_buckets.h"
+/* wire_buckets.c: the layout that codes with buckets share, and writing and reading it (sg_wire_buckets.h). */
+#include "sg_wire_buckets.h"
 
 #include <float.h>
 #include <math.h>

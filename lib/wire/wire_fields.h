@@ -1,4 +1,4 @@
-/* wire_fields.h: the numbers of a code with parts and buckets (wire_buckets.h) in fewer bits than its fields have.
+/* wire_fields.h: the numbers of a code with parts and buckets (sg_wire_buckets.h) in fewer bits than its fields have.
  * lib/FORMATS.md has every bit.
  *
  * Scalars stay as they are. Fields become integers, 0 for the number 0 and small ones for small numbers. Each part has
@@ -8,7 +8,7 @@
 #ifndef WIRE_FIELDS_H
 #define WIRE_FIELDS_H
 
-#include "wire_buckets.h"
+#include "sg_wire_buckets.h"
 
 enum { WIRE_FIELDS_MOST = 1024 }; /* maximum ratio of shortening; it limits what a reader must allocate */
 

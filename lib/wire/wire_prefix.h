@@ -6,7 +6,7 @@
 #ifndef WIRE_PREFIX_H
 #define WIRE_PREFIX_H
 
-#include "wire_private.h"
+#include "sg_wire_bits.h"
 
 enum { PREFIX_LONGEST = 12, PREFIX_MOST_SYMBOLS = 640 };
 

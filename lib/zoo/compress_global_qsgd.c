@@ -22,6 +22,7 @@
 #include <math.h>
 
 #include "sg_philox.h"
+#include "zoo_private.h"
 
 enum { BITS, PARAMS };
 

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "sg_rng.h"
+#include "zoo_private.h"
 
 enum { LEAST_ERROR = SG_SHARE_PARAMS, PARAMS };
 

@@ -5,6 +5,7 @@
 #include "sg_compressor_parts.h"
 #include "sg_controller.h"
 #include "sg_feedback.h"
+#include "sg_message.h"
 
 /* In the order of help and benchmarks, where they come behind the rows of lib/method. */
 #define ZOO_COMPRESSORS(row)                                                                                           \
@@ -21,10 +22,19 @@
 #define ZOO_CONTROLLERS(row)    row(sg_control_l_greco), row(sg_control_dqsgd), row(sg_control_adaqs)
 #define ZOO_FEEDBACK_RULES(row) row(sg_feedback_econtrol), row(sg_feedback_low_pass)
 
+/* In the order of their numbers in messages. */
+#define ZOO_CODES(row)                                                                                                 \
+    row(sg_code_natural), row(sg_code_natural_8), row(sg_code_8bit), row(sg_code_int_block), row(sg_code_minmax),      \
+        row(sg_code_eden), row(sg_code_quantile), row(sg_code_inceptionn), row(sg_code_least)
+
 #define ZOO_NAME(name) name
 extern const struct sg_compressor_ops ZOO_COMPRESSORS(ZOO_NAME);
 extern const struct sg_controller_ops ZOO_CONTROLLERS(ZOO_NAME);
 extern const struct sg_feedback_rule ZOO_FEEDBACK_RULES(ZOO_NAME);
+extern const struct sg_code ZOO_CODES(ZOO_NAME);
+/* The parameters of codes, for the compressors that write every element in one. */
+extern const struct sg_parameter sg_code_int_block_params[3], sg_code_minmax_params[3], sg_code_eden_params[3],
+    sg_code_quantile_params[1], sg_code_inceptionn_params[1];
 
 /* The float m for which the probabilities min(1, |x[i]| / m) add up to about k, 1 <= k <= n (compress_wangni.c). */
 float sg_proportional_level(const float *x, size_t n, size_t k);

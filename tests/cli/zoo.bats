@@ -46,6 +46,10 @@ named() { # KEY
     done | sort -u
 }
 
+codes() {
+    sparsetrain --help-recipe | sed -n 's/^\* `code` (\(.*\); required.*/\1/p' | tr '|' '\n'
+}
+
 core() { # the compressors that are no zoo
     sparsetrain --help-compressors | awk '!/^#/ && $8 != "yes" { print $1 }' | sort
 }
@@ -63,6 +67,16 @@ core() { # the compressors that are no zoo
     [ "$(sparsetrain --help-compressors | awk '!/^#/ { print $8 }' | uniq | xargs)" = "- yes" ]
     [ "$(sparsetrain --help-compressors | awk '!/^#/ && $8 == "yes"' | wc -l)" -ge 30 ]
     [ "$(table controller | tail -n 3 | xargs)" = "l-greco dqsgd adaqs" ]
+    codes | tail -n 9 >zoo
+    diff zoo <(sed -n 's/^ *row(sg_code.*//; s/^    \.name = "\(.*\)",$/\1/p' $(for code in natural 8bit integers eden quantile inceptionn least; do
+        echo "$ROOT/lib/zoo/code_$code.c"
+    done))
+    [ "$(ls "$ROOT"/lib/zoo/code_*.c | wc -l)" -eq 7 ]
+    # lib/method writes all others, but powersgd calls functions for factors, and natural-dithering is in qsgd's file.
+    for code in $(sed -n '/define SG_CODES/,/lookup)/p' "$ROOT/lib/wire/sg_message.h" | grep -o 'sg_code_[a-z0-9_]*'); do
+        grep -rqw "$code" "$ROOT/lib/method" --include='*.c' || echo "$code"
+    done >unused
+    [ "$(xargs <unused)" = "sg_code_dithering sg_code_factors" ]
 }
 
 # bats test_tags=slow
@@ -75,6 +89,8 @@ core() { # the compressors that are no zoo
     sed 's/compressor: topk, k:.*}/compressor: redsync, k: 1}/' "$ROOT/recipes/smoke.yaml" >redsync.yaml
     run -2 "$bin/sparsetrain" --check redsync.yaml
     [[ $output == *"redsync"* ]]
+    run -2 "$bin/sparsetrain" --check "$ROOT/recipes/smoke.yaml" --set methods.Top-k.values=natural
+    [[ $output == *"natural"* ]]
     "$bin/sparsebench" --verify-compressors --table | grep -q "all that applies holds"
     for method in "Top-k k=4" Hard-threshold; do
         "$bin/sparsetrain" -q "$ROOT/recipes/smoke.yaml" --method "$method" -o without -f

@@ -7,7 +7,7 @@
 #include "released.h"
 #include "sg_half.h"
 #include "sg_philox.h"
-#include "wire_buckets.h"
+#include "sg_wire_buckets.h"
 
 /* out <- the numbers w->value of all elements. */
 static void send_values(const struct sg_worker *w, double bits, struct sg_message *out) {

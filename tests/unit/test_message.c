@@ -8,6 +8,7 @@
 #include "sg_rng.h"
 #include "tap.h"
 
+enum { NATURAL_8 = 33 }; /* the number of a code of the zoo, which has no numbers that are not finite */
 enum { N = 50000, WORKERS = 5 };
 
 static uint32_t index_of[WORKERS][N];
@@ -68,7 +69,7 @@ static void test_codes(void) {
             for (size_t j = 0; j < 10; j++)
                 finite &= isfinite(out[j]) != 0;
         }
-        ok(finite && (!code->valid(&m) || code == &sg_code_natural_8), "%s: a number that is not finite", code->name);
+        ok(finite && (!code->valid(&m) || code->number == NATURAL_8), "%s: a number that is not finite", code->name);
     }
     ok(!sg_code_find("fp64") && !sg_code_of(255), "no other codes");
 }

@@ -5,11 +5,12 @@
  *
  * Both round to the nearest (int-block ties to even, minmax up), or with `stochastic` at random without bias.
  *
- * The layout is that of wire_buckets.h, and the setting of a part is b. The scalars of a bucket are the unit, or the
+ * The layout is that of sg_wire_buckets.h, and the setting of a part is b. The scalars of a bucket are the unit, or the
  * least and the largest number. A field is q in two's complement, where -2^(b-1) does not occur, or l. */
 #include <math.h>
 
-#include "wire_buckets.h"
+#include "sg_wire_buckets.h"
+#include "zoo_private.h"
 
 enum { BITS, BUCKET, STOCHASTIC, PARAMS };
 enum { MOST_BITS = 16 };

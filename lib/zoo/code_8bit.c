@@ -5,11 +5,12 @@
  * 1 to 4.5, and as many in its second, from 4.5 to 10. A fraction is the middle of a cell. There is one more before the
  * first, and one behind the last. No fraction is 0, so a part is 0 only as a whole.
  *
- * The layout is that of wire_buckets.h. The setting is 8, and the scalar of a part its largest magnitude. A field has 7
- * bits for the number of the fraction, and above them 1 if the number is below 0. */
+ * The layout is that of sg_wire_buckets.h. The setting is 8, and the scalar of a part its largest magnitude. A field
+ * has 7 bits for the number of the fraction, and above them 1 if the number is below 0. */
 #include <math.h>
 
-#include "wire_buckets.h"
+#include "sg_wire_buckets.h"
+#include "zoo_private.h"
 
 enum { BITS = 8, FRACTIONS = SG_RANKS, DECADES = 6 };
 

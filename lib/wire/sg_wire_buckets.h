@@ -1,4 +1,4 @@
-/* wire_buckets.h: shared by codes that write fields of a fixed width, part by part, with a few floats (scalars) for
+/* sg_wire_buckets.h: shared by codes that write fields of a fixed width, part by part, with a few floats (scalars) for
  * each bucket of consecutive numbers: their layout, and for most of them all of writing and reading.
  *
  *     bytes 0 .. 3      parts
@@ -9,11 +9,11 @@
  *     8 bytes           zeros, so that a field can be read with the bytes behind it
  *
  * All integers are little-endian. Bit b of a part's fields is bit b % 8 of byte b / 8. */
-#ifndef WIRE_BUCKETS_H
-#define WIRE_BUCKETS_H
+#ifndef SG_WIRE_BUCKETS_H
+#define SG_WIRE_BUCKETS_H
 
 #include "sg_device_codes.h"
-#include "wire_private.h"
+#include "sg_wire_bits.h"
 
 enum { WIRE_BUCKETS_TAIL = 8, WIRE_MOST_SCALARS = 64, WIRE_WHOLE_PART = 0xffffffffU };
 
@@ -159,6 +159,9 @@ void wire_buckets_read_on_gpu(const struct sg_sink *to, const struct sg_message 
         return wire_buckets_encode_on_gpu(&f, data, n, &b, bytes, bits);                                               \
     }
 #define WIRE_BUCKETS_GPU_CODE(f) .encode_on_gpu = f##_encode_on_gpu, .read_on_gpu = wire_buckets_read_on_gpu
+
+/* Adds the codes of lib/zoo. A build with ZOO=0 has no such function. */
+void sg_zoo_register_codes(void);
 
 /* The hook `draws` of formats with draws for every number. */
 bool wire_draws_always(const struct sg_numbers *n);

@@ -4,13 +4,14 @@
  * The edges of a bucket of c numbers are its quantiles k / 64, k = 1 .. 63: with the numbers in ascending order, that
  * at the place (c - 1) k / 64, between two of them linearly. A number is in bin k if k edges are not above it.
  *
- * The layout is that of wire_buckets.h. The setting is 6, the scalars of a bucket are the means of its bins, 0 for an
- * empty one, and a field is the bin. */
+ * The layout is that of sg_wire_buckets.h. The setting is 6, the scalars of a bucket are the means of its bins, 0 for
+ * an empty one, and a field is the bin. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "sg_half.h"
-#include "wire_buckets.h"
+#include "sg_wire_buckets.h"
+#include "zoo_private.h"
 
 enum { BUCKET, PARAMS };
 enum { FIELD_BITS = 6, BINS = 1 << FIELD_BITS, MOST_BUCKET = 16384 };

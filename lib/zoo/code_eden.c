@@ -7,7 +7,7 @@
  * where S is |y|^2 / <c, y>, or with `least-error` <c, y> / <c, c>. With the first S, the mean over all rotations would
  * be x; these ones are nearly as good. The second S has the least error |x - C(x)|.
  *
- * The layout is that of wire_buckets.h, and the setting of a part is b. The scalar of a block is S. There is a field
+ * The layout is that of sg_wire_buckets.h, and the setting of a part is b. The scalar of a block is S. There is a field
  * for every number that a block was filled up to: the number of |c_i| from below, and above it 1 if y_i < 0. In the
  * place of the 8 bytes of zeros stands the seed of the signs: number i of the message has the sign - if the highest bit
  * of draw i of the stream (seed, SG_RNG_CODE, 0, 0) is 1. */
@@ -17,7 +17,8 @@
 #include "sg_half.h"
 #include "sg_philox.h"
 #include "sg_rng.h"
-#include "wire_buckets.h"
+#include "sg_wire_buckets.h"
+#include "zoo_private.h"
 
 enum { BITS, BLOCK, LEAST_ERROR, PARAMS };
 enum { MOST_BITS = 3, MOST_BLOCK = 4096 };

@@ -16,7 +16,8 @@
 #include <math.h>
 
 #include "sg_half.h"
-#include "wire_private.h"
+#include "sg_wire_bits.h"
+#include "zoo_private.h"
 
 enum { BOUND, PARAMS };
 enum { STEP_BYTES = 4, PLACE = 8, GROUP = 1024, TAG_BITS = 2 };

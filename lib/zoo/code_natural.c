@@ -5,10 +5,11 @@
  * the bits of a float, f is the mantissa: the exponent grows by one if the mantissa is above a random number of as many
  * bits. This holds below 2^-126 too, where it rounds to 0 or 2^-126. From 2^127 on nothing is rounded up.
  *
- * The layout is that of wire_buckets.h without scalars, and the setting is the bits of a field. `natural` writes the
+ * The layout is that of sg_wire_buckets.h without scalars, and the setting is the bits of a field. `natural` writes the
  * exponent's 8 bits, 0 for the number 0, and the sign above them. `natural-8` is GRACE's variant with 7 bits for
  * exponents: x is 0 below 2^-108, and at most 2^18. The number 0 has no sign. */
-#include "wire_buckets.h"
+#include "sg_wire_buckets.h"
+#include "zoo_private.h"
 
 enum { WHOLE = 9, SHORT = 8, LEAST = 18, MOST = 254 }; /* exponents as floats have them, 127 more than those of 2 */
 

@@ -1,7 +1,7 @@
-/* wire_private.h: words and bit streams, which the encodings and codes share. Bit b of a stream is bit b % 8 of byte b
+/* sg_wire_bits.h: words and bit streams, which the encodings and codes share. Bit b of a stream is bit b % 8 of byte b
  * / 8. */
-#ifndef WIRE_PRIVATE_H
-#define WIRE_PRIVATE_H
+#ifndef SG_WIRE_BITS_H
+#define SG_WIRE_BITS_H
 
 #include <endian.h>
 #include <string.h>
@@ -145,8 +145,8 @@ static inline void wire_encode_split(uint8_t *out, size_t bytes, const struct sg
                                      bool gaps) {
     const size_t low_bytes = (size_t)wire_bytes_of_bits((uint64_t)set->count * width);
     memset(out + low_bytes, 0, bytes - low_bytes);
-    struct wire_packer low = {.out = out};
-    struct wire_ones high = {.out = out + low_bytes, .bytes = bytes - low_bytes};
+    struct wire_packer low = {.out = out, .word = 0, .fill = 0};
+    struct wire_ones high = {.out = out + low_bytes, .bytes = bytes - low_bytes, .at = 0, .word = 0};
     const uint32_t mask = (uint32_t)(((uint64_t)1 << width) - 1);
     uint32_t previous = UINT32_MAX;
     uint64_t sum = 0;

@@ -12,7 +12,8 @@
 
 #include "sg_debug.h"
 #include "sg_half.h"
-#include "wire_private.h"
+#include "sg_wire_bits.h"
+#include "zoo_private.h"
 
 enum { HEAD = 4, PART_HEAD = 8, IS_FLOAT = 1, IS_NEGATIVE = 2 };
 
