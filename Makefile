@@ -114,13 +114,13 @@ $(B)/version.h: FORCE
 	   printf '#define SG_BUILD_%s %s\n' MPI $(or $(mpi),0) TORCH $(or $(torch),0) CUDA $(or $(cuda),0) \
 	     DIRTY $$(test -n "$$(git status --porcelain -uno 2>/dev/null)" && echo 1 || echo 0) \
 	     IDENTITIES "$$(lib/base/identity $(VERSION) $(if $(torch),$(TORCH_DIR)))"; } > $@.new; $(renew)
-all_src       = $(sort $(shell find cmd kernels lib -maxdepth 2 -name '*.[ch]' -o -name '*.c[pu]*' -o -name 'page.*'))
+all_src       = $(sort $(shell find cmd kernels lib -maxdepth 2 -name '*.[ch]' -o -name '*.c[pu]*' -o -name 'page*s'))
 identity-parts: # lists which source counts for which task
 	@lib/base/identity
 # The style and the script of pages in HTML as arrays, without indentation and without lines that are comments.
-$(B)/page_files.h: lib/plot/page.css lib/plot/page.js
+$(B)/page_files.h: $(wildcard lib/plot/page*.[cj]s*)
 	@mkdir -p $(@D); for kind in css js; do echo "static const unsigned char page_$$kind[] = {"; \
-	  sed -e 's/^ *//' -e '/^\/\//d' -e '/^$$/d' lib/plot/page.$$kind | LC_ALL=C od -An -v -tu1 | \
+	  sed -e 's/^ *//' -e '/^\/\//d' -e '/^$$/d' lib/plot/page*.$$kind | LC_ALL=C od -An -v -tu1 | \
 	  sed 's/ *\(-*[0-9][0-9]*\)/\1,/g'; echo '};'; done > $@.new && mv $@.new $@
 $(B)/lib/plot/export_html.o: $(B)/page_files.h
 $(B)/plugin_server.h: lib/recipe/plugin_server.py

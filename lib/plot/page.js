@@ -92,8 +92,21 @@ class Panel {
     this.node = node;
     this.kind = node.dataset.panel;
     [this.left, this.top, this.width, this.height] = numbers(node.dataset.box);
+    this.original = node.cloneNode(true);
+    this.restore();
+  }
+
+  // As the file has it.
+  restore() {
+    const node = this.node;
+    node.replaceChildren(...this.original.cloneNode(true).childNodes);
     this.x = node.dataset.xlabel;
     this.y = node.dataset.ylabel;
+    this.read();
+  }
+
+  read() {
+    const node = this.node;
     this.all = every("[data-method]", node).map((group) => ({ group, name: group.dataset.method, spots: spots(group) })).filter((c) => c.spots.length);
   }
 
@@ -178,7 +191,8 @@ class Figure {
     };
     this.back = make("button", { type: "button", hidden: "" }, "whole figure");
     this.back.addEventListener("click", () => this.enlarge(null));
-    this.place.before(make("div", { class: "controls", role: "group", "aria-label": "Parts of the figure" }, views.map(button), this.back));
+    const axes = this.panels.filter((p) => p.kind === "curves").map((panel) => axesOf(this.result, panel, this.panels.length > 1 ? `(${String.fromCharCode(97 + this.panels.indexOf(panel))}) axes` : "axes"));
+    this.place.before(make("div", { class: "controls", role: "group", "aria-label": "Parts of the figure" }, views.map(button), this.back, axes));
   }
 
   enlarge(box) {
@@ -301,6 +315,39 @@ class Result {
   constructor(article) {
     this.article = article;
     this.figures = every(".plot > svg", article).map((svg) => new Figure(svg, this));
+  }
+
+  // The result as JSON, which is read when it is first asked for.
+  get document() {
+    this.read ??= JSON.parse(one("script[type='application/json']", this.article).textContent);
+    return this.read;
+  }
+
+  // Columns and scales that the recipe asks for in a panel; null = panels and plots do not go together.
+  plotOf(panel) {
+    const panels = this.figures.flatMap((f) => f.panels), plots = this.document.plots || [], plot = plots[panels.indexOf(panel)];
+    return panels.length === plots.length && plot ? { x: plot.x, y: plot.y, log: (plot.log || "none").replace("none", "") } : null;
+  }
+
+  series(label) {
+    return (this.document.results.find((r) => r.label === label) || {}).series;
+  }
+
+  get columns() {
+    return [...new Set(this.document.results.flatMap((r) => Object.keys(r.series || {})))];
+  }
+
+  words(column) {
+    const unit = (this.document.units || {})[column];
+    return column.replaceAll("_", " ") + (unit ? ` (${unit})` : "");
+  }
+
+  // Hides in what was drawn anew the methods that are switched off.
+  apply() {
+    for (const entry of every("[data-legend][aria-pressed='false']", this.article))
+      for (const e of every("[data-method], [data-band]", this.article))
+        if ((e.dataset.method ?? e.dataset.band) === entry.dataset.legend) e.setAttribute("display", "none");
+    for (const figure of this.figures) figure.hide();
   }
 
   // Switches a method on or off in all figures of the result.

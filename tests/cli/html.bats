@@ -55,6 +55,12 @@ hostile_result() {
     [[ $stderr == *"at most 8 results lie over each other"* && ! -e figure.svg ]]
 }
 
+@test "in a browser the columns and scales of a panel are changed, and put back" {
+    need_chromium
+    sparseplot-export -q "$ROOT/results/fig1.json" -o page.html
+    page axes page.html
+}
+
 @test "in a browser many results stand in groups with an index, folded until one goes there" {
     need_chromium
     for name in fig1 fig1-madelon kernels mini-fig2a mini-fig2b mini-fig3 mini-table1 mini-gpt bit-budget; do

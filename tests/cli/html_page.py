@@ -241,6 +241,54 @@ def picture(path, _):
         b.close()
 
 
+def axes(path, _):
+    """Columns and scales of a panel are changed and put back; what is drawn lies in the panel and has the numbers of the result."""
+    from browser import Browser
+    b = Browser()
+    lines = "[...document.querySelectorAll('[data-panel]')[0].querySelectorAll('path.line')].map(e => e.getAttribute('d'))"
+    texts = "[...document.querySelectorAll('[data-panel]')[0].querySelectorAll('text')].map(e => e.textContent)"
+    change = "(([n, set]) => { const e = document.querySelectorAll('.axes')[0].querySelectorAll('select, input')[n]; set(e); e.dispatchEvent(new Event('change')); })"
+    try:
+        for columns, dark in ((1280, False), (400, True)):
+            b.screen(columns, 900, dark=dark)
+            b.open(path)
+            before = b.run(lines), b.run(texts)
+            assert len(before[0]) == 3
+            click(b, "document.querySelectorAll('.axes summary')[0]")
+            b.frames()
+            assert b.run("[...document.querySelectorAll('.axes')[0].querySelectorAll('select')].map(e => e.value)") == ["epoch", "suboptimality"]
+            assert b.run("[...document.querySelectorAll('.axes')[0].querySelectorAll('input')].map(e => e.checked)") == [False, True]
+            b.run(f"{change}([3, e => e.checked = false])")  # y is even now
+            even = b.run(lines), b.run(texts)
+            assert even[0] != before[0] and "0" in even[1] and not any(t.startswith("10⁻") for t in even[1]), even[1]
+            b.run(f"{change}([0, e => e.value = 'bits'])")
+            b.run(f"{change}([2, e => e.value = 'error_norm'])")
+            b.run(f"{change}([1, e => e.checked = true])")
+            now = b.run(texts)
+            assert any(t.startswith("error norm") for t in now) and any("error norm" in t and "over bits" in t for t in now), now
+            # Curves have the numbers of the result, within the panel.
+            drawn = b.run("[...document.querySelectorAll('[data-panel]')[0].querySelectorAll('[data-method]')].map(e => e.dataset.method)")
+            assert drawn == ["Top-k", "Hard-threshold", "SGD"], drawn
+            good = b.run("""(() => { const panel = document.querySelectorAll('[data-panel]')[0], result = JSON.parse(document.querySelector('script[type="application/json"]').textContent);
+                const [l, t, w, h] = panel.dataset.box.split(' ').map(Number);
+                return [...panel.querySelectorAll('[data-method]')].every(g => { const s = result.results.find(r => r.label === g.dataset.method).series;
+                    const all = s.error_norm.mean.map((v, i) => [s.bits.mean[i], v]).filter(([x]) => x > 0).map(p => p[1]).join(' ');
+                    return g.dataset.y === all && g.querySelector('path.line').getAttribute('d').slice(1).split('L').map(p => p.split(' ').map(Number)).every(([x, y]) => x >= l - .1 && x <= l + w + .1 && y >= t - .1 && y <= t + h + .1); }); })()""")
+            assert good, columns
+            ink, ground = b.run("[getComputedStyle(document.querySelectorAll('[data-panel]')[0].querySelector('text:last-child')).fill, getComputedStyle(document.documentElement).backgroundColor]")
+            assert ink != ground, (ink, ground)
+            # What is switched off stays so in another drawing.
+            b.run("[...document.querySelectorAll('[data-legend]')].find(e => e.dataset.legend === 'Top-k').dispatchEvent(new Event('click'))")
+            b.run(f"{change}([1, e => e.checked = false])")
+            off = b.run("[...document.querySelectorAll('[data-panel]')[0].querySelectorAll('[data-method]')].map(e => [e.dataset.method, e.getAttribute('display')])")
+            assert off == [["Top-k", "none"], ["Hard-threshold", None], ["SGD", None]], off
+            click(b, "[...document.querySelectorAll('.axes button')].find(e => e.textContent === 'as drawn')")
+            assert (b.run(lines), b.run(texts)) == before
+            assert not b.errors, b.errors
+    finally:
+        b.close()
+
+
 def groups(path, _):
     """Many results: an index of groups, and what is below a heading on demand, at the first link into it."""
     from browser import Browser
@@ -294,4 +342,4 @@ def harmless(path, results):
 
 
 if __name__ == "__main__":
-    {"static": static, "hostile": hostile, "browser": browse, "harmless": harmless, "picture": picture, "groups": groups}[sys.argv[1]](sys.argv[2], sys.argv[3:])
+    {"static": static, "hostile": hostile, "browser": browse, "harmless": harmless, "picture": picture, "groups": groups, "axes": axes}[sys.argv[1]](sys.argv[2], sys.argv[3:])
