@@ -21,16 +21,10 @@ bf16 the task gpt, whose recipes send halves
 signsgd kernels of signs, on the CPU and on a GPU, and the hook for PyTorch
 sign-l2 kernels of signs
 onebit kernels of signs
-strom kernels of signs: it is hard-threshold's source
-dryden kernels of signs and two means
-signtopk kernels of signs
-stc kernels of signs
 ef-signsgd-twice rounds in two codes, of the hook for PyTorch
 sign-l2-twice rounds in two codes, of the hook for PyTorch
 terngrad-shared rounds with an agreed scale
 topk-twice rounds in two codes
-demo local steps: the optimizers of the task gpt
-sparseloco local steps: the optimizers of the task gpt
 END
 }
 
@@ -72,11 +66,11 @@ core() { # the compressors that are no zoo
         echo "$ROOT/lib/zoo/code_$code.c"
     done))
     [ "$(ls "$ROOT"/lib/zoo/code_*.c | wc -l)" -eq 7 ]
-    # lib/method writes all others, but powersgd calls functions for factors, and natural-dithering is in qsgd's file.
+    # lib/method writes all others. powersgd calls functions for factors; two share the files of qsgd and onebit.
     for code in $(sed -n '/define SG_CODES/,/lookup)/p' "$ROOT/lib/wire/sg_message.h" | grep -o 'sg_code_[a-z0-9_]*'); do
         grep -rqw "$code" "$ROOT/lib/method" --include='*.c' || echo "$code"
     done >unused
-    [ "$(xargs <unused)" = "sg_code_dithering sg_code_factors" ]
+    [ "$(xargs <unused)" = "sg_code_dithering sg_code_factors sg_code_lookup" ]
 }
 
 # bats test_tags=slow

@@ -16,7 +16,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "sg_compressor_parts.h"
+#include "zoo_private.h"
 
 enum { K, CHUNK, SIGN, PARAMS };
 enum { MOST = METHOD_CHUNK, BLOCK = MOST * MOST };

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sg_compressor_parts.h"
+#include "zoo_private.h"
 
 enum { K, CHUNK, CLIP, PARAMS };
 enum { MOST = METHOD_CHUNK, BLOCK = MOST * MOST };

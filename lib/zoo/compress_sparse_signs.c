@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sg_compressor_parts.h"
+#include "zoo_private.h"
 
 /* ---- the message of what was selected ---- */
 
