@@ -438,15 +438,17 @@ def compared():
 
 @processes(4)
 def subgroups():
-    """DDP of half of the processes: the mean is the half's."""
+    """DDP of half of the processes: the mean is the half's, and another state may follow one that is closed."""
     halves = [dist.new_group([0, 1]), dist.new_group([2, 3])]
     mine = halves[dist.get_rank() // 2]
-    net, other = net_small(), net_small()
-    model, plain = DDP(net, process_group=mine), DDP(other, process_group=mine)
-    state = register(model, "topk density=1")
-    for step in range(3):
-        a, b = backward(model, batch(step)), backward(plain, batch(step))
-        assert torch.equal(a, b) and state.workers == 2
+    for _ in range(3):
+        net, other = net_small(), net_small()
+        model, plain = DDP(net, process_group=mine), DDP(other, process_group=mine)
+        state = register(model, "topk density=1")
+        for step in range(3):
+            a, b = backward(model, batch(step)), backward(plain, batch(step))
+            assert torch.equal(a, b) and state.workers == 2
+        state.close()
     dist.barrier()
 
 

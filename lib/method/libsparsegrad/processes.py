@@ -14,6 +14,9 @@ FINE, NOT_FINITE, FAILED = range(3)  # what a process says of itself before each
 HALVES = {"fp16": torch.float16, "bf16": torch.bfloat16}
 SIZES = 2  # where the sizes begin in what a process says, behind its state and the group
 BITS = 62  # parameters in a number, for the exchange of which ones were used
+# PyTorch names a group of some of the processes by their ranks and how many groups there are. If one were destroyed, the
+# next could get its name, and with it what the old one left in the store: the addresses of connections that are gone.
+lasting = []
 threads = weakref.WeakKeyDictionary()  # of a lane: the states that share one must not use it at the same time
 
 
@@ -42,7 +45,9 @@ def open_lanes(model, group):
     options = getattr(of._get_backend(of._device_types[0]), "options", None)
     limit = getattr(options, "_timeout", None)
     some = {} if len(ranks) == dist.get_world_size() else {"ranks": ranks, "use_local_synchronization": True}
-    return [dist.new_group(backend="gloo", timeout=limit, **some) for _ in range(LANES)]
+    lanes = [dist.new_group(backend="gloo", timeout=limit, **some) for _ in range(LANES)]
+    lasting.extend(lanes if some else [])
+    return lanes
 
 
 def release(lanes, hooks):
@@ -53,7 +58,7 @@ def release(lanes, hooks):
         pool = threads.pop(lane, None)
         if pool is not None:
             pool.shutdown(wait=False)  # no work holds the state any more
-        if dist.is_initialized() and lane in dist.distributed_c10d._world.pg_map:
+        if dist.is_initialized() and lane not in lasting and lane in dist.distributed_c10d._world.pg_map:
             dist.destroy_process_group(lane)
 
 
