@@ -89,7 +89,7 @@ struct sg_method {
         row(sg_compress_accordion), row(sg_compress_qsgd), row(sg_compress_powersgd), row(sg_compress_dgc),            \
         row(sg_compress_ef_signsgd), row(sg_compress_sign_l2), row(sg_compress_onebit), row(sg_compress_signsgd),      \
         row(sg_compress_terngrad), row(sg_compress_fp16), row(sg_compress_bf16), row(sg_compress_sign_l2_twice),       \
-        row(sg_compress_terngrad_shared), row(sg_compress_topk_twice), row(sg_compress_ef_signsgd_twice)
+        row(sg_compress_terngrad_shared), row(sg_compress_ef_signsgd_twice)
 #define METHOD_CONTROLLERS(row)                                                                                        \
     row(sg_control_accordion), row(sg_control_budget), row(sg_control_warm_up), row(sg_control_doubling),              \
         row(sg_control_noise)

@@ -24,7 +24,6 @@ onebit kernels of signs
 ef-signsgd-twice rounds in two codes, of the hook for PyTorch
 sign-l2-twice rounds in two codes, of the hook for PyTorch
 terngrad-shared rounds with an agreed scale
-topk-twice rounds in two codes
 END
 }
 
