@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import sys
 import textwrap
 
@@ -15,6 +16,9 @@ SUBOPTIMALITIES = ("suboptimality", "relative_suboptimality")
 HIGHER = SHARES  # metrics of which more is better
 STUDENT = (math.nan, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
            2.131)  # by degrees of freedom, both tails 5 %
+
+# What sg_text_clean of the programs shows.
+STEERS = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 
 
 def refuse(text):
@@ -30,11 +34,32 @@ def get(tree, path):
     return tree
 
 
+def shown(text):
+    """The text without what could steer a terminal or reorder a line, which is shown as \\x1b, as the programs do."""
+    return STEERS.sub(lambda c: f"\\x{ord(c[0]):02x}" if ord(c[0]) < 256 else f"\\u{ord(c[0]):04x}", text)
+
+
+def clean(tree):
+    """The tree with such texts and keys, which may be a stranger's."""
+    if isinstance(tree, list):
+        return [clean(v) for v in tree]
+    return shown(tree) if isinstance(tree, str) else tree
+
+
+def once(pairs):
+    """The object of these keys and values. No key comes twice, as other readers take another of the two."""
+    keys = [key for key, _ in pairs]
+    twice = [key for i, key in enumerate(keys) if key in keys[:i]] if len(set(keys)) < len(keys) else []
+    if twice:
+        raise ValueError(f"the key '{shown(twice[0])}' comes twice in its object")
+    return {shown(key): clean(value) for key, value in pairs}
+
+
 def read_result(path):
     """A finished result of sparsebench, - for stdin."""
     try:
         with sys.stdin if path == "-" else open(path, encoding="utf-8") as file:
-            document = json.load(file)
+            document = json.load(file, object_pairs_hook=once)
     except (OSError, ValueError) as problem:
         refuse(f"{path}: {problem}")
     if not isinstance(document, dict) or not str(document.get("schema", "")).startswith("sparsebench/"):
