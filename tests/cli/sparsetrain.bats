@@ -447,6 +447,7 @@ for t in range(31):
 }
 
 @test "local steps: an interval longer than the run is refused, and steps behind the last message are said to be lost" {
+    cd "$OUT"
     sed -e '/^claims:/,$d' -e 's/^epochs:.*/steps: 6/' -e '/^methods:/,$d' "$ROOT/recipes/smoke.yaml" >local.yaml
     printf 'methods:\n  - {name: L, compressor: none, error-feedback: {form: diloco, steps: 7}}\n' >>local.yaml
     run -2 --separate-stderr sparsetrain local.yaml --method L
