@@ -2,8 +2,7 @@
 torch_tests := $(sort $(wildcard $(patsubst %,tests/unit/test_%*.c,tensor $(torch_tasks))))
 test_src    := $(filter-out $(if $(torch),,$(torch_tests)),$(sort $(wildcard tests/unit/test_*.c)))
 # Without the zoo the unit tests that name a row of it are left out.
-zoo_names    = $(shell sed -n 's/.*\(\.name = \|SIDCO.\)"\([a-z0-9-]*\)".*/-e\x27"\2"\x27 -e\x27compressor: \2\x27/p' \
-               lib/zoo/*.c)
+zoo_names = $(shell sed -nE 's/.*(\.name = |SIDCO.)"([^"]*)".*/-e\x27"\2"\x27 -e\x27compressor: \2\x27/p' lib/zoo/*.c)
 zoo_tests   := $(if $(zoo),,$(shell grep -lF $(zoo_names) tests/unit/test_*.c))
 test_src    := $(filter-out $(zoo_tests),$(test_src))
 $(if $(zoo_tests),$(info ZOO=0: without the unit tests that name rows of lib/zoo: $(notdir $(basename $(zoo_tests)))))

@@ -8,8 +8,8 @@ function kind(type, list) {
     if (type == "bool") return "boolean"
     if (type == "enum sg_flag") return "boolean or null"
     if (type == "cJSON *") return "any"
-    if (type == "struct sg_number_list") return "list of numbers"
-    if (type == "struct sg_text_list") return "list of texts"
+    if (type == "struct sg_number_list") return "numbers"
+    if (type == "struct sg_text_list") return "texts"
     if (type == "struct sg_frame") return "list of [label](#label)"
     sub(/^struct sg_document_/, "", type)
     sub(/ \*$/, "", type)

@@ -2,7 +2,12 @@
 # The shape of the tree: dependency arrows, headers, build, installation.
 load common
 
-# OWNER[header]: the room whose header it is. PERMITTED[room]: the rooms that it may include, from the table in lib/README.md.
+# ROOM and the rooms that it may include, a line each, from the list in lib/README.md.
+listed() {
+    sed -n '/^\* core: /,/^$/s/^\* \([a-z]*\)\( (\([a-z ]*\))\)*: .*/\1 \3/p' "$ROOT/lib/README.md"
+}
+
+# OWNER[header]: the room whose header it is. PERMITTED[room]: the rooms that it may include, from that list.
 rooms() {
     local path name you
     declare -gA OWNER PERMITTED
@@ -13,7 +18,7 @@ rooms() {
     done < <(cd "$ROOT" && find lib kernels cmd -name '*.[ch]*')
     while read -r name you; do
         PERMITTED[$name]=" $you "
-    done < <(sed -n 's/^| \([a-z]*\) | \([a-z ]*\)| [^|]* |$/\1 \2/p' "$ROOT/lib/README.md" | grep -v '^room ')
+    done < <(listed)
 }
 
 # All includes of the sources: a line "room file header" each.
@@ -26,7 +31,7 @@ includes() {
     local bad="" room me file header you
     rooms
     for room in $(cd "$ROOT/lib" && ls -d */ | tr -d /) cmd kernels; do
-        [ -n "${PERMITTED[$room]-}" ] || bad="$bad $room(not in the table)"
+        [ -n "${PERMITTED[$room]-}" ] || bad="$bad $room(not in the list)"
     done
     includes >"$BATS_TEST_TMPDIR/includes"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/includes")" -gt 1000 ]
@@ -56,7 +61,7 @@ includes() {
         "${rooms[@]}" --include='*.[ch]' --exclude='*memory.[ch]' --exclude=text.c
 }
 
-@test "the table of rooms has no arrow that nothing uses" {
+@test "the list of rooms has no arrow that nothing uses" {
     local unused="" me you file header
     local -A used
     rooms
@@ -71,14 +76,14 @@ includes() {
     [ -z "$unused" ] || { echo "$unused"; false; }
 }
 
-@test "rooms use rooms further up in the table, so that no two use each other" {
+@test "rooms use rooms further up in the list, so that no two use each other" {
     local above=" " me you
     while read -r me you; do
         for room in $you; do
             [[ $above == *" $room "* ]] || { echo "$me uses $room"; false; }
         done
         above="$above$me "
-    done < <(sed -n '/^| core |/,/^$/s/^| \([a-z]*\) | \([a-z ]*\)|.*/\1 \2/p' "$ROOT/lib/README.md")
+    done < <(listed)
     [ "$(wc -w <<<"$above")" -gt 15 ]
 }
 

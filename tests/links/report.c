@@ -4,7 +4,19 @@
  * exchange-RATE-RANKS.json, open-mpi-RATE-RANKS.json and, with Open MPI's own flags, default-RATE-RANKS.json; RATE in
  * Mbit/s; and train-LINK-RANKS-METHOD.json. LINK is such a RATE, or `memory` for shared memory in its place. Rates and
  * ranks are those of the files; other files that are missing are left out. Everything modelled stands under a name that
- * says so. */
+ * says so.
+ *
+ * links: times by bytes: pair, a ping-pong; of all ranks at once shift (a message to the next rank), deal
+ * (MPI_Alltoallv), gather (MPI_Allgatherv). `fitted` are lines through measured times.
+ * exchanges: one exchange without computing, by lib/comm, by Open MPI with the same TCP flags, and by Open MPI as it
+ * comes. measured_interface_bytes: what the kernel counts at a rank's interface; algorithm_bytes: what a rank must
+ * send; message_bytes: bytes_sent of the exchange.
+ * steps: one method on one link. measured_exchange_s is rank 0's time from a message that is ready to its sum,
+ * _in_memory_s the same over shared memory. modelled_exchange_s is the exchange in memory, less the collectives in
+ * memory, plus those on the links, and exchange_ratio that over the measured one. _by_messages has the collectives made
+ * of shift's messages, _by_a_pair of pair's line alone. measured_step_s, modelled_step_s, step_ratio: the whole step
+ * likewise. measured_compression_s: of a step, rank 0.
+ * summary: how many rows are within 20 % (near), how many off by more than a factor of 2 (far). */
 #include <glob.h>
 #include <math.h>
 #include <stdio.h>
