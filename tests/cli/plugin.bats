@@ -233,7 +233,7 @@ C
     refused "taken.so: there is a compressor 'topk' already: give yours another name" --plugin taken.so mine.yaml
     cp "$MINE" again.so
     refused "again.so: there is a compressor 'my-topk' already" --plugin "$MINE" --plugin again.so mine.yaml
-    variant key.so -e 's/{"k", 1/{"name", 1/'
+    variant key.so -e 's/{.name = "k"/{.name = "name"/'
     refused "'my-topk' cannot have a parameter 'name', which is a key of every recipe" --plugin key.so mine.yaml
     rows '.name = "my own", .encode = encode' >blank.c
     build blank.c blank.so
