@@ -82,8 +82,8 @@ torch_cxx    := -std=$(torch_std) -DSPARSEGRAD_UNSTABLE -O2 -g -fPIC -Wall -Wext
                 $(torch_other:%=-isystem %/include) -isystem $(TORCH_DIR)/include/torch/csrc/api/include
 # libtorch for CUDA registers itself when it is loaded. Nothing refers to it, so the linker is told to keep it.
 torch_cuda   := -Wl,--no-as-needed -ltorch_cuda -lc10_cuda -Wl,--as-needed -Wl,--allow-shlib-undefined
-torch_libs   := $(if $(torch_other),-L$(TORCH_DIR)/lib -Wl,--enable-new-dtags,-rpath,$(TORCH_DIR)/lib) -ltorch_cpu \
-                -lc10 $(if $(wildcard $(TORCH_DIR)/lib/libtorch_cuda.so),$(torch_cuda))
+torch_libs   := $(if $(torch_other),-L$(TORCH_DIR)/lib -Xlinker --enable-new-dtags -Xlinker -rpath=$(TORCH_DIR)/lib) \
+                -ltorch_cpu -lc10 $(if $(wildcard $(TORCH_DIR)/lib/libtorch_cuda.so),$(torch_cuda))
 bin          := $(if $(filter build/release,$(B)),build/bin,$(B)/bin)
 built_lib    := $(bin:%/bin=%)/lib
 plugins      := $(if $(torch),$(built_lib)/sparsegrad/tasks-torch.so)
