@@ -152,7 +152,7 @@ static sg_status match_method(struct tune_search *s, const struct sg_cell *cell,
     else if (status == SG_OK)
         keep(f, s);
     *evidence = method_json(s, failed ? reason.msg : NULL);
-    return status;
+    return failed ? SG_OK : status; /* the others are looked for */
 }
 
 /* Fails if no method has a knob to find, before any run. */

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tune_search.h"
 #include "sg_memory.h"
+#include "tune_search.h"
 
 enum { REPEATS = 2 };
 
