@@ -41,18 +41,28 @@ gpt() { # METHOD ARGUMENTS...
     have_mpi || skip "threads only: built without MPI, or mpirun is not installed"
 }
 
-@test "muon, for all workers or within the local steps of each: the same bytes for threads and ranks, and after a kill" {
+with_muon() {
     sed -i '/^methods:/,$d; s/kind: adamw, learning-rate: 0.01, beta2: 0.95/kind: muon, learning-rate: 0.02/' gpt.yaml
     cat >>gpt.yaml <<'YAML'
 methods:
   - {name: Muon, compressor: topk, density: 0.05}
   - {name: MuLoCo, compressor: topk, density: 0.2, values: lookup, error-feedback: {form: diloco, steps: 4}}
 YAML
-    sparsebench gpt.yaml --dry-run >/dev/null # checks all cells by one task
+}
+
+# bats test_tags=slow
+@test "muon, for all workers or within the local steps of each: the same bytes for threads and ranks, and after a kill" {
+    with_muon
     for method in Muon MuLoCo; do
         same_for_threads_and_ranks "$method.one" "2 3" gpt.yaml --method $method
         same_after_kill 7 gpt.yaml --method $method --set epochs=40
     done
+}
+
+@test "muon: each of its settings counts, and a task without matrices of hidden layers is refused" {
+    with_muon
+    sparsebench gpt.yaml --dry-run >/dev/null # checks all cells by one task
+    gpt Muon -o Muon.one
     # Another rate for vectors, embeddings and heads is another run, and so is each setting of a matrix.
     for other in vector-rate=0.03 match-rms=1 ns-steps=4 nesterov=0 momentum=0.9; do
         gpt Muon --set "optimizer.$other" -o other --force

@@ -11,11 +11,11 @@ static void test_yaml(void) {
     refused("schema: 1\nname: [a\n",
             "r.yaml:3:1: not valid YAML: while parsing a flow sequence, did not find expected ',' or ']'");
     refused("schema: 1\nworkers:2\nname: a\n",
-            "r.yaml:2:1: not valid YAML: 'workers:2' has no colon with a blank behind it (write KEY: VALUE)");
+            "r.yaml:2:1: not valid YAML: 'workers:2' has no colon with a blank behind it (write 'workers: 2')");
     refused("schema: 1\nworkers = 2\nname: a\n",
-            "r.yaml:2:1: not valid YAML: 'workers = 2' has no colon with a blank behind it (write KEY: VALUE)");
+            "r.yaml:2:1: not valid YAML: 'workers = 2' has no colon with a blank behind it (write 'workers: 2')");
     refused("schema: 1\nworkers:\u00a02\nname: a\n",
-            "r.yaml:2:1: not valid YAML: 'workers:\\u00a02' has no colon with a blank behind it (write KEY: VALUE)");
+            "r.yaml:2:1: not valid YAML: 'workers:\\u00a02' has no colon with a blank behind it (write 'workers: 2')");
     refused("schema: 1\ntitle: \"abc\nname: a\nworkers: 2\n",
             "r.yaml:2:8: not valid YAML: the quote that begins here has no end: \"abc");
     refused("schema: 1\n\tname: a\n",
@@ -356,7 +356,7 @@ static void test_reference(void) {
         "\n* `test-accuracy-averaged`: ",
         "\n* `error_bound`: ",
         "\n* `row_mean`: ",
-        "\n### compressor `randomk`\n\na random subset of every layer\n\n* `k`, `density`: as in compressor `topk`\n"
+        "\n### compressor `randomk`\n\na random subset of every layer\n\n* `k`, `density`: as in `topk`\n"
         "* `unbiased` (integer; 0..1; default 0):\n  ",
         "\n* `participation` (number or list; 0..1, not 0; default 1):\n  ",
     };
