@@ -6,7 +6,7 @@ zoo_names = $(shell sed -nE 's/.*(\.name = |SIDCO.)"([^"]*)".*/-e\x27"\2"\x27 -e
 zoo_tests   := $(if $(zoo),,$(shell grep -lF $(zoo_names) tests/unit/test_*.c))
 test_src    := $(filter-out $(zoo_tests),$(test_src))
 $(if $(zoo_tests),$(info ZOO=0: without the unit tests that name rows of lib/zoo: $(notdir $(basename $(zoo_tests)))))
-# The CUDA kernels' tests run on a device, and emulated where C++ is: with 64 threads a block, gpu_wide with 512, too.
+# The CUDA kernels' tests run on a device, and emulated where C++ is: 64 threads a block, at night gpu_wide with 512.
 gpu_torch   := $(basename $(notdir $(sort $(wildcard $(torch_tasks:%=tests/gpu/test_%*.c)))))
 gpu_other   := $(filter-out $(gpu_torch),$(basename $(notdir $(sort $(wildcard tests/gpu/test_*.c)))))
 gpu_names   := test_kernels test_sums test_vectors test_products $(gpu_other) $(if $(torch),$(gpu_torch))
@@ -17,7 +17,7 @@ emulations  := $(gpu_names:%=%_emulated) $(if $(filter release debug,$(MODE)),$(
 unit_tests  := $(test_src:tests/unit/%.c=$(B)/tests/%) $(if $(have_cxx),$(emulations:%=$(B)/tests/%))
 # What is tried as it is optimized on each push. Sanitizers take minutes for these and try them at night.
 optimized   := kernels sums vectors products dense half codes levels wire compressors comm train_records
-optimized   := $(filter $(optimized:%=$(B)/tests/test_%) %_emulated,$(unit_tests))
+optimized   := $(filter $(optimized:%=$(B)/tests/test_%) %_emulated,$(filter-out %_512_emulated,$(unit_tests)))
 fuzz_bins   := $(patsubst tests/%.c,$(B)/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 link_tools  := $(B)/links/report $(if $(mpi),$(B)/links/measure)
 # What sparsebench compares kernels with. Sanitizers have nothing to find in it, and take minutes.

@@ -13,6 +13,7 @@ try() { # a short try, skipped with its reason where it cannot run
     "$ROOT/tests/links/run" "$BIN" "$TOOLS" "$OUT" quick 3>&-
 }
 
+# bats test_tags=slow
 @test "two ranks on links of 20 Mbit/s: exchange and step, measured and modelled, and what the interface sends" {
     RATES=20 run --separate-stderr try
     [ "$status" != 77 ] || skip "${output#skipped: }"
