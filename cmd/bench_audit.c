@@ -11,10 +11,10 @@
 #include "sg_audit.h"
 #include "sg_cache.h"
 #include "sg_clock.h"
+#include "sg_memory.h"
 #include "sg_result.h"
 #include "sg_terminal.h"
 #include "sg_text.h"
-#include "sg_memory.h"
 
 /* Reads the evidence, and draws as --share, --seed and --method say. */
 static sg_status open_audit(struct sg_audit *out, const char *path, struct sg_bundle *take_bundle,
@@ -185,7 +185,7 @@ int audit_results(const char *const *path, size_t n, int argc, char **argv) {
     struct task *task = sg_calloc(n, sizeof *task);
     cJSON *audits = cJSON_CreateArray();
     sg_status status = SG_OK;
-    if (status == SG_OK && opt.output)
+    if (opt.output)
         status = sg_file_begin(&file, opt.output, opt.force, &err);
     int code = SG_EXIT_OK;
     for (size_t i = 0; i < n && status == SG_OK; i++) {

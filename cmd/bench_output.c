@@ -9,11 +9,11 @@
 #include "grid_program.h"
 #include "sg_clock.h"
 #include "sg_dataset.h"
+#include "sg_memory.h"
 #include "sg_plot.h"
 #include "sg_result.h"
 #include "sg_terminal.h"
 #include "sg_text.h"
-#include "sg_memory.h"
 
 cJSON *version_json(const struct sg_recipe *recipe) {
     return program_json(program.name, recipe);

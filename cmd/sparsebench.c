@@ -9,6 +9,7 @@
 #include "sg_grid_network.h"
 #include "sg_clock.h"
 #include "sg_compare.h"
+#include "sg_memory.h"
 #include "sg_plot.h"
 #include "sg_result.h"
 #include "sg_task.h"
@@ -16,7 +17,6 @@
 #include "sg_text.h"
 #include "sg_train.h"
 #include "sg_verify_report.h"
-#include "sg_memory.h"
 
 enum { MOST_RECIPES = 256 };
 

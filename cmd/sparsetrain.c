@@ -9,6 +9,7 @@
 #include "sg_dataset.h"
 #include "sg_grid.h"
 #include "sg_host.h"
+#include "sg_memory.h"
 #include "sg_output.h"
 #include "sg_plugins.h"
 #include "sg_result.h"
@@ -17,7 +18,6 @@
 #include "sg_text.h"
 #include "sg_train.h"
 #include "train_options.h"
-#include "sg_memory.h"
 
 static double start_s;
 

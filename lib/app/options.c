@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "sg_clock.h"
+#include "sg_memory.h"
 #include "sg_table.h"
 #include "sg_terminal.h"
 #include "sg_text.h"
-#include "sg_memory.h"
 
 enum { MAX_CANDIDATES = 128 };
 

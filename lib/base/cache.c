@@ -10,8 +10,8 @@
 
 #include "sg_debug.h"
 #include "sg_file.h"
-#include "sg_text.h"
 #include "sg_memory.h"
+#include "sg_text.h"
 
 struct header {
     char magic[8];

@@ -15,8 +15,8 @@
 
 #include "sg_clock.h"
 #include "sg_debug.h"
-#include "sg_text.h"
 #include "sg_memory.h"
+#include "sg_text.h"
 
 static const char *kind_of(mode_t mode) {
     return S_ISDIR(mode)    ? "folder"

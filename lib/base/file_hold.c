@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "sg_file.h"
-#include "sg_text.h"
 #include "sg_memory.h"
+#include "sg_text.h"
 
 enum { TRIES = 1000 };
 

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sg_text.h"
 #include "sg_memory.h"
+#include "sg_text.h"
 
 enum { PATH = 4352 };
 

@@ -7,8 +7,8 @@
 
 #include "sg_debug.h"
 #include "sg_file.h"
-#include "sg_text.h"
 #include "sg_memory.h"
+#include "sg_text.h"
 
 enum { MAX_RESULT_BYTES = 256 << 20, MAX_DEPTH = 64 };
 

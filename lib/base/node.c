@@ -5,9 +5,9 @@
 
 #include "sg_debug.h"
 #include "sg_json.h"
+#include "sg_memory.h"
 #include "sg_node.h"
 #include "sg_text.h"
-#include "sg_memory.h"
 
 void sg_node_set_key(struct sg_node *node, const char *key) {
     free(node->key);

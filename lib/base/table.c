@@ -5,8 +5,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "sg_text.h"
 #include "sg_memory.h"
+#include "sg_text.h"
 
 /* ---- what stands in it ---- */
 

@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "sg_debug.h"
+#include "sg_memory.h"
 #include "sg_text.h"
 #include "table_private.h"
-#include "sg_memory.h"
 
 enum { GAP = 2, LEAST_WORDS = 24, WORDS_INSET = 4 };
 

@@ -4,9 +4,9 @@
 
 #include "sg_json.h"
 #include "sg_markup.h"
+#include "sg_memory.h"
 #include "sg_text.h"
 #include "table_private.h"
-#include "sg_memory.h"
 
 /* Characters in a line of a head in LaTeX. */
 enum { TEX_HEAD = 10 };

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "bench_private.h"
+#include "sg_memory.h"
 #include "sg_recipe_claim.h"
 #include "sg_stats.h"
-#include "sg_memory.h"
 
 enum { REASON = 320, CASE = 160 };
 

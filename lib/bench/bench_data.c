@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "sg_debug.h"
-#include "sg_rng.h"
 #include "sg_memory.h"
+#include "sg_rng.h"
 
 void data_open(struct data *d, const struct layers *layers, size_t workers) {
     const size_t n = layers->n, count = layers->count;

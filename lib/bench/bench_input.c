@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "bench_private.h"
-#include "sg_rng.h"
 #include "sg_memory.h"
+#include "sg_rng.h"
 
 /* The parameter tensors in the order of the models' definitions, as matrices: the first dimension, and all others. */
 struct shape {

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "bench_device.h"
-#include "sg_plugin.h"
 #include "sg_memory.h"
+#include "sg_plugin.h"
 
 /* A shared object of rivals: a function pointer after the first try to load it, or NULL and the reason. */
 static struct rivals {

@@ -285,16 +285,13 @@ sg_status sg_bench_run(cJSON **results, bool *verified, const struct sg_recipe *
                        const struct sg_bench_options *options, struct sg_error *err) {
     struct bench *b = sg_calloc(1, sizeof *b);
     cJSON *rows = cJSON_CreateArray();
-    sg_status status = SG_OK;
-    if (status == SG_OK) {
-        b->recipe = &recipe->root;
-        b->of = (struct bench_case){
-            .options = options, .data = &b->data, .samples = (size_t)sg_node_number(&recipe->root, "samples", 20)};
-        b->group.of = &b->of;
-        b->results = rows;
-        b->verified = true;
-        status = run_all(b, err);
-    }
+    b->recipe = &recipe->root;
+    b->of = (struct bench_case){
+        .options = options, .data = &b->data, .samples = (size_t)sg_node_number(&recipe->root, "samples", 20)};
+    b->group.of = &b->of;
+    b->results = rows;
+    b->verified = true;
+    const sg_status status = run_all(b, err);
     if (status == SG_OK || status == SG_ERR_INTERRUPTED) {
         *results = rows;
         *verified = b->verified;

@@ -5,8 +5,8 @@
 
 #include "bench_private.h"
 #include "sg_debug.h"
-#include "sg_stats.h"
 #include "sg_memory.h"
+#include "sg_stats.h"
 
 #define SAMPLE_S 1e-3
 enum { MOST_CALLS = 1 << 20, LEAST_SAMPLES = 3 };

@@ -7,9 +7,9 @@
 #include "images_private.h"
 #include "sg_debug.h"
 #include "sg_images.h"
+#include "sg_memory.h"
 #include "sg_rng.h"
 #include "sg_shards.h"
-#include "sg_memory.h"
 
 /* Batches are numbered in the order (step, worker): their turn. Turn t is prepared in slot t % SLOTS. The caller holds
  * turn `held`; held..ready-1 are prepared; the thread prepares turn `ready` while ready < held + SLOTS, so never the

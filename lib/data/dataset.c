@@ -10,8 +10,8 @@
 #include "matrix_layout.h"
 #include "sg_dataset.h"
 #include "sg_matrix.h"
-#include "sg_text.h"
 #include "sg_memory.h"
+#include "sg_text.h"
 
 /* Part of a cache's key; raised when the reader makes another matrix of the same text. */
 enum { READER_REVISION = 1 };
@@ -106,10 +106,10 @@ static sg_status generate(struct dataset *d, struct sg_error *err) {
     sg_status status = SG_OK;
     if (!recall(l, d->from.sha256)) {
         status = sg_generate(&l->out, generator, d->request->seed, err);
-        if (status == SG_OK)
+        if (status == SG_OK) {
             sg_matrix_sha256(&l->out, d->from.sha256);
-        if (status == SG_OK)
             remember(l);
+        }
     }
     return status;
 }

@@ -166,16 +166,15 @@ static bool is_described(const char *folder, const char *set) {
            access(path, F_OK) == 0;
 }
 
-/* *out <- folder/fetch if it can fetch the set; else NULL. */
-static void try_script(char **out, const char *folder, const char *set) {
-    char *path;
+/* folder/fetch if it can fetch the set; else NULL. */
+static char *try_script(const char *folder, const char *set) {
     if (!is_described(folder, set) && !is_described(getenv("SPARSE_DATASETS"), set))
-        return;
-    path = sg_format("%s/fetch", folder);
+        return NULL;
+    char *path = sg_format("%s/fetch", folder);
     if (access(path, X_OK) == 0)
-        *out = path;
-    else
-        free(path);
+        return path;
+    free(path);
+    return NULL;
 }
 
 enum { PLACES = 6 };
@@ -202,13 +201,13 @@ static void find_places(char place[PLACES][PATH_MAX]) {
     snprintf(place[PLACES - 1], PATH_MAX, "%s", SG_DATADIR "/datasets");
 }
 
-void descriptor_fetch_script(char **out, const char *set) {
-    char place[PLACES][PATH_MAX];
-    *out = NULL;
+char *descriptor_fetch_script(const char *set) {
+    char place[PLACES][PATH_MAX], *out = NULL;
     find_places(place);
-    for (size_t i = 1; i < PLACES && !*out; i++)
+    for (size_t i = 1; i < PLACES && !out; i++)
         if (place[i][0])
-            try_script(out, place[i], set);
+            out = try_script(place[i], set);
+    return out;
 }
 
 bool sg_dataset_suggest(char out[64], const char *set) {

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "sg_file.h"
-#include "sg_text.h"
 #include "sg_memory.h"
+#include "sg_text.h"
 
 static const char *const packed[] = {".xz", ".bz2", ".gz"};
 
@@ -163,7 +163,7 @@ sg_status dataset_verify(const struct dataset *d, struct dataset_part *part, str
          *text = NULL;
     size_t length;
     sg_status status = SG_OK;
-    if (status == SG_OK && access(sums, F_OK) == 0) {
+    if (access(sums, F_OK) == 0) {
         for (size_t i = 0; i < sizeof packed / sizeof *packed; i++)
             if (sg_ends_in(name, packed[i]))
                 name[strlen(name) - strlen(packed[i])] = '\0';
@@ -192,37 +192,31 @@ static bool has_python_version(const struct dataset *d) {
 sg_status dataset_fail_missing(const struct dataset *d, const char *file, struct sg_error *err) {
     const char *sparse_data = getenv("SPARSE_DATA"), *set = d->request->name, *data_dir = d->request->data_dir;
     const bool has_path = d->kind->by_path && sg_file_is_regular(set);
-    char *text = NULL, near[64], *script;
+    char *text = NULL, near[64], *script = descriptor_fetch_script(set);
     size_t length;
-    descriptor_fetch_script(&script, set);
-    sg_status status = SG_OK;
-    if (status != SG_OK)
-        return status;
     FILE *out = sg_memstream(&text, &length);
-    if (out) {
-        fprintf(out, "data set '%s' is not here: no file %s in ", set, file);
-        if (data_dir)
-            fprintf(out, "%s, ", data_dir);
-        if (sparse_data && sparse_data[0])
-            fprintf(out, "%s, ", sparse_data);
-        fprintf(out, "datasets/cache; ");
-        if (has_python_version(d))
-            fprintf(out, "what is here is the version for Python, and the binary version is read; ");
-        if (sg_dataset_suggest(near, set))
-            fprintf(out, "did you mean '%s'? Else ", near);
-        if (has_path)
-            fprintf(out, "did you mean the file ./%s (a path has a '/' in it)? Else ", set);
-        if (script)
-            fprintf(out, "run %s %s, or ", script, set);
-        fprintf(out, "put it into datasets/cache/%s/, or name a folder that holds %s/%s with --data or $SPARSE_DATA",
-                set, set, file);
-        if (d->kind->by_path && !has_path)
-            fprintf(out, ", or give the path of %s", d->kind->by_path);
-        if (d->stand_in)
-            fprintf(out, ", or name a generated stand-in (task.stand-in: %s)", d->stand_in);
-    }
+    fprintf(out, "data set '%s' is not here: no file %s in ", set, file);
+    if (data_dir)
+        fprintf(out, "%s, ", data_dir);
+    if (sparse_data && sparse_data[0])
+        fprintf(out, "%s, ", sparse_data);
+    fprintf(out, "datasets/cache; ");
+    if (has_python_version(d))
+        fprintf(out, "what is here is the version for Python, and the binary version is read; ");
+    if (sg_dataset_suggest(near, set))
+        fprintf(out, "did you mean '%s'? Else ", near);
+    if (has_path)
+        fprintf(out, "did you mean the file ./%s (a path has a '/' in it)? Else ", set);
+    if (script)
+        fprintf(out, "run %s %s, or ", script, set);
+    fprintf(out, "put it into datasets/cache/%s/, or name a folder that holds %s/%s with --data or $SPARSE_DATA", set,
+            set, file);
+    if (d->kind->by_path && !has_path)
+        fprintf(out, ", or give the path of %s", d->kind->by_path);
+    if (d->stand_in)
+        fprintf(out, ", or name a generated stand-in (task.stand-in: %s)", d->stand_in);
     free(script);
-    status = sg_fail(err, SG_ERR_MISSING, "%s", sg_stream_text(out, &text));
+    const sg_status status = sg_fail(err, SG_ERR_MISSING, "%s", sg_stream_text(out, &text));
     free(text);
     return status;
 }

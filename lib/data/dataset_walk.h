@@ -49,7 +49,7 @@ SG_CHECKED sg_status descriptor_find(struct descriptor *out, const char *set, st
 
 /* Path of a script that can fetch the set, malloc'ed: ./datasets/fetch, or that of the program's own tree or of the
  * installed copy. NULL if no script can fetch the set. */
-void descriptor_fetch_script(char **out, const char *set);
+char *descriptor_fetch_script(const char *set);
 
 /* ---- dataset_walk.c ---- */
 

@@ -8,8 +8,8 @@
 #include "gradients_private.h"
 #include "sg_file.h"
 #include "sg_gradients.h"
-#include "sg_text.h"
 #include "sg_memory.h"
+#include "sg_text.h"
 
 /* The length of a word in braces, as {step} or {step:6}, that begins at `at`, and its digits; 0 = it does not. */
 static size_t placeholder(const char *at, const char *word, int *digits) {
@@ -43,11 +43,12 @@ static sg_status check_braces(const char *files, struct gradient_files *out, str
     return SG_OK;
 }
 
-void gradient_file(char **out, const struct sg_gradients_request *request, uint64_t step, uint64_t worker) {
+char *gradient_file(const struct sg_gradients_request *request, uint64_t step, uint64_t worker) {
     size_t size = 0;
-    FILE *text = sg_memstream(out, &size);
+    char *out = NULL;
+    FILE *text = sg_memstream(&out, &size);
     step = request->first + step * (request->every > 0 ? request->every : 1);
-    for (const char *at = request->files; *at && text;) {
+    for (const char *at = request->files; *at;) {
         int digits;
         size_t length;
         if ((length = placeholder(at, "step", &digits)) > 0)
@@ -58,7 +59,7 @@ void gradient_file(char **out, const struct sg_gradients_request *request, uint6
             fputc(*at, text);
         at += length > 0 ? length : 1;
     }
-    sg_stream_text(text, out);
+    return sg_stream_text(text, &out);
 }
 
 /* ---- the numbers in the names of files ---- */
@@ -211,11 +212,8 @@ static sg_status check_complete(struct gradient_files *out, const struct search 
         i++;
     if (i == s->n && i > 0 && i % out->workers == 0)
         return SG_OK;
-    char *path, hint[96];
-    gradient_file(&path, s->request, i / out->workers, i % out->workers);
-    sg_status status = SG_OK;
-    if (status != SG_OK)
-        return status;
+    char *path = gradient_file(s->request, i / out->workers, i % out->workers), hint[96];
+    sg_status status;
     if (i < s->n)
         status = sg_fail(err, SG_ERR_FORMAT, "%s is missing, and %zu file%s with larger numbers %s there (%s)", path,
                          s->n - i, s->n - i == 1 ? "" : "s", s->n - i == 1 ? "is" : "are", remedy(hint, s));
@@ -256,10 +254,7 @@ static sg_status checksum_all(char sha256[65], const struct gradient_files *f, c
     sg_status status = SG_OK;
     sg_sha256_start(&all);
     for (uint64_t i = 0; i < f->steps * f->workers && status == SG_OK; i++) {
-        char *path, one[65], line[128];
-        gradient_file(&path, f->request, i / f->workers, i % f->workers);
-        if (status != SG_OK)
-            break;
+        char *path = gradient_file(f->request, i / f->workers, i % f->workers), one[65], line[128];
         status = dataset_checksum(one, path, data_dir, err);
         free(path);
         if (status != SG_OK)
@@ -290,7 +285,7 @@ sg_status sg_gradients_identify(struct sg_provenance *from, const struct sg_grad
     struct gradient_files f;
     sg_status status = gradient_files_find(&f, request, err);
     if (status == SG_OK)
-        gradient_file(&found.path, request, 0, 0);
+        found.path = gradient_file(request, 0, 0);
     if (status == SG_OK && access(found.path, F_OK) != 0)
         status = sg_fail_errno(err, SG_ERR_MISSING, "cannot read %s", found.path);
     if (status == SG_OK && (f.by_step || f.by_worker))

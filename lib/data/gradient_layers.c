@@ -6,8 +6,8 @@
 
 #include "gradients_private.h"
 #include "sg_file.h"
-#include "sg_text.h"
 #include "sg_memory.h"
+#include "sg_text.h"
 
 enum { MOST_FILE_BYTES = 1 << 20 };
 
@@ -82,8 +82,6 @@ static sg_status read_file(struct gradient_layers *out, const char *file, struct
     for (size_t i = 0; i < length; i++)
         most += out->text[i] == '\n';
     gradient_layers_allocate(out, most, true);
-    if (status != SG_OK)
-        return status;
     out->n = 0;
     for (char *line = out->text + sg_text_mark(out->text, length), *next; line; line = next, number++) {
         next = strchr(line, '\n');

@@ -9,10 +9,10 @@
 #include "gradients_private.h"
 #include "sg_debug.h"
 #include "sg_file.h"
+#include "sg_memory.h"
 #include "sg_recording.h"
 #include "sg_text.h"
 #include "sg_words.h"
-#include "sg_memory.h"
 
 enum format { FORMAT_NPY, FORMAT_SAFETENSORS, FORMAT_RECORDING };
 
@@ -156,12 +156,8 @@ static sg_status look(struct sg_gradients *g, const char *path, struct sg_error 
 }
 
 static sg_status open_files(struct sg_gradients *g, struct sg_error *err) {
-    char *first;
-    gradient_file(&first, &g->request, 0, 0);
-    sg_status status = SG_OK;
-    if (status != SG_OK)
-        return status;
-    status = look(g, first, err);
+    char *first = gradient_file(&g->request, 0, 0);
+    sg_status status = look(g, first, err);
     free(first);
     g->facts.format = g->about;
     g->facts.integers = g->head.integers;
@@ -288,17 +284,13 @@ static sg_status read_file(const sg_gradients *g, int fd, const char *path, uint
 
 sg_status sg_gradients_read(const sg_gradients *g, uint64_t step, size_t worker, float *out, struct sg_error *err) {
     SG_ASSERT(step < g->facts.steps && worker < g->facts.workers);
-    char *path;
     int fd = -1;
     if (g->format == FORMAT_RECORDING)
         return sg_recording_read(&g->recording, step, worker, out, err);
     if (g->fd >= 0)
         return read_file(g, g->fd, g->request.files, step, worker, out, err);
-    gradient_file(&path, &g->request, step, worker);
-    sg_status status = SG_OK;
-    if (status != SG_OK)
-        return status;
-    status = sg_file_open(&fd, path, err);
+    char *path = gradient_file(&g->request, step, worker);
+    sg_status status = sg_file_open(&fd, path, err);
     if (status == SG_OK) {
         status = read_file(g, fd, path, step, worker, out, err);
         close(fd);

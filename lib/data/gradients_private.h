@@ -19,8 +19,8 @@ struct gradient_files {
 /* Reads the folders. SG_ERR_MISSING: there are no such files. SG_ERR_FORMAT: some are missing between others. */
 SG_CHECKED sg_status gradient_files_find(struct gradient_files *out, const struct sg_gradients_request *request,
                                          struct sg_error *err);
-/* *out <- the name of the file of this step, counted from 0, and worker, which the caller frees. */
-void gradient_file(char **out, const struct sg_gradients_request *request, uint64_t step, uint64_t worker);
+/* The name of the file of this step, counted from 0, and worker, which the caller frees. */
+char *gradient_file(const struct sg_gradients_request *request, uint64_t step, uint64_t worker);
 
 /* The layers of a gradient; all arrays are malloc'ed. */
 struct gradient_layers {

@@ -5,8 +5,8 @@
 
 #include "images_private.h"
 #include "sg_debug.h"
-#include "sg_rng.h"
 #include "sg_memory.h"
+#include "sg_rng.h"
 
 sg_status images_allocate(struct sg_images *out, size_t count, size_t classes, struct sg_error *err) {
     SG_ASSERT(classes >= 1 && classes <= 256);

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "sg_debug.h"
-#include "token_text.h"
 #include "sg_memory.h"
+#include "token_text.h"
 
 static uint64_t hash(const char *word, size_t length) {
     uint64_t h = 0xcbf29ce484222325; /* FNV-1a */

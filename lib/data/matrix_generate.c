@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "sg_matrix.h"
-#include "sg_rng.h"
 #include "sg_memory.h"
+#include "sg_rng.h"
 
 /* Streams of random numbers: (seed, GENERATE, one of these, row or 0). Rows are independent of each other, so threads
  * do not matter. */

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "dataset_walk.h"
+#include "sg_memory.h"
 #include "sg_ratings.h"
 #include "sg_text.h"
-#include "sg_memory.h"
 
 static const struct movielens_format formats[] = {
     {"ml-100k", "u.data", "\t", false, 943, 1682, 100000},

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "sg_debug.h"
-#include "sg_ratings.h"
 #include "sg_memory.h"
+#include "sg_ratings.h"
 
 /* A set of ids that gives each its number: how many smaller ones are in the set. It takes 3/16 of a byte for each id up
  * to the largest, at most 3 MB. */

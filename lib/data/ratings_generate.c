@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "sg_debug.h"
-#include "sg_ratings.h"
 #include "sg_memory.h"
+#include "sg_ratings.h"
 
 enum { TASTES = 4 };
 

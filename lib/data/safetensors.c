@@ -11,8 +11,8 @@
 #include "gradients_private.h"
 #include "sg_file.h"
 #include "sg_json.h"
-#include "sg_text.h"
 #include "sg_memory.h"
+#include "sg_text.h"
 
 enum { MOST_HEADER = 100 << 20 }; /* as the format's own reader has it */
 static const uint64_t MOST_ELEMENTS = UINT32_MAX;

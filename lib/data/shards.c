@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "sg_debug.h"
+#include "sg_memory.h"
 #include "sg_rng.h"
 #include "sg_shards.h"
-#include "sg_memory.h"
 
 enum { CLASSES = 256 };
 

@@ -2,9 +2,9 @@
  * machine makes the same tokens. */
 
 #include "sg_debug.h"
+#include "sg_memory.h"
 #include "sg_rng.h"
 #include "sg_tokens.h"
-#include "sg_memory.h"
 
 enum { STREAM_FOLLOWERS = 24, STREAM_TEXT = 25 }; /* apart from those of the other generators */
 enum { FOLLOWERS = 4 };

@@ -6,8 +6,8 @@
 #include "sg_debug.h"
 #include "sg_file.h"
 #include "sg_json.h"
-#include "token_text.h"
 #include "sg_memory.h"
+#include "token_text.h"
 
 enum { TRAIN, TEST, PARTS };
 enum { BYTES = 256 }; /* of the vocabulary where tokens are bytes */
@@ -110,16 +110,14 @@ static sg_status read_texts(struct dataset *d, struct sg_error *err) {
     if (request->bytes) {
         t->out.vocabulary = BYTES;
         read_bytes(tokens[TRAIN], &text[TRAIN], request->most_train);
-        if (status == SG_OK)
-            read_bytes(tokens[TEST], &text[TEST], request->most_test);
-        return status;
+        read_bytes(tokens[TEST], &text[TEST], request->most_test);
+        return SG_OK;
     }
     for (size_t p = 0; p < PARTS && status == SG_OK; p++)
         status = token_text_read(tokens[p], &l, p == TRAIN, request->lower_case, text[p].at, text[p].length,
                                  text[p].path, err);
-    if (status == SG_OK)
-        number_words(&id, &t->out.vocabulary, &l, t->request->most_words);
     if (status == SG_OK) {
+        number_words(&id, &t->out.vocabulary, &l, t->request->most_words);
         renumber(&t->out.train, id, t->request->most_train);
         renumber(&t->out.test, id, t->request->most_test);
     }

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <wctype.h>
 
-#include "sg_text.h"
 #include "sg_memory.h"
+#include "sg_text.h"
 
 static const char end_word[] = "<eos>";
 

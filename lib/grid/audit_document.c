@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "audit_evidence.h"
-#include "sg_text.h"
 #include "sg_memory.h"
+#include "sg_text.h"
 
 /* ---- the options of the command that made the result ---- */
 
@@ -158,10 +158,10 @@ static void run_of_values(struct sg_run *run, const struct sg_audit *a, size_t c
         sg_run_know(run, by, at, entry->value);
         cJSON_Delete(at);
     }
-    if (chosen)
+    if (chosen) {
         add_values(run, &a->result, a->cells[cell].group, seed, index);
-    if (chosen)
         add_finals(run, label, index);
+    }
 }
 
 /* ---- documents ---- */

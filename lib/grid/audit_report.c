@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "audit_evidence.h"
+#include "sg_memory.h"
 #include "sg_table.h"
 #include "sg_text.h"
-#include "sg_memory.h"
 
 /* ---- verdicts ---- */
 

@@ -9,10 +9,10 @@
 
 #include "audit_evidence.h"
 #include "sg_file.h"
+#include "sg_memory.h"
 #include "sg_rng.h"
 #include "sg_text.h"
 #include "sg_version.h"
-#include "sg_memory.h"
 
 enum { MOST_BYTES = 1 << 30 };
 
@@ -344,17 +344,16 @@ sg_status sg_audit_open(struct sg_audit *out, const char *path, struct sg_bundle
         a.tree->other_program = !is_ours(a.result.program, program);
         cJSON_Delete(program);
         read_tolerance(&a);
-    }
-    if (status == SG_OK)
         find_entries(&a);
+    }
     SG_DO(status, choose(&a, err));
     SG_DO(status, follow(&a, err));
-    if (status == SG_OK)
+    if (status == SG_OK) {
         draw_cells(&a, draw);
-    if (status == SG_OK)
         *out = a;
-    else
+    } else {
         sg_audit_close(&a);
+    }
     return status;
 }
 

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "grid_summary.h"
+#include "sg_memory.h"
 #include "sg_stats.h"
 #include "sg_text.h"
-#include "sg_memory.h"
 
 /* ---- the settings of a row that are not its compression ---- */
 

@@ -11,8 +11,8 @@
 #include "grid_private.h"
 #include "sg_audit.h"
 #include "sg_file.h"
-#include "sg_text.h"
 #include "sg_memory.h"
+#include "sg_text.h"
 
 static const char sums_name[] = "SHA256SUMS", sum_name[] = "SHA256SUMS.sha256";
 enum { MOST_BYTES = 1 << 30 }; /* of a file that goes into a bundle */
@@ -261,7 +261,7 @@ static void remove_bundle(const char *folder) {
         for (struct dirent *entry; dir && (entry = readdir(dir));) {
             char *name = sg_format("%s%s", k == 0 ? "cells/" : "", entry->d_name);
             path = sg_format("%s/%s", in[k], entry->d_name);
-            if (name && path && is_known(name))
+            if (is_known(name))
                 (void)!unlink(path);
             free(name);
             free(path);

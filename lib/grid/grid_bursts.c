@@ -2,9 +2,9 @@
 #include <math.h>
 
 #include "grid_private.h"
+#include "sg_memory.h"
 #include "sg_net.h"
 #include "sg_stats.h"
-#include "sg_memory.h"
 
 /* The bytes of each worker at each step, and the number of layers of which any worker sent entries. */
 struct history {

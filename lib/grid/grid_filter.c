@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "grid_private.h"
-#include "sg_text.h"
 #include "sg_memory.h"
+#include "sg_text.h"
 
 static bool has_seed(const struct sg_cell *cell, const char *seed) {
     char text[24];

@@ -7,8 +7,8 @@
 #include "sg_comm.h"
 #include "sg_file.h"
 #include "grid_private.h"
-#include "sg_plugins.h"
 #include "sg_memory.h"
+#include "sg_plugins.h"
 
 sg_status sg_grid_refuse_launcher(bool *reports, struct sg_error *err) {
     /* Of Slurm's variables only those of a step show that srun started this process: a batch script has the others too.

@@ -6,8 +6,8 @@
 #include "sg_compressor.h"
 #include "sg_debug.h"
 #include "sg_grid_network.h"
-#include "sg_stats.h"
 #include "sg_memory.h"
+#include "sg_stats.h"
 
 /* Layers stand in the order of the backward pass, the last one of the model first. */
 struct sg_grid_messages {

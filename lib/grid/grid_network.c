@@ -5,9 +5,9 @@
 #include "grid_private.h"
 #include "sg_compressor.h"
 #include "sg_grid_network.h"
+#include "sg_memory.h"
 #include "sg_row.h"
 #include "sg_text.h"
-#include "sg_memory.h"
 
 /* True if each method has its own collective. */
 static bool is_own(const char *given) {

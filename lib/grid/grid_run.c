@@ -14,10 +14,10 @@
 #include "sg_debug.h"
 #include "sg_file.h"
 #include "sg_host.h"
+#include "sg_memory.h"
 #include "sg_plugins.h"
 #include "sg_terminal.h"
 #include "sg_text.h"
-#include "sg_memory.h"
 
 enum { LAUNCHER_WORDS = 32, CELL_WORDS = 24 };
 

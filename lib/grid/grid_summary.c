@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "grid_summary.h"
-#include "sg_text.h"
 #include "sg_memory.h"
+#include "sg_text.h"
 
 enum { FEW = 3 };
 
@@ -165,12 +165,10 @@ static char *sentence(struct sg_document_summary *found, const struct summary *s
     size_t size;
     char *text;
     FILE *out = sg_memstream(&text, &size);
-    if (out) {
-        if (summary_put_equal_traffic(out, found, s))
-            fputs(". ", out);
-        put_against_baseline(out, s);
-        put_warning(out, s, found->start);
-    }
+    if (summary_put_equal_traffic(out, found, s))
+        fputs(". ", out);
+    put_against_baseline(out, s);
+    put_warning(out, s, found->start);
     return sg_stream_text(out, &text);
 }
 

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "sg_clock.h"
-#include "sg_terminal.h"
 #include "sg_memory.h"
+#include "sg_terminal.h"
 
 static void erase(struct sg_grid_view *v) {
     if (v->lines > 0)

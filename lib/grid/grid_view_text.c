@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "sg_grid.h"
-#include "sg_text.h"
 #include "sg_memory.h"
+#include "sg_text.h"
 
 enum { BAR = 20, SHORT_BAR = 8 };
 

@@ -7,10 +7,10 @@
 
 #include "plot_private.h"
 #include "sg_compare.h"
+#include "sg_memory.h"
 #include "sg_stats.h"
 #include "sg_table.h"
 #include "sg_text.h"
-#include "sg_memory.h"
 
 static const char *const words[] = {[SG_SAME] = "same",
                                     [SG_WITHIN_NOISE] = "within noise",
@@ -145,9 +145,10 @@ static void compare_label(cJSON *list, const struct sg_frame_label *a, const str
 static void compare_labels(cJSON *list, const struct sg_frame *a, const struct sg_frame *b) {
     for (size_t l = 0; l < a->n_labels; l++) {
         const struct sg_frame_label *mine = &a->label[l], *same = sg_frame_label(b, mine->label);
+        if (!same)
+            continue;
         double *room = sg_malloc((2 * mine->n_seeds + 1) * sizeof *room);
-        if (same)
-            compare_label(list, mine, same, room);
+        compare_label(list, mine, same, room);
         free(room);
     }
 }
@@ -252,7 +253,7 @@ static void print_columns(FILE *out, const cJSON *columns, bool all, size_t widt
         sg_table_cell(t, verdict, NULL);
     }
     const struct sg_table_lines how = {.width = width, .mark = "# "};
-    if (any || !t)
+    if (any)
         sg_table_write_lines(out, t, &how);
     sg_table_free(t);
 }

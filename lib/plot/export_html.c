@@ -7,8 +7,8 @@
 #include "html_private.h"
 #include "page_files.h"
 #include "sg_file.h"
-#include "sg_text.h"
 #include "sg_memory.h"
+#include "sg_text.h"
 
 /* What a result is called: its recipe's name, else its method. */
 static const char *name_of(const struct sg_document *d) {

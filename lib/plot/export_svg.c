@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "sg_markup.h"
-#include "svg_private.h"
 #include "sg_memory.h"
+#include "svg_private.h"
 
 /* Pixels. */
 #define FRAME    0.8    /* how wide lines of axes and ticks are */

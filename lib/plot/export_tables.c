@@ -3,8 +3,8 @@
 
 #include "html_private.h"
 #include "sg_markup.h"
-#include "sg_text.h"
 #include "sg_memory.h"
+#include "sg_text.h"
 
 enum { HEADING = 12 };
 

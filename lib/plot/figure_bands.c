@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "figure_private.h"
-#include "sg_text.h"
 #include "sg_memory.h"
+#include "sg_text.h"
 
 static bool wants_quartiles(const struct sg_panel *panel, const char *band) {
     return strcmp(band, "quartiles") == 0 || (strcmp(band, "auto") == 0 && panel->y.log);

@@ -5,11 +5,11 @@
 
 #include "figure_private.h"
 #include "sg_debug.h"
+#include "sg_memory.h"
 #include "sg_places.h"
 #include "sg_stats.h"
 #include "sg_task.h"
 #include "sg_text.h"
-#include "sg_memory.h"
 
 bool sg_plot_is_within(const struct sg_number_list *range, double x) {
     const double from = range->n > 0 ? range->x[0] : NAN, to = range->n > 1 ? range->x[1] : NAN;

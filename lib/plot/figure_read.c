@@ -4,9 +4,9 @@
 
 #include "figure_private.h"
 #include "sg_debug.h"
+#include "sg_memory.h"
 #include "sg_task.h"
 #include "sg_text.h"
-#include "sg_memory.h"
 
 /* " scale=0.0911" of a label that was tuned, else ""; the caller frees it. */
 static char *tuned_text(const struct sg_document_tuned *tuned) {

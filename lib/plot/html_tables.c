@@ -5,8 +5,8 @@
 #include "html_private.h"
 #include "sg_bench.h"
 #include "sg_debug.h"
-#include "sg_text.h"
 #include "sg_memory.h"
+#include "sg_text.h"
 
 void html_begin_part(struct html_section *s, const char *id, const char *heading) {
     fprintf(s->out, "<section class=\"part\" aria-labelledby=\"r%d-%s\"><h%d id=\"r%d-%s\">%s</h%d>\n", s->number, id,

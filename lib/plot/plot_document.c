@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "plot_private.h"
-#include "sg_text.h"
 #include "sg_memory.h"
+#include "sg_text.h"
 
 enum { MAX_COLUMNS = 64 };
 

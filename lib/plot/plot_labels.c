@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "plot_private.h"
+#include "sg_memory.h"
 #include "sg_task.h"
 #include "sg_text.h"
-#include "sg_memory.h"
 
 /* "hit rate (%)" of hit_rate; the caller frees it. */
 static char *name_with_unit(const char *column, const char *unit) {

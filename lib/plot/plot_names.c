@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "plot_private.h"
-#include "sg_text.h"
 #include "sg_memory.h"
+#include "sg_text.h"
 
 static const struct {
     const char *parameter, *symbol;

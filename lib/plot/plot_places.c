@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "plot_private.h"
+#include "sg_memory.h"
 #include "sg_places.h"
 #include "sg_text.h"
-#include "sg_memory.h"
 
 /* The axis of a figure leaves to the formula beside it what the head of a column has to say in words. */
 static void name_value(struct sg_axis *value, const struct sg_document *document, const struct sg_document_plot *plot) {

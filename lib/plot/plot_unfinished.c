@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "plot_private.h"
-#include "sg_text.h"
 #include "sg_memory.h"
+#include "sg_text.h"
 
 enum { MOST_TOLD = 6 }; /* of more cells only the numbers are told */
 
@@ -56,22 +56,20 @@ char *sg_plot_add_unfinished(char *take_footnote, const struct sg_document *docu
     if (!take_footnote || t.unfinished == 0 || strcmp(sg_or(document->status, ""), "interrupted") != 0)
         return take_footnote;
     FILE *out = sg_memstream(&text, &size);
-    if (out) {
-        fprintf(out, "%s%snot finished: ", take_footnote, take_footnote[0] ? "; " : "");
-        if (t.unfinished > MOST_TOLD)
-            fprintf(out, "%zu of %zu cells", t.unfinished, t.cells);
-        for (size_t l = 0; t.unfinished <= MOST_TOLD && l < results->n_labels; l++)
-            for (size_t i = 0; i < results->label[l].n_cells; i++)
-                if (is_unfinished(&results->label[l].cells[i])) {
-                    fputs(before, out);
-                    put_cell(out, results->label[l].label, &results->label[l].cells[i]);
-                    before = ", ";
-                }
-        if (t.unfinished > MOST_TOLD && t.not_begun > 0)
-            fprintf(out, ", of which %zu not begun", t.not_begun);
-        if (t.unfinished > MOST_TOLD && t.most >= t.least)
-            fprintf(out, ", at %.0f to %.0f %% of their steps", floor(100 * t.least), floor(100 * t.most));
-    }
+    fprintf(out, "%s%snot finished: ", take_footnote, take_footnote[0] ? "; " : "");
+    if (t.unfinished > MOST_TOLD)
+        fprintf(out, "%zu of %zu cells", t.unfinished, t.cells);
+    for (size_t l = 0; t.unfinished <= MOST_TOLD && l < results->n_labels; l++)
+        for (size_t i = 0; i < results->label[l].n_cells; i++)
+            if (is_unfinished(&results->label[l].cells[i])) {
+                fputs(before, out);
+                put_cell(out, results->label[l].label, &results->label[l].cells[i]);
+                before = ", ";
+            }
+    if (t.unfinished > MOST_TOLD && t.not_begun > 0)
+        fprintf(out, ", of which %zu not begun", t.not_begun);
+    if (t.unfinished > MOST_TOLD && t.most >= t.least)
+        fprintf(out, ", at %.0f to %.0f %% of their steps", floor(100 * t.least), floor(100 * t.most));
     free(take_footnote);
     return sg_stream_text(out, &text);
 }

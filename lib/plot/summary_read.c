@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "plot_private.h"
+#include "sg_memory.h"
 #include "sg_task.h"
 #include "sg_text.h"
-#include "sg_memory.h"
 
 /* A column of the table. */
 struct source {

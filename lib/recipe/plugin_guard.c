@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "recipe_internal.h"
 #include "sg_memory.h"
+#include "recipe_internal.h"
 
 enum { FAR = 200 }; /* a descriptor that nobody closes by guessing */
 

@@ -5,8 +5,8 @@
 #include "recipe_internal.h"
 #include "sg_file.h"
 #include "sg_json.h"
-#include "sg_text.h"
 #include "sg_memory.h"
+#include "sg_text.h"
 
 /* Raw tree with every --set applied. */
 static void read_raw(struct sg_node *raw, const char *text, size_t length, struct sg_problems *p, size_t n_set) {

@@ -5,9 +5,9 @@
 #include "sg_debug.h"
 #include "sg_file.h"
 #include "sg_json.h"
+#include "sg_memory.h"
 #include "sg_net.h"
 #include "sg_text.h"
-#include "sg_memory.h"
 
 /* ---- choices of one entry of each list of values ---- */
 

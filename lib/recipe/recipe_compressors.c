@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "sg_drive.h"
+#include "sg_memory.h"
 #include "sg_recipe.h"
 #include "sg_rng.h"
 #include "sg_table.h"
 #include "sg_text.h"
-#include "sg_memory.h"
 
 enum { ROWS = 64, D = ROWS * ROWS, PARAMS = 16 };
 

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "recipe_internal.h"
+#include "sg_memory.h"
 #include "sg_method.h"
 #include "sg_net.h"
 #include "sg_optimizer.h"
 #include "sg_task.h"
-#include "sg_memory.h"
 
 static void set_null(struct sg_node *node) {
     char *key = node->key;

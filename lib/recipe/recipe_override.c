@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "recipe_internal.h"
-#include "sg_text.h"
 #include "sg_memory.h"
+#include "sg_text.h"
 
 static const char *entry_name(const struct sg_node *entry) {
     const struct sg_node *name = entry->kind == SG_NODE_MAP ? sg_node_member(entry, "name") : NULL;

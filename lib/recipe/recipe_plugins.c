@@ -5,11 +5,11 @@
 #include "sg_compressor_plugin.h"
 #include "sg_file.h"
 #include "sg_json.h"
+#include "sg_memory.h"
 #include "sg_net.h"
 #include "sg_plugin.h"
 #include "sg_plugins.h"
 #include "sg_version.h"
-#include "sg_memory.h"
 
 enum { MOST_PLUGINS = 64, MOST_BYTES = 1 << 30 };
 

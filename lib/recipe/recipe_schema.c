@@ -6,8 +6,8 @@
 
 #include "recipe_internal.h"
 #include "sg_json.h"
-#include "sg_task.h"
 #include "sg_memory.h"
+#include "sg_task.h"
 
 #define WHOLE_MAX 9007199254740992.0 /* 2^53: every whole number up to here is a double */
 #define MAP(p, ...)                                                                                                    \

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "sg_frame.h"
-#include "sg_text.h"
 #include "sg_memory.h"
+#include "sg_text.h"
 
 static const char *const statistic_name[SG_STATISTICS] = {"mean", "std", "n", "q1", "median", "q3"};
 

@@ -5,9 +5,9 @@
 
 #include "sg_debug.h"
 #include "sg_frame.h"
+#include "sg_memory.h"
 #include "sg_stats.h"
 #include "sg_text.h"
-#include "sg_memory.h"
 
 static const size_t NO_POINT = SIZE_MAX;
 

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "sg_frame.h"
+#include "sg_memory.h"
 #include "sg_stats.h"
 #include "sg_text.h"
-#include "sg_memory.h"
 
 double sg_last_number(const double *x, size_t n) {
     while (n > 0 && isnan(x[n - 1]))

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sg_stats.h"
 #include "sg_memory.h"
+#include "sg_stats.h"
 
 /* The sign-flip test of how much a method costs more than another at the same seeds; scratch [seeds]. 1: it does not
  * cost more. Where a cost is infinite, the signs alone are tested. */

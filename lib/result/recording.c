@@ -7,10 +7,10 @@
 
 #include "sg_debug.h"
 #include "sg_file.h"
+#include "sg_memory.h"
 #include "sg_recording.h"
 #include "sg_result.h"
 #include "sg_text.h"
-#include "sg_memory.h"
 
 enum { HEADER_BYTES = 1 << 24 }; /* a longer first line is no header */
 enum { HASH_DIGITS = 64 };       /* of the SHA-256 of all before it, at the end of the file */

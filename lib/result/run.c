@@ -6,8 +6,8 @@
 
 #include "sg_debug.h"
 #include "sg_file.h"
-#include "sg_result.h"
 #include "sg_memory.h"
+#include "sg_result.h"
 
 sg_status sg_schema_check(const char *schema, const char *ours, const char *name, struct sg_error *err) {
     size_t kind = strcspn(ours, "/") + 1;

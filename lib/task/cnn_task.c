@@ -6,9 +6,9 @@
 #include "cnn_net.h"
 #include "sg_debug.h"
 #include "sg_images.h"
+#include "sg_memory.h"
 #include "task_data.h"
 #include "task_net.h"
-#include "sg_memory.h"
 
 /* A worker's sums for an evaluation, for the current model and for the running average. */
 enum { SHARE_IMAGES, SHARE_LOSS, SHARE_CORRECT, SHARE_AVERAGE_LOSS, SHARE_AVERAGE_CORRECT, SHARES };
@@ -66,9 +66,8 @@ static sg_status deal_images(struct sg_task *t, struct sg_error *err) {
         return status;
     t->shards = sg_malloc((images->count + 1) * sizeof *t->shards);
     sg_shards_deal(t->shards, &shards, images->label, images->count, images->classes, workers, t->base.seed);
-    if (status == SG_OK)
-        t->skew = sg_shards_skew(t->shards, images->label, images->count, images->classes, workers);
-    return status;
+    t->skew = sg_shards_skew(t->shards, images->label, images->count, images->classes, workers);
+    return SG_OK;
 }
 
 static sg_status open_batches(struct sg_task *t, struct sg_error *err) {

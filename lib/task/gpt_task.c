@@ -6,10 +6,10 @@
 #include <math.h>
 
 #include "gpt_net.h"
+#include "sg_memory.h"
 #include "sg_tokens.h"
 #include "task_data.h"
 #include "task_net.h"
-#include "sg_memory.h"
 
 /* A worker's sums for an evaluation. */
 enum { SHARE_TOKENS, SHARE_LOSS, SHARES };

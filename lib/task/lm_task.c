@@ -7,10 +7,10 @@
 #include <math.h>
 
 #include "lm_net.h"
+#include "sg_memory.h"
 #include "sg_tokens.h"
 #include "task_data.h"
 #include "task_net.h"
-#include "sg_memory.h"
 
 /* A worker's sums for an evaluation. */
 enum { SHARE_TOKENS, SHARE_LOSS, SHARE_BATCHES, SHARE_PERPLEXITY, SHARES };

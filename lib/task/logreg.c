@@ -4,8 +4,8 @@
 #include "logreg_rows.h"
 #include "sg_debug.h"
 #include "sg_logreg.h"
-#include "sg_stats.h"
 #include "sg_memory.h"
+#include "sg_stats.h"
 
 static double ridge(const double *x, size_t d, double l2) {
     struct sg_sum s = {0};

@@ -5,8 +5,8 @@
 #include "logreg_rows.h"
 #include "sg_debug.h"
 #include "sg_logreg.h"
-#include "sg_rng.h"
 #include "sg_memory.h"
+#include "sg_rng.h"
 
 enum { BASIS = 48, RESTARTS = 200 };
 

@@ -7,8 +7,8 @@
 #include "logreg_rows.h"
 #include "sg_debug.h"
 #include "sg_logreg.h"
-#include "sg_stats.h"
 #include "sg_memory.h"
+#include "sg_stats.h"
 
 enum { MOST_STEPS = 200, MOST_HALVINGS = 40 };
 

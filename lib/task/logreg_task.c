@@ -17,12 +17,12 @@
 #include "sg_debug.h"
 #include "sg_json.h"
 #include "sg_logreg.h"
+#include "sg_memory.h"
 #include "sg_optimum.h"
 #include "sg_rng.h"
 #include "sg_task.h"
 #include "sg_threads.h"
 #include "task_data.h"
-#include "sg_memory.h"
 
 enum { QUEUE = 64, METRICS = 5, GRADIENT_METRIC = 4 };
 
@@ -101,16 +101,13 @@ static sg_status measure(struct sg_task *t, struct sg_error *err) {
     struct sg_logreg_constants c;
     const struct sg_optimum_options options = optimum_options(t);
     sg_optimum_lipschitz(&c, &t->data, &options);
-    sg_status status = SG_OK;
-    if (status != SG_OK)
-        return status;
     sg_task_add_constant(t, "L", c.lipschitz);
     sg_task_add_constant(t, "row_mean", c.row_mean);
     sg_task_add_constant(t, "row_max", c.row_max);
     sg_task_add_constant(t, "m", (double)t->data.m);
     sg_task_add_constant(t, "d", (double)t->data.d);
     sg_task_add_constant(t, "n", (double)t->base.workers);
-    status = evaluate_key(&t->l2, t, "l2", 0, err);
+    sg_status status = evaluate_key(&t->l2, t, "l2", 0, err);
     if (status != SG_OK)
         return status;
     if (!(t->l2 >= 0 && isfinite(t->l2)))
@@ -155,10 +152,10 @@ static sg_status deal_rows(struct sg_task *t, struct sg_error *err) {
     for (size_t i = 0; i < t->data.m; i++)
         side[i] = t->data.label[i] > 0;
     sg_status status = task_shards_read(&shards, t->base.task, err);
-    if (status == SG_OK)
+    if (status == SG_OK) {
         sg_shards_deal(t->row, &shards, side, t->data.m, 2, t->base.workers, t->base.seed);
-    if (status == SG_OK)
         sg_task_add_constant(t, "label_skew", sg_shards_skew(t->row, side, t->data.m, 2, t->base.workers));
+    }
     for (size_t w = 0; status == SG_OK && t->solved && w < t->base.workers; w++) {
         const size_t begin = shard_begin(t, w);
         sg_logreg_gradient(g, &t->data, t->row + begin, shard_begin(t, w + 1) - begin, t->best.x, t->l2, g + t->data.d);

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "sg_debug.h"
-#include "sg_text.h"
 #include "sg_memory.h"
+#include "sg_text.h"
 
 /* ---- layers ------------------------------------------------------------------------------------------------------ */
 

@@ -5,10 +5,10 @@
 
 #include "ncf_net.h"
 #include "sg_debug.h"
+#include "sg_memory.h"
 #include "sg_ratings.h"
 #include "task_data.h"
 #include "task_net.h"
-#include "sg_memory.h"
 
 /* A worker's sums for an evaluation. */
 enum { SHARE_USERS, SHARE_HITS, SHARE_NDCG, SHARES };

@@ -4,8 +4,8 @@
 
 #include "sg_cache.h"
 #include "sg_debug.h"
-#include "sg_optimum.h"
 #include "sg_memory.h"
+#include "sg_optimum.h"
 
 /* The question names what is asked, in which version, about which data, at which l2. */
 static struct sg_cache open_cache(const struct sg_optimum_options *o, const char *what, double l2) {

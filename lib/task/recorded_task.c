@@ -5,10 +5,10 @@
 
 #include "sg_gradients.h"
 #include "sg_json.h"
+#include "sg_memory.h"
 #include "sg_task.h"
 #include "sg_text.h"
 #include "task_data.h"
-#include "sg_memory.h"
 
 enum { ROWS = 64 }; /* records that may wait until they are written */
 

@@ -3,8 +3,8 @@
 
 #include "sg_debug.h"
 #include "sg_json.h"
-#include "sg_task.h"
 #include "sg_memory.h"
+#include "sg_task.h"
 
 /* A task begins with its base. */
 static struct sg_task_base *base_of(const sg_task *t) {

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "sg_debug.h"
-#include "sg_threads.h"
 #include "sg_memory.h"
+#include "sg_threads.h"
 
 /* A task begins with its base. */
 static const struct sg_task_base *base_of(const sg_task *t) {

@@ -1,9 +1,9 @@
 /* task_table.c: the task kinds and their recipe keys. */
 #include <string.h>
 
+#include "sg_memory.h"
 #include "sg_plugin.h"
 #include "sg_task.h"
-#include "sg_memory.h"
 #include "sg_task_plugin.h"
 #include "sg_version.h"
 #include "task_data.h"

@@ -6,8 +6,8 @@
 #include "sg_debug.h"
 #include "sg_json.h"
 #include "sg_lambda_rules.h"
-#include "theory_private.h"
 #include "sg_memory.h"
+#include "theory_private.h"
 
 /* ---- the law of a whole run -------------------------------------------------------------------------------------- */
 

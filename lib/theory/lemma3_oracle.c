@@ -6,9 +6,9 @@
 #include "sg_drive.h"
 #include "sg_json.h"
 #include "sg_lemma3_oracle.h"
+#include "sg_memory.h"
 #include "sg_recording.h"
 #include "sg_replay.h"
-#include "sg_memory.h"
 
 struct oracle_state {
     struct sg_oracle *out;

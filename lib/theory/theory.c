@@ -6,9 +6,9 @@
 #include "sg_compressor.h"
 #include "sg_debug.h"
 #include "sg_json.h"
+#include "sg_memory.h"
 #include "sg_theory.h"
 #include "theory_private.h"
-#include "sg_memory.h"
 
 enum { METRICS = 5 };          /* what logreg evaluates */
 enum { NETWORK_REPEATS = 16 }; /* draws of a worker's gradient at each point, where the task has no expectations */

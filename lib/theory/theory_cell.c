@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sg_memory.h"
 #include "sg_replay.h"
 #include "sg_train.h"
 #include "theory_private.h"
-#include "sg_memory.h"
 
 sg_status theory_train(double *total_error, const struct sg_theory_options *how, const struct sg_cell *cell,
                        sg_status (*visit)(void *arg, const struct sg_task_ops *ops, sg_task *task, uint64_t step,

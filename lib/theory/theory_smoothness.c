@@ -2,8 +2,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "theory_private.h"
 #include "sg_memory.h"
+#include "theory_private.h"
 
 /* mean [d] <- the mean of worker `worker`'s gradients over the steps of one epoch, which no training reaches. *loss +=
  * the mean of their losses. The worker's state is put back before every step. */
@@ -40,9 +40,9 @@ sg_status theory_smoothness_add(struct theory_smoothness *s, const struct sg_tas
     if (!s->last)
         s->last = sg_malloc((workers + 1) * d * sizeof *s->last);
     sg_status status = SG_OK;
-    for (size_t j = 0; status == SG_OK && j < d; j++)
+    for (size_t j = 0; j < d; j++)
         x[j] = (double)((const float *)sg_task_x(task))[j];
-    const double moved = status == SG_OK && s->points > 0 ? distance(x, s->last + workers * d, d) : 0;
+    const double moved = s->points > 0 ? distance(x, s->last + workers * d, d) : 0;
     for (size_t w = 0; w < workers && status == SG_OK; w++) {
         status = epoch_gradient(mean, &loss, g, state, ops, task, w, err);
         if (moved > 0)

@@ -111,7 +111,7 @@ sg_status sg_train_run(struct sg_train_report *report, sg_comm *comm, const stru
     SG_DO(status, train_load(&t, &resumed, err));
     if (status == SG_OK && !resumed) {
         sg_task_start(t.task);
-        if (status == SG_OK && options->series)
+        if (options->series)
             status = train_header(&t, err);
         SG_DO(status, record_start(&t, err));
         status = sg_comm_agree(comm, status, err);

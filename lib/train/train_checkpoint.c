@@ -9,11 +9,11 @@
 #include "sg_dataset.h"
 #include "sg_file.h"
 #include "sg_json.h"
+#include "sg_memory.h"
 #include "sg_plugins.h"
 #include "sg_result.h"
 #include "sg_text.h"
 #include "train_state.h"
-#include "sg_memory.h"
 
 /* In all formats the key and the identity are at the same place, and the hash is at the end. */
 static const char magic[16] = "sg-checkpoint/5";

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "train_state.h"
 #include "sg_memory.h"
+#include "train_state.h"
 
 struct errors {
     bool means, lag, curvature; /* which groups of columns are recorded; the last two need a residual */

@@ -1,8 +1,8 @@
 /* train_evaluate.c: which steps are recorded and evaluated, and the evaluation that all workers share. */
 #include <math.h>
 
-#include "train_state.h"
 #include "sg_memory.h"
+#include "train_state.h"
 
 bool train_evaluates(const struct train *t, uint64_t step) {
     if (!t->series.wants_evaluation)

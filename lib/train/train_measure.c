@@ -4,8 +4,8 @@
 
 #include "sg_debug.h"
 #include "sg_json.h"
-#include "train_state.h"
 #include "sg_memory.h"
+#include "train_state.h"
 
 /* ---- one worker's, sent along with its message ----------------------------------------------------------------- */
 

@@ -5,8 +5,8 @@
  * any number of ranks. */
 #include <math.h>
 
-#include "train_state.h"
 #include "sg_memory.h"
+#include "train_state.h"
 
 /* What a worker measures of all layers: |p|^2, |p - C(p)|^2 and <C(p) - p, p>. */
 enum measure { SQUARE, LOST, ALONG, MEASURES };

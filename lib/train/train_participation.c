@@ -9,9 +9,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "sg_memory.h"
 #include "sg_rng.h"
 #include "train_state.h"
-#include "sg_memory.h"
 
 sg_status participation_choose(struct train *t, struct sg_error *err) {
     const struct sg_node *cell = &t->options->cell->resolved;

@@ -1,10 +1,10 @@
 /* train_recording.c: a recording of what the compressors are given, or of the gradients (sg_recording.h). */
 #include <string.h>
 
+#include "sg_memory.h"
 #include "sg_plugins.h"
 #include "sg_result.h"
 #include "train_state.h"
-#include "sg_memory.h"
 
 const char *recording_path(const struct train *t) {
     return t->options->record_inputs ? t->options->record_inputs : t->options->record_gradients;

@@ -6,11 +6,12 @@
 
 #include "sg_clock.h"
 #include "sg_file.h"
+#include "sg_memory.h"
 #include "sg_plugins.h"
 #include "sg_result.h"
+#include "sg_text.h"
 #include "sg_version.h"
 #include "train_state.h"
-#include "sg_memory.h"
 
 /* Writes to the series. All text goes through here, so that its hash is known without reading it back. */
 static sg_status append(struct train *t, const char *text, size_t length, struct sg_error *err) {
@@ -130,7 +131,7 @@ sg_status train_header(struct train *t, struct sg_error *err) {
 }
 
 /* Writes a row. evaluated: the task's columns; NULL = not known at this step. */
-static bool put_row(const struct train *t, FILE *out, const struct row *row, const double *evaluated) {
+static void put_row(const struct train *t, FILE *out, const struct row *row, const double *evaluated) {
     char text[SG_NUMBER_CHARS];
     fprintf(out, "{\"record\":\"step\",\"step\":%llu,\"epoch\":%s", (unsigned long long)row->step,
             sg_number_text((double)row->step / (double)t->info->steps_per_epoch, text));
@@ -143,12 +144,10 @@ static bool put_row(const struct train *t, FILE *out, const struct row *row, con
                                text));
     }
     char *layers = row->layers ? sg_json_text(row->layers, false) : NULL;
-    const bool whole = layers || !row->layers;
     if (t->series.wants_layers) /* the text ends in a newline */
         fprintf(out, ",\"layers\":%.*s", layers ? (int)strcspn(layers, "\n") : 4, layers ? layers : "null");
     free(layers);
     fputs("}\n", out);
-    return whole;
 }
 
 sg_status train_flush(struct train *t, struct sg_error *err) {
@@ -162,18 +161,16 @@ sg_status train_flush(struct train *t, struct sg_error *err) {
     }
     char *text = NULL;
     size_t length = 0;
-    FILE *lines = t->series.n_rows ? sg_memstream(&text, &length) : NULL;
-    bool whole = lines || !t->series.n_rows;
+    FILE *lines = sg_memstream(&text, &length);
     const double *next = t->series.evaluated;
     for (size_t i = 0; i < t->series.n_rows; i++) {
         const struct row *row = &t->series.row[i];
-        whole = whole && put_row(t, lines, row, row->evaluated ? next : NULL);
+        put_row(t, lines, row, row->evaluated ? next : NULL);
         next += row->evaluated ? t->task_kind->n_metrics : 0;
         cJSON_Delete(row->layers);
     }
     t->series.n_rows = t->series.n_evaluated = 0;
-    const bool written = !lines || !ferror(lines), closed = !lines || fclose(lines) == 0;
-    whole = whole && written && closed;
+    text = sg_stream_text(lines, &text);
     sg_status status = append(t, text, length, err);
     free(text);
     return status;
@@ -222,7 +219,7 @@ sg_status train_ending(struct train *t, const struct sg_train_report *report, co
         SG_OBJECT(SG_TEXT("record", "end"), SG_TEXT("status", report->status), SG_TEXT("message", message),
                   SG_NUMBER("steps", (double)report->steps), SG_TEXT("parameters_sha256", hashed ? hash : NULL));
     char *run_text = sg_json_text(run, false), *end_text = sg_json_text(end, false);
-    char *text = run_text && end_text ? sg_run_seal(t->series.hash, run_text, end_text) : NULL;
+    char *text = sg_run_seal(t->series.hash, run_text, end_text);
     const sg_status status = append(t, text, strlen(text), err);
     cJSON_Delete(run);
     cJSON_Delete(end);

@@ -8,9 +8,9 @@
 #include "sg_json.h"
 #include "sg_clock.h"
 #include "sg_dataset.h"
+#include "sg_memory.h"
 #include "sg_text.h"
 #include "train_state.h"
-#include "sg_memory.h"
 
 sg_status train_find_task(struct train *t, struct sg_error *err) {
     const struct sg_node *cell = &t->options->cell->resolved;

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "sg_kernels.h"
+#include "sg_memory.h"
 #include "sg_recording.h"
 #include "sg_text.h"
 #include "tune_advise.h"
-#include "sg_memory.h"
 
 /* As a share of |g|^2: half of a step's gradient may be late or lost. The evidence is in results/ADVICE.md. */
 static const double TOLERANCE = 0.5;
@@ -93,7 +93,7 @@ static sg_status add_squares(struct advise *a, struct sg_error *err) {
     const struct sg_exec exec = {.threads = 1};
     float *g = sg_malloc(a->d * sizeof *g);
     sg_status status = SG_OK;
-    if (status == SG_OK && !kernels)
+    if (!kernels)
         status = sg_fail(err, SG_ERR_UNSUPPORTED, "SG_CPU=%s: this machine has no such kernels (c, avx2, avx512)",
                          getenv("SG_CPU"));
     for (size_t t = 0; status == SG_OK && t < a->steps; t++) {

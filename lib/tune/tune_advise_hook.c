@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "sg_json.h"
+#include "sg_memory.h"
 #include "sg_method.h"
 #include "sg_text.h"
 #include "tune_advise.h"
-#include "sg_memory.h"
 
 /* Writes the parameters that are not at their presets. */
 static void put_parameters(FILE *out, const struct sg_parameter *params, size_t n, const double *number) {

@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "sg_compressor.h"
+#include "sg_memory.h"
 #include "sg_stats.h"
 #include "sg_text.h"
 #include "tune_advise.h"
-#include "sg_memory.h"
 
 /* The thresholds above which cautions are given. */
 static const double UNEVEN = 0.5, LONGEST = 1.5, GROWTH = 1.25, LATE = 0.1, BIAS = 0.01, SIGMAS = 3;

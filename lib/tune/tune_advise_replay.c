@@ -6,10 +6,10 @@
 #include "sg_clock.h"
 #include "sg_drive.h"
 #include "sg_magnitude_ranks.h"
+#include "sg_memory.h"
 #include "sg_replay.h"
 #include "sg_stats.h"
 #include "tune_advise.h"
-#include "sg_memory.h"
 
 /* The largest count of numbers that a pass compresses. Of a longer recording only the first steps are used. */
 static const double MOST_NUMBERS = 1e9;

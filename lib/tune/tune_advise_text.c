@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "sg_memory.h"
 #include "sg_text.h"
 #include "tune_advise.h"
-#include "sg_memory.h"
 
 enum { ROWS = 8 };
 
@@ -254,7 +254,7 @@ static cJSON *gradients_json(const struct advise *a) {
 
 static cJSON *network_json(const struct advise *a) {
     const struct sg_grid_network *n = &a->network;
-    char *text = sg_grid_network_text(n), *model = sg_format("%zu workers, %s", n->net.workers, text ? text : "");
+    char *text = sg_grid_network_text(n), *model = sg_format("%zu workers, %s", n->net.workers, text);
     free(text);
     cJSON *out = sg_grid_network_json(n, &a->trials.recipe, model);
     free(model);

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sg_memory.h"
 #include "sg_text.h"
 #include "tune_private.h"
-#include "sg_memory.h"
 
 /* ---- the text of a recipe ---- */
 

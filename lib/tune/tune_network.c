@@ -3,9 +3,9 @@
 
 #include "sg_debug.h"
 #include "sg_host.h"
+#include "sg_memory.h"
 #include "sg_text.h"
 #include "tune_private.h"
-#include "sg_memory.h"
 
 sg_status tune_network_read(struct sg_grid_network *out, bool *assumed, const struct sg_tune *t, struct sg_error *err) {
     struct tune_changes c;

@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "sg_json.h"
+#include "sg_memory.h"
 #include "sg_result.h"
 #include "sg_text.h"
 #include "tune_private.h"
-#include "sg_memory.h"
 
 cJSON *tune_evidence(const struct sg_tune *t, const char *action, cJSON *take_tune) {
     cJSON *out = cJSON_CreateObject(), *tune = cJSON_CreateObject();

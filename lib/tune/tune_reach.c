@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tune_search.h"
 #include "sg_memory.h"
+#include "tune_search.h"
 
 enum { POINTS = 64, LADDER = 9, STEPS_OUT = 8, GIVEN = POINTS - LADDER - STEPS_OUT };
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "sg_json.h"
-#include "tune_search.h"
 #include "sg_memory.h"
+#include "tune_search.h"
 
 static const double PILOT = 0.1; /* the share of a run that a pilot takes */
 
@@ -105,7 +105,7 @@ static sg_status find_values(struct work *w, const struct sg_tune *t, const stru
     sg_status status = SG_OK;
     while (group < w->group + w->n_groups && group->pilot != pilot)
         group++;
-    if (status == SG_OK && group == w->group + w->n_groups) {
+    if (group == w->group + w->n_groups) {
         w->n_groups++;
         group->pilot = pilot;
         status = measure(group, t, &w->pilot, err);

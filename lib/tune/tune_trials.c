@@ -9,9 +9,9 @@
 #include "sg_debug.h"
 #include "sg_feedback.h"
 #include "sg_file.h"
+#include "sg_memory.h"
 #include "sg_text.h"
 #include "tune_private.h"
-#include "sg_memory.h"
 
 /* ---- changes ---- */
 

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "tune_when.h"
 #include "sg_memory.h"
+#include "tune_when.h"
 
 static const char default_bandwidths[] = "0.1,0.3,1,3,10,30,100", default_clusters[] = "4,16,64,256";
 

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "sg_memory.h"
 #include "sg_text.h"
 #include "tune_when.h"
-#include "sg_memory.h"
 
 enum { COLUMN = 48 };
 

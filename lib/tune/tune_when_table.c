@@ -2,10 +2,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "sg_memory.h"
 #include "sg_net.h"
 #include "sg_text.h"
 #include "tune_when.h"
-#include "sg_memory.h"
 
 enum { TEXT = WHEN_TEXT };
 

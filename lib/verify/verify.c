@@ -1,6 +1,6 @@
 /* verify.c: tries a compressor in every way: its settings, the methods that it is opened in, and the list of checks. */
-#include "verify_private.h"
 #include "sg_memory.h"
+#include "verify_private.h"
 
 #include <math.h>
 #include <stdarg.h>

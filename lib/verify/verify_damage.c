@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "sg_drive.h"
-#include "verify_private.h"
 #include "sg_memory.h"
+#include "verify_private.h"
 
 enum { N = 1200, SHORT = 99 };
 

@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "sg_drive.h"
-#include "sg_verify.h"
 #include "sg_memory.h"
+#include "sg_verify.h"
 
 sg_status sg_verify_send(sg_method *m, struct sg_verify_at at, const float *g, float *e, struct sg_message *out,
                          struct sg_error *err) {

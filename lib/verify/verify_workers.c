@@ -2,9 +2,9 @@
  * threads, and after a checkpoint. */
 #include <string.h>
 
+#include "sg_memory.h"
 #include "sg_rng.h"
 #include "verify_private.h"
-#include "sg_memory.h"
 
 enum { WORKERS = 4, D = 600, STEPS = 8, SAVED = 4, RANKS = 3 };
 
