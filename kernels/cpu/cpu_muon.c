@@ -4,7 +4,6 @@
 #include "cpu_isa.h"
 
 #include <math.h>
-#include <string.h>
 
 /* out [columns][rows] <- in [rows][columns], times `factor`. */
 static void turn(float *restrict out, const float *restrict in, size_t rows, size_t columns, double factor) {

@@ -1,7 +1,6 @@
 /* train_choose.c: works out what a cell asks for beside its task, once the task is open: length, feedback, learning
  * rate, compressor, messages and optimizer. Expressions get their values here. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sg_debug.h"
@@ -204,6 +203,9 @@ static sg_status read_optimizer(struct optimizer *out, struct train *t, const ch
         out->param[i] = sg_node_number(section, out->ops->params[i].name, out->ops->params[i].preset);
     if (!t->kernels->has_optimizer(name))
         return sg_fail(err, SG_ERR_UNSUPPORTED, "optimizer '%s' does not run on a GPU: use --device cpu", name);
+    if (out->ops->of_weights && t->n_weights == 0)
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "optimizer '%s' moves matrices of hidden layers, and this task has none: use adamw", name);
     out->floats = out->ops->state_floats(out->param, t->d);
     return SG_OK;
 }
@@ -230,27 +232,8 @@ static sg_status choose_optimizer(struct train *t, struct sg_error *err) {
     return status == SG_OK ? read_rate(&t->outer, t, "error-feedback.outer", err) : status;
 }
 
-/* Lists the matrices of hidden layers for an optimizer that moves them as a whole. */
-static sg_status choose_weights(struct train *t, struct sg_error *err) {
-    const struct sg_layout *layout = &t->info->layout;
-    const bool *hidden = t->info->hidden, *no_decay = t->info->no_decay;
-    const struct optimizer *of = t->of_x && t->of_x->ops->of_weights ? t->of_x : t->of_workers;
-    free(t->weight); /* of the cell that was checked before */
-    t->weight = NULL;
-    t->n_weights = 0;
-    if (!of || !of->ops->of_weights)
-        return SG_OK;
-    t->weight = sg_calloc(layout->n_layers, sizeof *t->weight);
-    for (size_t l = 0; hidden && l < layout->n_layers; l++)
-        if (hidden[l])
-            t->weight[t->n_weights++] = (struct sg_weight){
-                layout->offset[l], layout->rows[l], (layout->offset[l + 1] - layout->offset[l]) / layout->rows[l],
-                !no_decay || !no_decay[l]};
-    if (t->n_weights == 0)
-        return sg_fail(err, SG_ERR_ARGUMENT,
-                       "optimizer '%s' moves matrices of hidden layers, and this task has none: use adamw",
-                       of->ops->name);
-    return SG_OK;
+bool train_moves_weights(const struct train *t) {
+    return (t->of_x && t->of_x->ops->of_weights) || (t->of_workers && t->of_workers->ops->of_weights);
 }
 
 void train_read_task_facts(struct train *t) {
@@ -264,8 +247,8 @@ void train_read_task_facts(struct train *t) {
 
 sg_status train_choose(struct train *t, struct sg_error *err) {
     sg_status (*const choose[])(struct train *, struct sg_error *) = {
-        choose_precision, choose_steps,     choose_columns, choose_rate,         choose_method,
-        choose_message,   choose_optimizer, choose_weights, train_buckets_choose};
+        choose_precision, choose_steps,   choose_columns,   choose_rate,
+        choose_method,    choose_message, choose_optimizer, train_buckets_choose};
     sg_status status = SG_OK;
     for (size_t i = 0; i < sizeof choose / sizeof *choose && status == SG_OK; i++)
         status = choose[i](t, err);

@@ -79,7 +79,7 @@ sg_status train_memory_estimate(struct train *t, struct sg_error *err) {
     add_vectors(m, t, &method);
     add(m, vector * (double)(threads + 1)); /* gradients, and the sum of the messages */
     add(m, t->of_x ? (double)t->of_x->floats * sizeof(float) : 0);
-    add(m, (double)sg_muon_scratch(t->weight, t->n_weights) * sizeof(float));
+    add(m, train_moves_weights(t) ? (double)sg_muon_scratch(t->weight, t->n_weights) * sizeof(float) : 0);
     add(m, method.common);
     add(m, t->config.copies ? copied * sizeof *t->copied : 0);
     add(m, sg_method_is_local(t->probe) ? (double)sg_task_x_bytes(t->task) : 0);

@@ -21,6 +21,20 @@ sg_status train_find_task(struct train *t, struct sg_error *err) {
     return status == SG_OK ? train_metrics(&t->series, t->options->cell, t->task_kind, err) : status;
 }
 
+/* Lists the matrices of the task's hidden layers. */
+static void list_weights(struct train *t) {
+    const struct sg_task_info *info = sg_task_info(t->task);
+    const struct sg_layout *layout = &info->layout;
+    if (!info->hidden)
+        return;
+    t->weight = sg_calloc(layout->n_layers, sizeof *t->weight);
+    for (size_t l = 0; l < layout->n_layers; l++)
+        if (info->hidden[l])
+            t->weight[t->n_weights++] = (struct sg_weight){
+                layout->offset[l], layout->rows[l], (layout->offset[l + 1] - layout->offset[l]) / layout->rows[l],
+                !info->no_decay || !info->no_decay[l]};
+}
+
 sg_status train_open_task(struct train *t, struct sg_error *err) {
     const struct sg_node *cell = &t->options->cell->resolved;
     uint32_t records = 0;
@@ -43,7 +57,10 @@ sg_status train_open_task(struct train *t, struct sg_error *err) {
                                         .part = train_wants_buckets(t) ? train_buckets_part : NULL,
                                         .part_of = t,
                                         .notice = t->lead ? t->options->notice : NULL};
-    return sg_task_open(&t->task, t->task_ops, &config, err);
+    const sg_status status = sg_task_open(&t->task, t->task_ops, &config, err);
+    if (status == SG_OK)
+        list_weights(t);
+    return status;
 }
 
 /* Rank 0 goes first, so that caches are made once and then shared. */
@@ -72,7 +89,7 @@ static sg_status choose_kernels(struct train *t, struct sg_error *err) {
  * optimizer moves some as a whole; no other border changes a step. */
 static void cut_pieces(struct train *t) {
     const size_t whole[2] = {0, t->d};
-    const bool *no_decay = t->info->no_decay, *hidden = t->n_weights > 0 ? t->info->hidden : NULL;
+    const bool *no_decay = t->info->no_decay, *hidden = train_moves_weights(t) ? t->info->hidden : NULL;
     const size_t n_layers = no_decay || hidden ? t->info->layout.n_layers : 1;
     const size_t *offset = no_decay || hidden ? t->info->layout.offset : whole;
     const size_t bytes = (t->d / PIECE_ELEMENTS + n_layers) * sizeof(struct sg_piece);
@@ -155,7 +172,7 @@ static bool allocate_buffers(struct train *t) {
         t->state = t->kernels->allocate(&t->exec, t->of_x->floats * sizeof *t->state);
     if (t->options->record_gradients)
         train_keep_gradients(t);
-    if (t->n_weights > 0)
+    if (train_moves_weights(t))
         t->scratch = sg_malloc(sg_muon_scratch(t->weight, t->n_weights) * sizeof *t->scratch);
     bool whole = t->sum && (t->state || !t->of_x);
     for (size_t i = 0; whole && i < t->n_gradients; i++)

@@ -147,9 +147,9 @@ struct train {
     float *state;           /* [of_x->floats] in the kernels' memory */
     struct sg_piece *piece; /* [n_pieces] of all d parameters */
     size_t n_pieces;
-    struct sg_weight *weight; /* [n_weights] for an optimizer that moves matrices as a whole; else NULL */
+    struct sg_weight *weight; /* [n_weights] matrices of hidden layers; NULL = the task has none */
     size_t n_weights;
-    float *scratch;   /* of that optimizer; else NULL */
+    float *scratch;   /* of an optimizer that moves these as a whole; else NULL */
     uint64_t updates; /* how often x was updated; without local steps that is the number of finished steps */
 
     struct device device;
@@ -236,6 +236,7 @@ void train_choose_cpu(struct train *t);
 sg_status train_find_task(struct train *t, struct sg_error *err);
 sg_status train_open_task(struct train *t, struct sg_error *err);
 void train_read_task_facts(struct train *t);
+bool train_moves_weights(const struct train *t); /* whether an optimizer moves matrices as a whole */
 sg_status train_choose(struct train *t, struct sg_error *err);
 /* Tells the user at the end of a run that workers which decide when to send did something after their last message. */
 void train_tell_unsent(const struct train *t);
