@@ -7,12 +7,8 @@ size_t method_first_knob(const double *param) {
     return 0;
 }
 
-size_t method_float_an_element(const struct sg_layout *layout) {
-    return layout->offset[layout->n_layers];
-}
-
-size_t method_float_a_layer(const struct sg_layout *layout) {
-    return layout->n_layers;
+size_t method_float_a_layer(const struct sg_shared *s) {
+    return s->layout.n_layers;
 }
 
 size_t method_elements(const struct sg_shared *s) {

@@ -8,9 +8,9 @@
  * residual is what the mean over workers did not bring, or, with `local-residual`, what the worker's own product P Q_i'
  * lacks.
  *
- * Shared by all ranks: P and Q of every layer, column by column, P in the d numbers from 0 on and Q in the d behind
- * them, both where the layer begins. Q starts random, for a column that is 0 would stay 0; a column for which the
- * gradients give 0 stays what it was.
+ * Shared by all ranks: first Q of every layer, column by column, which one step leaves to the next one, and then P, in
+ * which the sum of a layer that is sent as it is waits for the second round. Q starts random, for a column that is 0
+ * would stay 0; a column for which the gradients give 0 stays what it was.
  *
  * Q has the unit of the gradients, and M Q would have its square, which floats do not hold for gradients of 1e-24 or
  * 1e20. So the next step begins with columns of Q that are divided by a power of two, which makes them about 1 long.
@@ -29,23 +29,59 @@ enum { LANES = SG_KERNEL_LANES };
 
 /* A layer as a matrix; rank 0 = it is sent as it is. */
 struct matrix {
-    size_t begin, rows, columns, rank;
-    float *p, *q; /* [rank][rows], [rank][columns] */
+    size_t layer, begin, rows, columns, rank;
+    float *p, *q; /* [rank][rows], [rank][columns]; NULL without memory */
 };
 
-static struct matrix matrix_at(const struct sg_shared *s, size_t l) {
+static struct matrix shape_at(const struct sg_shared *s, size_t l, double given) {
     const size_t begin = s->layout.offset[l], n = s->layout.offset[l + 1] - begin;
     const size_t rows = s->layout.rows != NULL && n > 0 ? s->layout.rows[l] : 1, columns = n / rows;
-    const double knob = floor(s->knob[l]), least = s->param[LEAST];
+    const double knob = floor(given), least = s->param[LEAST];
     size_t rank = knob < 1 ? 1 : knob < (double)rows ? (size_t)knob : rows;
     rank = rank < columns ? rank : columns;
     const bool worth = rows > 1 && columns > 1 && least * (double)(rank * (rows + columns)) < (double)n;
-    return (struct matrix){.begin = begin,
-                           .rows = rows,
-                           .columns = columns,
-                           .rank = worth ? rank : 0,
-                           .p = s->memory + begin,
-                           .q = s->memory + s->layout.offset[s->layout.n_layers] + begin};
+    return (struct matrix){.layer = l, .begin = begin, .rows = rows, .columns = columns, .rank = worth ? rank : 0};
+}
+
+/* The room of a layer's P and Q: of all ranks that it may have, if a controller may change them. */
+static size_t room_p(const struct sg_shared *s, size_t l) {
+    const struct matrix a = shape_at(s, l, s->param[RANK]);
+    return s->controlled || a.rank == 0 ? a.rows * a.columns : a.rank * a.rows;
+}
+
+static size_t room_q(const struct sg_shared *s, size_t l) {
+    const struct matrix a = shape_at(s, l, s->param[RANK]);
+    return s->controlled ? a.rows * a.columns : a.rank * a.columns;
+}
+
+static size_t kept(const struct sg_shared *s) {
+    size_t n = 0;
+    for (size_t l = 0; l < s->layout.n_layers; l++)
+        n += room_q(s, l);
+    return n;
+}
+
+static size_t floats(const struct sg_shared *s) {
+    size_t n = kept(s);
+    for (size_t l = 0; l < s->layout.n_layers; l++)
+        n += room_p(s, l);
+    return n;
+}
+
+/* for (struct matrix a = before(s); next(s, &a);) goes through all layers. */
+static struct matrix before(const struct sg_shared *s) {
+    return (struct matrix){.layer = SIZE_MAX, .p = s->memory + kept(s), .q = s->memory};
+}
+
+static bool next(const struct sg_shared *s, struct matrix *a) {
+    const size_t l = a->layer + 1;
+    float *p = a->p + (l > 0 ? room_p(s, l - 1) : 0), *q = a->q + (l > 0 ? room_q(s, l - 1) : 0);
+    if (l == s->layout.n_layers)
+        return false;
+    *a = shape_at(s, l, s->knob[l]);
+    a->p = p;
+    a->q = q;
+    return true;
 }
 
 /* How many numbers a layer sends in a round. */
@@ -58,14 +94,10 @@ static size_t part_of(const struct matrix *a, unsigned round) {
 static size_t length(const struct sg_shared *s, unsigned round) {
     size_t n = 0;
     for (size_t l = 0; l < s->layout.n_layers; l++) {
-        const struct matrix a = matrix_at(s, l);
+        const struct matrix a = shape_at(s, l, s->knob[l]);
         n += part_of(&a, round);
     }
     return n;
-}
-
-static size_t floats(const struct sg_layout *layout) {
-    return 2 * layout->offset[layout->n_layers];
 }
 
 /* ---- what the host computes of vectors on a GPU ---- */
@@ -126,13 +158,18 @@ void sg_orthonormalize(float *columns, size_t rank, size_t n) {
 }
 
 static void start(const struct sg_shared *s) {
-    const size_t d = s->layout.offset[s->layout.n_layers];
-    float *q = s->memory + d, *host = on_host(s, q);
+    float *q = s->memory, *host = on_host(s, q);
     sg_rng rng = sg_rng_open(s->seed, SG_RNG_START, 0, 0);
-    for (size_t i = 0; i < d; i++)
-        host[i] = (float)sg_rng_normal(&rng);
+    for (struct matrix a = before(s); next(s, &a);) {
+        const size_t used = room_q(s, a.layer);
+        for (size_t i = 0; i < a.rows * a.columns; i++) { /* a number for each element, whatever the rank */
+            const float x = (float)sg_rng_normal(&rng);
+            if (i < used)
+                host[(size_t)(a.q - q) + i] = x;
+        }
+    }
     if (host != q)
-        s->kernels->put(&s->exec, q, host, d * sizeof *q);
+        s->kernels->put(&s->exec, q, host, kept(s) * sizeof *q);
 }
 
 /* ---- a step ---- */
@@ -142,18 +179,17 @@ static void encode(struct sg_worker *w, unsigned round, const float *p, struct s
     const struct sg_products *products = s->kernels->products;
     float *to = w->data;
     size_t n = 0;
-    for (size_t l = 0; l < s->layout.n_layers; l++) {
-        const struct matrix a = matrix_at(s, l);
+    for (struct matrix a = before(s); next(s, &a);) {
         const struct sg_shape shape = shape_of(&a);
         const float *m = p + a.begin;
-        w->count[l] = part_of(&a, round);
+        const size_t part = w->count[a.layer] = part_of(&a, round);
         if (a.rank == 0 && round == 0)
-            s->kernels->copy(&s->exec, to + n, m, w->count[l]);
+            s->kernels->copy(&s->exec, to + n, m, part);
         else if (round == 0)
             products->times(&s->exec, to + n, m, a.q, &shape);
         else if (a.rank > 0)
             products->transposed(&s->exec, to + n, m, a.p, &shape);
-        n += w->count[l];
+        n += part;
     }
     method_send_floats(w, n, n, NULL, to, 32.0 * (double)n, out);
 }
@@ -188,8 +224,7 @@ static void normalize(const struct sg_shared *s, const struct matrix *a, const f
 static void combine(const struct sg_shared *s, unsigned round, float *sum) {
     float *host = fetch(s, sum, length(s, round));
     size_t at = 0;
-    for (size_t l = 0; l < s->layout.n_layers; l++) {
-        const struct matrix a = matrix_at(s, l);
+    for (struct matrix a = before(s); next(s, &a);) {
         const size_t n = part_of(&a, round);
         if (a.rank == 0) {
             s->kernels->copy(&s->exec, a.p, sum + at, n); /* 0 numbers in round 1 */
@@ -203,8 +238,7 @@ static void combine(const struct sg_shared *s, unsigned round, float *sum) {
     }
     SG_ASSERT(at == length(s, round));
     at = 0;
-    for (size_t l = 0; round == 1 && l < s->layout.n_layers; l++) {
-        const struct matrix a = matrix_at(s, l);
+    for (struct matrix a = before(s); round == 1 && next(s, &a);) {
         const struct sg_shape shape = shape_of(&a);
         if (a.rank == 0) {
             s->kernels->copy(&s->exec, sum + a.begin, a.p, a.rows * a.columns);
@@ -220,8 +254,7 @@ static void keep(struct sg_worker *w, float *e, const float *sum) {
     const struct sg_shared *s = w->shared;
     const struct sg_products *products = s->kernels->products;
     const float workers = (float)s->workers;
-    for (size_t l = 0; l < s->layout.n_layers; l++) {
-        const struct matrix a = matrix_at(s, l);
+    for (struct matrix a = before(s); next(s, &a);) {
         const struct sg_shape shape = shape_of(&a);
         const size_t n = a.rows * a.columns;
         float *m = e + a.begin, *q = w->data;
@@ -238,7 +271,7 @@ static void keep(struct sg_worker *w, float *e, const float *sum) {
 
 static sg_status open_powersgd(struct sg_worker *w, struct sg_error *err) {
     for (size_t l = 0; l < w->shared->layout.n_layers; l++)
-        if (matrix_at(w->shared, l).rank > 0)
+        if (shape_at(w->shared, l, w->shared->knob[l]).rank > 0)
             return SG_OK;
     return sg_fail(err, SG_ERR_ARGUMENT,
                    "powersgd: no layer is a matrix that two factors of this rank would make smaller: use a task with "
@@ -253,8 +286,14 @@ static const struct sg_parameter params[PARAMS] = {
                "the residual is the error of the mean over workers (0) or of the worker's own product (1)"},
 };
 
-static const struct sg_rounds rounds = {
-    .count = 2, .length = length, .floats = floats, .start = start, .room = room, .combine = combine, .keep = keep};
+static const struct sg_rounds rounds = {.count = 2,
+                                        .length = length,
+                                        .floats = floats,
+                                        .kept = kept,
+                                        .start = start,
+                                        .room = room,
+                                        .combine = combine,
+                                        .keep = keep};
 
 const struct sg_compressor_ops sg_compress_powersgd = {
     .name = "powersgd",

@@ -88,9 +88,9 @@ static void again(const struct sg_shared *s, const float *sum, struct sg_message
 }
 
 static const struct sg_rounds rms_twice = {
-    .count = 1, .floats = method_float_an_element, .combine = send_rms_again, .again = again};
+    .count = 1, .floats = method_elements, .combine = send_rms_again, .again = again};
 static const struct sg_rounds magnitudes_twice = {
-    .count = 1, .floats = method_float_an_element, .combine = send_magnitudes_again, .again = again};
+    .count = 1, .floats = method_elements, .combine = send_magnitudes_again, .again = again};
 
 const struct sg_compressor_ops sg_compress_sign_l2_twice = {
     .name = "sign-l2-twice",

@@ -126,7 +126,8 @@ static sg_status ask_for_room(sg_method *m, struct sg_error *err) {
     const struct sg_rounds *rounds = ops->rounds;
     const size_t most = 64 * (m->d + m->shared.layout.n_layers) + 65536;
     m->worker_doubles = ops->worker_doubles != NULL ? ops->worker_doubles(&m->shared.layout) : 0;
-    m->floats = rounds != NULL && rounds->floats != NULL ? rounds->floats(&m->shared.layout) : 0;
+    m->floats = rounds != NULL && rounds->floats != NULL ? rounds->floats(&m->shared) : 0;
+    m->kept = rounds != NULL && rounds->kept != NULL ? rounds->kept(&m->shared) : m->floats;
     const size_t asked = m->worker_doubles > m->floats ? m->worker_doubles : m->floats;
     return asked <= most ? SG_OK
                          : sg_fail(err, SG_ERR_ARGUMENT,

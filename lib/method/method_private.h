@@ -50,9 +50,10 @@ struct sg_method {
     double param[SG_METHOD_PARAMS], controller_param[SG_METHOD_PARAMS], code_param[SG_METHOD_PARAMS];
     struct sg_shared shared; /* what compressors see; its layout is a copy that the method owns */
     bool added;              /* the compressor or the code comes from a plug-in */
-    /* How many numbers the compressor keeps between steps, for each worker, and in shared.memory: its hooks returned
-     * them when the method was opened, so that checkpoints and memory agree on them. */
-    size_t worker_doubles, floats;
+    /* How many numbers the compressor has for each worker and in shared.memory, and how many of the latter it keeps
+     * between steps: its hooks returned them when the method was opened, so that checkpoints and memory agree on them.
+     */
+    size_t worker_doubles, floats, kept;
     size_t d, first, count;
     struct method_worker *worker; /* [count] */
     struct message_room *room;    /* [rooms] one for each worker, or shared by neighbours */

@@ -27,7 +27,7 @@ static size_t common_parts(const sg_method *m, struct stretch out[MOST]) {
     if (method_doubles(m) > 0)
         out[n++] = (struct stretch){m->state, method_doubles(m) * sizeof *m->state, true};
     if (rounds != NULL)
-        out[n++] = (struct stretch){m->shared.memory, m->floats * sizeof(float), false};
+        out[n++] = (struct stretch){m->shared.memory, m->kept * sizeof(float), false};
     if (m->shared.feedback.rule->follows_rate) /* the learning rate of the last step */
         out[n++] = (struct stretch){(void *)(uintptr_t)&m->facts.gamma, sizeof m->facts.gamma, true};
     return n + add_vectors(out + n, &m->common, m->shared.feedback.rule->common_vectors);

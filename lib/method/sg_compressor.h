@@ -120,8 +120,11 @@ struct sg_rounds {
     /* The length of the vectors that are added up in a round, the same on every rank; at most d. NULL = d. */
     size_t (*length)(const struct sg_shared *s, unsigned round);
     bool integers; /* with `length`: numbers of all d elements are added up, as integers of less than four bytes */
-    /* `floats`: length of s->memory, which checkpoints save; NULL = 0. `start` sets its first values; NULL = zeros. */
-    size_t (*floats)(const struct sg_layout *layout);
+    /* `floats`: length of s->memory; NULL = 0. s has the layout, the parameters and `controlled` then. `start` sets its
+     * first values; NULL = zeros. `kept`: how many of them, from the first one on, a step leaves to the next one, and
+     * checkpoints save; NULL = all. */
+    size_t (*floats)(const struct sg_shared *s);
+    size_t (*kept)(const struct sg_shared *s);
     void (*start)(const struct sg_shared *s);
     size_t (*room)(const struct sg_shared *s); /* bytes of s->room; NULL = 0 */
     /* Called on every rank after each round. sum [length] is the sum of all workers' messages. After the last round it

@@ -164,11 +164,10 @@ int sg_positions_select(struct sg_worker *w, struct sg_select *s, sg_positions_f
 
 /* The `knob` hook of a compressor whose knob is its first parameter. */
 size_t method_first_knob(const double *param);
-/* The `floats` hooks of rounds that keep one float for each element, or for each layer. */
-size_t method_float_an_element(const struct sg_layout *layout);
-size_t method_float_a_layer(const struct sg_layout *layout);
-/* How many elements the model has. w->count <- how many each layer has, for a message of all; returns their sum. */
+/* The `floats` hooks of rounds that keep one float for each layer, or for each element: how many the model has. */
+size_t method_float_a_layer(const struct sg_shared *s);
 size_t method_elements(const struct sg_shared *s);
+/* w->count <- how many each layer has, for a message of all; returns their sum. */
 size_t method_count_all(const struct sg_worker *w);
 /* For `data_bytes`: upper bound of the bytes of all elements in this code; its parameters are the compressor's. */
 size_t method_code_bytes(const struct sg_shared *s, const struct sg_code *code);

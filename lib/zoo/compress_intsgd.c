@@ -20,8 +20,8 @@ static size_t length(const struct sg_shared *s, unsigned round) {
     return s->layout.offset[s->layout.n_layers];
 }
 
-static size_t floats(const struct sg_layout *layout) {
-    (void)layout;
+static size_t floats(const struct sg_shared *s) {
+    (void)s;
     return FLOATS;
 }
 

@@ -177,10 +177,10 @@ static void encode_values(struct sg_worker *w, unsigned round, const float *p, s
 }
 
 static const struct sg_rounds values_rounds = {
-    .count = 1, .floats = method_float_an_element, .room = room_stc, .combine = combine_values, .again = again_values};
+    .count = 1, .floats = method_elements, .room = room_stc, .combine = combine_values, .again = again_values};
 
 static const struct sg_rounds stc_rounds = {
-    .count = 1, .floats = method_float_an_element, .room = room_stc, .combine = combine_stc, .again = again_stc};
+    .count = 1, .floats = method_elements, .room = room_stc, .combine = combine_stc, .again = again_stc};
 
 const struct sg_compressor_ops sg_compress_signtopk = {
     .name = "signtopk",

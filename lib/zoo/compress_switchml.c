@@ -60,8 +60,8 @@ static size_t length(const struct sg_shared *s, unsigned round) {
 }
 
 /* Blocks have at least one element. */
-static size_t floats(const struct sg_layout *layout) {
-    return 2 * method_float_an_element(layout);
+static size_t floats(const struct sg_shared *s) {
+    return 2 * method_elements(s);
 }
 
 static void encode(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {

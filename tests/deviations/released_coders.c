@@ -297,4 +297,4 @@ sg_status released_check_hint(const double *param, size_t d, struct sg_error *er
 }
 
 const struct sg_rounds released_hint = {
-    .count = 2, .length = length, .floats = method_float_an_element, .combine = combine_hint, .keep = keep_hint};
+    .count = 2, .length = length, .floats = method_elements, .combine = combine_hint, .keep = keep_hint};

@@ -163,6 +163,15 @@ static void test_splits(const char *compressor, const struct sg_feedback_rule *r
        compressor, rule->name, controller ? ", accordion on the rank" : "", local);
 }
 
+/* Of P and Q a step leaves Q of the two matrices, whose rows are 30 long, to the next one. */
+static void test_kept(void) {
+    const struct run run = {"powersgd", &sg_feedback_gradient, 2, 0, NULL, NULL};
+    sg_method *m = open_part(&run, 0, WORKERS, 1);
+    const size_t bytes = m ? sg_method_common_bytes(m) : 0;
+    ok(bytes == (size_t)2 * (30 + 30) * sizeof(float), "powersgd keeps %zu bytes of a model of %d numbers", bytes, D);
+    sg_method_close(m);
+}
+
 static void test_refusals(void) {
     static const size_t wrong[LAYERS] = {41, 1, 1, 2, 20};
     const double param[] = {2, NAN, NAN, NAN}, high[] = {30, NAN, NAN, NAN};
@@ -205,6 +214,7 @@ int main(void) {
             if (sg_compressor_at(j)->rounds)
                 test_splits(sg_compressor_at(j)->name, sg_feedback_at(i), NULL, (double)(i % 2));
     test_splits("powersgd", &sg_feedback_gradient, sg_controller_find("accordion"), 0);
+    test_kept();
     test_refusals();
     return tap_done();
 }
