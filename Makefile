@@ -56,8 +56,8 @@ core_src     := $(sort $(filter-out $(isa_src),$(core_src)))
 # A task whose network libtorch trains has a NAME_net.c: its files, tests and recipes are only where libtorch is on.
 torch_tasks  := $(filter-out task,$(patsubst lib/task/%_net.c,%,$(sort $(wildcard lib/task/*_net.c))))
 torch_task   := $(wildcard $(torch_tasks:%=lib/task/%*.c)) lib/task/tasks_torch.c
-engine_src   := $(sort $(filter-out $(core_rooms:%=lib/%/%) lib/zoo/% lib/examples/% $(torch_task) \
-                $(if $(cuda),%_no_cuda.c),$(wildcard lib/*/*.c $(if $(cuda),lib/*/*.cu))))
+engine_src   := $(sort $(filter-out $(core_rooms:%=lib/%/%) lib/zoo/% lib/examples/% $(torch_task), \
+                $(wildcard lib/*/*.c)))
 programs     := $(sort $(subst _,-,$(basename $(notdir $(wildcard cmd/sparse*.c)))))
 cuda_src     := $(sort $(wildcard kernels/cuda/*.cu))
 cuda_obj     := $(if $(cuda),$(cuda_src:%.cu=$(B)/%.o))

@@ -38,8 +38,8 @@ $(B)/bench/training_libtorch: tests/bench/training_libtorch.cpp
 	$(call on,CXX)$(CXX) $(torch_cxx) -fopenmp -o $@ $< $(torch_libs)
 %/lib/sparsegrad/rivals.so: tests/bench/rivals.cpp lib/bench/bench_rival.h $(B)/flags
 	$(call on,CXX)$(CXX) $(torch_cxx) -O3 -shared -Ilib/bench -o $@ $< $(torch_libs)
-%/lib/sparsegrad/rivals-cuda.so: tests/bench/rivals_cuda.cu lib/bench/bench_rival.h $(B)/flags
-	$(call on,NVCC)$(NVCC) $(nvcc_flags) -shared -cudart static -Ilib/bench -o $@ $<
+%/lib/sparsegrad/rivals-cuda.so: $(addprefix $(B)/tests/gpu/,kernel_times.o rivals_cuda.o)
+	$(call on,NVCC)$(NVCC) $(nvcc_flags) -shared -cudart static -o $@ $^
 # The emulation: the same sources as C++, with 64 threads a block, so that small vectors have many, or with 512.
 emulate     := -std=c++17 -DSPARSEGRAD_UNSTABLE -fPIC -O2 -g -ffp-contract=off -Wall -Wextra -Wno-unknown-pragmas \
                $(checks) $(filter -fsanitize%,$(opt)) -Itests/emulation $(includes)
@@ -129,7 +129,7 @@ deviations: $(B)/deviations ## regenerate results/DEVIATIONS.md
 compdb: ## compile_commands.json for editors
 	bear --output build/compile_commands.json -- $(MAKE) -B all
 # ---- measurements
-rivals: $(rivals) ## what sparsebench compares kernels with: libtorch, std::nth_element, CUB
+rivals: $(rivals) ## what times kernels on a GPU, and what they are compared with: libtorch, std::nth_element, CUB
 kernel-resources: ## registers, spills and shared memory of every CUDA kernel
 	@$(if $(cuda),,echo "needs nvcc" >&2; exit 1;) \
 	  sh tests/bench/resources $(NVCC) $(nvcc_flags) $(includes) -- $(cuda_src)

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench_device.h"
+#include "bench_private.h"
 #include "sg_debug.h"
 #include "sg_memory.h"
 
@@ -97,7 +97,7 @@ static void call_job(void *arg) {
 
 static sg_status measure_on_device(struct device *d, const struct job *job, size_t calls, struct seconds *out,
                                    struct sg_error *err) {
-    *out = (struct seconds){device_time(d, job, calls), 0};
+    *out = (struct seconds){gpu_times()->time(d, job, calls), 0};
     return isnan(out->all) ? sg_fail(err, SG_ERR_UNSUPPORTED, "the device failed while it was timed") : SG_OK;
 }
 

@@ -1,5 +1,5 @@
 /* bench_operation.c: the table of operations that are timed, and how each is called. */
-#include "bench_device.h"
+#include "bench_private.h"
 #include "sg_products.h"
 
 #include <string.h>
@@ -34,7 +34,7 @@ static void run_threshold(struct job *job) {
     note_sent(job);
 }
 
-void set_guess(struct job *job) {
+static void set_guess(struct job *job) {
     const float miss = job->turn++ % 2 ? 1 + WARM_MISS : 1 - WARM_MISS;
     for (size_t l = 0; l < job->data->layers->count; l++)
         job->guess[l] = miss * job->data->kth[l];

@@ -133,7 +133,26 @@ enum { BENCH_RANK = 2 };
 void run_products(struct job *job);
 bool is_low_rank(const struct layers *layers, size_t layer);
 
-/* What a rival lacks to run; NULL = nothing, or the operation is no rival. */
+/* What times the kernels on a GPU: tests/gpu/kernel_times.cu, in a shared object with the rivals by CUB. */
+struct gpu_times {
+    /* True if there is a device; else `why` [room] gets what is missing. */
+    bool (*available)(char *why, size_t room);
+    /* The arrays of one case on the device. */
+    sg_status (*open)(struct device **out, const struct data *data, struct sg_error *err);
+    void (*close)(struct device *d);
+    /* The size of the last-level cache; NaN = unknown. */
+    double (*cache_bytes)(struct device *d);
+    /* Seconds that `calls` calls take between two events of a stream; NaN after an error of the device. A call runs
+     * job->operation, or without a job copies n floats on the device. */
+    double (*time)(struct device *d, const struct job *job, size_t calls);
+    /* Runs job->operation once on job->device, starting from the residual in job->data, and copies all its output to
+     * the host, so that the code that is timed is also compared. */
+    void (*run)(struct job *job);
+};
+const struct gpu_times *gpu_times(void); /* NULL = it was not built, or does not load */
+const char *gpu_times_missing(void);     /* what it lacks */
+
+/* What a rival by libtorch lacks to run; NULL = nothing, or the operation is none. */
 const char *rival_missing(const struct operation *operation);
 void run_rival(struct job *job);
 /* Compares with what plain C sent and kept; p [n], what it kept, is overwritten. */

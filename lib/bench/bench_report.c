@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bench_device.h"
+#include "bench_private.h"
 
 /* ---- the case ---- */
 
@@ -14,7 +14,8 @@ static double cpu_cache_bytes(void) {
 
 /* True if g and e stay in the last-level cache from call to call. */
 static const char *cache_state(const struct bench_case *c, const struct layers *layers) {
-    const double cache = c->device ? device_cache_bytes(c->device) : cpu_cache_bytes(), bytes = 8.0 * (double)layers->n;
+    const double cache = c->device ? gpu_times()->cache_bytes(c->device) : cpu_cache_bytes(),
+                 bytes = 8.0 * (double)layers->n;
     return isnan(cache) ? "unknown" : bytes <= cache / 2 ? "warm" : bytes >= 4 * cache ? "cold" : "partly";
 }
 

@@ -1,14 +1,14 @@
-/* bench_rival.c: loading the rivals, running them, checking what they send. */
+/* bench_rival.c: loads the rivals and what times a GPU, runs the rivals, and checks what they send. */
 #include "bench_rival.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "bench_device.h"
+#include "bench_private.h"
 #include "sg_memory.h"
 #include "sg_plugin.h"
 
-/* A shared object of rivals: a function pointer after the first try to load it, or NULL and the reason. */
+/* A shared object: a function pointer after the first try to load it, or NULL and the reason. */
 static struct rivals {
     const char *library, *symbol, *needs; /* needs: what to do if there is no such file */
     void *found;
@@ -16,7 +16,7 @@ static struct rivals {
     struct sg_error why;
 } by_libtorch = {"rivals.so", "sg_rival_run",
                  "needs the rivals by libtorch: apt-get install libtorch-dev, and make rivals"},
-  by_cub = {"rivals-cuda.so", "sg_rival_cuda", "needs the rivals by CUB: make rivals, where nvcc is"};
+  on_gpu = {"rivals-cuda.so", "sg_gpu_times", "needs what times kernels on a GPU: make rivals, where nvcc is"};
 
 static void *load(struct rivals *of) {
     if (!of->tried && sg_plugin_symbol(&of->found, of->library, of->symbol, &of->why) != SG_OK)
@@ -32,18 +32,20 @@ static sg_rival_run_fn *rivals(void) {
     return run;
 }
 
-sg_rival_cuda_fn *rival_cuda(void) {
-    sg_rival_cuda_fn *run = NULL;
-    void *symbol = load(&by_cub);
-    memcpy(&run, &symbol, sizeof run);
-    return run;
+static const char *missing(struct rivals *of) {
+    return load(of) ? NULL : of->why.status == SG_ERR_MISSING ? of->needs : of->why.msg;
+}
+
+const struct gpu_times *gpu_times(void) {
+    return load(&on_gpu);
+}
+
+const char *gpu_times_missing(void) {
+    return missing(&on_gpu);
 }
 
 const char *rival_missing(const struct operation *operation) {
-    struct rivals *of = operation->device_only ? &by_cub : &by_libtorch;
-    if (!operation->rival && !operation->device_only)
-        return NULL;
-    return load(of) ? NULL : of->why.status == SG_ERR_MISSING ? of->needs : of->why.msg;
+    return operation->rival ? missing(&by_libtorch) : NULL;
 }
 
 void run_rival(struct job *job) {

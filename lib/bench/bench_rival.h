@@ -1,6 +1,6 @@
-/* bench_rival.h: what the kernels are compared with: std::nth_element and libtorch on the CPU, CUB on a GPU. They are
- * not part of the programs: their sources are in tests/bench, `make rivals` builds them as shared objects beside the
- * programs, and the benchmark loads those that exist. */
+/* bench_rival.h: what the kernels are compared with on the CPU: std::nth_element and libtorch. They are not part of the
+ * programs: tests/bench/rivals.cpp has them, `make rivals` builds a shared object beside the programs, and the benchmark
+ * loads it if it exists. */
 #ifndef BENCH_RIVAL_H
 #define BENCH_RIVAL_H
 
@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* The functions that the shared objects show, however their sources are compiled. */
+/* The function that a shared object shows, however its source is compiled. */
 #define RIVAL_API __attribute__((visibility("default")))
 
 /* One call: e <- decay e + g; then the selected elements leave e. Products: see run_products in bench_private.h; P goes
@@ -33,25 +33,6 @@ struct sg_rival_call {
 /* "nth-element", "torch-topk", "torch-threshold", "torch-products". 0 = done. In rivals.so. */
 typedef int sg_rival_run_fn(const char *name, const struct sg_rival_call *call);
 RIVAL_API sg_rival_run_fn sg_rival_run;
-
-/* One call on a GPU, as in sg_rival_call. All arrays except offset and k lie there; all layers have one threshold. */
-struct sg_rival_cuda_call {
-    size_t n, layers;
-    const size_t *offset; /* [layers + 1] */
-    const float *g;
-    float *e, decay;
-    const size_t *k; /* [layers] of Top-k */
-    float tau;
-    uint32_t *index, *found; /* out; found: how many entries the threshold selected */
-    float *value;
-    void *scratch; /* NULL = only set scratch_bytes to what a call needs */
-    size_t scratch_bytes;
-    void *stream;
-};
-
-/* "cub-select", "cub-sort". 0 = enqueued. In rivals-cuda.so. */
-typedef int sg_rival_cuda_fn(const char *name, struct sg_rival_cuda_call *call);
-RIVAL_API sg_rival_cuda_fn sg_rival_cuda;
 
 #ifdef __cplusplus
 }

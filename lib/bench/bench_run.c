@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench_device.h"
+#include "bench_private.h"
 #include "sg_cuda.h"
 #include "sg_debug.h"
 #include "sg_memory.h"
@@ -126,13 +126,14 @@ static sg_status run_operations(struct bench *b, double density, struct sg_error
     say_begin(b, NULL, density);
     sg_status status = data_set_density(&b->data, density, err);
     if (status == SG_OK && b->cuda)
-        status = device_open(&b->of.device, &b->data, err);
+        status = gpu_times()->open(&b->of.device, &b->data, err);
     SG_DO(status, add_jobs(b, err));
     SG_DO(status, group_run(&b->group, &b->verified, err));
     if (status == SG_OK)
         group_report(&b->group, NULL, b->results);
     group_close(&b->group);
-    device_close(b->of.device);
+    if (b->of.device)
+        gpu_times()->close(b->of.device);
     b->of.device = NULL;
     return status;
 }
@@ -238,10 +239,12 @@ static sg_status find_cuda(struct bench *b, struct sg_error *err) {
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "back-ends: cuda is compared with a copy on the device, the others with "
                        "e += g on the CPU: give cuda a recipe of its own");
-    if (!device_available(why, sizeof why))
-        return sg_fail(err, SG_ERR_UNSUPPORTED, "back-end cuda: %s", why);
     b->cuda = sg_cuda_kernels();
-    return SG_OK;
+    if (!b->cuda)
+        return sg_fail(err, SG_ERR_UNSUPPORTED, "back-end cuda: this build has no CUDA: rebuild with WITH_CUDA=1");
+    if (!gpu_times())
+        return sg_fail(err, SG_ERR_UNSUPPORTED, "back-end cuda: %s", gpu_times_missing());
+    return gpu_times()->available(why, sizeof why) ? SG_OK : sg_fail(err, SG_ERR_UNSUPPORTED, "back-end cuda: %s", why);
 }
 
 static void warn_missing(const struct bench *b) {

@@ -1,5 +1,5 @@
 /* bench_verify.c: checks that a kernel writes what the plain C version writes, in the process that times it. */
-#include "bench_device.h"
+#include "bench_private.h"
 
 #include <string.h>
 
@@ -33,7 +33,7 @@ static void run_compared(struct job *job) {
     job->turn = 0;
     job->sum = 0;
     if (job->device)
-        device_run(job);
+        gpu_times()->run(job);
     else
         job->operation->run(job);
     job->decay = 0;

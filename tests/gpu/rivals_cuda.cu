@@ -8,7 +8,7 @@
 
 #include <cstring>
 
-#include "bench_rival.h"
+#include "rivals_cuda.h"
 
 static const unsigned THREADS = 256;
 
@@ -56,11 +56,11 @@ struct room {
     cudaStream_t stream;
 };
 
-static size_t array_bytes(const sg_rival_cuda_call *c) {
+static size_t array_bytes(const rival_cuda_call *c) {
     return (c->n * sizeof(uint32_t) + 255) / 256 * 256;
 }
 
-static room room_of(const sg_rival_cuda_call *c) {
+static room room_of(const rival_cuda_call *c) {
     room r = {};
     const size_t bytes = array_bytes(c);
     char *at = (char *)c->scratch;
@@ -76,12 +76,12 @@ static room room_of(const sg_rival_cuda_call *c) {
     return r;
 }
 
-static cudaError_t select_if(const sg_rival_cuda_call *c, room *r) {
+static cudaError_t select_if(const rival_cuda_call *c, room *r) {
     return cub::DeviceSelect::If(r->cub, r->cub_bytes, thrust::counting_iterator<uint32_t>(0), c->index, c->found,
                                  (int64_t)c->n, reaches{c->e, c->tau}, r->stream);
 }
 
-static cudaError_t sort_layer(const sg_rival_cuda_call *c, room *r, size_t layer) {
+static cudaError_t sort_layer(const rival_cuda_call *c, room *r, size_t layer) {
     const size_t begin = c->offset[layer], n = c->offset[layer + 1] - begin;
     return cub::DeviceRadixSort::SortPairsDescending(r->cub, r->cub_bytes, r->key + begin, r->sorted_key + begin,
                                                      r->place + begin, r->sorted_place + begin, (int64_t)n, 0, 31,
@@ -89,7 +89,7 @@ static cudaError_t sort_layer(const sg_rival_cuda_call *c, room *r, size_t layer
 }
 
 /* The most that CUB needs, behind the arrays. */
-static cudaError_t measure(sg_rival_cuda_call *c) {
+static cudaError_t measure(rival_cuda_call *c) {
     room r = room_of(c);
     cudaError_t error = select_if(c, &r);
     size_t most = r.cub_bytes;
@@ -101,7 +101,7 @@ static cudaError_t measure(sg_rival_cuda_call *c) {
     return error;
 }
 
-static cudaError_t threshold(const sg_rival_cuda_call *c) {
+static cudaError_t threshold(const rival_cuda_call *c) {
     room r = room_of(c);
     form_kernel<<<blocks_for(c->n), THREADS, 0, r.stream>>>(c->e, c->g, c->decay, NULL, NULL, c->n);
     const cudaError_t error = select_if(c, &r);
@@ -110,7 +110,7 @@ static cudaError_t threshold(const sg_rival_cuda_call *c) {
 }
 
 /* Entries of a layer are in the order of their magnitudes. */
-static cudaError_t topk(const sg_rival_cuda_call *c) {
+static cudaError_t topk(const rival_cuda_call *c) {
     const room all = room_of(c);
     cudaError_t error = cudaSuccess;
     form_kernel<<<blocks_for(c->n), THREADS, 0, all.stream>>>(c->e, c->g, c->decay, all.key, all.place, c->n);
@@ -123,7 +123,7 @@ static cudaError_t topk(const sg_rival_cuda_call *c) {
     return error != cudaSuccess ? error : cudaGetLastError();
 }
 
-extern "C" int sg_rival_cuda(const char *name, sg_rival_cuda_call *c) {
+int rival_cuda(const char *name, rival_cuda_call *c) {
     if (c->scratch == NULL)
         return measure(c) != cudaSuccess;
     if (std::strcmp(name, "cub-select") == 0)

@@ -1,11 +1,13 @@
-/* bench_cuda.cu: the kernels timed where they run, arrays and all on the device. */
+/* kernel_times.cu: times the kernels where they run, arrays and all on the device, for sparsebench, which loads it. */
 #include <cuda_runtime.h>
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench_device.h"
+#include "bench_private.h"
+#include "bench_rival.h"
+#include "rivals_cuda.h"
 #include "sg_cuda.h"
 
 /* The k-th magnitude changes from step to step. Every second call scales p by this factor, so the guess of the previous
@@ -25,7 +27,7 @@ struct device {
     struct sg_cuda_result *result;
     double *sum;
     float decay; /* of the residual: 0 when timed, as in bench_operation.c */
-    struct sg_rival_cuda_call rival;
+    struct rival_cuda_call rival;
     unsigned turn;
     cudaError_t error; /* the first one */
 };
@@ -57,7 +59,7 @@ static void lay_out(struct device *d) {
     take(d, &d->k_total, 1);
     take(d, &d->result, 1);
     take(d, &d->sum, 1);
-    struct sg_rival_cuda_call *r = &d->rival;
+    struct rival_cuda_call *r = &d->rival;
     take(d, &r->found, 1);
     take(d, (char **)&r->scratch, r->scratch_bytes);
     r->g = d->g;
@@ -86,11 +88,19 @@ static void upload_all(struct device *d, const uint32_t *k) {
     check(d, cudaDeviceSynchronize());
 }
 
-bool device_available(char *why, size_t room) {
-    return sg_cuda_available(why, room);
+static void device_close(struct device *d) {
+    sg_cuda_close(d->workspace);
+    if (d->begin)
+        cudaEventDestroy(d->begin);
+    if (d->end)
+        cudaEventDestroy(d->end);
+    if (d->stream)
+        cudaStreamDestroy(d->stream);
+    cudaFree(d->memory);
+    free(d);
 }
 
-sg_status device_open(struct device **out, const struct data *data, struct sg_error *err) {
+static sg_status device_open(struct device **out, const struct data *data, struct sg_error *err) {
     const size_t layers = data->layers->count;
     struct device *d = (struct device *)calloc(1, sizeof *d);
     uint32_t *k = (uint32_t *)malloc(layers * sizeof *k);
@@ -108,7 +118,7 @@ sg_status device_open(struct device **out, const struct data *data, struct sg_er
     d->rival.offset = data->layers->offset;
     d->rival.k = data->k;
     d->rival.tau = data->tau[0]; /* one for all layers */
-    if (rival_cuda() != NULL && rival_cuda()("cub-sort", &d->rival) != 0)
+    if (rival_cuda("cub-sort", &d->rival) != 0)
         d->rival.scratch_bytes = 0;
     lay_out(d);
     check(d, cudaMalloc(&d->memory, d->used));
@@ -133,21 +143,7 @@ sg_status device_open(struct device **out, const struct data *data, struct sg_er
     return SG_OK;
 }
 
-void device_close(struct device *d) {
-    if (d == NULL)
-        return;
-    sg_cuda_close(d->workspace);
-    if (d->begin)
-        cudaEventDestroy(d->begin);
-    if (d->end)
-        cudaEventDestroy(d->end);
-    if (d->stream)
-        cudaStreamDestroy(d->stream);
-    cudaFree(d->memory);
-    free(d);
-}
-
-double device_cache_bytes(struct device *d) {
+static double device_cache_bytes(struct device *d) {
     int device = 0, bytes = 0;
     check(d, cudaGetDevice(&device));
     check(d, cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, device));
@@ -202,7 +198,7 @@ static int squares(struct device *d) {
 
 static int rival(struct device *d, const char *name) {
     d->rival.decay = d->decay;
-    return rival_cuda() != NULL && rival_cuda()(name, &d->rival) == 0 ? SG_KERNEL_OK : SG_KERNEL_DEVICE;
+    return rival_cuda(name, &d->rival) == 0 ? SG_KERNEL_OK : SG_KERNEL_DEVICE;
 }
 
 static int cub_select(struct device *d) {
@@ -253,7 +249,7 @@ static double time_enqueued(struct device *d, int (*enqueue)(struct device *d), 
     return status == SG_KERNEL_OK && d->error == cudaSuccess ? 1e-3 * (double)elapsed_ms : NAN;
 }
 
-double device_time(struct device *d, const struct job *job, size_t calls) {
+static double device_time(struct device *d, const struct job *job, size_t calls) {
     const struct device_operation *o = job != NULL ? find(job) : NULL;
     if (job != NULL && o == NULL)
         return NAN;
@@ -341,12 +337,13 @@ static int download_all(struct job *job, const struct device_operation *o) {
 }
 
 /* The arrays on the device are restored, except for the residual, which timed calls multiply by 0. */
-void device_run(struct job *job) {
+static void device_run(struct job *job) {
     struct device *d = job->device;
     const struct device_operation *o = find(job);
     const size_t layers = job->data->layers->count;
     if (o->output == GUESSES) {
-        set_guess(job);
+        for (size_t l = 0; l < layers; l++)
+            job->guess[l] = job->data->kth[l] / WARM_MISS;
         upload(d, d->guess, job->guess, layers);
     }
     upload(d, d->e, job->data->e, job->data->layers->n);
@@ -362,4 +359,11 @@ void device_run(struct job *job) {
     d->turn = 0;
     if (d->error != cudaSuccess)
         job->status = SG_KERNEL_DEVICE;
+}
+
+extern "C" {
+extern RIVAL_API const struct gpu_times sg_gpu_times;
+const struct gpu_times sg_gpu_times = {
+    sg_cuda_available, device_open, device_close, device_cache_bytes, device_time, device_run,
+};
 }
