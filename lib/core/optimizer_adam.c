@@ -13,7 +13,7 @@ enum { BETA1, BETA2, EPSILON, WEIGHT_DECAY, PARAMS };
 
 static const struct sg_parameter params[PARAMS] = {
     MOMENTS,
-    [WEIGHT_DECAY] = {"weight-decay", 0, INFINITY, 0, false, "multiple of x that is added to the gradient first"},
+    [WEIGHT_DECAY] = {"weight-decay", 0, INFINITY, 0, false, "multiple of x added to the gradient first"},
 };
 static const struct sg_parameter decoupled_params[PARAMS] = {
     MOMENTS,

@@ -12,15 +12,15 @@ static const struct sg_parameter params[PARAMS] = {
     [NESTEROV] = {"nesterov", 0, 1, 1, true, "1: a matrix moves along (1 - mu) g + mu m, 0: along m"},
     [WEIGHT_DECAY] = {"weight-decay", 0, INFINITY, 0.1, false,
                       "a step also subtracts this times learning rate times x"},
-    [TIMES] = {"ns-steps", 1, 99, 5, true, "steps of Newton and Schulz, which make the singular values nearly 1"},
+    [TIMES] = {"ns-steps", 1, 99, 5, true, "steps of Newton and Schulz, for singular values near 1"},
     [MATCHES_RMS] = {"match-rms", 0, 1, 0, true,
                      "1: a matrix moves by 0.2 sqrt(max(rows, columns)) learning rates, as far as by AdamW; 0: by "
                      "sqrt(max(1, rows / columns))"},
     [VECTOR_RATE] = {"vector-rate", 0, INFINITY, 0.015, false,
-                     "AdamW's learning rate for all that is no matrix of a hidden layer, as a multiple of Muon's; the "
+                     "AdamW's learning rate, a multiple of Muon's, for all that is no matrix of a hidden layer; the "
                      "authors have 3e-4 beside 0.02"},
-    [BETA1] = {"beta1", 0, 1, 0.9, false, "AdamW's factor in m <- beta1 m + (1 - beta1) g"},
-    [BETA2] = {"beta2", 0, 1, 0.95, false, "AdamW's factor in v <- beta2 v + (1 - beta2) g^2"},
+    [BETA1] = {"beta1", 0, 1, 0.9, false, "beta1 of AdamW"},
+    [BETA2] = {"beta2", 0, 1, 0.95, false, "beta2 of AdamW"},
     [EPSILON] = {"epsilon", 0, INFINITY, 1e-10, false, "added to the root of v"},
 };
 

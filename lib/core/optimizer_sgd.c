@@ -11,11 +11,11 @@ enum { NESTEROV_DECAY = 1, NESTEROV_PARAMS };
 static const struct sg_parameter sgd_params[SGD_PARAMS] = {
     [MOMENTUM] = {"momentum", 0, 1, 0, false, "factor mu in m <- mu m + g, from m = g"},
     [NESTEROV] = {"nesterov", 0, 1, 0, true, "1: steps along g + m, as the paper's code, in place of m"},
-    [WEIGHT_DECAY] = {"weight-decay", 0, INFINITY, 0, false, "multiple of x that is added to the gradient first"},
+    [WEIGHT_DECAY] = {"weight-decay", 0, INFINITY, 0, false, "multiple of x added to the gradient first"},
 };
 static const struct sg_parameter nesterov_params[NESTEROV_PARAMS] = {
     [MOMENTUM] = {"momentum", 0, 1, 0.9, false, "factor mu in m <- mu m + g, from m = g"},
-    [NESTEROV_DECAY] = {"weight-decay", 0, INFINITY, 0, false, "multiple of x that is added to the gradient first"},
+    [NESTEROV_DECAY] = {"weight-decay", 0, INFINITY, 0, false, "multiple of x added to the gradient first"},
 };
 
 static size_t sgd_state_floats(const double *param, size_t d) {

@@ -15,7 +15,7 @@ static const struct sg_parameter parameters[] = {
      .max = 4294967295.0,
      .preset = NAN, /* the recipe must give it */
      .integer = true,
-     .help = "elements sent of every layer, or all if it has fewer"},
+     .help = "elements sent of every layer, at most all"},
 };
 
 static sg_status check(const double *param, size_t d, struct sg_error *err) {

@@ -65,7 +65,7 @@ static int select_dgc(struct sg_worker *w, struct sg_select *s) {
 
 static const struct sg_parameter params[PARAMS] = {
     [SG_SHARE_K] = SG_SHARE_K_PARAMETER,
-    [SG_SHARE_DENSITY] = {"density", 0, 1, NAN, false, "fraction c of every layer's n elements: about ceil(c n)"},
+    [SG_SHARE_DENSITY] = {"density", 0, 1, NAN, false, "fraction c of a layer's n elements: about ceil(c n)"},
     [SAMPLE] = {"sample", 0.0001, 1, 0.01, false, "fraction of a layer's elements that gives the threshold"},
 };
 

@@ -279,11 +279,11 @@ static sg_status open_powersgd(struct sg_worker *w, struct sg_error *err) {
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [RANK] = {"rank", 1, 1024, 4, true, "columns r of the two factors of a layer's matrix"},
+    [RANK] = {"rank", 1, 1024, 4, true, "columns r of the factors of a layer's matrix"},
     [LEAST] = {"least-saving", 1, 1e6, 1, false,
-               "a layer whose factors are not this many times smaller is sent as it is"},
+               "sends a layer as it is unless its factors are this many times smaller"},
     [LOCAL] = {"local-residual", 0, 1, 0, true,
-               "the residual is the error of the mean over workers (0) or of the worker's own product (1)"},
+               "the residual is the error of the workers' mean (0) or the worker's own product (1)"},
 };
 
 static const struct sg_rounds rounds = {.count = 2,
@@ -297,7 +297,7 @@ static const struct sg_rounds rounds = {.count = 2,
 
 const struct sg_compressor_ops sg_compress_powersgd = {
     .name = "powersgd",
-    .summary = "every layer's matrix as a product of two thin ones, by one power iteration a step",
+    .summary = "every layer's matrix as a product of two thin ones, a power iteration a step",
     .source = "Vogels et al., NeurIPS 2019",
     .traits = SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_DENSE | SG_TRAIT_GPU,
     .params = params,

@@ -14,7 +14,7 @@ static double bound(const double *param, size_t n) {
 
 const struct sg_compressor_ops sg_compress_qsgd = {
     .name = "qsgd",
-    .summary = "every element rounded at random to one of s levels of its bucket's norm",
+    .summary = "every element rounded at random to s levels of its bucket's norm",
     .source = "Alistarh et al., NeurIPS 2017",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_UNBIASED | SG_TRAIT_DENSE | SG_TRAIT_RANDOM | SG_TRAIT_GPU,
     .params = sg_code_levels_params,

@@ -78,7 +78,7 @@ static unsigned traits_of(const double *param) {
 static const struct sg_parameter params[PARAMS] = {
     SG_SHARE_PARAMETERS,
     [UNBIASED] = {"unbiased", 0, 1, 0, true, "1: multiplies values by n/k; only with error-feedback: none"},
-    [SHARED] = {"shared", 0, 1, 0, true, "1: all workers draw the same positions, which are then not sent"},
+    [SHARED] = {"shared", 0, 1, 0, true, "1: all workers draw the same positions, which are not sent"},
 };
 
 const struct sg_compressor_ops sg_compress_randomk = {

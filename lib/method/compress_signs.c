@@ -149,7 +149,7 @@ static void vote(const struct sg_shared *s, unsigned round, float *sum) {
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [TIE] = {"tie", 0, 1, 0, true, "result of a tied vote: 0 = zero, 1 = plus"},
+    [TIE] = {"tie", 0, 1, 0, true, "of a tied vote: 0 = zero, 1 = plus"},
 };
 
 static const struct sg_rounds majority = {.count = 1, .combine = vote};

@@ -116,7 +116,7 @@ static unsigned traits_of_shared(const double *param) {
 static const struct sg_parameter params[PARAMS] = {
     [CLIP] =
         {"clip", 0, 1e6, 0, false,
-         "clips elements first, at so many standard deviations of their layer (published: 2.5), with bias; 0: never"},
+         "clips elements first, with bias, at so many standard deviations of their layer (published: 2.5); 0: never"},
 };
 
 const struct sg_compressor_ops sg_compress_terngrad = {

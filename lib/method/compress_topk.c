@@ -32,7 +32,7 @@ int sg_topk_select(struct sg_worker *w, struct sg_select *s) {
 const struct sg_compressor_ops sg_compress_topk = {
     .name = "topk",
     .also = "top-k",
-    .summary = "the k largest magnitudes of every layer, with `scope: model` of the model (topk-global)",
+    .summary = "the k largest magnitudes of every layer; with `scope: model` topk-global",
     .source = "section 4.3; Stich et al., NeurIPS 2018",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_GPU,
     .params = sg_share_params,

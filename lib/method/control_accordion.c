@@ -94,7 +94,7 @@ static sg_status check(const double *param, const struct sg_facts *run, struct s
 
 const struct sg_controller_ops sg_control_accordion = {
     .name = "accordion",
-    .summary = "two values of the knob: one for layers whose gradients change fast, one for others",
+    .summary = "two values of the knob: for layers whose gradients change fast, and for others",
     .source = "Agarwal et al., MLSys 2021",
     .params = params,
     .n_params = N_PARAMS,

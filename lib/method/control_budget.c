@@ -97,13 +97,13 @@ static void learn(const double *param, double *state, const struct sg_facts *f, 
 
 static const struct sg_parameter params[N_PARAMS] = {
     [TOTAL] = {"total", 0, 1e18, NAN, false,
-               "what a worker sends in the run: up to 1 as average density, above 1 in entries"},
+               "what a worker sends in the run, up to 1 as average density, above 1 in entries"},
     [BITS] = {"bits", 0, 1, 0, true, "1: total counts bits, up to 1 as a fraction of 32 bits an element"},
 };
 
 const struct sg_controller_ops sg_control_budget = {
     .name = "budget",
-    .summary = "steers a threshold so that a given number of entries is sent in the run",
+    .summary = "steers a threshold to a number of entries in the run",
     .source = "section 4 of the paper asks for a constant threshold; this one is held as long as the budget is met",
     .params = params,
     .n_params = N_PARAMS,

@@ -62,8 +62,7 @@ static void decide(const double *param, double *state, const struct sg_facts *f,
 
 static const struct sg_parameter params[PARAMS] = {
     [EVERY] = {"every", 1, 1e9, 10, true, "steps between two measurements"},
-    [POWER] = {"power", -2, 2, 0.5, false,
-               "exponent of sigma_l: 0 = one threshold, 1 = the same density in each layer"},
+    [POWER] = {"power", -2, 2, 0.5, false, "exponent of sigma_l: 0 = one threshold, 1 = one density"},
     [FLOOR] = {"floor", 0, 1, 0, false, "least density of a layer under the law"},
     [RATE] = {"rate-power", -2, 2, 0, false, "exponent of 1 / learning rate, a second factor"},
     [MEMORY] = {"memory", 1, 1e9, 5, true, "measurements in the moving mean"},
@@ -71,7 +70,7 @@ static const struct sg_parameter params[PARAMS] = {
 
 const struct sg_controller_ops sg_control_noise = {
     .name = "noise",
-    .summary = "multiplies a layer's threshold by a power of the noise sigma_l of its entries",
+    .summary = "multiplies a layer's threshold by a power of its entries' noise sigma_l",
     .source = "the project's own, from the law of a random walk between -lambda and lambda",
     .params = params,
     .n_params = PARAMS,

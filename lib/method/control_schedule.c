@@ -37,7 +37,7 @@ static sg_status check_warm_up(const double *param, const struct sg_facts *run, 
 
 const struct sg_controller_ops sg_control_warm_up = {
     .name = "warm-up",
-    .summary = "moves the knob from another value to the method's own, by the same factor every epoch",
+    .summary = "moves the knob to the method's own value, by the same factor every epoch",
     .source = "Lin et al., ICLR 2018",
     .params = warm_up_params,
     .n_params = WARM_UP_PARAMS,

@@ -38,7 +38,7 @@ void method_add_to_estimate(const struct sg_feedback_state *s, float *sum) {
 
 const struct sg_feedback_rule sg_feedback_ef21 = {
     .name = "ef21",
-    .summary = "p = g - h with h the sum of what was sent; the optimizer gets the mean of h",
+    .summary = "p = g - h, h the sum of what was sent; the optimizer gets the mean of h",
     .source = "Richtarik et al., NeurIPS 2021",
     .keeps = true,
     .on_gpu = true,

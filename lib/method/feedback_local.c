@@ -74,7 +74,7 @@ static const struct sg_parameter params[PARAMS] = {
 
 const struct sg_feedback_rule sg_feedback_cser = {
     .name = "cser",
-    .summary = "p = gamma g; a worker applies its unsent part to its own x; C(e) is sent at intervals",
+    .summary = "p = gamma g; a worker applies its unsent part to its x; sends C(e) at intervals",
     .source = "Xie et al., NeurIPS 2020",
     .params = params,
     .n_params = PARAMS,
@@ -122,7 +122,7 @@ static bool is_far(const double *param, double mean) {
 }
 
 static const struct sg_parameter local_params[LOCAL_PARAMS] = {
-    [STEPS] = {"steps", 1, 1e9, 4, true, "steps of a worker between messages"},
+    [STEPS] = {"steps", 1, 1e9, 4, true, "a worker's steps between messages"},
 };
 
 #define STEPS_ALONE                                                                                                    \
@@ -131,7 +131,7 @@ static const struct sg_parameter local_params[LOCAL_PARAMS] = {
 
 const struct sg_feedback_rule sg_feedback_local_steps = {
     .name = "local-steps",
-    .summary = "workers step by themselves and at intervals send C(e + their way) (Qsparse-local-SGD)",
+    .summary = "workers step alone and at intervals send C(e + their way) (Qsparse-local-SGD)",
     .source = "Basu et al., NeurIPS 2019",
     .params = local_params,
     .n_params = LOCAL_PARAMS,
@@ -140,12 +140,12 @@ const struct sg_feedback_rule sg_feedback_local_steps = {
 };
 
 static const struct sg_parameter diloco_params[LOCAL_PARAMS] = {
-    [STEPS] = {"steps", 1, 1e9, 500, true, "steps H of a worker between messages"},
+    [STEPS] = {"steps", 1, 1e9, 500, true, "a worker's steps H between messages"},
 };
 
 const struct sg_feedback_rule sg_feedback_diloco = {
     .name = "diloco",
-    .summary = "local-steps with Nesterov's momentum as outer optimizer; `optimizer` is usually adamw",
+    .summary = "local-steps with Nesterov's momentum outside; `optimizer` is usually adamw",
     .source = "Douillard et al. (DiLoCo), arXiv 2311.08105",
     .params = diloco_params,
     .n_params = LOCAL_PARAMS,
@@ -155,7 +155,7 @@ const struct sg_feedback_rule sg_feedback_diloco = {
 
 static const struct sg_parameter dynamic_params[DYNAMIC_PARAMS] = {
     [THRESHOLD] = {"threshold", 0, 1e18, 0, false,
-                   "root mean square of the workers' ways above which they send, in the units of x"},
+                   "root mean square of the workers' ways, in units of x, above which they send"},
 };
 
 const struct sg_feedback_rule sg_feedback_dynamic_averaging = {

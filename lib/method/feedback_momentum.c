@@ -65,7 +65,7 @@ static const struct sg_parameter params[DGC_PARAMS] = {
 
 const struct sg_feedback_rule sg_feedback_momentum = {
     .name = "dgc-momentum",
-    .summary = "p = e + u with a worker's momentum u = m u + g, which is 0 again where it was sent",
+    .summary = "p = e + u with a worker's momentum u = m u + g, again 0 where sent",
     .source = "Lin et al., ICLR 2018",
     .params = params,
     .n_params = PARAMS,
@@ -78,7 +78,7 @@ const struct sg_feedback_rule sg_feedback_momentum = {
 
 const struct sg_feedback_rule sg_feedback_dgc = {
     .name = "dgc",
-    .summary = "dgc-momentum as in the authors' code: with Nesterov's momentum and clipped gradients",
+    .summary = "dgc-momentum as the authors' code, with Nesterov's momentum and clipped gradients",
     .source = "Lin et al., ICLR 2018; github.com/synxlin/deep-gradient-compression",
     .params = params,
     .n_params = DGC_PARAMS,

@@ -29,7 +29,7 @@ const struct sg_feedback_rule sg_feedback_none = {
 /* The residual stays what it is in the units of the parameters when the learning rate changes, as BytePS does it. */
 const struct sg_feedback_rule sg_feedback_lr_correction = {
     .name = "lr-correction",
-    .summary = "p = (last gamma / gamma) e + g, so that a residual keeps the rate of its own step",
+    .summary = "p = (last gamma / gamma) e + g: a residual keeps its step's rate",
     .source = "BytePS, vanilla error feedback",
     .keeps = true,
     .follows_rate = true,

@@ -174,14 +174,14 @@ int method_check_finite(const sg_method *m, const struct method_worker *w, const
 /* ---- ACCORDION's parameters, of the controller and of the compressor of that name ---- */
 
 #define SG_ACCORDION_THRESHOLD                                                                                         \
-    { "threshold", 0, INFINITY, 0.5, false, "relative change of the norm of its gradient that makes a layer critical" }
+    { "threshold", 0, INFINITY, 0.5, false, "relative change of a critical layer's gradient norm" }
 #define SG_ACCORDION_INTERVAL                                                                                          \
     { "interval", 1, 1e9, 10, true, "epochs between decisions" }
 #define SG_ACCORDION_ACCUMULATE                                                                                        \
     {                                                                                                                  \
         "accumulate", 0, 1, 0, true,                                                                                   \
-            "0: gradients of the step of the decision, as in the paper; 1: sums over the epoch before, as in the "     \
-            "authors' code"                                                                                            \
+            "0: gradients of the decision's step, as in the paper; 1: sums over the epoch before, as in the authors' " \
+            "code"                                                                                                     \
     }
 
 /* ---- a budget of entries that a threshold must keep (threshold_budget.c) ---- */

@@ -48,11 +48,15 @@ static inline uint64_t method_step_number(const struct sg_shared *s) {
  * and `param` of the functions below points at the first of them. */
 enum { SG_SHARE_K = 0, SG_SHARE_DENSITY = 1, SG_SHARE_PARAMS = 2 };
 #define SG_SHARE_K_PARAMETER                                                                                           \
-    { "k", 1, 4294967295.0, NAN, true, "elements sent of every layer, or all if it has fewer" }
+    { "k", 1, 4294967295.0, NAN, true, "elements sent of every layer, at most all" }
 #define SG_SHARE_PARAMETERS                                                                                            \
-    [SG_SHARE_K] = SG_SHARE_K_PARAMETER,                                                                               \
-    [SG_SHARE_DENSITY] = {                                                                                             \
-        "density", 0, 1, NAN, false, "fraction c, above 0, of every layer's n elements: sends max(1, floor(c n))"}
+    [SG_SHARE_K] = SG_SHARE_K_PARAMETER, [SG_SHARE_DENSITY] = {                                                        \
+                                             "density",                                                                \
+                                             0,                                                                        \
+                                             1,                                                                        \
+                                             NAN,                                                                      \
+                                             false,                                                                    \
+                                             "fraction c > 0 of a layer's n elements: sends max(1, floor(c n))"}
 extern const struct sg_parameter sg_share_params[SG_SHARE_PARAMS]; /* of compressors that have no other */
 
 SG_CHECKED sg_status sg_share_check(const double *param, size_t d, struct sg_error *err);

@@ -76,10 +76,10 @@ static void put_type(FILE *out, const struct sg_schema_row *row) {
     if (row->type == SG_VALUE_CHOICE && row->or_number)
         fputs(" or integer", out);
     fputs(list && word && type[strlen(type) - 1] != 's' ? "s" : "", out);
-    fputs(row->grid && !row->in_method ? " or list" : "", out);
+    fputs(row->grid && !row->in_method ? "*" : "", out);
 }
 
-/* "1..65536", "0..1, not 0", ">= 1"; nothing where every number is valid. */
+/* "1..65536", "0..1, not 0", "1.."; nothing where every number is valid. */
 static void put_range(FILE *out, const struct sg_schema_row *row) {
     const double most = 9007199254740992.0; /* 2^53 is the bound of doubles, which says nothing about the key */
     char min[SG_NUMBER_CHARS], max[SG_NUMBER_CHARS];
@@ -91,12 +91,12 @@ static void put_range(FILE *out, const struct sg_schema_row *row) {
     else if (low && high)
         fprintf(out, "; %s..%s%s%s", min, max, row->above ? ", not " : "", row->above ? min : "");
     else if (low)
-        fprintf(out, "; %s %s", row->above ? ">" : ">=", min);
+        fprintf(out, row->above ? "; > %s" : "; %s..", min);
     else if (high)
         fprintf(out, "; <= %s", max);
 }
 
-/* "* `batch` (integer or list; >= 1; samples; default 1):", and what it means in the next line. */
+/* "* `batch` (integer*; 1..; samples; =1):", and what it means in the next line. */
 static void print_row(FILE *out, const struct sg_schema_row *row) {
     const bool empty = row->preset[0] == '\0' || strcmp(row->preset, "{}") == 0 || strcmp(row->preset, "[]") == 0;
     fprintf(out, "* `%s` (", sg_row_key(row));
@@ -108,7 +108,7 @@ static void print_row(FILE *out, const struct sg_schema_row *row) {
     if (row->required)
         fputs("; required", out);
     else if (!empty)
-        fprintf(out, "; default %s", row->preset);
+        fprintf(out, "; =%s", row->preset);
     fprintf(out, "):\n  %s\n", row->help);
 }
 
@@ -277,7 +277,7 @@ void sg_recipe_reference(FILE *out) {
     struct sg_schema schema;
     sg_schema_open(&schema);
     fputs("# Keys of a recipe\n\nPrinted by `--help-recipe` from the table of keys that the programs read.\n\n", out);
-    fputs("This recipe runs as it stands, anywhere and within seconds, by\n"
+    fputs("This recipe runs anywhere within seconds, by\n"
           "sparsebench example.yaml | sparseplot-export --format svg > example.svg:\n\n",
           out);
     fprintf(out, "```yaml\n%s```\n\n", example);
@@ -286,9 +286,9 @@ void sg_recipe_reference(FILE *out) {
         "and false are booleans. Numbers are decimal, quoted values are text, and null means absent. Series have '-'\n"
         "in their names here and '_' in results. Expressions know + - * / ( ) sqrt() and constants. --set changes a\n"
         "key on the command line: --set workers=4, --set methods.Top-k.k=5, --set 'workers=[4, 8]'.\n\n"
-        "Brackets behind a key hold its type, range, unit and default. A list gives a cell for each value where they\n"
-        "say 'or list', and for all parameters of compressors, controllers and codes, which may be expressions, too.\n"
-        "Where a list is expected, a single value is a list of one.\n\n"
+        "Brackets behind a key hold its type, range, unit and, behind '=', its default. A list gives a cell for each\n"
+        "value of a type with a star, and of all parameters of compressors, controllers and codes, which may be\n"
+        "expressions, too. Where a list is expected, a single value is a list of one.\n\n"
         "Several lists give a cell for each combination. The label of a cell ends with its values: 'Top-k k=1\n"
         "workers=4'. Claims, plots and --method use such labels. A claim or plot that leaves values out, as 'Top-k\n"
         "k=1', is made once for each of them.\n\n"

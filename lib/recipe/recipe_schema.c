@@ -30,8 +30,9 @@
 #define SG_BENCH_DISTRIBUTIONS "gaussian|laplace|heavy-tailed|one-hot-layer|all-equal"
 #define ABOVE(p, lo, hi, ...)  NUMBER(p, lo, hi, .above = true, __VA_ARGS__)
 #define OUTER                                                                                                          \
-    "optimizer of the common x, whose gradient is the mean of the messages; `optimizer` is that of each worker's own " \
-    "steps. By default x <- x - mean"
+    "optimizer of the common x, with the messages' mean as gradient, by default x <- x - mean; `optimizer` makes "     \
+    "each "                                                                                                            \
+    "worker's own steps"
 
 static const struct sg_schema_row static_row[] = {
     INTEGER("schema", 1, 1, .required = true, .help = "format version; must be the first key"),
@@ -50,19 +51,19 @@ static const struct sg_schema_row static_row[] = {
     CHOICE("distributions", SG_BENCH_DISTRIBUTIONS, KERNELS, .preset = "[gaussian]", .least = 1, .most = 8,
            .help = "how the gradient's elements are drawn"),
     CHOICE("back-ends", "c|avx2|avx512|cuda", KERNELS, .preset = "[c, avx2, avx512]", .least = 1, .most = 8,
-           .help = "kernel tables. Those that the machine lacks are left out with a warning; cuda stands alone"),
+           .help = "kernel tables; those that the machine lacks are left out, with a warning. cuda stands alone"),
     {"encodings", SG_VALUE_ENCODING, KERNELS, .preset = "[auto]", .least = 1, .most = 8,
      .help = "encodings with which encode and decode are timed"},
     {"values", SG_VALUE_PLAIN_CODE, KERNELS, .preset = "[fp32, fp16]", .least = 1, .most = 2,
      .help = "values with which encode and decode are timed"},
     MAP("compressors", KERNELS, .when_given = true,
-        .help = "whole compressors: a worker's part of a step, with error feedback, on the machine's last back-end"),
+        .help = "whole compressors: a worker's part of a step with error feedback, on the last back-end"),
     TEXT("compressors.names", 64, KERNELS, .preset = "[all]", .least = 1, .most = 256, .help = "the compressors"),
     CHOICE("compressors.sizes", "resnet18|lstm|ncf|recording|recording-flat", KERNELS, .preset = "[resnet18]",
            .least = 1, .most = 16, .or_number = true, .min = 1, .max = 1e9,
-           .help = "as sizes above. recording: the layers of a recording; recording-flat: the same as one layer"),
+           .help = "as sizes above. recording: a recording's layers; recording-flat: the same as one layer"),
     ABOVE("compressors.densities", 0, 1, KERNELS, .preset = "[0.01]", .least = 1, .most = 16,
-          .help = "density of compressors that have one; it also sets thresholds"),
+          .help = "density of compressors; sets thresholds, too"),
     CHOICE("compressors.distributions", SG_BENCH_DISTRIBUTIONS, KERNELS, .preset = "[gaussian]", .least = 1, .most = 8,
            .help = "as distributions above"),
     TEXT("compressors.recording", 400, KERNELS, .help = "recorded gradients, as task.files of the task recorded"),
@@ -76,67 +77,62 @@ static const struct sg_schema_row static_row[] = {
     {"task.kind", SG_VALUE_TASK, .required = true, .help = "kind of task"},
 
     INTEGER("workers", 1, 65536, .training = true, .preset = "1", .grid = true,
-            .help = "n, the workers of the algorithm. Any number of processes can run them"),
+            .help = "n, the algorithm's workers; any number of processes runs them"),
     ABOVE("participation", 0, 1, .training = true, .preset = "1", .grid = true, .when_given = true,
-          .help = "fraction of the workers that take part, drawn for every message. The others send nothing; their "
-                  "residuals and momenta do not change"),
+          .help = "fraction of workers that take part, drawn for every message. Others send nothing and keep residuals "
+                  "and momenta"),
     INTEGER("batch", 1, 2147483647, .training = true, .preset = "1", .unit = "samples", .grid = true,
             .help = "samples that a worker draws at a step"),
     INTEGER("total-batch", 1, 2147483647, .training = true, .when_given = true, .unit = "samples",
-            .help = "samples that all workers together draw at a step. Equal to a batch of total-batch / workers; the "
-                    "cell is shared with it"),
-    ABOVE("epochs", 0, INFINITY, .training = true, .grid = true,
-          .help = "length of a run in passes over the data, in place of steps"),
-    INTEGER("steps", 1, WHOLE_MAX, .training = true, .grid = true,
-            .help = "length of a run in steps, in place of epochs"),
+            .help = "samples that all workers draw at a step; the cell is that of batch: total-batch / workers"),
+    ABOVE("epochs", 0, INFINITY, .training = true, .grid = true, .help = "passes over the data, in place of steps"),
+    INTEGER("steps", 1, WHOLE_MAX, .training = true, .grid = true, .help = "steps of a run, in place of epochs"),
 
     MAP("optimizer", .training = true, .required = true, .help = "how the mean of the messages moves the parameters"),
     {"optimizer.kind", SG_VALUE_OPTIMIZER, .preset = "sgd", .help = "kind of optimizer"},
     {"optimizer.learning-rate", SG_VALUE_EXPRESSION, .required = true, .min = 0, .max = INFINITY, .above = true,
-     .grid = true, .help = "gamma. An expression may use the task's constants, as 1/(L+l2)"},
+     .grid = true, .help = "gamma. Expressions may use the task's constants, as 1/(L+l2)"},
     ABOVE("optimizer.scale", 0, INFINITY, .preset = "1", .grid = true,
           .help = "factor on the learning rate after the warm-up, if any"),
     NUMBER("optimizer.warm-up-epochs", 0, INFINITY, .preset = "0", .unit = "epochs", .grid = true,
-           .help = "warm-up, in which the factor rises linearly from warm-up-from to scale"),
+           .help = "warm-up, a linear rise of the factor from warm-up-from to scale"),
     ABOVE("optimizer.warm-up-from", 0, INFINITY, .preset = "1", .grid = true, .when_given = true,
-          .help = "factor on the learning rate at the first step of the warm-up"),
+          .help = "the factor at the first step of the warm-up"),
     CHOICE("optimizer.decay", "steps|cosine", .preset = "steps", .grid = true, .when_given = true,
-           .help =
-               "steps: the rate falls at decay-at. cosine: it falls along half a cosine from the warm-up to the end"),
+           .help = "steps: the rate falls at decay-at. cosine: along half a cosine from warm-up to end"),
     NUMBER("optimizer.decay-to", 0, 1, .preset = "0", .grid = true, .when_given = true,
-           .help = "fraction of the rate at the end of a cosine"),
+           .help = "fraction of the rate at a cosine's end"),
     ABOVE("optimizer.decay-at", 0, INFINITY, .preset = "[]", .least = 0, .most = 64, .unit = "epochs",
-          .help = "epochs, ascending, at which the rate is multiplied by decay-factor"),
+          .help = "ascending epochs at which decay-factor multiplies the rate"),
     NUMBER("optimizer.decay-factor", 0, 1, .above = true, .preset = "0.1", .grid = true,
            .help = "factor on the rate at each of decay-at"),
 
     MAP("error-feedback", .training = true, .preset = "update", .shorthand = "form",
-        .help = "what happens to the part of a gradient that was not sent"),
+        .help = "what becomes of the unsent part of a gradient"),
     {"error-feedback.form", SG_VALUE_FEEDBACK, .preset = "update",
-     .help = "the rule; its own keys stand beside it. update is Algorithm 1. update, cser, local-steps, diloco and "
-             "dynamic-averaging send updates, which contain the learning rate; others send gradients"},
+     .help = "the rule, with its keys beside it; update is Algorithm 1. update, cser, local-steps, diloco and "
+             "dynamic-averaging send updates, with the learning rate in them; others send gradients"},
     MAP("error-feedback.outer", .owner = "diloco", .like = "optimizer",
-        .preset = "{kind: nesterov, learning-rate: 0.7}", .help = OUTER),
+        .preset = "{kind: nesterov, learning-rate: 0.7}", .help = "as in `local-steps`"),
     MAP("error-feedback.outer", .owner = "local-steps", .like = "optimizer", .when_given = true, .help = OUTER),
     MAP("error-feedback.outer", .owner = "dynamic-averaging", .like = "optimizer", .when_given = true, .help = OUTER),
     NUMBER("error-feedback.decay", 0, 1, .preset = "1", .grid = true,
-           .help = "factor on the old residual; the paper has 1"),
+           .help = "factor on the old residual; 1 in the paper"),
     CHOICE("scope", "layer|model", .training = true, .preset = "layer", .grid = true,
-           .help = "layer: each parameter tensor is compressed by itself. model: all as one vector"),
+           .help = "layer: compresses each parameter tensor by itself. model: all as one vector"),
     MAP("message", .training = true, .preset = "raw", .shorthand = "encoding",
         .help = "how messages are written; bytes-sent counts it"),
     {"message.encoding", SG_VALUE_ENCODING, .preset = "raw", .grid = true,
-     .help = "how positions are written. auto: the shortest for each message, with a prefix code for levels where that "
-             "is shorter"},
+     .help =
+         "how positions are written. auto: the shortest for each message, with a prefix code for levels where shorter"},
     {"message.values", SG_VALUE_PLAIN_CODE, .preset = "fp32", .grid = true,
      .help =
          "fp16: IEEE halves, at most 65504. bf16: the upper half of a float. The residual keeps the rounding error"},
 
     MAP("exchange", .training = true, .when_given = true, .help = "when ranks exchange messages; it changes no result"),
     {"exchange.buckets", SG_VALUE_SIZE,
-     .help = "size of a bucket of layers in floats, as 25MB or 25MiB. Under MPI the tasks cnn and, without clip, gpt "
-             "exchange buckets during the backward pass of a rank's last worker, but for methods that need the whole "
-             "model"},
+     .help = "size of a bucket of layers in floats, as 25MB or 25MiB. Under MPI cnn and, without clip, gpt exchange "
+             "buckets during the backward pass of a rank's last worker, except for methods that need the whole model"},
 
     INTEGER("seeds", 0, WHOLE_MAX, .training = true, .preset = "[1]", .least = 1, .most = 1000,
             .help = "each gives a cell of every method. Also 1..10, or {first, count}"),
@@ -144,57 +140,55 @@ static const struct sg_schema_row static_row[] = {
     INTEGER("seeds.count", 1, 1000, .required = true, .help = "how many follow each other"),
 
     MAP("network", .training = true, .when_given = true,
-        .help = "a modelled network, which adds the series time, exposed-time and compute-time to finished runs"),
-    INTEGER("network.workers", 1, 65536,
-            .help = "workers of the network, by default the recipe's, whose messages are repeated"),
+        .help = "a modelled network; adds time, exposed-time and compute-time to finished runs"),
+    INTEGER("network.workers", 1, 65536, .help = "workers, by default the recipe's, whose messages are repeated"),
     INTEGER("network.elements", 1, 1e15,
-            .help = "parameters of the model that is meant, by default the run's. Messages and compression count in "
-                    "proportion"),
+            .help = "parameters of the model, by default the run's; messages and compression count in proportion"),
     {"network.link", SG_VALUE_LINK, .preset = "10gbe-tcp", .help = "link between nodes"},
     {"network.collective", SG_VALUE_SUM, .preset = "auto",
-     .help =
-         "exchange of messages that the network adds up: none, fp16, bf16, randomk with shared, powersgd, integers"},
+     .help = "exchange of messages that add up: none, fp16, bf16, randomk with shared, powersgd, integers"},
     {"network.gather", SG_VALUE_EXCHANGE,
      .help = "exchange of all other messages. auto: the publication's for gtopk and ok-topk, auto-two-round for codes "
              "of every element, else auto-gather"},
     {"network.overlap", SG_VALUE_OVERLAP, .preset = "fused",
      .help = "how exchanges overlap the backward pass; layer and priority need record.layers"},
     NUMBER("network.bucket", 0, 1e6, .preset = "25", .unit = "MiB",
-           .help = "uncompressed size of a bucket of layers with fused; the first has 1 MiB, as in PyTorch. 0: the "
-                   "buckets with the earliest end"),
+           .help = "with fused: uncompressed size of a bucket of layers; the first has 1 MiB, as in PyTorch. 0: "
+                   "buckets that end earliest"),
     INTEGER("network.nodes", 1, 65536,
-            .help =
-                "machines with equally many workers, by default one a worker; for hierarchical collectives and nccl"),
+            .help = "machines with equally many workers, by default one each; for hierarchical collectives and nccl"),
     {"network.link-within", SG_VALUE_LINK, .preset = "nvlink-a100", .help = "link within a node"},
     INTEGER("network.ports", 1, 64, .preset = "1", .help = "network ports of a node"),
-    INTEGER("network.share", 1, 65536, .preset = "1",
-            .help = "processes that divide the bandwidth of a link between nodes, as GPUs of a machine do. `nodes` "
-                    "does not divide it"),
+    INTEGER(
+        "network.share", 1, 65536, .preset = "1",
+        .help =
+            "processes that divide the bandwidth of a link between nodes, as GPUs of a machine do; `nodes` does not"),
     INTEGER("network.servers", 1, 65536,
-            .help = "servers of parameter-server, by default as many as workers. For star: the server's link as a "
-                    "multiple of a worker's, by default 1"),
+            .help = "servers of parameter-server, by default one a worker. For star: the server's link as a multiple "
+                    "of a worker's, by default 1"),
     ABOVE("network.bandwidth", 0, 1e6, .unit = "Gbit/s", .help = "replaces the link's bus bandwidth"),
     NUMBER("network.latency", 0, 1e9, .unit = "us", .help = "replaces the link's time for an empty message"),
     NUMBER("network.compute", 0, 1e6, .preset = "0", .unit = "seconds",
-           .help = "time of a step's forward and backward pass. A third is forward; layers take it by their elements"),
+           .help =
+               "time of a step's forward and backward pass, a third of it forward; layers take it by their elements"),
     TEXT("network.processor", 200,
-         .help = "whose times of compression count: v100 (published), cpu (an AMD EPYC, measured), free, or a file by "
-                 "sparsebench --measure-coding. By default v100; --advise measures this machine"),
+         .help = "whose times of compression count: v100 (published; the default), cpu (an AMD EPYC, measured), free, "
+                 "or a file by sparsebench --measure-coding. --advise measures this machine"),
     NUMBER("network.coding", 0, 1e6, .unit = "ns",
            .help = "time of compression of one parameter, in place of processor"),
     {"network.bursts", SG_VALUE_BOOLEAN, .when_given = true,
-     .help = "adds burst-linear, burst-union and others: the cost of uneven steps. Needs record.every: 1 and "
+     .help = "adds the cost of uneven steps as burst-linear, burst-union and others; needs record.every: 1 and "
              "record.workers"},
 
     MAP("record", .training = true, .required = true, .help = "what a run records"),
     INTEGER("record.every", 1, WHOLE_MAX, .preset = "1", .unit = "steps", .help = "steps between two records"),
     NUMBER("record.evaluate", 0, INFINITY, .unit = "epochs",
-           .help = "epochs between evaluations of the task's columns; 0: the last step only. By default 1, for logreg "
-                   "every record"),
+           .help = "epochs between evaluations of the task's columns, by default 1, for logreg every record; 0: the "
+                   "last step only"),
     {"record.layers", SG_VALUE_BOOLEAN, .preset = "false",
      .help = "records entries sent, error-norm and error-max of every layer"},
     {"record.workers", SG_VALUE_BOOLEAN, .when_given = true,
-     .help = "with layers: records the entries of each worker too, for modelled times"},
+     .help = "with layers: also records each worker's entries, for modelled times"},
     SERIES("record.series", .required = true, .least = 1, .most = 64, .help = "columns beside step and epoch"),
 
     MAP("tune", .training = true, .when_given = true,
@@ -202,25 +196,25 @@ static const struct sg_schema_row static_row[] = {
     INTEGER("tune.trials", 1, 1000, .required = true,
             .help = "runs with values from the ranges, one from each of so many equal parts"),
     SERIES("tune.by", .required = true,
-           .help = "series that chooses the best trial: the largest accuracy or hit rate, the smallest of all else"),
+           .help = "series that chooses the best trial: the largest accuracy or hit rate, else the smallest"),
     MAP("tune.at", .preset = "{final: true}", .like = "claims[].at", .help = "which value of it counts"),
 
     MAP("methods", .training = true, .required = true, .least = 1, .most = 256, .help = "what is compared"),
     TEXT("methods[].name", 64, .required = true, .help = "name in results and figures"),
     {"methods[].compressor", SG_VALUE_COMPRESSOR, .required = true,
-     .help = "name of a compressor. Its parameters stand beside it: numbers, expressions of constants, `match` for "
-             "values that sparsetune finds, or lists of these"},
+     .help = "name of a compressor, with its parameters beside it: numbers, expressions of constants, `match` where "
+             "sparsetune finds the value, or lists of these"},
     MAP("methods[].controller", .shorthand = "kind", .when_given = true,
-        .help = "what changes one parameter of the compressor, its knob, during training"),
+        .help = "what changes a parameter of the compressor, its knob, during training"),
     {"methods[].controller.kind", SG_VALUE_CONTROLLER, .required = true,
-     .help = "name of a controller; its parameters stand beside it"},
+     .help = "name of a controller, with its parameters beside it"},
     MAP("methods[].values", .shorthand = "code", .when_given = true,
-        .help = "the code of the values that a selector sends; replaces message.values"),
+        .help = "code of a selector's values, in place of message.values"),
     {"methods[].values.code", SG_VALUE_CODE, .required = true,
-     .help = "name of a code; its parameters stand beside it. The residual keeps the rounding error"},
+     .help = "name of a code, with its parameters beside it. The residual keeps the rounding error"},
     MAP("methods[].k-from", .shorthand = "method", .when_given = true,
-        .help = "gives topk the entries that another method sent at the same seed. Needs scope: layer and record: "
-                "{every: 1, layers: true, workers: true}"),
+        .help = "gives topk the entries that another method sent at the seed; needs scope: layer and record: {every: "
+                "1, layers: true, workers: true}"),
     TEXT("methods[].k-from.method", 128, .required = true, .help = "label of the other method's cell"),
     {"methods[].k-from.layers", SG_VALUE_BOOLEAN, .preset = "true", .grid = true,
      .help = "copies the numbers by layer; else divides them by size"},
@@ -243,31 +237,29 @@ static const struct sg_schema_row static_row[] = {
      .help = "replaces the optimizer's"},
     {"methods[].exchange", SG_VALUE_EXCHANGE,
      .help = "exchange on a modelled network, in place of network.collective and network.gather"},
-    {"methods[].baseline", SG_VALUE_BOOLEAN, .preset = "false",
-     .help = "what others are compared with; drawn as a dashed line"},
+    {"methods[].baseline", SG_VALUE_BOOLEAN, .preset = "false", .help = "what others are compared with; a dashed line"},
 
     /* both kinds */
     MAP("claims", .preset = "[]", .least = 0, .most = 256,
-        .help = "sentences that are judged at every seed, or for kernels in every case"),
+        .help = "sentences that are judged at every seed, for kernels in every case"),
     TEXT("claims[].text", 300, .required = true, .help = "the sentence"),
     {"claims[].descriptive", SG_VALUE_BOOLEAN, .preset = "false",
-     .help = "written after the result, so that it tests no expectation"},
-    TEXT("claims[].note", 300, .help = "remark behind the numbers, as where a bound comes from"),
-    SERIES("claims[].metric", .required = true, .constant = true,
-           .help = "series or constant that is compared; for kernels `time`"),
-    METHOD("claims[].of", .required = true, .help = "method, or label of a cell; for kernels an operation"),
+     .help = "written after the result; tests no expectation"},
+    TEXT("claims[].note", 300, .help = "remark behind the numbers, as a bound's source"),
+    SERIES("claims[].metric", .required = true, .constant = true, .help = "what is compared; for kernels `time`"),
+    METHOD("claims[].of", .required = true, .help = "method or cell's label; for kernels an operation"),
     MAP("claims[].at", .training = true, .preset = "{final: true}",
-        .help = "how a series becomes one number: one of the keys below, or when with below"),
+        .help = "how a series becomes a number: a key below, or when with below"),
     TRUE_ONLY("claims[].at.final", .help = "the last record"),
-    ABOVE("claims[].at.tail-median", 0, 1, .help = "median of this last fraction of the records"),
-    ABOVE("claims[].at.tail-mean", 0, 1, .help = "mean of this last fraction of the records"),
+    ABOVE("claims[].at.tail-median", 0, 1, .help = "median of this last fraction of records"),
+    ABOVE("claims[].at.tail-mean", 0, 1, .help = "mean of this last fraction of records"),
     TRUE_ONLY("claims[].at.max", .help = "the largest record"),
     TRUE_ONLY("claims[].at.min", .help = "the smallest record"),
     TRUE_ONLY("claims[].at.mean", .help = "the mean over the records"),
     TRUE_ONLY("claims[].at.sum", .help = "the sum over the records"),
-    NUMBER("claims[].at.epoch", 0, INFINITY, .help = "the first record at or after this epoch"),
-    INTEGER("claims[].at.step", 0, WHOLE_MAX, .help = "the first record at or after this step"),
-    SERIES("claims[].at.when", .help = "the first record where this series is at most `below`; +inf if there is none"),
+    NUMBER("claims[].at.epoch", 0, INFINITY, .help = "the first record from this epoch on"),
+    INTEGER("claims[].at.step", 0, WHOLE_MAX, .help = "the first record from this step on"),
+    SERIES("claims[].at.when", .help = "the first record where this series is at most `below`; +inf without one"),
     NUMBER("claims[].at.below", -INFINITY, INFINITY, .help = "goes with when"),
     MAP("claims[].at-most", .or_number = true,
         .help = "upper bound: a number, or times x + plus with x the metric of a method"),
@@ -281,7 +273,7 @@ static const struct sg_schema_row static_row[] = {
 
     MAP("plots", .training = true, .preset = "[]", .least = 0, .most = 64, .help = "panels of the figure"),
     SERIES("plots[].x", .required = true, .constant = true,
-           .help = "series of the horizontal axis; of points also a constant or a listed key"),
+           .help = "series of the horizontal axis; for points also a constant or listed key"),
     SERIES("plots[].y", .required = true, .constant = true, .help = "the same of the vertical axis"),
     CHOICE("plots[].log", "none|x|y|xy", .preset = "none", .help = "logarithmic axes"),
     TEXT("plots[].title", 200, .help = "title of the panel"),
@@ -289,15 +281,13 @@ static const struct sg_schema_row static_row[] = {
            .help = "[from, to]. Cells of a ranking must lie in it"),
     NUMBER("plots[].y-range", -INFINITY, INFINITY, .least = 2, .most = 2, .help = "[from, to]"),
     CHOICE("plots[].kind", "curves|points|ranking", .preset = "curves",
-           .help =
-               "curves: y over x along runs. points: one for each cell. ranking: the cells within x-range sorted by y"),
+           .help = "curves: y over x along runs. points: one a cell. ranking: cells within x-range by y"),
     CHOICE("plots[].band", "auto|std|quartiles|none", .preset = "auto",
-           .help = "of curves: mean ± one standard deviation, or median and quartiles. auto: quartiles on a "
-                   "logarithmic y axis, else std"),
+           .help = "of curves: mean ± standard deviation, or median and quartiles. auto: quartiles on a logarithmic y "
+                   "axis, else std"),
     INTEGER("plots[].smooth", 1, 9999, .preset = "1", .unit = "records",
-            .help = "of curves: the mean of so many records, geometric on a logarithmic y axis"),
-    METHOD("plots[].methods", .least = 1, .most = 256,
-           .help = "methods or labels of cells that are shown, by default all"),
+            .help = "of curves: mean of so many records, geometric on a logarithmic y axis"),
+    METHOD("plots[].methods", .least = 1, .most = 256, .help = "methods or labels of cells, by default all"),
     MAP("plots[].x-at", .preset = "{final: true}", .like = "claims[].at",
         .help = "of points and rankings: which x of a run"),
     MAP("plots[].y-at", .preset = "{final: true}", .like = "claims[].at",

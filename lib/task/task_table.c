@@ -12,11 +12,11 @@ extern const struct sg_task_ops sg_logreg_ops, sg_recorded_ops;
 
 #define SHARD_KEYS                                                                                                     \
     {"shards.kind", SG_KEY_CHOICE, .choices = "iid|sorted|dirichlet", .preset = "iid",                                 \
-     .help = "which samples a worker has. iid: random ones. sorted: those of one class or few. dirichlet: fractions "  \
-             "of classes drawn for each worker"},                                                                      \
+     .help = "a worker's samples. iid: random. sorted: of one class or few. dirichlet: fractions of classes drawn "    \
+             "for each worker"},                                                                                       \
     {                                                                                                                  \
         .name = "shards.alpha", .type = SG_KEY_NUMBER, .min = 1e-6, .max = 1e6,                                        \
-        .help = "concentration of dirichlet; large is near iid, small near one class each"                             \
+        .help = "concentration of dirichlet; large: near iid, small: near one class each"                              \
     }
 
 #define PRECISION_KEY                                                                                                  \
@@ -30,7 +30,7 @@ extern const struct sg_task_ops sg_logreg_ops, sg_recorded_ops;
 #define EVALUATE_ON_KEY                                                                                                \
     {                                                                                                                  \
         "evaluate-on", SG_KEY_CHOICE, .choices = "test|validation", .preset = "test", .when_given = true,              \
-                                      .help = "data of the test series; trials of tune always use validation"          \
+                                      .help = "data of test series; trials of tune use validation"                     \
     }
 
 enum { LOGREG_L2_MAY_USE = 6, LOGREG_START_MAY_USE = 7 }; /* of the constants below */
@@ -51,9 +51,9 @@ static const struct sg_constant_kind logreg_constant[] = {
 
 static const struct sg_key logreg_key[] = {
     {"dataset", SG_KEY_STRING, .data = true, .required = true,
-     .help = "name of a data set in datasets/, or a path with a '/' of a LIBSVM file"},
+     .help = "a name in datasets/, or a LIBSVM file's path with a '/'"},
     {"stand-in", SG_KEY_STRING, .data = true,
-     .help = "generator in place of a missing data set: gisette-like, two-clouds. Results say so"},
+     .help = "generator in place of missing data: gisette-like, two-clouds. Results say so"},
     {"l2", SG_KEY_EXPRESSION, .preset = "L/10000", .constants = LOGREG_L2_MAY_USE,
      .help = "weight of (l2/2)|x|^2. May use L, row_mean, row_max, m, d, n"},
     {"oracle", SG_KEY_CHOICE, .choices = "stochastic|full|full-shifted|lsvrg|lsvrg-shifted", .preset = "stochastic",
@@ -61,11 +61,10 @@ static const struct sg_key logreg_key[] = {
              "less grad f_i(x*) (GD*). lsvrg: grad f_ij(x) - grad f_ij(w_i) + grad f_i(w_i) for random rows j "
              "(EC-LSVRG). lsvrg-shifted: that less grad f_i(x*) (EC-LSVRGstar)"},
     {"refresh", SG_KEY_EXPRESSION, .when_given = true, .constants = LOGREG_L2_MAY_USE, .preset = "n/m",
-     .help = "of lsvrg: probability, in (0, 1], that w_i moves to x at a step. May use the constants of l2"},
+     .help = "of lsvrg: probability above 0 that w_i moves to x at a step. May use l2's constants"},
     {"start.offset-from-optimum", SG_KEY_EXPRESSION, .constants = LOGREG_START_MAY_USE,
      .help = "c: x0 = x* + c in every coordinate, by default zeros"},
-    {"solve-optimum", SG_KEY_BOOLEAN, .preset = "true",
-     .help = "false: x* is not computed; series that need it are unavailable"},
+    {"solve-optimum", SG_KEY_BOOLEAN, .preset = "true", .help = "false: without x* and the series that need it"},
     SHARD_KEYS,
 };
 
@@ -92,33 +91,32 @@ static const struct sg_key cnn_key[] = {
     {"model", SG_KEY_CHOICE, .choices = "resnet8|resnet20|resnet18|googlenet|googlenet-deep|senet18|seresnet18",
      .required = true, .help = "the network; resnet8 and resnet20 have 16, 32, 64 channels"},
     {"width", SG_KEY_NUMBER, .when_given = true, .min = 0.01, .max = 16, .preset = "1",
-     .help = "factor on the numbers of channels, which are rounded"},
+     .help = "factor on the channels, rounded"},
     {"dataset", SG_KEY_STRING, .data = true, .required = true,
      .help = "cifar-10, cifar-100, or a subset cifar-100-NAME"},
-    {"stand-in", SG_KEY_STRING, .data = true,
-     .help = "generator in place of a missing data set: cifar-like. Results say so"},
+    {"stand-in", SG_KEY_STRING, .data = true, .help = "generator in place of missing data: cifar-like. Results say so"},
     {"augment", SG_KEY_CHOICE, .choices = "usual|none|crop-flip|crop-flip-rotate", .preset = "usual",
      .help = "usual: crop-flip for CIFAR-10, crop-flip-rotate for CIFAR-100"},
     {"train-images", SG_KEY_INTEGER, .data = true, .min = 0, .max = 1e9, .preset = "0", .unit = "images",
-     .help = "training images, always the same random ones; 0: all"},
+     .help = "training images, the same random ones always; 0: all"},
     {"test-images", SG_KEY_INTEGER, .data = true, .min = 0, .max = 1e9, .preset = "0", .unit = "images",
      .help = "test images, chosen the same way; 0: all"},
     {"average-model", SG_KEY_BOOLEAN, .preset = "true",
-     .help = "also evaluates the running average of the model, which takes as long again"},
+     .help = "also evaluates the running average of models, in as much time again"},
     PRECISION_KEY,
     SHARD_KEYS,
     {"validation", SG_KEY_INTEGER, .when_given = true, .data = true, .min = 1, .max = 1e9, .unit = "images",
-     .help = "training images that are held out, on which trials of tune are evaluated"},
+     .help = "held-out training images that evaluate trials of tune"},
     EVALUATE_ON_KEY,
 };
 
 static const struct sg_metric cnn_metric[] = {
     {"test_loss", "",
-     .help = "mean cross-entropy over the test set; each worker evaluates its part with its own batch-norm statistics",
+     .help = "mean cross-entropy over the test set; each worker evaluates a part with its batch-norm statistics",
      .quantity = SG_QUANTITY_LOSS},
-    {"test_accuracy", "", "fraction of the test images whose largest logit is their class's", .higher = true,
+    {"test_accuracy", "", "fraction of test images whose largest logit is their class's", .higher = true,
      .quantity = SG_QUANTITY_SHARE},
-    {"test_loss_averaged", "", .help = "test_loss of the mean of models and statistics over the evaluations so far",
+    {"test_loss_averaged", "", .help = "test_loss of the mean of models and statistics over evaluations so far",
      .quantity = SG_QUANTITY_LOSS},
     {"test_accuracy_averaged", "", "test_accuracy of that mean", .higher = true, .quantity = SG_QUANTITY_SHARE},
 };
@@ -132,16 +130,16 @@ static const struct sg_constant_kind lm_constant[] = {
 
 #define TEXT_KEYS                                                                                                      \
     {"dataset", SG_KEY_STRING, .data = true, .required = true,                                                         \
-     .help = "wikitext-2, another set of train.txt, valid.txt and test.txt, or a path with a '/' of a text, whose "    \
-             "last tenth is the test"},                                                                                \
+     .help = "wikitext-2, another set of train.txt, valid.txt and test.txt, or a text's path with a '/', its last "    \
+             "tenth the test"},                                                                                        \
         {"stand-in", SG_KEY_STRING, .data = true,                                                                      \
-         .help = "generator in place of a missing data set: text-like. Results say so"},                               \
+         .help = "generator in place of missing data: text-like. Results say so"},                                     \
         {"train-file",      SG_KEY_CHOICE,                                                                             \
          .data = true,      .choices = "train|valid|test",                                                             \
          .preset = "train", .help = "file of training; its words are the vocabulary"},                                 \
         {"test-file",       SG_KEY_CHOICE,                                                                             \
          .data = true,      .choices = "train|valid|test",                                                             \
-         .preset = "valid", .help = "file of evaluation; the paper's perplexity is that of valid"},                    \
+         .preset = "valid", .help = "file of evaluation; valid for the paper's perplexity"},                           \
         {"train-tokens", SG_KEY_INTEGER, .data = true,     .min = 0,                                                   \
          .max = 1e9,     .preset = "0",  .unit = "tokens", .help = "training tokens, from the start; 0: all"},         \
         {"test-tokens", SG_KEY_INTEGER, .data = true,     .min = 0,                                                    \
@@ -155,21 +153,21 @@ static const struct sg_key lm_key[] = {
     TEXT_KEYS,
     {"embedding", SG_KEY_INTEGER, .min = 1, .max = 65536, .preset = "650", .help = "width of a word"},
     {"hidden", SG_KEY_INTEGER, .min = 1, .max = 65536,
-     .help = "width of the LSTM layers but the last, by default that of a word"},
+     .help = "width of LSTM layers but the last, by default a word's"},
     {"layers", SG_KEY_INTEGER, .min = 1, .max = 16, .preset = "3", .help = "LSTM layers"},
     {"dropout", SG_KEY_NUMBER, .min = 0, .max = 0.99, .preset = "0.4",
-     .help = "fraction of the numbers of embedding, layers and output that a step leaves out"},
+     .help = "fraction of embedding, layers and output that a step leaves out"},
     {"bptt", SG_KEY_INTEGER, .min = 1, .max = 65536, .preset = "30", .unit = "tokens",
-     .help = "tokens of a column that a step reads and back-propagates through"},
+     .help = "tokens of a column that a step back-propagates through"},
     {"clip", SG_KEY_NUMBER, .min = 0, .max = 1e9, .preset = "0.4",
-     .help = "largest norm of a worker's gradient before error feedback; 0: none"},
+     .help = "largest norm of a worker's gradient before error feedback; 0: any"},
     PRECISION_KEY,
 };
 
 static const struct sg_metric lm_metric[] = {
-    {"test_perplexity", "", .help = "mean over all workers' batches of exp(mean cross-entropy), as in the paper's code",
+    {"test_perplexity", "", .help = "mean over workers' batches of exp(mean cross-entropy), as in the paper's code",
      .quantity = SG_QUANTITY_PERPLEXITY},
-    {"test_loss", "", .help = "mean cross-entropy of a token of the test text", .quantity = SG_QUANTITY_LOSS},
+    {"test_loss", "", .help = "mean cross-entropy of a test token", .quantity = SG_QUANTITY_LOSS},
     {"test_perplexity_corpus", "", .help = "exp(test_loss), the perplexity of the text as one",
      .quantity = SG_QUANTITY_PERPLEXITY},
 };
@@ -185,14 +183,14 @@ static const struct sg_key gpt_key[] = {
     {"context", SG_KEY_INTEGER, .min = 1, .max = 65536, .preset = "128", .unit = "tokens",
      .help = "tokens of a window"},
     {"dropout", SG_KEY_NUMBER, .min = 0, .max = 0.99, .preset = "0",
-     .help = "fraction of the numbers of embedding, attention and branches that a step leaves out"},
+     .help = "fraction of embedding, attention and branches that a step leaves out"},
     {"clip", SG_KEY_NUMBER, .min = 0, .max = 1e9, .preset = "1",
-     .help = "largest norm of a worker's gradient before error feedback; 0: none"},
+     .help = "largest norm of a worker's gradient before error feedback; 0: any"},
     PRECISION_KEY,
 };
 
 static const struct sg_metric gpt_metric[] = {
-    {"test_loss", "", .help = "mean cross-entropy of a token of the test text, in windows of the context's length",
+    {"test_loss", "", .help = "mean cross-entropy of a test token, in windows of the context's length",
      .quantity = SG_QUANTITY_LOSS},
     {"test_perplexity_corpus", "", .help = "exp(test_loss), the perplexity of the text as one",
      .quantity = SG_QUANTITY_PERPLEXITY},
@@ -206,34 +204,34 @@ static const struct sg_constant_kind ncf_constant[] = {
 
 static const struct sg_key ncf_key[] = {
     {"dataset", SG_KEY_STRING, .data = true, .required = true,
-     .help = "ml-100k, ml-1m, ml-20m, ml-25m, or another in such a format, as ml-100k-NAME"},
+     .help = "ml-100k, ml-1m, ml-20m, ml-25m, or another in their formats, as ml-100k-NAME"},
     {"stand-in", SG_KEY_STRING, .data = true,
-     .help = "generator in place of a missing data set: ratings-like. Results say so"},
+     .help = "generator in place of missing data: ratings-like. Results say so"},
     {"users", SG_KEY_INTEGER, .data = true, .min = 0, .max = 1e9, .preset = "0", .unit = "users",
-     .help = "users that are kept, always the same random ones; 0: all"},
+     .help = "users kept, always the same random ones; 0: all"},
     {"factors", SG_KEY_INTEGER, .min = 1, .max = 4096, .preset = "64",
      .help = "numbers of a user and of an item in the matrix factorisation"},
     {"mlp", SG_KEY_STRING, .preset = "256-256-128-64",
-     .help = "sizes of the perceptron's input, half of it the user's, and of its layers"},
+     .help = "sizes of the perceptron's input, half the user's, and layers"},
     {"dropout", SG_KEY_NUMBER, .min = 0, .max = 0.999, .preset = "0.5",
      .help = "rate after each of the perceptron's layers"},
     {"negatives", SG_KEY_INTEGER, .min = 1, .max = 1000, .preset = "4",
-     .help = "pairs labelled 0 for each rating of an epoch: its user with a random item"},
+     .help = "pairs labelled 0 for each rating of an epoch: its user, a random item"},
     {"test-negatives", SG_KEY_INTEGER, .min = 1, .max = 100000, .preset = "100", .unit = "items",
-     .help = "items without a rating with which a user's test item competes"},
+     .help = "unrated items with which a user's test item competes"},
     {"sharding", SG_KEY_CHOICE, .choices = "global|reference", .preset = "global",
-     .help = "global: an epoch's examples are shuffled together. reference, as in the paper's code: each worker "
-             "shuffles its part of a list with the ratings first"},
+     .help = "global: shuffles an epoch's examples together. reference, as the paper's code: each worker shuffles its "
+             "part of a list, ratings first"},
     PRECISION_KEY,
     {"validation", SG_KEY_BOOLEAN, .when_given = true, .data = true, .preset = "false",
-     .help = "holds each user's last rating but one out, on which trials of tune are evaluated"},
+     .help = "holds out each user's last rating but one, to evaluate trials of tune"},
     EVALUATE_ON_KEY,
 };
 
 static const struct sg_metric ncf_metric[] = {
-    {"hit_rate", "", "Hit-Rate@10: fraction of the users whose test item is among the 10 best", .higher = true,
+    {"hit_rate", "", "Hit-Rate@10: fraction of users whose test item is among the 10 best", .higher = true,
      .quantity = SG_QUANTITY_SHARE},
-    {"ndcg", "", "NDCG@10: mean over the users of 1 / log2(rank + 1) up to rank 10, else 0", .higher = true,
+    {"ndcg", "", "NDCG@10: mean over users of 1 / log2(rank + 1) up to rank 10, else 0", .higher = true,
      .quantity = SG_QUANTITY_SHARE},
 };
 
@@ -248,15 +246,14 @@ static const struct sg_key recorded_key[] = {
      .help = "path of gradients: a .npy array (steps, workers, d), .safetensors files, or a file by sparsetrain "
              "--record-gradients; {step} and {worker} in the name count from 0. See recipes/OWN-GRADIENTS.md"},
     {"steps-at.first", SG_KEY_INTEGER, .max = 1e15, .when_given = true, .data = true,
-     .help = "number of the first step in the names of files"},
+     .help = "first step in the names of files"},
     {"steps-at.every", SG_KEY_INTEGER, .min = 1, .max = 1e15, .when_given = true, .data = true,
-     .help = "distance of the steps in the names, as 10 where every tenth was written"},
-    {"layers", SG_KEY_STRING, .max = 65536,
-     .help = "shapes of the layers of .npy files, as 64x3x3x3,64,10x64; by default one layer"},
+     .help = "distance of steps in the names, as 10 for every tenth"},
+    {"layers", SG_KEY_STRING, .max = 65536, .help = "layers of .npy files, as 64x3x3x3,64,10x64; by default one"},
     {"layers-file", SG_KEY_STRING, .when_given = true, .data = true,
-     .help = "path of a text with a line for each layer: a shape, or name and shape, as conv1.weight 64x3x7x7"},
+     .help = "path of a text, a line for each layer: its shape, or name and shape, as conv1.weight 64x3x7x7"},
     {"steps-per-epoch", SG_KEY_INTEGER, .min = 1, .max = 1e15, .unit = "steps",
-     .help = "length of an epoch for schedules, by default that of sparsetrain's run, else all steps"},
+     .help = "epoch of schedules, by default that of sparsetrain's run, else all steps"},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -269,13 +266,12 @@ static const struct sg_key recorded_key[] = {
 static const struct sg_task_kind task_kind[] = {
     {"logreg", "logistic regression with l2 regularisation", OF(logreg), METRICS(logreg), .ops = &sg_logreg_ops},
     {"cnn", "image classification by a convolutional network (needs libtorch)", OF(cnn), METRICS(cnn)},
-    {"lm", "language model of LSTM layers (needs libtorch); batch counts a worker's columns of text", OF(lm),
-     METRICS(lm)},
-    {"gpt", "language model of transformer blocks, as GPT-2 (needs libtorch); batch counts a worker's windows of text",
+    {"lm", "language model of LSTM layers (needs libtorch); batch: a worker's columns of text", OF(lm), METRICS(lm)},
+    {"gpt", "language model of transformer blocks, as GPT-2 (needs libtorch); batch: a worker's windows of text",
      .key = gpt_key, .n_keys = COUNT(gpt_key), .constant = lm_constant, .n_constants = COUNT(lm_constant),
      .identify = task_identify_gpt, METRICS(gpt)},
     {"ncf", "recommendation by neural collaborative filtering, NeuMF (needs libtorch)", OF(ncf), METRICS(ncf)},
-    {"recorded", "gradients of any training, read from files; there is no loss", OF(recorded), .ops = &sg_recorded_ops},
+    {"recorded", "gradients of any training, from files; no loss", OF(recorded), .ops = &sg_recorded_ops},
 };
 
 const struct sg_task_kind *sg_task_kind_at(size_t i) {

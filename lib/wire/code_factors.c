@@ -150,7 +150,7 @@ static bool valid_factors(const struct sg_message *m) {
 
 const struct sg_code sg_code_factors = {
     .name = "factors",
-    .summary = "a layer's matrix as a sum of products of a column and a row, else floats",
+    .summary = "a layer's matrix as a sum of columns times rows, else floats",
     .number = 65,
     .most_bytes = most_bytes,
     .encode = encode_factors,

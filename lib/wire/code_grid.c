@@ -214,7 +214,7 @@ static int grid_there(void *data, const struct sg_numbers *n, size_t *bytes, dou
 
 const struct sg_parameter sg_code_grid_params[PARAMS] = {
     [STEP] = {"step", 0, FLT_MAX, 0.03125, false, "distance D between neighbours of the grid"},
-    [BITS] = {"bits", 2, MOST_BITS, 8, true, "bits b of a number; what is above 2^(b-1) - 1 steps is sent as it is"},
+    [BITS] = {"bits", 2, MOST_BITS, 8, true, "bits b of a number; above 2^(b-1) - 1 steps it is sent as it is"},
     [STOCHASTIC] = {"stochastic", 0, 1, 0, true, "0: rounds to the nearest; 1: at random, without bias"},
 };
 

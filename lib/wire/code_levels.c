@@ -137,7 +137,7 @@ const struct sg_parameter sg_code_dithering_params[PARAMS] = {
 
 const struct sg_code sg_code_dithering = {
     .name = "natural-dithering",
-    .summary = "powers of two of a bucket's norm, rounded at random without bias",
+    .summary = "powers of two of a bucket's norm, at random without bias",
     .number = 36,
     .random = true,
     .params = sg_code_dithering_params,

@@ -313,7 +313,7 @@ const struct sg_code sg_code_signs_fixed = {
 
 const struct sg_code sg_code_two_means = {
     .name = "two-means",
-    .summary = "1 bit: the mean of the layer's numbers of that sign",
+    .summary = "1 bit: the mean of the layer's numbers of its sign",
     .number = 19,
     SIGNS_CODE(two_means),
 };

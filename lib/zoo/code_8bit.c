@@ -84,7 +84,7 @@ WIRE_BUCKETS_FUNCTIONS(fractions)
 
 const struct sg_code sg_code_8bit = {
     .name = "8bit",
-    .summary = "8 bits: a sign and one of 128 fractions of the layer's largest magnitude (Dettmers)",
+    .summary = "8 bits: a sign and one of 128 fractions of the layer's largest (Dettmers)",
     .number = 35,
     WIRE_BUCKETS_CODE(fractions),
 };

@@ -182,7 +182,7 @@ static bool valid_eden(const struct sg_message *m) {
 const struct sg_parameter sg_code_eden_params[PARAMS] = {
     [BITS] = {"bits", 1, MOST_BITS, 1, true, "bits b of a number: 1 is DRIVE, 2 and 3 are EDEN"},
     [BLOCK] = {"block", 1, MOST_BLOCK, 1024, true,
-               "numbers that share a rotation and a scale of 32 bits, rounded up to a power of two"},
+               "numbers that share a rotation and a 32-bit scale, rounded up to a power of two"},
     [LEAST_ERROR] = {"least-error", 0, 1, 0, true, "0: the unbiased scale; 1: the scale with the least error"},
 };
 

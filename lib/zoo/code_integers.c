@@ -116,7 +116,7 @@ static bool valid_ends(const float *scalar, uint32_t bits) {
 
 const struct sg_parameter sg_code_minmax_params[PARAMS] = {
     [BITS] = {"bits", 2, MOST_BITS, 4, true, "bits b of a number"},
-    [BUCKET] = {"bucket", 1, 4294967295.0, 512, true, "neighbours that share a least and a largest number of 32 bits"},
+    [BUCKET] = {"bucket", 1, 4294967295.0, 512, true, "neighbours that share a least and largest number of 32 bits"},
     [STOCHASTIC] = {"stochastic", 0, 1, 0, true, "0: rounds to the nearest; 1: at random, without bias"},
 };
 
@@ -133,7 +133,7 @@ WIRE_BUCKETS_FUNCTIONS(minmax)
 
 const struct sg_code sg_code_minmax = {
     .name = "minmax",
-    .summary = "one of 2^b places between the least and largest number of a bucket (CGX)",
+    .summary = "one of 2^b places between a bucket's least and largest number (CGX)",
     .number = 38,
     .random = true,
     .params = sg_code_minmax_params,

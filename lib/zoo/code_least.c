@@ -132,7 +132,7 @@ static bool valid_least(const struct sg_message *m) {
 
 const struct sg_code sg_code_least = {
     .name = "least",
-    .summary = "a sign for numbers of the layer's least sent magnitude, a float for others (Wangni)",
+    .summary = "a sign for the layer's least sent magnitude, a float for others (Wangni)",
     .number = 64,
     .most_bytes = most_bytes,
     .encode = encode_least,

@@ -76,7 +76,7 @@ static const struct sg_rounds rounds = {.count = 2, .length = length, .room = ro
 
 const struct sg_compressor_ops sg_compress_clt_k = {
     .name = "clt-k",
-    .summary = "every element at the Top-k positions of one worker; workers take turns",
+    .summary = "every element at one worker's Top-k positions; workers take turns",
     .source = "Chen et al. (ScaleCom), NeurIPS 2020",
     .traits = SG_TRAIT_WANTS_FEEDBACK,
     .params = sg_share_params,

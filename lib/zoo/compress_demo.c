@@ -172,7 +172,7 @@ static const struct sg_rounds rounds = {
 
 const struct sg_compressor_ops sg_compress_demo = {
     .name = "demo",
-    .summary = "the largest cosine coefficients of every chunk; each becomes the mean over the workers that sent it",
+    .summary = "the largest cosine coefficients of every chunk; each becomes the mean of workers that sent it",
     .source = "Peng, Quesnelle, Kingma (DeMo), 2024",
     .traits = SG_TRAIT_WANTS_FEEDBACK,
     .params = params,

@@ -47,8 +47,7 @@ static int select_gaussiank(struct sg_worker *w, struct sg_select *s) {
 
 static const struct sg_parameter params[PARAMS] = {
     SG_SHARE_PARAMETERS,
-    [MAGNITUDES] = {"magnitudes", 0, 1, 0, true,
-                    "1: fits the distribution to |p|, as in the code of SIDCo's authors, in place of p"},
+    [MAGNITUDES] = {"magnitudes", 0, 1, 0, true, "1: fits the distribution to |p|, as SIDCo's authors' code, not to p"},
 };
 
 const struct sg_compressor_ops sg_compress_gaussiank = {

@@ -103,7 +103,7 @@ static const struct sg_rounds rounds = {
 
 const struct sg_compressor_ops sg_compress_global_qsgd = {
     .name = "global-qsgd",
-    .summary = "every element rounded at random to an integer, in the scale of the workers' largest",
+    .summary = "every element rounded at random to an integer, by the workers' largest",
     .source = "Xin et al., ECAI 2025",
     .traits = SG_TRAIT_UNBIASED | SG_TRAIT_RANDOM,
     .params = params,
@@ -263,7 +263,7 @@ static const struct sg_rounds power_rounds = {.count = 2,
 
 const struct sg_compressor_ops sg_compress_global_qsgd_exp = {
     .name = "global-qsgd-exp",
-    .summary = "every element rounded at random to a power of two, in the scale of the workers' largest",
+    .summary = "every element rounded at random to a power of two, by the workers' largest",
     .source = "Xin et al., ECAI 2025",
     .traits = SG_TRAIT_UNBIASED | SG_TRAIT_RANDOM,
     .params = power_params,

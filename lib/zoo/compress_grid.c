@@ -113,7 +113,7 @@ static unsigned traits_of(const double *param) {
 
 static const struct sg_parameter params[PARAMS] = {
     [STEP] = {"step", 0, FLT_MAX, NAN, false, "distance D between neighbours of the grid, on the gradient's scale"},
-    [BITS] = {"bits", 2, 24, 8, true, "bits b of a number; what is above 2^(b-1) - 1 steps is sent as it is"},
+    [BITS] = {"bits", 2, 24, 8, true, "bits b of a number; above 2^(b-1) - 1 steps it is sent as it is"},
     [STOCHASTIC] = {"stochastic", 0, 1, 0, true, "0: rounds to the nearest; 1: at random, without bias"},
 };
 

@@ -143,7 +143,7 @@ static const struct sg_rounds rounds = {.count = 1, .hears = true, .room = room,
 
 const struct sg_compressor_ops sg_compress_gtopk = {
     .name = "gtopk",
-    .summary = "about the k largest of the sum, found in a tree of workers that each hand on k entries",
+    .summary = "about the k largest of the sum, in a tree of workers that hand on k entries",
     .source = "Shi et al., ICDCS 2019",
     .traits = SG_TRAIT_WANTS_FEEDBACK,
     .params = params,

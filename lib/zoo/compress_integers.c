@@ -18,7 +18,7 @@ static double bound_8bit(const double *param, size_t n) {
 
 const struct sg_compressor_ops sg_compress_8bit = {
     .name = "8bit",
-    .summary = "every element as a sign and one of 128 fractions of its layer's largest magnitude",
+    .summary = "every element as a sign and one of 128 fractions of its layer's largest",
     .source = "Dettmers, ICLR 2016",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_DENSE,
     .code = &sg_code_8bit,
@@ -57,7 +57,7 @@ static unsigned traits_minmax(const double *param) {
 /* No bound by |x|: the error is up to a step, which the range of the bucket sets. */
 const struct sg_compressor_ops sg_compress_minmax = {
     .name = "minmax",
-    .summary = "every element as one of 2^b places between the least and largest of its bucket",
+    .summary = "every element as one of 2^b places between its bucket's least and largest",
     .source = "CGX (Markov et al., Middleware 2022)",
     .traits = SG_TRAIT_DENSE,
     .traits_of = traits_minmax,

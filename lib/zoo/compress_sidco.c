@@ -213,7 +213,7 @@ static const struct sg_parameter params[PARAMS_GP] = {
 
 #define SIDCO(fit, parameters, with, by)                                                                               \
     {                                                                                                                  \
-        .name = fit, .summary = "about k of every layer: what is above a threshold by " with " in stages",             \
+        .name = fit, .summary = "about k of every layer, above a threshold by " with " in stages",                     \
         .source = "Abdelmoniem et al., MLSys 2021", .traits = SG_TRAIT_WANTS_FEEDBACK, .params = params,               \
         .n_params = parameters, .check = sg_share_check, .knob = sg_share_knob, .worker_doubles = worker_doubles,      \
         .open = open_sidco, .select = by                                                                               \

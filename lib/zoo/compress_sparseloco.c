@@ -144,7 +144,7 @@ static const struct sg_rounds rounds = {.count = 1, .hears = true, .room = room,
 
 const struct sg_compressor_ops sg_compress_sparseloco = {
     .name = "sparseloco",
-    .summary = "the largest elements of every tile, in two bits; each becomes the mean over the workers that sent it",
+    .summary = "the largest elements of every tile, in two bits; each becomes the mean of workers that sent it",
     .source = "Sarfi et al. (SparseLoCo), 2025; github.com/one-covenant/templar",
     .traits = SG_TRAIT_WANTS_FEEDBACK,
     .params = params,

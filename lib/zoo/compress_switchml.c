@@ -138,7 +138,7 @@ static const struct sg_rounds rounds = {
 
 const struct sg_compressor_ops sg_compress_switchml = {
     .name = "switchml",
-    .summary = "every element as an integer in a scale common to all workers, which a switch can add",
+    .summary = "every element as an integer in the workers' common scale, for a switch to add",
     .source = "Sapio et al., NSDI 2021",
     .params = params,
     .n_params = PARAMS,

@@ -65,7 +65,7 @@ static const struct sg_parameter params[PARAMS] = {
 
 const struct sg_controller_ops sg_control_adaqs = {
     .name = "adaqs",
-    .summary = "doubles the knob as the gradient's mean falls against its standard deviation (after AdaQS)",
+    .summary = "doubles the knob as the gradient's mean / standard deviation falls (after AdaQS)",
     .source = "Guo et al., ICASSP 2020",
     .params = params,
     .n_params = PARAMS,

@@ -56,7 +56,7 @@ static const struct sg_parameter params[] = {
 
 const struct sg_controller_ops sg_control_dqsgd = {
     .name = "dqsgd",
-    .summary = "levels in proportion to the gradient's norm, and fewer early in the run (DQ-SGD)",
+    .summary = "levels in proportion to the gradient's norm, fewer early in the run (DQ-SGD)",
     .source = "Yan et al., arXiv 2107.14575",
     .params = params,
     .n_params = 1,

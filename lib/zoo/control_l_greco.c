@@ -124,7 +124,7 @@ static const struct sg_parameter params[PARAMS] = {
 
 const struct sg_controller_ops sg_control_l_greco = {
     .name = "l-greco",
-    .summary = "knobs of layers with the fewest bits at the error of the method's own knob",
+    .summary = "knobs of layers with the fewest bits at the error of the method's own",
     .source = "Alimohammadi et al., MLSys 2024",
     .params = params,
     .n_params = PARAMS,

@@ -235,7 +235,7 @@ same_over_ranks() { # METHOD...
 @test "encoded messages: same bytes for R = 1 and 3, and only bytes_sent differs from raw" {
     set=(--set workers=5 --set 'record.series=[suboptimality, error-norm, bits, bytes-sent]' --method Hard-threshold)
     sparsetrain -q recipes/smoke.yaml "${set[@]}" -o "$OUT/raw"
-    encodings=$(sparsetrain --help-recipe | sed -n '0,/^\* `encoding` (/s/^\* `encoding` (\([a-z|-]*\)[ ;].*/\1/p' | tr '|' '\n' | grep -vx raw)
+    encodings=$(sparsetrain --help-recipe | sed -n '0,/^\* `encoding` (/s/^\* `encoding` (\([a-z|-]*\)[*;].*/\1/p' | tr '|' '\n' | grep -vx raw)
     [ "$(wc -w <<<"$encodings")" -gt 4 ]
     for encoding in $encodings; do
         sparsetrain -q recipes/smoke.yaml "${set[@]}" --set message=$encoding -o "$OUT/one" --force

@@ -33,7 +33,7 @@ def reference(text):
             keys = tables.setdefault(title, {})
         elif row:
             kind, *facts = row[2].split("; ")
-            default = [fact.removeprefix("default ") for fact in facts if fact == "required" or fact.startswith("default ")]
+            default = [fact.removeprefix("=") for fact in facts if fact == "required" or fact.startswith("=")]
             keys[row[1]] = kind, (default or [""])[0], " ".join(facts)
         elif shared:
             of = tables[shared[2] if " " in shared[2] else title.rsplit(" ", 1)[0] + " " + shared[2]]
@@ -64,16 +64,16 @@ def names(t, kind):
 
 def value(rng, kind, limits):
     """A value of a key; None = its type is no number and no choice of words."""
-    words = kind.removesuffix(" or list").split("|")
+    words = kind.removesuffix("*").split("|")
     if len(words) > 1:
         return rng.choice(words)
     if not re.match("number|integer", kind):
         return None
     low, high = 0.0, 1e9
-    if between := re.search(r"(\S+?)\.\.([^ ,]+)", limits):
+    if between := re.search(r"(\S+?)\.\.([^ ,;]+)", limits):
         low, high = float(between[1]), float(between[2])
-    elif least := re.search(r">=? (\S+)", limits):
-        low = float(least[1])
+    elif least := re.search(r"> (\S+)|(\S+)\.\.", limits):
+        low = float(least[1] or least[2])
     small, large = max(low, 1e-3), min(high, 100)
     how = rng.random()
     x = math.exp(rng.uniform(math.log(small), math.log(large))) if small < large else high

@@ -343,13 +343,13 @@ static void test_reference(void) {
         *end = '`';
     }
     static const char *const row[] = {
-        "\n* `encodings` (list of auto|raw|bitmap|delta-varint|rice|elias-fano; default [auto]):\n  ",
+        "\n* `encodings` (list of auto|raw|bitmap|delta-varint|rice|elias-fano; =[auto]):\n  ",
         "\n* `operations` (list of ef-threshold|ef-topk-warm|ef-topk-cold|randomk|scatter-add|sum-squares|"
         "quickselect|nth-element|torch-topk|torch-threshold|encode|decode|cub-select|cub-sort|ef-"
         "qsgd|"
         "lowrank-products|torch-products|ef-powersgd; required):\n  ",
         "\n* `sizes` (list of resnet18|lstm|ncf or integer; required):\n  ",
-        "\n* `seeds` (list of integers; >= 0; default [1]):\n  ",
+        "\n* `seeds` (list of integers; 0..; =[1]):\n  ",
         "\n* `series` (list of series; required):\n  ",
         "\n* `metric` (series or constant; required):\n  ",
         "\n* `bits`, in bit per worker: nominal bits",
@@ -357,12 +357,12 @@ static void test_reference(void) {
         "\n* `error_bound`: ",
         "\n* `row_mean`: ",
         "\n### compressor `randomk`\n\na random subset of every layer\n\n* `k`, `density`: as in `topk`\n"
-        "* `unbiased` (integer; 0..1; default 0):\n  ",
-        "\n* `participation` (number or list; 0..1, not 0; default 1):\n  ",
+        "* `unbiased` (integer; 0..1; =0):\n  ",
+        "\n* `participation` (number*; 0..1, not 0; =1):\n  ",
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++)
         ok(strstr(text, row[i]) != NULL, "in the reference: %s", row[i]);
-    ok(strstr(text, "\n* `workers` (integer or list; 1..65536; default 1):\n  ") != NULL, "a row of the reference");
+    ok(strstr(text, "\n* `workers` (integer*; 1..65536; =1):\n  ") != NULL, "a row of the reference");
     free(text);
 }
 
