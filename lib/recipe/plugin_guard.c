@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "sg_memory.h"
-#include "recipe_internal.h"
+#include "recipe_private.h"
 
 enum { FAR = 200 }; /* a descriptor that nobody closes by guessing */
 

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "plugin_server.h"
-#include "recipe_internal.h"
+#include "recipe_private.h"
 #include "sg_compressor_plugin.h"
 #include "sg_memory.h"
 

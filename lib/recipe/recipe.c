@@ -2,7 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "recipe_internal.h"
+#include "recipe_private.h"
 #include "sg_file.h"
 #include "sg_json.h"
 #include "sg_memory.h"

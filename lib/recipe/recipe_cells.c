@@ -1,7 +1,7 @@
 /* recipe_cells.c: makes the cells of a recipe: methods x lists x trials x seeds. */
 #include <string.h>
 
-#include "recipe_internal.h"
+#include "recipe_private.h"
 #include "sg_debug.h"
 #include "sg_file.h"
 #include "sg_json.h"

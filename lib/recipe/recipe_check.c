@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recipe_internal.h"
+#include "recipe_private.h"
 #include "sg_text.h"
 
 /* The owner whose keys a section has: its name, "" if there is none, or `unknown_variant` if the recipe names one that

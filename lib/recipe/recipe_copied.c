@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recipe_internal.h"
+#include "recipe_private.h"
 #include "sg_file.h"
 #include "sg_json.h"
 

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "recipe_internal.h"
+#include "recipe_private.h"
 #include "sg_memory.h"
 #include "sg_method.h"
 #include "sg_net.h"

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "recipe_internal.h"
+#include "recipe_private.h"
 #include "sg_method.h"
 
 enum { PART = SG_METHOD_NUMBERS / 3 }; /* most parameters of a compressor, of a controller, of a code */

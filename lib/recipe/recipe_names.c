@@ -2,7 +2,7 @@
  * records. Recipes spell them with '-', tables of tasks and results with '_'. */
 #include <string.h>
 
-#include "recipe_internal.h"
+#include "recipe_private.h"
 #include "sg_net.h"
 #include "sg_task.h"
 #include "sg_text.h"

@@ -2,7 +2,7 @@
  * the check that follows reports unknown keys. */
 #include <string.h>
 
-#include "recipe_internal.h"
+#include "recipe_private.h"
 #include "sg_memory.h"
 #include "sg_text.h"
 

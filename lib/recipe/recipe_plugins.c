@@ -1,7 +1,7 @@
 /* recipe_plugins.c: loads plug-ins of compressors, and finds those that a cell uses. */
 #include <string.h>
 
-#include "recipe_internal.h"
+#include "recipe_private.h"
 #include "sg_compressor_plugin.h"
 #include "sg_file.h"
 #include "sg_json.h"

@@ -2,7 +2,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "recipe_internal.h"
+#include "recipe_private.h"
 #include "sg_debug.h"
 
 static size_t kept_of(const struct sg_problems *p) {

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "recipe_internal.h"
+#include "recipe_private.h"
 #include "sg_json.h"
 #include "sg_task.h"
 

@@ -2,7 +2,7 @@
  * they mean, so that the cells do not depend on the form. */
 #include <string.h>
 
-#include "recipe_internal.h"
+#include "recipe_private.h"
 
 enum { MOST_SEEDS = 1000 };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recipe_internal.h"
+#include "recipe_private.h"
 
 bool sg_is_variant_of(const struct sg_label *label, const char *name) {
     return strlen(name) == label->base && label->text[label->base] != '\0' &&

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "recipe_internal.h"
+#include "recipe_private.h"
 #include "sg_text.h"
 
 static void check_range(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw, double x) {

@@ -2,7 +2,7 @@
  * sections in which their parameters are keys. */
 #include <string.h>
 
-#include "recipe_internal.h"
+#include "recipe_private.h"
 #include "sg_controller.h"
 #include "sg_net.h"
 #include "sg_optimizer.h"

@@ -3,7 +3,7 @@
 
 #include "sg_clock.h"
 #include "sg_file.h"
-#include "train_state.h"
+#include "train_private.h"
 
 static const double CHECKPOINT_EVERY_S = 60;
 static const double SAVE_BYTES_PER_S = 1e8; /* a slow disk's, until a checkpoint was timed */

@@ -12,7 +12,7 @@
 #include "sg_debug.h"
 #include "sg_memory.h"
 #include "sg_text.h"
-#include "train_state.h"
+#include "train_private.h"
 
 static const size_t SENT = SIZE_MAX; /* in place of what is missing */
 enum { FIRST_BYTES = 1 << 20 }; /* the first bucket has at most about so many, to be on its way early, as in PyTorch */

@@ -5,7 +5,7 @@
 
 #include "sg_host.h"
 #include "sg_json.h"
-#include "train_state.h"
+#include "train_private.h"
 #include "sg_memory.h"
 #include "sg_text.h"
 

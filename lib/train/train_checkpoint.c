@@ -13,7 +13,7 @@
 #include "sg_plugins.h"
 #include "sg_result.h"
 #include "sg_text.h"
-#include "train_state.h"
+#include "train_private.h"
 
 /* In all formats the key and the identity are at the same place, and the hash is at the end. */
 static const char magic[16] = "sg-checkpoint/5";

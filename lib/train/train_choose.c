@@ -6,7 +6,7 @@
 #include "sg_debug.h"
 #include "sg_memory.h"
 #include "sg_text.h"
-#include "train_state.h"
+#include "train_private.h"
 
 static void add_constant(struct train *t, size_t which, double value) {
     SG_ASSERT(t->n_constants < sizeof t->constant / sizeof *t->constant);

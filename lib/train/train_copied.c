@@ -11,7 +11,7 @@
 #include "sg_memory.h"
 #include "sg_plugins.h"
 #include "sg_result.h"
-#include "train_state.h"
+#include "train_private.h"
 
 /* The place of step t, layer l and worker i in an array that has one of an axis that is not copied. */
 static size_t place(const struct train_axes *a, size_t layers, size_t workers, size_t t, size_t l, size_t i) {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "sg_memory.h"
-#include "train_state.h"
+#include "train_private.h"
 
 struct errors {
     bool means, lag, curvature; /* which groups of columns are recorded; the last two need a residual */

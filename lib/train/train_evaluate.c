@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "sg_memory.h"
-#include "train_state.h"
+#include "train_private.h"
 
 bool train_evaluates(const struct train *t, uint64_t step) {
     if (!t->series.wants_evaluation)

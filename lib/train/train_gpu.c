@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "sg_result.h"
-#include "train_state.h"
+#include "train_private.h"
 
 /* For "cuda" the number is -1: the processes of a host get its GPUs in turn. */
 static sg_status gpu_number(int *out, const char *device, struct sg_error *err) {

@@ -5,7 +5,7 @@
 #include "sg_debug.h"
 #include "sg_json.h"
 #include "sg_memory.h"
-#include "train_state.h"
+#include "train_private.h"
 
 /* ---- one worker's, sent along with its message ----------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 #include "sg_memory.h"
 #include "sg_train_memory.h"
 #include "sg_text.h"
-#include "train_state.h"
+#include "train_private.h"
 
 /* What libtorch takes when it first computes: caches, plans and code. Measured, as tests/cli/memory.bats does. */
 static const double LIBRARY_BYTES = 17e6;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "sg_text.h"
-#include "train_state.h"
+#include "train_private.h"
 
 enum { NAME_CHARS = 64 };
 

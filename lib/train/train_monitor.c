@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "sg_memory.h"
-#include "train_state.h"
+#include "train_private.h"
 
 /* What a worker measures of all layers: |p|^2, |p - C(p)|^2 and <C(p) - p, p>. */
 enum measure { SQUARE, LOST, ALONG, MEASURES };

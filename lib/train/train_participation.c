@@ -11,7 +11,7 @@
 
 #include "sg_memory.h"
 #include "sg_rng.h"
-#include "train_state.h"
+#include "train_private.h"
 
 sg_status participation_choose(struct train *t, struct sg_error *err) {
     const struct sg_node *cell = &t->options->cell->resolved;

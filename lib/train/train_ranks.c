@@ -9,7 +9,7 @@
 #include "sg_plugins.h"
 #include "sg_version.h"
 #include "sg_result.h"
-#include "train_state.h"
+#include "train_private.h"
 
 enum { CELL, PROGRAM, DATA, DEVICE, FACTS, FACT_CHARS = 160 };
 

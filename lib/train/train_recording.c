@@ -4,7 +4,7 @@
 #include "sg_memory.h"
 #include "sg_plugins.h"
 #include "sg_result.h"
-#include "train_state.h"
+#include "train_private.h"
 
 const char *recording_path(const struct train *t) {
     return t->options->record_inputs ? t->options->record_inputs : t->options->record_gradients;

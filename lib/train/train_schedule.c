@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "train_state.h"
+#include "train_private.h"
 
 struct train_schedule train_schedule_read(const struct sg_node *optimizer, double base, double epochs) {
     return (struct train_schedule){.base = base,

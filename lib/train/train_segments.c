@@ -5,7 +5,7 @@
 #include "sg_clock.h"
 #include "sg_json.h"
 #include "sg_text.h"
-#include "train_state.h"
+#include "train_private.h"
 
 /* This process's segment so far. "processor" computes the gradients: the GPU, or the CPU's model. */
 static cJSON *present_segment(const struct train *t) {

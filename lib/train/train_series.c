@@ -11,7 +11,7 @@
 #include "sg_result.h"
 #include "sg_text.h"
 #include "sg_version.h"
-#include "train_state.h"
+#include "train_private.h"
 
 /* Writes to the series. All text goes through here, so that its hash is known without reading it back. */
 static sg_status append(struct train *t, const char *text, size_t length, struct sg_error *err) {

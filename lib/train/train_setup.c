@@ -10,7 +10,7 @@
 #include "sg_dataset.h"
 #include "sg_memory.h"
 #include "sg_text.h"
-#include "train_state.h"
+#include "train_private.h"
 
 sg_status train_find_task(struct train *t, struct sg_error *err) {
     const struct sg_node *cell = &t->options->cell->resolved;

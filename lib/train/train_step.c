@@ -6,7 +6,7 @@
 #include "sg_debug.h"
 #include "sg_drive.h"
 #include "sg_threads.h"
-#include "train_state.h"
+#include "train_private.h"
 
 static const double PARALLEL_FLOPS = 1e5; /* below this work per step a second thread costs more than it gives */
 enum { OFFSET_WORTH_THREADS = 1 << 15 };  /* and below so many parameters */

@@ -1,10 +1,10 @@
-/* recipe_internal.h: what the files of lib/recipe share.
+/* recipe_private.h: what the files of lib/recipe share.
  *
  * A read goes text -> raw tree (sg_node_read) -> --set (recipe_override.c) -> resolved tree (recipe_check.c against the
  * rows of recipe_schema.c) -> rules that span several keys (recipe_cross_checks.c). Everything wrong with the content
  * is noted in one sg_problems and the reading goes on. */
-#ifndef RECIPE_INTERNAL_H
-#define RECIPE_INTERNAL_H
+#ifndef RECIPE_PRIVATE_H
+#define RECIPE_PRIVATE_H
 
 #include <fenv.h>
 

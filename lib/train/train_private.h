@@ -1,6 +1,6 @@
-/* train_state.h: the state of one run, and the functions on it; private to lib/train. */
-#ifndef SG_TRAIN_STATE_H
-#define SG_TRAIN_STATE_H
+/* train_private.h: the state of one run, and the functions on it; private to lib/train. */
+#ifndef SG_TRAIN_PRIVATE_H
+#define SG_TRAIN_PRIVATE_H
 
 #include <string.h>
 
