@@ -199,7 +199,7 @@ static sg_status run_grid(struct bench *b, struct sg_document *result, struct sg
     } else if (status != SG_OK) {
         return status;
     }
-    status = sg_grid_network(b->outcomes, b->cells, b->count, &b->recipe, network_of(b), err);
+    status = sg_grid_derive(b->outcomes, b->cells, b->count, &b->recipe, network_of(b), err);
     if (status != SG_OK)
         return status;
     fill_document(result, b);

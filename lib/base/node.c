@@ -69,6 +69,12 @@ void sg_node_push(struct sg_node *parent, struct sg_node *child) {
     *child = (struct sg_node){0};
 }
 
+void sg_node_remove(struct sg_node *parent, struct sg_node *child) {
+    const size_t at = (size_t)(child - parent->child);
+    sg_node_clear(child);
+    memmove(child, child + 1, (--parent->count - at) * sizeof *child);
+}
+
 void sg_node_push_yaml(struct sg_node *parent, const char *yaml) {
     struct sg_node own = {0};
     struct sg_node_fault unused;

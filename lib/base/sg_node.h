@@ -74,6 +74,8 @@ bool sg_node_from_set(const struct sg_node *node);
 
 /* Moves *child to the end of parent and zeroes it. */
 void sg_node_push(struct sg_node *parent, struct sg_node *child);
+/* Takes a child out of parent, and frees it. */
+void sg_node_remove(struct sg_node *parent, struct sg_node *child);
 void sg_node_copy(struct sg_node *out, const struct sg_node *node);
 void sg_node_set_key(struct sg_node *node, const char *key);
 void sg_node_set_string(struct sg_node *node, const char *text, size_t length);

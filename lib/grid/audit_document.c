@@ -194,8 +194,8 @@ sg_status audit_document(cJSON **out, const struct sg_audit *a, const struct sg_
     const struct sg_document_run *run = run_of(a);
     struct sg_document now;
     sg_status status = sg_grid_network_read(&network, &modelled, &a->recipe, err);
-    if (status == SG_OK && modelled && series)
-        status = sg_grid_network(outcomes, cells, n, &a->recipe, &network, err);
+    if (status == SG_OK && series)
+        status = sg_grid_derive(outcomes, cells, n, &a->recipe, modelled ? &network : NULL, err);
     if (status != SG_OK)
         return status;
     sg_grid_document(&now, NULL, NULL, &a->recipe, modelled ? &network : NULL, cells, outcomes, n,

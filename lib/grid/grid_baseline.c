@@ -1,5 +1,5 @@
 /* grid_baseline.c: reads the rows of a result's document: what each sent and how good it became, beside the row without
- * compression that has its other settings, as learning rate, shards, workers and steps. */
+ * compression that has its other settings, as learning rate, shards, workers and length. */
 #include <math.h>
 #include <string.h>
 
@@ -48,6 +48,7 @@ static bool same_settings(const struct summary *s, const struct summary_row *a, 
     static const char *const common[][2] = {{"learning_rate", "optimizer.learning_rate"},
                                             {"epochs", "epochs"},
                                             {"steps", "steps"},
+                                            {"stretch", "stretch"},
                                             {"shards", NULL},
                                             {"sharding", NULL},
                                             {"optimizer", NULL}};

@@ -102,6 +102,11 @@ static inline double grid_scale(const struct sg_grid_network *n, double d) {
     return n->elements > 0 && d > 0 ? n->elements / d : 1;
 }
 
+/* Adds the series `step_efficiency`, if the recipe has the key; it has a value at the end of a run (grid_efficiency.c).
+ */
+void grid_add_efficiency(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
+                         const struct sg_recipe *recipe);
+
 /* Adds the series of sg_burst_table on this network to a finished cell. They are null where the entries of each worker
  * are not recorded. */
 void grid_add_bursts(const struct sg_grid_network *network, struct sg_run *run);

@@ -177,25 +177,25 @@ struct sg_text_list sg_grid_devices(const struct sg_run *run, struct sg_arena *m
 char *sg_grid_overview(const struct sg_cell *cells, const struct sg_cell_outcome *outcomes, size_t count,
                        double elapsed_s, int width, int rows);
 
-/* Adds the series of sg_net_series to finished cells: the modelled time of their messages on the network of the
- * recipe's section `network`; NULL = it has none. They are computed from the records of the runs; nothing is run and no
- * file is written.
+/* Adds what all cells together, or a network, say of finished ones; nothing is run and no file is written. Of a recipe
+ * with `step-efficiency` it is the series of that name. With `network`, that of the recipe's section (NULL = it has
+ * none), it is the series of sg_net_series, the modelled time of the messages, from the records of the runs.
  *   bytes    of a step: the growth of bytes_sent since the last record, else of bits / 8, in equal parts
  *   workers  all send the mean, except that one sends density_padded / density times the mean, if both are recorded
  *   layers   in proportion to the entries of record.layers; without them equal pieces of the model
  * With record.workers the bytes divide among workers and layers by the entries that each sent of each.
  * Compute time is divided among layers by their elements, a third of it forward. The layers of the recipe are taken to
  * stand in the order of the forward pass. With network.bursts it adds those of sg_burst_table, too. */
-SG_CHECKED sg_status sg_grid_network(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
-                                     const struct sg_recipe *recipe, const struct sg_grid_network *network,
-                                     struct sg_error *err);
+SG_CHECKED sg_status sg_grid_derive(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
+                                    const struct sg_recipe *recipe, const struct sg_grid_network *network,
+                                    struct sg_error *err);
 
 /* sg_frame_value of a cell: the series or constant `metric` of one that ended well, reduced as `at` says. */
 double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, const struct sg_node *at,
                      char why[SG_WHY_CHARS]);
 
 /* The whole result (sg_document.h), which the caller frees. It takes over `program` and `run`, and points into recipe,
- * cells and outcomes. network: that of sg_grid_network. Its status is the worst of its cells': ok, diverged, failed,
+ * cells and outcomes. network: that of sg_grid_derive. Its status is the worst of its cells': ok, diverged, failed,
  * interrupted (also for cells not run). Of a study only the run of its winner counts, if all of its trials ended.
  *
  * Series are thinned to at most `most` points (0 = all); finals and claims use every record. Cells that are not

@@ -1,4 +1,5 @@
 /* recipe_cells.c: makes the cells of a recipe: methods x lists x trials x seeds. */
+#include <math.h>
 #include <string.h>
 
 #include "recipe_private.h"
@@ -150,6 +151,33 @@ static void push_length(struct sg_node *out, const struct sg_node *root, const s
     sg_push_copy(out, "steps", steps);
 }
 
+/* Multiplies a number, or each of a list; a whole one stays whole and above 0. */
+static void multiply(struct sg_node *node, double by, bool whole) {
+    char text[32];
+    for (size_t i = 0; node->kind == SG_NODE_LIST && i < node->count; i++)
+        multiply(&node->child[i], by, whole);
+    if (node->kind != SG_NODE_NUMBER)
+        return;
+    snprintf(text, sizeof text, "%.17g", whole ? fmax(1, round(node->number * by)) : node->number * by);
+    free(node->string);
+    sg_node_set_plain(node, text, strlen(text));
+}
+
+/* Carries out `stretch`, and takes it away: the run is that of a recipe in which the longer schedule is written. */
+static void stretch(struct sg_node *resolved) {
+    struct sg_node *given = sg_node_member(resolved, "stretch");
+    if (given == NULL)
+        return;
+    const double by = given->number;
+    sg_node_remove(resolved, given);
+    struct sg_node *optimizer = sg_node_member(resolved, "optimizer");
+    struct sg_node *const of[] = {sg_node_member(resolved, "epochs"), sg_node_member(resolved, "steps"),
+                                  sg_node_member(optimizer, "warm-up-epochs"), sg_node_member(optimizer, "decay-at")};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++)
+        if (of[i] != NULL)
+            multiply(of[i], by, i == 1);
+}
+
 /* {compressor, its parameters} of the method, and the sections controller, values and k-from if it has them. */
 static void push_choice(struct sg_node *out, const struct sg_node *method, const struct sg_compressor_ops *ops) {
     static const char *const section[] = {"controller", "values", "k-from"};
@@ -174,6 +202,8 @@ static void resolve(struct sg_node *out, const struct sg_node *root, const struc
         sg_push_copy(out, "participation", share);
     sg_push_copy(out, "batch", sg_node_member(root, "batch"));
     push_length(out, root, method);
+    if (sg_override(method, root, "stretch") != NULL)
+        sg_push_copy(out, "stretch", sg_override(method, root, "stretch"));
     push_section(out, root, method, "optimizer", optimizer_own);
     sg_push_copy(out, "error-feedback", sg_override(method, root, "error-feedback"));
     sg_push_copy(out, "scope", sg_override(method, root, "scope"));
@@ -202,10 +232,12 @@ bool sg_run_choice(struct sg_run_choice *out, const struct sg_node *root, const 
     *out = (struct sg_run_choice){.swept = {.kind = SG_NODE_MAP}, .label = sg_strdup(name), .base = strlen(name)};
     resolve(&out->resolved, root, method, ops);
     const bool found = choose_run(out, turn);
-    if (found)
+    if (found) {
         share_batch(&out->resolved, root);
-    else
+        stretch(&out->resolved);
+    } else {
         sg_run_choice_clear(out);
+    }
     return found;
 }
 

@@ -404,6 +404,21 @@ static void check_fresh(struct sg_check *c, const struct sg_node *seeds) {
                            seeds->child[i].number, seeds->child[j].number, SG_TRIAL_SEEDS);
 }
 
+/* Step efficiency needs runs without compression of several lengths. */
+static void check_lengths(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods) {
+    const struct sg_node *asked = sg_node_member(root, "step-efficiency");
+    bool found = asked == NULL;
+    for (size_t i = 0; i < methods->count; i++) {
+        const struct sg_node *method = &methods->child[i], *stretch = sg_override(method, root, "stretch");
+        found |= strcmp(sg_node_string(method, "compressor", ""), "none") == 0 && stretch != NULL &&
+                 stretch->kind == SG_NODE_LIST;
+    }
+    if (!found)
+        SG_PROBLEM_KEY(c, asked,
+                       "step-efficiency: no method without compression has several lengths (give one stretch: [0.25, "
+                       "0.5, 1])");
+}
+
 void sg_check_methods(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods) {
     size_t before = c->problems->count, n_seeds = sg_node_get(root, "seeds")->count;
     sg_check_forget_labels(c);
@@ -413,6 +428,7 @@ void sg_check_methods(struct sg_check *c, const struct sg_node *root, const stru
         check_runs(c, root, &methods->child[i]);
     }
     sg_check_copied(c, root, methods);
+    check_lengths(c, root, methods);
     const struct sg_node *tune = sg_node_member(root, "tune");
     if (tune != NULL && !c->draws && c->problems->count == 0)
         SG_PROBLEM_KEY(c, tune, "tune: no key has a range to draw from (write one as learning-rate: log 1e-3..1)");

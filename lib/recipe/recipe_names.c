@@ -62,6 +62,8 @@ static void add_recorded(struct names *names, const struct sg_node *root) {
         add(names, sg_net_series[i].name);
     if (sg_node_bool(root, "network.bursts", false))
         add_bursts(names);
+    if (sg_node_member(root, "step-efficiency") != NULL)
+        add(names, "step-efficiency");
     for (size_t i = 0; i < series->count; i++)
         add(names, series->child[i].string);
 }

@@ -87,6 +87,8 @@ static const struct sg_schema_row static_row[] = {
             .help = "samples that all workers draw at a step; the cell is that of batch: total-batch / workers"),
     ABOVE("epochs", 0, INFINITY, .training = true, .grid = true, .help = "passes over the data, in place of steps"),
     INTEGER("steps", 1, WHOLE_MAX, .training = true, .grid = true, .help = "steps of a run, in place of epochs"),
+    ABOVE("stretch", 0, INFINITY, .training = true, .grid = true, .when_given = true,
+          .help = "factor on the length and on the epochs of the optimizer's schedule, which keeps its shape"),
 
     MAP("optimizer", .training = true, .required = true, .help = "how the mean of the messages moves the parameters"),
     {"optimizer.kind", SG_VALUE_OPTIMIZER, .preset = "sgd", .help = "kind of optimizer"},
@@ -199,6 +201,12 @@ static const struct sg_schema_row static_row[] = {
            .help = "series that chooses the best trial: the largest accuracy or hit rate, else the smallest"),
     MAP("tune.at", .preset = "{final: true}", .like = "claims[].at", .help = "which value of it counts"),
 
+    MAP("step-efficiency", .training = true, .when_given = true, .shorthand = "of",
+        .help = "adds the series step-efficiency: the fraction of a run's steps that no compression needs to become as "
+                "good. A method without compression has a list of stretch for it"),
+    SERIES("step-efficiency.of", .required = true, .help = "series of the quality"),
+    MAP("step-efficiency.at", .preset = "{final: true}", .like = "claims[].at", .help = "which value of it counts"),
+
     MAP("methods", .training = true, .required = true, .least = 1, .most = 256, .help = "what is compared"),
     TEXT("methods[].name", 64, .required = true, .help = "name in results and figures"),
     {"methods[].compressor", SG_VALUE_COMPRESSOR, .required = true,
@@ -233,6 +241,7 @@ static const struct sg_schema_row static_row[] = {
     CHOICE("methods[].sharding", "global|reference", .grid = true, .help = "replaces task.sharding"),
     ABOVE("methods[].epochs", 0, INFINITY, .grid = true, .help = "replaces the recipe's length, if --set does not"),
     INTEGER("methods[].steps", 1, WHOLE_MAX, .grid = true, .help = "replaces the recipe's length, if --set does not"),
+    ABOVE("methods[].stretch", 0, INFINITY, .grid = true, .help = "replaces the recipe's"),
     {"methods[].learning-rate", SG_VALUE_EXPRESSION, .min = 0, .max = INFINITY, .above = true, .grid = true,
      .help = "replaces the optimizer's"},
     {"methods[].exchange", SG_VALUE_EXCHANGE,

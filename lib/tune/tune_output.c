@@ -25,7 +25,7 @@ sg_status tune_trials_evidence(struct sg_tune *t, struct tune_trials *b, cJSON *
     bool there = false;
     sg_status status = sg_grid_network_read(&network, &there, &b->recipe, err);
     const struct sg_grid_network *modelled = there ? &network : NULL;
-    SG_DO(status, sg_grid_network(b->outcomes, b->cells, b->count, &b->recipe, modelled, err));
+    SG_DO(status, sg_grid_derive(b->outcomes, b->cells, b->count, &b->recipe, modelled, err));
     if (status == SG_OK) {
         struct sg_document document;
         sg_grid_document(&document, NULL, NULL, &b->recipe, modelled, b->cells, b->outcomes, b->count, 600);

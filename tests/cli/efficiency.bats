@@ -1,0 +1,80 @@
+#!/usr/bin/env bats
+# Runs of several lengths of one shape (`stretch`), and which fraction of its steps a run is worth (`step-efficiency`).
+load common
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || exit 1
+    export SPARSE_DATA=$CACHE
+    cat >r.yaml <<'YAML'
+schema: 1
+name: lengths
+task: {kind: logreg, dataset: two-clouds, stand-in: two-clouds, l2: L/100, start: {offset-from-optimum: 0.1}}
+workers: 4
+batch: 50
+epochs: 8
+optimizer: {kind: sgd, learning-rate: 0.1/(L+l2), warm-up-epochs: 1, decay-at: [5, 7]}
+seeds: [1, 2]
+record: {every: 10, series: [suboptimality, average-density]}
+step-efficiency: suboptimality
+methods:
+  - {name: SGD, compressor: none, baseline: true}
+  - {name: Shorter, compressor: none, stretch: [0.25, 0.5]}
+  - {name: All, compressor: topk, density: 1, stretch: [0.5, 0.75, 1, 2]}
+  - {name: Top-1, compressor: topk, k: 1}
+claims:
+  - text: A run of three quarters is worth at most all of its steps
+    metric: step-efficiency
+    of: All stretch=0.75
+    at-most: 1
+plots:
+  - {x: average-density, y: step-efficiency, kind: points, log: x}
+YAML
+}
+
+keys() { # RECIPE LABEL: the keys of its cells
+    sparsebench "$1" --dry-run --json | jq -c --arg which "$2" '[.cells[] | select(.label == $which) | .cell_key]'
+}
+
+@test "a stretched run is the run of a recipe with the longer schedule, and its cell is the same" {
+    sed -e '/step-efficiency/d' -e '/Shorter\|All\|Top-1/d' -e '/^claims:/,$d' -e 's/epochs: 8/epochs: 4/' \
+        -e 's/warm-up-epochs: 1, decay-at: \[5, 7\]/warm-up-epochs: 0.5, decay-at: [2.5, 3.5]/' r.yaml >short.yaml
+    [ "$(keys r.yaml "Shorter stretch=0.5")" = "$(keys short.yaml SGD)" ]
+    [ "$(keys r.yaml "Shorter stretch=0.25")" != "$(keys short.yaml SGD)" ]
+    [ "$(sparsebench short.yaml --set steps=101 --set stretch=0.5 --dry-run --json |
+        jq -c '[.cells[] | [.resolved.steps, .resolved.stretch, .resolved.optimizer.decay_at]] | unique')" = '[[51,null,[1.25,1.75]]]' ]
+    sparsebench r.yaml --folder cells -q -o r.json
+    sparsebench short.yaml --folder cells -o short.json 2>log
+    [ "$(jq '[.results[].cells[].reused] | all' short.json)" = true ]
+}
+
+@test "step efficiency is the length of the curve without compression that is as good, over the run's" {
+    sparsebench r.yaml --folder cells -q -o r.json
+    jq -e '
+        [.results[] | {key: .label, value: .final}] | from_entries as $of |
+        def log_loss(which; s): $of[which].suboptimality.values[s] | log;
+        # between 0.5 and 1 of the length, a line of the logarithm of the loss over that of the steps
+        def expected(which; length; s):
+            (log_loss("Shorter stretch=0.5"; s) - log_loss(which; s)) as $done |
+            (log_loss("Shorter stretch=0.5"; s) - log_loss("SGD"; s)) as $whole |
+            0.5 * ($done / $whole * (2 | log) | exp) / length;
+        def close(a; b): ((a - b) | fabs) < 1e-9;
+        def efficiency(which): $of[which].step_efficiency.values;
+        efficiency("SGD") == [1, 1] and efficiency("Shorter stretch=0.25") == [1, 1] and
+        efficiency("All stretch=0.5") == [1, 1] and efficiency("All stretch=1") == [1, 1] and
+        efficiency("All stretch=2") == [null, null] and
+        close(efficiency("All stretch=0.75")[1]; expected("All stretch=0.75"; 0.75; 1)) and
+        efficiency("Top-1")[0] == null and efficiency("Top-1")[1] < 1' r.json # it ends above the shortest run at seed 1
+    [ "$(jq -c '.plots[0].points[] | select(.label == "Top-1").y.values | length' r.json)" = 2 ]
+    [ "$(jq -r '.claims[0].verdict' r.json)" = "holds at these seeds" ]
+    sparsebench --bundle b r.json
+    sparsebench --audit b --share 1
+}
+
+@test "a recipe that asks for step efficiency has runs of several lengths without compression" {
+    sed '/Shorter/d' r.yaml >one.yaml
+    run -2 --separate-stderr sparsebench one.yaml --dry-run
+    [[ $stderr == *"step-efficiency: no method without compression has several lengths (give one stretch: [0.25, 0.5, 1])"* ]]
+    sed '/^step-efficiency/d' r.yaml >none.yaml
+    run -2 --separate-stderr sparsebench none.yaml --dry-run
+    [[ $stderr == *"'step-efficiency'"* ]]
+}
