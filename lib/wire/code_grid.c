@@ -21,7 +21,8 @@
 enum { STEP, BITS, STOCHASTIC, PARAMS };
 enum { MOST_BITS = 24, ENTRY = 8 };
 
-static uint32_t setting_of(const struct sg_numbers *n) {
+static uint32_t setting_of(const struct sg_numbers *n, size_t part, size_t first) {
+    (void)part, (void)first;
     return (uint32_t)n->param[BITS];
 }
 

@@ -17,8 +17,9 @@ static struct sg_rows rows = SG_ROWS(table);
 static const struct {
     const char *name;
     uint8_t number;
-} kept[] = {{"natural", 32}, {"natural-8", 33},       {"8bit", 35},       {"int-block", 37}, {"minmax", 38},
-            {"eden", 39},    {"sketch-quantile", 40}, {"inceptionn", 41}, {"least", 64}};
+} kept[] = {
+    {"natural", 32},         {"natural-8", 33},  {"8bit", 35}, {"int-block", 37}, {"minmax", 38}, {"eden", 39},
+    {"sketch-quantile", 40}, {"inceptionn", 41}, {"fp8", 42},  {"mxfp8", 43},     {"nvfp4", 44},  {"least", 64}};
 
 #ifdef SG_ZOO /* that this table names the function brings the codes of lib/zoo out of their archive */
 __attribute__((constructor)) static void add_zoo(void) {

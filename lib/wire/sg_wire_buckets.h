@@ -1,10 +1,10 @@
-/* sg_wire_buckets.h: shared by codes that write fields of a fixed width, part by part, with a few floats (scalars) for
- * each bucket of consecutive numbers: their layout, and for most of them all of writing and reading.
+/* sg_wire_buckets.h: shared by codes that write fields of a fixed width, part by part, with a few scalars for each
+ * bucket of consecutive numbers: their layout, and for most of them all of writing and reading.
  *
  *     bytes 0 .. 3      parts
  *     bytes 4 .. 7      numbers of a bucket, at least 1
  *     8 bytes a part    how many numbers it has, and its setting
- *     each part         the scalars of each bucket, floats
+ *     each part         the scalars of each bucket, floats or bytes
  *                       the fields, one a number, of as many bits as the setting says; padded with zeros to a byte
  *     8 bytes           zeros, so that a field can be read with the bytes behind it
  *
@@ -21,7 +21,8 @@ enum { WIRE_BUCKETS_TAIL = 8, WIRE_MOST_SCALARS = 64, WIRE_WHOLE_PART = 0xffffff
 enum wire_sign { WIRE_SIGN_ABOVE, WIRE_TWOS_COMPLEMENT, WIRE_UNSIGNED };
 
 struct wire_layout {
-    unsigned scalars;                     /* floats of a bucket, at most WIRE_MOST_SCALARS */
+    unsigned scalars;                     /* of a bucket, at most WIRE_MOST_SCALARS */
+    bool byte_scalars;                    /* true: scalars are whole numbers of 8 bits; false: floats */
     uint32_t least_setting, most_setting; /* of the numbers that a part's setting may be */
     unsigned (*bits)(uint32_t setting);   /* of a field, 1 .. 32; NULL = the setting says how many */
     enum wire_sign sign;                  /* meaning of a field, for those that are shortened (wire_fields.h) */
@@ -29,6 +30,11 @@ struct wire_layout {
     size_t (*fields)(size_t count, size_t bucket);
     enum sg_bucket_code on_gpu; /* of the codes that a GPU writes and reads */
 };
+
+/* Bytes of a bucket's scalars. */
+static inline size_t wire_scalar_bytes(const struct wire_layout *l) {
+    return l->scalars * (l->byte_scalars ? 1 : sizeof(float));
+}
 
 /* One part and its position in the data. */
 struct wire_part {
@@ -86,8 +92,10 @@ struct wire_buckets {
     bool (*draws)(const struct sg_numbers *n);
     /* Returns how many numbers share scalars; WIRE_WHOLE_PART = all of a part. NULL = WIRE_WHOLE_PART. */
     size_t (*bucket)(const struct sg_numbers *n);
-    /* The setting of every part. NULL = each part's knob, or param[0] without knobs, within the layout's settings. */
-    uint32_t (*setting)(const struct sg_numbers *n);
+    /* The setting of a part, whose numbers begin at n->value + first. NULL = the part's knob, or param[0] without
+     * knobs, within the layout's settings. With layout.bits, which is then the same for all settings, it may read the
+     * numbers. */
+    uint32_t (*setting)(const struct sg_numbers *n, size_t part, size_t first);
     /* scalar [scalars] <- what the bucket x [count] of this part needs, count >= 1. NULL = nothing, or `write_stretch`
      * writes them. */
     void (*measure)(float *scalar, const float *x, size_t count, const struct wire_part *p, const struct sg_numbers *n);
@@ -112,7 +120,7 @@ struct wire_buckets {
 /* Fields a piece: write, read and valid_fields get at most so many at a time. */
 enum { WIRE_PIECE = 512 };
 
-/* The five functions of a struct sg_code. Bits are 32 a scalar and the fields' own. */
+/* The five functions of a struct sg_code. Bits are those of the scalars and the fields. */
 size_t wire_buckets_most(const struct wire_buckets *f, const struct sg_numbers *n);
 size_t wire_buckets_encode(const struct wire_buckets *f, void *data, const struct sg_numbers *n, double *bits);
 void wire_buckets_decode(const struct wire_buckets *f, float *out, const struct sg_message *m, size_t first,

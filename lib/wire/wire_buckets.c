@@ -26,8 +26,8 @@ size_t wire_parts_of(const uint8_t *data) {
 }
 
 size_t wire_parts_most(const struct wire_layout *l, const struct sg_numbers *n, size_t bucket, unsigned most_bits) {
-    return wire_parts_begin(n->parts) + 4 * l->scalars * (n->count / bucket + n->parts) + n->count * most_bits / 8 +
-           n->parts + WIRE_BUCKETS_TAIL;
+    return wire_parts_begin(n->parts) + wire_scalar_bytes(l) * (n->count / bucket + n->parts) +
+           n->count * most_bits / 8 + n->parts + WIRE_BUCKETS_TAIL;
 }
 
 static unsigned bits_of(const struct wire_layout *l, uint32_t setting) {
@@ -44,7 +44,7 @@ struct wire_part wire_next_part(const struct wire_layout *l, const uint8_t *data
                           .setting = wire_load32(head + 4),
                           .scalar_at = i ? before->end : wire_parts_begin(wire_parts_of(data))};
     p.bits = bits_of(l, p.setting);
-    p.at = p.scalar_at + 4 * l->scalars * wire_bucket_count(p.count, p.bucket);
+    p.at = p.scalar_at + wire_scalar_bytes(l) * wire_bucket_count(p.count, p.bucket);
     p.fields = l->fields != NULL ? l->fields(p.count, p.bucket) : p.count;
     p.end = p.at + (size_t)wire_bytes_of_bits((uint64_t)p.fields * p.bits);
     return p;
@@ -87,10 +87,11 @@ static size_t bucket_of(const struct wire_buckets *f, const struct sg_numbers *n
     return f->bucket != NULL ? f->bucket(n) : WIRE_WHOLE_PART;
 }
 
-static uint32_t setting_of(const struct wire_buckets *f, const struct sg_numbers *n, size_t part) {
+/* `first` is the number of the message with which the part begins. */
+static uint32_t setting_of(const struct wire_buckets *f, const struct sg_numbers *n, size_t part, size_t first) {
     const uint32_t least = f->layout.least_setting, most = f->layout.most_setting;
     if (f->setting != NULL || least == most)
-        return f->setting != NULL ? f->setting(n) : least;
+        return f->setting != NULL ? f->setting(n, part, first) : least;
     const double x = n->knob != NULL ? n->knob[part] : n->param[0];
     return x < least ? least : x > most ? most : (uint32_t)x;
 }
@@ -99,22 +100,24 @@ static uint32_t setting_of(const struct wire_buckets *f, const struct sg_numbers
 static void write_head(const struct wire_buckets *f, uint8_t *data, const struct sg_numbers *n) {
     wire_store32(data, (uint32_t)n->parts);
     wire_store32(data + 4, (uint32_t)bucket_of(f, n));
-    for (size_t i = 0; i < n->parts; i++) {
+    for (size_t i = 0, first = 0; i < n->parts; first += n->part[i++]) {
         wire_store32(data + wire_parts_begin(i), (uint32_t)n->part[i]);
-        wire_store32(data + wire_parts_begin(i) + 4, setting_of(f, n, i));
+        wire_store32(data + wire_parts_begin(i) + 4, setting_of(f, n, i, first));
     }
 }
 
 size_t wire_buckets_most(const struct wire_buckets *f, const struct sg_numbers *n) {
-    const unsigned bits = bits_of(&f->layout, n->knob ? f->layout.most_setting : setting_of(f, n, 0));
-    return wire_parts_most(&f->layout, n, bucket_of(f, n), bits);
+    const struct wire_layout *l = &f->layout;
+    const bool fixed = f->setting != NULL && l->bits != NULL; /* a setting that may need the numbers */
+    const unsigned bits = bits_of(l, fixed || n->knob ? l->most_setting : setting_of(f, n, 0, 0));
+    return wire_parts_most(l, n, bucket_of(f, n), bits);
 }
 
 static void load_scalars(float scalar[WIRE_MOST_SCALARS], const struct wire_buckets *f, const uint8_t *data,
                          const struct wire_part *p, size_t number) {
-    const uint8_t *at = data + p->scalar_at + 4 * f->layout.scalars * (number / p->bucket);
+    const uint8_t *at = data + p->scalar_at + wire_scalar_bytes(&f->layout) * (number / p->bucket);
     for (unsigned i = 0; i < f->layout.scalars; i++)
-        scalar[i] = sg_float_of_bits(wire_load32(at + 4 * i));
+        scalar[i] = f->layout.byte_scalars ? (float)at[i] : sg_float_of_bits(wire_load32(at + 4 * i));
 }
 
 /* The scalars of the buckets that begin in begin .. end-1. */
@@ -122,11 +125,14 @@ static void write_scalars(const struct wire_buckets *f, uint8_t *data, const str
                           const struct wire_part *p, size_t begin, size_t end) {
     for (size_t at = begin; at < end; at += p->bucket) {
         const size_t count = p->count - at < p->bucket ? p->count - at : p->bucket;
-        uint8_t *to = data + p->scalar_at + 4 * f->layout.scalars * (at / p->bucket);
+        uint8_t *to = data + p->scalar_at + wire_scalar_bytes(&f->layout) * (at / p->bucket);
         float scalar[WIRE_MOST_SCALARS];
         f->measure(scalar, n->value + p->first + at, count, p, n);
         for (unsigned i = 0; i < f->layout.scalars; i++)
-            wire_store32(to + 4 * i, sg_float_bits(scalar[i]));
+            if (f->layout.byte_scalars)
+                to[i] = (uint8_t)scalar[i];
+            else
+                wire_store32(to + 4 * i, sg_float_bits(scalar[i]));
     }
 }
 
@@ -175,9 +181,10 @@ static void write_part(const struct wire_buckets *f, uint8_t *data, const struct
     }
 }
 
-/* What a part costs: 32 bits a scalar, and its fields. */
+/* What a part costs: its scalars and its fields. */
 static double part_bits(const struct wire_layout *l, const struct wire_part *p) {
-    return 32.0 * l->scalars * (double)wire_bucket_count(p->count, p->bucket) + (double)p->bits * (double)p->fields;
+    return 8.0 * (double)(wire_scalar_bytes(l) * wire_bucket_count(p->count, p->bucket)) +
+           (double)p->bits * (double)p->fields;
 }
 
 size_t wire_buckets_encode(const struct wire_buckets *f, void *to, const struct sg_numbers *n, double *bits) {
@@ -281,7 +288,7 @@ static size_t stretch_from(struct wire_part *p, const struct wire_layout *l, con
 static uint8_t *copy_stretch(uint8_t *out, const struct wire_layout *l, const uint8_t *data, const struct wire_part *p,
                              size_t from, size_t count) {
     const struct sg_code_kernels *kernels = sg_kernels_cpu(NULL)->loops;
-    const size_t bucket = from / p->bucket, scalar_bytes = 4 * (size_t)l->scalars;
+    const size_t bucket = from / p->bucket, scalar_bytes = wire_scalar_bytes(l);
     const size_t scalars = scalar_bytes * (wire_bucket_count(from + count, p->bucket) - bucket);
     _Alignas(VECTOR) uint32_t field[WIRE_PIECE];
     memcpy(out, data + p->scalar_at + scalar_bytes * bucket, scalars);

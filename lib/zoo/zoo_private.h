@@ -13,21 +13,22 @@
         row(sg_compress_topk_twice), row(sg_compress_demo), row(sg_compress_sparseloco), row(sg_compress_sidco_e),     \
         row(sg_compress_sidco_gp), row(sg_compress_sidco_p), row(sg_compress_gaussiank), row(sg_compress_redsync),     \
         row(sg_compress_topk_reuse), row(sg_compress_natural), row(sg_compress_natural_8), row(sg_compress_dithering), \
-        row(sg_compress_8bit), row(sg_compress_int_block), row(sg_compress_minmax), row(sg_compress_eden),             \
-        row(sg_compress_grid), row(sg_compress_switchml), row(sg_compress_intsgd), row(sg_compress_global_qsgd),       \
-        row(sg_compress_quantile), row(sg_compress_topk_block), row(sg_compress_block_threshold),                      \
-        row(sg_compress_mstopk), row(sg_compress_wangni), row(sg_compress_vqsgd), row(sg_compress_induced),            \
-        row(sg_compress_svd_threshold), row(sg_compress_atomo), row(sg_compress_clt_k), row(sg_compress_gtopk),        \
-        row(sg_compress_ok_topk), row(sg_compress_inceptionn), row(sg_compress_global_qsgd_exp),                       \
-        row(sg_compress_clipped_threshold), row(sg_compress_clipped_topk), row(sg_compress_topk_then_threshold),       \
-        row(sg_compress_threshold_then_topk)
+        row(sg_compress_8bit), row(sg_compress_fp8), row(sg_compress_mxfp8), row(sg_compress_nvfp4),                   \
+        row(sg_compress_int_block), row(sg_compress_minmax), row(sg_compress_eden), row(sg_compress_grid),             \
+        row(sg_compress_switchml), row(sg_compress_intsgd), row(sg_compress_global_qsgd), row(sg_compress_quantile),   \
+        row(sg_compress_topk_block), row(sg_compress_block_threshold), row(sg_compress_mstopk),                        \
+        row(sg_compress_wangni), row(sg_compress_vqsgd), row(sg_compress_induced), row(sg_compress_svd_threshold),     \
+        row(sg_compress_atomo), row(sg_compress_clt_k), row(sg_compress_gtopk), row(sg_compress_ok_topk),              \
+        row(sg_compress_inceptionn), row(sg_compress_global_qsgd_exp), row(sg_compress_clipped_threshold),             \
+        row(sg_compress_clipped_topk), row(sg_compress_topk_then_threshold), row(sg_compress_threshold_then_topk)
 #define ZOO_CONTROLLERS(row)    row(sg_control_l_greco), row(sg_control_dqsgd), row(sg_control_adaqs)
 #define ZOO_FEEDBACK_RULES(row) row(sg_feedback_econtrol), row(sg_feedback_low_pass)
 
 /* In the order of their numbers in messages. */
 #define ZOO_CODES(row)                                                                                                 \
     row(sg_code_natural), row(sg_code_natural_8), row(sg_code_8bit), row(sg_code_int_block), row(sg_code_minmax),      \
-        row(sg_code_eden), row(sg_code_quantile), row(sg_code_inceptionn), row(sg_code_least)
+        row(sg_code_eden), row(sg_code_quantile), row(sg_code_inceptionn), row(sg_code_fp8), row(sg_code_mxfp8),       \
+        row(sg_code_nvfp4), row(sg_code_least)
 
 #define ZOO_NAME(name) name
 extern const struct sg_compressor_ops ZOO_COMPRESSORS(ZOO_NAME);

@@ -169,6 +169,34 @@ def mean(f, width, s, scalar):
     return scalar[f]
 
 
+def small(f, width, scale):
+    """A float E4M3 of 8 bits or E2M1 of 4, in a scale."""
+    mantissa, least = (3, -6) if width == 8 else (1, 0)
+    k, sign = signed(f, width)
+    need(width == 4 or k < 127, "NaN")
+    high, low = k >> mantissa, k & (1 << mantissa) - 1
+    return sign * scale * (low + (high > 0) * 2**mantissa) * 2.0 ** (max(high, 1) - 1 + least - mantissa)
+
+
+def in_unit(f, width, s, scalar):
+    return small(f, width, scalar[0])
+
+
+def in_power(f, width, s, scalar):
+    need(scalar[0] <= 246, "the power %d" % scalar[0])
+    return small(f, width, 2.0 ** (scalar[0] - 127))
+
+
+def in_block(f, width, s, scalar):
+    of_layer = struct.unpack("<f", struct.pack("<I", s))[0]
+    return small(f, 4, f32(small(scalar[0], 8, f32(1 / of_layer))))
+
+
+def of_four(s):
+    need(0x05280001 <= s <= 0x7F7FFFFF, "the setting %d" % s)
+    return 4
+
+
 def of_eight(s):
     need(s in (8, 9), "the setting %d" % s)
     return 8
@@ -187,7 +215,9 @@ BUCKETS = {"levels": (of_levels, 1, level), "natural": (of_setting, 0, power), "
            "grid": (of_setting, 1, step), "8bit": (of_eight, 1, fraction),
            "natural-dithering": (of_levels, 1, dithered), "int-block": (of_setting, 1, integer),
            "minmax": (of_setting, 2, place), "eden": (of_setting, 1, rotated),
-           "sketch-quantile": (of_setting, 64, mean)}
+           "sketch-quantile": (of_setting, 64, mean), "fp8": (of_setting, 1, in_unit),
+           "mxfp8": (of_setting, 1, in_power), "nvfp4": (of_four, 1, in_block)}
+BYTES = ("mxfp8", "nvfp4")  # whose scalars are bytes
 
 
 def philox(at, seed):
@@ -215,10 +245,11 @@ def buckets(name, data, count):
     found, at = [], 8 + 8 * parts
     for c, s in zip(head[::2], head[1::2]):
         width, n = width_of(s), (c + bucket - 1) // bucket
-        scalar = struct.unpack("<%df" % (scalars * n), data[at : at + 4 * scalars * n])
+        units = scalars * n * (1 if name in BYTES else 4)
+        scalar = struct.unpack("<%d%s" % (scalars * n, "B" if name in BYTES else "f"), data[at : at + units])
         rest = c % bucket
         fields = c - rest + (1 << (rest - 1).bit_length() if rest else 0) if name == "eden" else c
-        at, end = at + 4 * scalars * n, at + 4 * scalars * n + (fields * width + 7) // 8
+        at, end = at + units, at + units + (fields * width + 7) // 8
         stream = int.from_bytes(data[at:end], "little")
         for b in range(n):
             own = scalar[scalars * b : scalars * b + scalars]
@@ -297,7 +328,7 @@ def fewer_bits(name, data):
         count, setting = r.leb(), r.leb()
         head += struct.pack("<2I", count, setting)
         width = width_of(setting)
-        body += r.bytes(4 * scalars * ((count + bucket - 1) // bucket))
+        body += r.bytes((1 if name in BYTES else 4) * scalars * ((count + bucket - 1) // bucket))
         if count == 0:
             continue
         stream = Bits(data[r.at :])
@@ -424,6 +455,7 @@ CODES = {0: ("fp32", "f", 4), 1: ("fp16", "e", 2), 2: ("levels", buckets, 0), 3:
          32: ("natural", buckets, 0), 33: ("natural-8", buckets, 0), 34: ("grid", buckets, 0), 35: ("8bit", buckets, 0),
          36: ("natural-dithering", buckets, 0), 37: ("int-block", buckets, 0), 38: ("minmax", buckets, 0),
          39: ("eden", buckets, 0), 40: ("sketch-quantile", buckets, 0), 41: ("inceptionn", tagged, 0),
+         42: ("fp8", buckets, 0), 43: ("mxfp8", buckets, 0), 44: ("nvfp4", buckets, 0),
          64: ("least", least, 0), 65: ("factors", factors, 0),
          80: ("lookup", lookup, 0)}
 

@@ -174,7 +174,7 @@ same_over_ranks() { # METHOD...
 # 5000 numbers of 21 workers are enough for ranks to share the work; test_comm asserts that they do.
 @test "codes of all numbers, which ranks cut or decode in slices: same bytes for R = 1, 2, 3, 4, and with absent workers" {
     local method share args
-    for method in "qsgd, bucket: 100, message: auto" ef-signsgd 8bit "grid, step: 0.01, bits: 4" "eden, bits: 2" \
+    for method in "qsgd, bucket: 100, message: auto" ef-signsgd 8bit mxfp8 "nvfp4, message: auto" "grid, step: 0.01, bits: 4" "eden, bits: 2" \
         "inceptionn, error-bound: 0.01" global-qsgd-exp; do
         for share in 1 0.4; do
             args=(-q recipes/smoke.yaml --force --set workers=21 --set steps=3 --set epochs=null --set participation=$share --set

@@ -32,7 +32,7 @@ twin() { # NAME [CPU]: its message, numbers, bits and residuals, said once more 
 
 @test "numbers in fewer bits: every bit, for each code that has levels" {
     run -0 twin fields
-    [ "$output" = "351 cases, 0 wrong" ]
+    [ "$output" = "432 cases, 0 wrong" ]
 }
 
 @test "powersgd: sum and residuals over steps, both kinds of residual, with and without a warm start, of small and large gradients" {

@@ -60,11 +60,11 @@ core() { # the compressors that are no zoo
     [ "$(sparsetrain --help-compressors | awk '!/^#/ { print $8 }' | uniq | xargs)" = "- yes" ]
     [ "$(sparsetrain --help-compressors | awk '!/^#/ && $8 == "yes"' | wc -l)" -ge 30 ]
     [ "$(table controller | tail -n 3 | xargs)" = "l-greco dqsgd adaqs" ]
-    codes | tail -n 9 >zoo
-    diff zoo <(sed -n 's/^ *row(sg_code.*//; s/^    \.name = "\(.*\)",$/\1/p' $(for code in natural 8bit integers eden quantile inceptionn least; do
+    codes | tail -n 12 >zoo
+    diff zoo <(sed -n 's/^ *row(sg_code.*//; s/^    \.name = "\(.*\)",$/\1/p' $(for code in natural 8bit integers eden quantile inceptionn small_floats least; do
         echo "$ROOT/lib/zoo/code_$code.c"
     done))
-    [ "$(ls "$ROOT"/lib/zoo/code_*.c | wc -l)" -eq 7 ]
+    [ "$(ls "$ROOT"/lib/zoo/code_*.c | wc -l)" -eq 8 ]
     # lib/method writes all others. powersgd calls functions for factors; two share the files of qsgd and onebit.
     for code in $(sed -n '/define SG_CODES/,/lookup)/p' "$ROOT/lib/wire/sg_message.h" | grep -o 'sg_code_[a-z0-9_]*'); do
         grep -rqw "$code" "$ROOT/lib/method" --include='*.c' || echo "$code"

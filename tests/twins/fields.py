@@ -12,7 +12,8 @@ import numpy as np
 CODES = {"levels": (lambda s: 1 + s.bit_length(), 1, "sign"), "natural": (lambda s: 9, 0, "sign"),
          "natural-8": (lambda s: 8, 0, "sign"), "8bit": (lambda s: 8, 1, "sign"), "grid": (lambda s: s, 1, "two"),
          "natural-dithering": (lambda s: 1 + s.bit_length(), 1, "sign"), "int-block": (lambda s: s, 1, "two"),
-         "minmax": (lambda s: s, 2, "none")}
+         "minmax": (lambda s: s, 2, "none"), "fp8": (lambda s: 8, 1, "sign"), "mxfp8": (lambda s: 8, 1 / 4, "sign"),
+         "nvfp4": (lambda s: 4, 1 / 4, "sign")}
 VALUES, RUNS = (9, 3), (4, 1)
 
 
@@ -119,7 +120,7 @@ def shorter(name, data):
     out, at = leb(parts) + leb(bucket), 8 + 8 * parts
     for i in range(parts):
         count, setting = struct.unpack("<2I", data[8 + 8 * i : 16 + 8 * i])
-        width, units = width_of(setting), 4 * scalars * -(-count // bucket)
+        width, units = width_of(setting), int(4 * scalars) * -(-count // bucket)
         out += leb(count) + leb(setting) + data[at : at + units]
         at += units
         stream = np.unpackbits(np.frombuffer(data[at : at + (count * width + 7) // 8], np.uint8), bitorder="little")

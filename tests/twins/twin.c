@@ -94,7 +94,8 @@ static void fields(void) {
                  {"grid", {0.125, 8}},    {"grid", {0.001, 24}},
                  {"8bit", {0}},           {"natural-dithering", {7, 512}},
                  {"int-block", {4, 256}}, {"int-block", {16, 4000}},
-                 {"minmax", {4, 512}}};
+                 {"minmax", {4, 512}},    {"fp8", {0}},
+                 {"mxfp8", {0}},          {"nvfp4", {0}}};
     static const size_t counts[] = {7, 250, 1500};
     static float x[MOST];
     static uint8_t data[16 * MOST], out[16 * MOST];
