@@ -86,7 +86,7 @@ static const uint32_t *draws(uint32_t *room, const uint32_t *key, const uint32_t
 /* a >= 0, below 2^31, as a whole number: the nearest one, ties to even; with a draw the one below, or with the
  * probability a - floor(a) the one above. */
 static inline int32_t rounded(double a, const uint32_t *draw, size_t j) {
-    if (draw == NULL)
+    if (!draw)
         return (int32_t)((a + 0x1p52) - 0x1p52);
     const int32_t whole = (int32_t)a;
     return whole + (0x1p-24 * (double)(int32_t)(draw[j] >> 8) < a - (double)whole);
@@ -107,11 +107,11 @@ __attribute__((always_inline)) static inline void multiples(uint32_t *restrict f
 
 static void write_multiples(uint32_t *field, const float *x, size_t count, const struct sg_multiples *m,
                             const uint32_t *draw) {
-    if (m->clamps && draw != NULL) /* four loops of constant settings */
+    if (m->clamps && draw) /* four loops of constant settings */
         multiples(field, x, count, m, true, draw);
     else if (m->clamps)
         multiples(field, x, count, m, true, NULL);
-    else if (draw != NULL)
+    else if (draw)
         multiples(field, x, count, m, false, draw);
     else
         multiples(field, x, count, m, false, NULL);
@@ -168,14 +168,14 @@ __attribute__((always_inline)) static inline void places(uint32_t *restrict fiel
                                                          const uint32_t *restrict draw) {
     for (size_t j = 0; j < count; j++) {
         const double a = ((double)x[j] - low) / step;
-        const int32_t place = draw != NULL ? rounded(a, draw, j) : (int32_t)(a + 0.5);
+        const int32_t place = draw ? rounded(a, draw, j) : (int32_t)(a + 0.5);
         field[j] = (uint32_t)(place < (int32_t)most ? place : (int32_t)most);
     }
 }
 
 static void write_places(uint32_t *field, const float *x, size_t count, double low, double step, uint32_t most,
                          const uint32_t *draw) {
-    if (draw != NULL)
+    if (draw)
         places(field, x, count, low, step, most, draw);
     else
         places(field, x, count, low, step, most, NULL);

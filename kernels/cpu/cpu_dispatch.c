@@ -34,13 +34,13 @@ static const struct {
 };
 
 const struct sg_kernels *sg_kernels_cpu(const char *name) {
-    if (name == NULL) {
+    if (!name) {
         name = getenv("SG_CPU");
-        if (name != NULL && name[0] == '\0')
+        if (name && name[0] == '\0')
             name = NULL;
     }
     for (size_t i = 0; i < sizeof isas / sizeof isas[0]; i++)
-        if ((name == NULL || strcmp(name, isas[i].kernels->name) == 0) && isas[i].runs_here())
+        if ((!name || strcmp(name, isas[i].kernels->name) == 0) && isas[i].runs_here())
             return isas[i].kernels;
     return NULL;
 }

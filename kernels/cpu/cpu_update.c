@@ -173,7 +173,7 @@ static void turn_weights(const struct sg_exec *exec, const struct sg_update *u, 
 
 /* A piece stays in the cache from the mean to x. */
 void cpu_update(const struct sg_exec *exec, const struct sg_update *u, const struct sg_products *products) {
-    step_function *const step = u->optimizer != NULL ? find_step(u->optimizer) : NULL;
+    step_function *const step = u->optimizer ? find_step(u->optimizer) : NULL;
     const bool turns = step == muon_step;
     const float workers = u->workers;
     float *sum = u->sum;
@@ -182,7 +182,7 @@ void cpu_update(const struct sg_exec *exec, const struct sg_update *u, const str
         const struct sg_piece *p = &u->piece[i];
         for (size_t j = p->begin; j < p->end; j++)
             sum[j] /= workers;
-        if (step != NULL)
+        if (step)
             step(u, p);
         if (!turns || !p->in_weight)
             subtract(u, p);

@@ -17,7 +17,7 @@ void cpu_release(const struct sg_exec *exec, void *memory) {
 }
 
 void cpu_zero(const struct sg_exec *exec, void *to, size_t bytes) {
-    SG_ASSERT(to != NULL || bytes == 0);
+    SG_ASSERT(to || bytes == 0);
     (void)exec;
     memset(to, 0, bytes);
 }
@@ -45,12 +45,12 @@ int cpu_wait(const struct sg_exec *exec) {
 }
 
 double cpu_dot_shifted(const struct sg_exec *exec, const struct sg_entries *m, const float *x, double weight) {
-    SG_ASSERT(m->index == NULL || sg_ascending_below(m->index, m->count, (uint64_t)UINT32_MAX + 1));
+    SG_ASSERT(!m->index || sg_ascending_below(m->index, m->count, (uint64_t)UINT32_MAX + 1));
     double sum = 0;
     (void)exec;
     for (size_t j = 0; j < m->count; j++) {
         const double v = (double)m->value[j];
-        sum += v * (v + weight * (double)x[m->index != NULL ? m->index[j] : j]);
+        sum += v * (v + weight * (double)x[m->index ? m->index[j] : j]);
     }
     return sum;
 }

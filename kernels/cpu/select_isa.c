@@ -7,14 +7,14 @@
 /* ---- pieces --------------------------------------------------------------------------------------------------- */
 
 bool pieces_open(struct pieces *out, const struct sg_select *s) {
-    SG_ASSERT(s->exec->threads >= 1 && s->exec->device == NULL);
+    SG_ASSERT(s->exec->threads >= 1 && !s->exec->device);
     SG_ASSERT(sg_are_offsets(s->offset, s->n_layers) && (uint64_t)s->offset[s->n_layers] <= (uint64_t)UINT32_MAX + 1);
-    SG_ASSERT(s->e == NULL || s->g + s->offset[s->n_layers] <= s->e || s->e + s->offset[s->n_layers] <= s->g);
+    SG_ASSERT(!s->e || s->g + s->offset[s->n_layers] <= s->e || s->e + s->offset[s->n_layers] <= s->g);
     size_t count = 0;
     for (size_t l = 0; l < s->n_layers; l++)
         count += (s->offset[l + 1] - s->offset[l] + PIECE - 1) / PIECE;
     out->piece = count <= LOCAL_PIECES ? out->local : malloc(count * sizeof *out->piece);
-    if (out->piece == NULL)
+    if (!out->piece)
         return false;
     struct scan_piece *p = out->piece;
     for (size_t l = 0; l < s->n_layers; l++)
@@ -56,7 +56,7 @@ static void threshold_piece(struct scan_piece *p, const struct sg_select *s, con
     SG_ASSERT(tau[p->layer] >= 0);
     struct found found = {.index = s->index + out, .value = s->value + out};
     const int32_t floor = magnitude(tau[p->layer]);
-    if (s->e != NULL)
+    if (s->e)
         threshold_scan(p, s, FROM_BOTH, &found, floor);
     else
         threshold_scan(p, s, FROM_GRADIENT, &found, floor);
@@ -126,7 +126,7 @@ static void positions_piece(struct scan_piece *piece, const void *arg) {
             s->value[j] = p[q->position[j] - at];
             if (s->index != q->position) /* else other threads are searching it */
                 s->index[j] = q->position[j];
-            if (s->e != NULL)
+            if (s->e)
                 s->e[q->position[j]] = 0;
         }
     }
@@ -148,7 +148,7 @@ static int select_positions(const struct sg_select *s, const uint32_t *position)
 
 /* All p of a block into value, nothing kept. Returns the largest magnitude. */
 static int32_t send_block(const struct sg_select *s, size_t at, size_t n) {
-    SG_ASSERT(s->e != NULL && at + n <= s->offset[s->n_layers]);
+    SG_ASSERT(s->e && at + n <= s->offset[s->n_layers]);
     const float decay = s->decay, scale = s->scale;
     const float *restrict g = s->g + at;
     float *restrict value = s->value + at, *restrict e = s->e + at;
@@ -166,8 +166,8 @@ static void all_piece(struct scan_piece *piece, const void *arg) {
     const struct sg_select *s = arg;
     const size_t n = piece->end - piece->begin;
     const float *p;
-    const int32_t max = s->e != NULL ? send_block(s, piece->begin, n)
-                                     : form(&p, s->value + piece->begin, s, FROM_GRADIENT, piece->begin, n);
+    const int32_t max =
+        s->e ? send_block(s, piece->begin, n) : form(&p, s->value + piece->begin, s, FROM_GRADIENT, piece->begin, n);
     piece->finite = max < FLT_INF_BITS;
 }
 

@@ -39,7 +39,7 @@ static inline int32_t larger(int32_t a, int32_t b) {
 enum source { FROM_GRADIENT, FROM_BOTH, FROM_RESIDUAL };
 
 static inline enum source first_source(const struct sg_select *s) {
-    return s->e != NULL ? FROM_BOTH : FROM_GRADIENT;
+    return s->e ? FROM_BOTH : FROM_GRADIENT;
 }
 
 /* Entries found so far. `index` and `value` have room for as many as there are elements up to the end of the block. */

@@ -8,10 +8,10 @@ enum { WORTH_ENTRIES = 1 << 14, WORTH_ELEMENTS = 1 << 17 }; /* from here on a se
 
 /* What of the message falls into [begin, end). */
 static void add_range(float *restrict dense, const struct sg_entries *m, size_t begin, size_t end) {
-    SG_ASSERT(begin <= end && (m->index == NULL || sg_ascending_below(m->index, m->count, (uint64_t)UINT32_MAX + 1)));
+    SG_ASSERT(begin <= end && (!m->index || sg_ascending_below(m->index, m->count, (uint64_t)UINT32_MAX + 1)));
     const uint32_t *index = m->index;
     const float *restrict value = m->value;
-    if (index == NULL) {
+    if (!index) {
         const size_t stop = end < m->count ? end : m->count; /* one bound: two are not vectorised */
         for (size_t i = begin; i < stop; i++)
             dense[i] += value[i];
@@ -26,7 +26,7 @@ static void add_range(float *restrict dense, const struct sg_entries *m, size_t 
 void ISA_NAME(scatter_add_)(const struct sg_exec *exec, float *dense, const uint32_t *index, const float *value,
                             size_t count) {
     const struct sg_entries message = {index, value, count};
-    const size_t n = index == NULL ? count : count > 0 ? (size_t)index[count - 1] + 1 : 0;
+    const size_t n = !index ? count : count > 0 ? (size_t)index[count - 1] + 1 : 0;
     ISA_NAME(scatter_add_messages_)(exec, dense, n, &message, 1);
 }
 
@@ -101,7 +101,7 @@ double ISA_NAME(sum_squares_)(const struct sg_exec *exec, const float *x, size_t
     double sum = 0, *part = NULL;
     if (exec->threads > 1 && n >= WORTH_ELEMENTS)
         part = malloc(blocks * sizeof *part);
-    if (part == NULL) { /* one thread, or no memory for more */
+    if (!part) { /* one thread, or no memory for more */
         for (size_t b = 0; b < blocks; b++)
             sum += block_at(x, n, b);
         return sum;

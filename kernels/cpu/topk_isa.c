@@ -150,9 +150,9 @@ static size_t keep(uint32_t *index, float *value, size_t n, int32_t kth, size_t 
             kept += stays;
             ties -= tie;
         }
-        for (size_t j = 0; e != NULL && j < wrong; j++)
+        for (size_t j = 0; e && j < wrong; j++)
             __builtin_prefetch(e + place[j], 1);
-        for (size_t j = 0; e != NULL && j < wrong; j++)
+        for (size_t j = 0; e && j < wrong; j++)
             e[place[j]] = right[j];
     }
     return kept;
@@ -216,7 +216,7 @@ enum { SAMPLE = 1 << 14, SAMPLE_SHARE = 128, SAMPLE_LINE = 16, SAMPLE_LEAST = 1 
  * last k-th magnitude, which moves slowly from step to step, more so where few elements decide it. Where k is large, a
  * sample is nearer to the truth, and costs less than the candidates that it spares. */
 static bool hinted_floor(struct scan_piece *p, const float *guess, size_t k) {
-    if (guess == NULL || k > SAMPLE || !(guess[p->layer] > 0 && guess[p->layer] < INFINITY))
+    if (!guess || k > SAMPLE || !(guess[p->layer] > 0 && guess[p->layer] < INFINITY))
         return false;
     p->drop = magnitude(guess[p->layer]);
     p->floor = magnitude((0.9375F - 0.25F / sqrtf((float)k)) * guess[p->layer]);
@@ -306,9 +306,9 @@ static void scan_again(struct pieces *pieces, size_t first, size_t count, const 
                        bool sampled) {
     const struct sg_select *s = top->s;
     struct scan_piece *piece = pieces->piece + first;
-    const struct top again = {s, s->e != NULL ? FROM_RESIDUAL : FROM_GRADIENT, top->k, NULL};
+    const struct top again = {s, s->e ? FROM_RESIDUAL : FROM_GRADIENT, top->k, NULL};
     while (candidates(s, piece, count).count < k) {
-        for (size_t i = 0; s->e != NULL && i < count; i++)
+        for (size_t i = 0; s->e && i < count; i++)
             for (size_t j = piece[i].begin; j < piece[i].begin + piece[i].count; j++)
                 s->e[s->index[j]] = s->value[j];
         const int32_t hint = piece->floor;
@@ -385,7 +385,7 @@ int ISA_NAME(select_topk_)(const struct sg_select *s, const size_t *k, float *gu
         }
         SG_ASSERT(all.count >= k[l]);
         const int32_t kth = k[l] > 0 ? settle_layer(piece, &all, k[l]) : 0;
-        if (guess != NULL)
+        if (guess)
             guess[l] = k[l] > 0 ? from_magnitude(kth) : -1;
         s->count[l] = k[l];
     }

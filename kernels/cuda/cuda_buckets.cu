@@ -47,7 +47,7 @@ __global__ void bucket_parts_kernel(bucket_call c) {
         p.at = p.scalar_at + scalars;
         if (some)
             c.part[at + lane()] = p;
-        if (p.count > 0 && c.step != NULL) /* the part is one bucket */
+        if (p.count > 0 && c.step) /* the part is one bucket */
             store_scalar(c.data + p.scalar_at, c.step[at + lane()]);
         first += numbers;
         group += groups;
@@ -342,7 +342,7 @@ int cuda_write_buckets(const struct sg_exec *exec, void *data, const struct sg_d
     double *measure =
         (double *)table_room(exec, measures * sizeof(double) + (b->parts + 1) * sizeof(bucket_part) +
                                        (steps ? b->parts : 0) * sizeof(float) + chunks * sizeof(uint32_t));
-    if (measure == NULL)
+    if (!measure)
         return device_status(device_of(exec)->error);
     c.data = (uint8_t *)data;
     c.part = (bucket_part *)(measure + measures);
@@ -373,7 +373,7 @@ void cuda_read_buckets(const struct sg_exec *exec, const struct sg_sink *to, con
     c.part = count > 0 ? (bucket_part *)table_room(exec, (parts + 1) * sizeof(bucket_part)) : (bucket_part *)NULL;
     c.parts = (uint32_t)parts;
     c.code = code;
-    if (c.part == NULL)
+    if (!c.part)
         return;
     (void)enqueue(exec, 1, bucket_parts_kernel, c);
     (void)enqueue(exec, blocks_for_warps(count / CHUNK), read_fields_kernel, *to, c, bytes, (uint32_t)count);

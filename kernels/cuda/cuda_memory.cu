@@ -23,7 +23,7 @@ int sg_cuda_device_open(sg_cuda_device **out, int number, int local_rank, char *
     if (!sg_cuda_available(why, room))
         return SG_KERNEL_DEVICE;
     sg_cuda_device *d = (sg_cuda_device *)calloc(1, sizeof *d);
-    if (d == NULL) {
+    if (!d) {
         snprintf(why, room, "out of memory");
         return SG_KERNEL_MEMORY;
     }
@@ -47,7 +47,7 @@ const char *sg_cuda_device_error(const sg_cuda_device *d) {
 }
 
 void sg_cuda_device_close(sg_cuda_device *d) {
-    if (d == NULL)
+    if (!d)
         return;
     (void)cudaSetDevice(d->number);
     (void)cudaDeviceSynchronize();
@@ -108,7 +108,7 @@ void table_get_later(const struct sg_exec *exec, void *host, const void *from, s
     if (d->n_arrivals == MOST_ARRIVALS)
         (void)table_wait_for_all(d);
     char *host_in = table_place(d, bytes);
-    if (host_in == NULL)
+    if (!host_in)
         return;
     check(d, cudaMemcpyAsync(host_in, from, bytes, cudaMemcpyDeviceToHost, STREAM));
     d->arrival[d->n_arrivals++] = {host, host_in, bytes};
@@ -150,7 +150,7 @@ void table_put(const struct sg_exec *exec, void *to, const void *host, size_t by
         return;
     }
     char *host_out = table_place(d, bytes);
-    if (host_out == NULL)
+    if (!host_out)
         return;
     memcpy(host_out, host, bytes);
     check(d, cudaMemcpyAsync(to, host_out, bytes, cudaMemcpyHostToDevice, STREAM));

@@ -154,7 +154,7 @@ static sign_room room_of(const struct sg_exec *exec, size_t count, size_t parts)
     sign_room r = {};
     r.sum = (double *)table_room(exec, blocks * 2 * sizeof(double) + (parts + 1) * sizeof(sign_part) +
                                            (blocks + parts) * sizeof(uint32_t));
-    if (r.sum == NULL)
+    if (!r.sum)
         return r;
     r.part = (sign_part *)(r.sum + 2 * blocks);
     r.below = (uint32_t *)(r.part + parts + 1);
@@ -165,7 +165,7 @@ static sign_room room_of(const struct sg_exec *exec, size_t count, size_t parts)
 int cuda_write_signs(const struct sg_exec *exec, void *data, const struct sg_device_signs *s, uint32_t *below) {
     const uint32_t parts = (uint32_t)s->parts;
     const sign_room r = room_of(exec, s->count, s->parts);
-    if (r.sum == NULL)
+    if (!r.sum)
         return device_status(device_of(exec)->error);
     table_put(exec, data, s->head, s->head_bytes);
     if (s->values != SG_VALUES_GIVEN) {
@@ -176,7 +176,7 @@ int cuda_write_signs(const struct sg_exec *exec, void *data, const struct sg_dev
     }
     const int status = enqueue(exec, blocks_for_warps(s->count / CHUNK), pack_signs_kernel,
                                (uint32_t *)((char *)data + s->head_bytes), s->x, (uint32_t)s->count);
-    return below != NULL ? table_get(exec, below, r.of_parts, s->parts * sizeof *below) : status;
+    return below ? table_get(exec, below, r.of_parts, s->parts * sizeof *below) : status;
 }
 
 /* ---- reading ---- */
@@ -210,7 +210,7 @@ void cuda_read_signs(const struct sg_exec *exec, const struct sg_sink *to, const
     if (count == 0)
         return;
     const sign_room r = room_of(exec, 0, parts);
-    if (r.sum == NULL)
+    if (!r.sum)
         return;
     (void)enqueue(exec, 1, sign_parts_kernel, data, (uint32_t)parts, r.part);
     (void)enqueue(exec, blocks_for_warps(count / CHUNK), read_signs_kernel, *to, data, (uint32_t)count, (uint32_t)parts,

@@ -28,17 +28,17 @@ static int reserve(sg_cuda_device *d, size_t bytes) {
 static const void *copy_to_host(sg_cuda_device *d, size_t at, size_t bytes) {
     SG_ASSERT(at + bytes <= d->room);
     char *on_host = table_place(d, bytes);
-    if (on_host == NULL)
+    if (!on_host)
         return NULL;
     check(d, cudaMemcpyAsync(on_host, d->there + at, bytes, cudaMemcpyDeviceToHost, STREAM));
     return table_wait_for_all(d) == SG_KERNEL_OK ? on_host : NULL;
 }
 
 static bool serves(const struct table_workspace *w, size_t n_layers, const size_t *offset, size_t n) {
-    if (w->cuda == NULL)
+    if (!w->cuda)
         return false;
-    return offset == NULL ? w->offset[w->n_layers] >= n
-                          : w->n_layers == n_layers && memcmp(w->offset, offset, (n_layers + 1) * sizeof *offset) == 0;
+    return !offset ? w->offset[w->n_layers] >= n
+                   : w->n_layers == n_layers && memcmp(w->offset, offset, (n_layers + 1) * sizeof *offset) == 0;
 }
 
 void table_workspace_close(struct table_workspace *w) {
@@ -49,7 +49,7 @@ void table_workspace_close(struct table_workspace *w) {
 
 /* Makes d->workspace one for the layout, or for `offset` NULL any that has n elements. */
 static int workspace(sg_cuda_device *d, size_t n_layers, const size_t *offset, size_t n) {
-    SG_ASSERT(offset == NULL || sg_are_offsets(offset, n_layers));
+    SG_ASSERT(!offset || sg_are_offsets(offset, n_layers));
     const size_t whole[] = {0, n};
     if (!ready(d))
         return SG_KERNEL_DEVICE;
@@ -60,13 +60,13 @@ static int workspace(sg_cuda_device *d, size_t n_layers, const size_t *offset, s
     d->previous = last;
     if (serves(&d->workspace, n_layers, offset, n))
         return SG_KERNEL_OK;
-    if (offset == NULL) {
+    if (!offset) {
         n_layers = 1;
         offset = whole;
     }
     table_workspace_close(&d->workspace);
     d->workspace.offset = (size_t *)malloc((n_layers + 1) * sizeof *offset);
-    if (d->workspace.offset == NULL)
+    if (!d->workspace.offset)
         return SG_KERNEL_MEMORY;
     memcpy(d->workspace.offset, offset, (n_layers + 1) * sizeof *offset);
     d->workspace.n_layers = n_layers;
@@ -103,14 +103,14 @@ static int begin(struct sg_cuda_select *out, const struct sg_select *s, const vo
     if (status != SG_KERNEL_OK)
         return status;
     char *on_host = table_place(d, 3 * each);
-    if (on_host == NULL)
+    if (!on_host)
         return SG_KERNEL_DEVICE;
     uint32_t *count = (uint32_t *)(on_host + 2 * each);
     for (size_t l = 0; l < s->n_layers; l++)
         count[l] = (uint32_t)s->count[l];
-    if (parameter != NULL)
+    if (parameter)
         memcpy(on_host, parameter, each);
-    if (guess != NULL)
+    if (guess)
         memcpy(on_host + each, guess, each);
     check(d, cudaMemcpyAsync(d->there, on_host, 3 * each, cudaMemcpyHostToDevice, STREAM));
     *out = {};
@@ -132,7 +132,7 @@ static int finish(const struct sg_select *s, int status, float *guess) {
     if (status != SG_KERNEL_OK)
         return status;
     const char *found = (const char *)copy_to_host(d, each, 2 * each + sizeof(struct sg_cuda_result));
-    if (found == NULL)
+    if (!found)
         return SG_KERNEL_DEVICE;
     const struct sg_cuda_result *result = (const struct sg_cuda_result *)(found + 2 * each);
     if (result->status == SG_KERNEL_NONFINITE)
@@ -141,7 +141,7 @@ static int finish(const struct sg_select *s, int status, float *guess) {
         return (int)result->status;
     for (size_t l = 0; l < s->n_layers; l++)
         s->count[l] = ((const uint32_t *)(found + each))[l];
-    if (guess != NULL)
+    if (guess)
         memcpy(guess, found, each);
     return SG_KERNEL_OK;
 }
@@ -159,7 +159,7 @@ static int select_topk(const struct sg_select *s, const size_t *k, float *guess)
     sg_cuda_device *d = device_of(s->exec);
     struct sg_cuda_select call;
     uint32_t *narrow = (uint32_t *)malloc(layers_bytes(s));
-    if (narrow == NULL)
+    if (!narrow)
         return SG_KERNEL_MEMORY;
     for (size_t l = 0; l < s->n_layers; l++)
         narrow[l] = (uint32_t)k[l];
@@ -167,7 +167,7 @@ static int select_topk(const struct sg_select *s, const size_t *k, float *guess)
     free(narrow);
     if (status != SG_KERNEL_OK)
         return status;
-    float *guess_there = guess != NULL ? (float *)(d->there + layers_bytes(s)) : NULL;
+    float *guess_there = guess ? (float *)(d->there + layers_bytes(s)) : NULL;
     return finish(s, sg_cuda_select_topk(d->workspace.cuda, STREAM, &call, (const uint32_t *)d->there, guess_there),
                   guess);
 }
@@ -236,9 +236,9 @@ static void add_messages(const struct sg_exec *exec, float *dense, size_t n, con
         char *at = d->staged;
         for (size_t i = 0; i < now && ready(d); i++) {
             const struct sg_entries *from = &message[m + i];
-            batch[i] = {from->index != NULL ? (const uint32_t *)at : NULL,
-                        (const float *)(at + from->count * sizeof(uint32_t)), from->count};
-            if (from->index != NULL)
+            batch[i] = {from->index ? (const uint32_t *)at : NULL, (const float *)(at + from->count * sizeof(uint32_t)),
+                        from->count};
+            if (from->index)
                 table_put(exec, at, from->index, from->count * sizeof *from->index);
             table_put(exec, at + from->count * sizeof(uint32_t), from->value, from->count * sizeof *from->value);
             at += from->count * ENTRY;
@@ -253,7 +253,7 @@ static double *begin_squares(const struct sg_exec *exec, const float *x, size_t 
     sg_cuda_device *d = device_of(exec);
     double *sum = record_launch(d, workspace(d, 0, NULL, n)) == SG_KERNEL_OK ? (double *)table_room(exec, sizeof *sum)
                                                                              : (double *)NULL;
-    if (sum != NULL)
+    if (sum)
         (void)record_launch(d, sg_cuda_sum_squares(d->workspace.cuda, STREAM, x, n, sum));
     return sum;
 }
@@ -261,7 +261,7 @@ static double *begin_squares(const struct sg_exec *exec, const float *x, size_t 
 static double sum_squares(const struct sg_exec *exec, const float *x, size_t n) {
     double sum = NAN;
     const double *there = begin_squares(exec, x, n);
-    if (there != NULL)
+    if (there)
         (void)table_get(exec, &sum, there, sizeof sum); /* it stays NaN after a failure */
     return sum;
 }
@@ -269,7 +269,7 @@ static double sum_squares(const struct sg_exec *exec, const float *x, size_t n) 
 static void sum_squares_later(const struct sg_exec *exec, const float *x, size_t n, double *sum) {
     *sum = (double)NAN;
     const double *there = begin_squares(exec, x, n);
-    if (there != NULL)
+    if (there)
         table_get_later(exec, sum, there, sizeof *sum);
 }
 

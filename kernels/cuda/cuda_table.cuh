@@ -46,7 +46,7 @@ struct sg_cuda_device {
 static const cudaStream_t STREAM = NULL; /* the legacy default stream, where libtorch works too */
 
 static inline sg_cuda_device *device_of(const struct sg_exec *exec) {
-    SG_ASSERT(exec->device != NULL);
+    SG_ASSERT(exec->device);
     return (sg_cuda_device *)exec->device;
 }
 

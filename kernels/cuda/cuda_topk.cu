@@ -257,7 +257,7 @@ __device__ static void send_list(const view &v, const pass &a, const uint32_t *k
 __device__ static void finish_layers(const view &v, const pass &a, const uint32_t *k, float *guess) {
     for (uint32_t l = blockIdx.x * THREADS + threadIdx.x; l < v.n_layers; l += gridDim.x * THREADS) {
         a.s.count[l] = k[l];
-        if (guess != NULL)
+        if (guess)
             guess[l] = k[l] > 0 ? __uint_as_float(v.layer[l].prefix) : -1;
         v.layer[l].have = 0;
     }

@@ -24,7 +24,7 @@ __global__ void max_abs_kernel(const float *x, uint64_t n, uint32_t *most) {
 float cuda_max_abs(const struct sg_exec *exec, const float *x, size_t n) {
     float most = NAN;
     uint32_t *there = (uint32_t *)table_room(exec, sizeof most);
-    if (there == NULL)
+    if (!there)
         return most;
     table_zero(exec, there, sizeof *there);
     (void)enqueue(exec, pass_blocks(n), max_abs_kernel, x, n, there);
@@ -45,7 +45,7 @@ __global__ void dot_shifted_kernel(struct sg_entries m, const float *x, double w
 
 double cuda_dot_shifted(const struct sg_exec *exec, const struct sg_entries *message, const float *x, double weight) {
     double sum = NAN, *there = (double *)table_room(exec, sizeof sum);
-    if (there == NULL)
+    if (!there)
         return sum;
     (void)enqueue(exec, 1, dot_shifted_kernel, *message, x, weight, there);
     (void)table_get(exec, &sum, there, sizeof sum);
@@ -102,7 +102,7 @@ void cuda_zero_at(const struct sg_exec *exec, float *x, const uint32_t *index, s
 /* Indices differ, so no two threads write the same dense[index[j]]. */
 __global__ void scatter_add_kernel(float *dense, const uint32_t *index, const float *value, uint64_t count) {
     for (uint64_t j = first_place(); j < count; j += stride()) {
-        float *sum = &dense[index != NULL ? index[j] : j];
+        float *sum = &dense[index ? index[j] : j];
         *sum = __fadd_rn(*sum, value[j]);
     }
 }
@@ -229,9 +229,9 @@ bool cuda_has_optimizer(const char *name) {
 }
 
 void cuda_update(const struct sg_exec *exec, const struct sg_update *u) {
-    SG_ASSERT(u->optimizer == NULL || cuda_has_optimizer(u->optimizer));
+    SG_ASSERT(!u->optimizer || cuda_has_optimizer(u->optimizer));
     const uint32_t blocks = (uint32_t)u->n_pieces;
-    if (u->optimizer == NULL)
+    if (!u->optimizer)
         (void)enqueue(exec, blocks, update_kernel<no_optimizer>, *u, no_optimizer());
     else if (strcmp(u->optimizer, "adam") == 0)
         (void)enqueue(exec, blocks, update_kernel<struct adam>, *u, adam_of(u));

@@ -17,7 +17,7 @@ const char *sg_cuda_last_error(void) {
 static uint32_t block_limit() {
     const char *text = getenv("SG_CUDA_BLOCKS");
     uint64_t limit = 0;
-    if (text == NULL || *text == 0)
+    if (!text || *text == 0)
         return UINT32_MAX;
     for (; *text >= '0' && *text <= '9' && limit < UINT32_MAX; text++)
         limit = 10 * limit + (uint64_t)(*text - '0');
@@ -173,7 +173,7 @@ int sg_cuda_open(sg_cuda **out, size_t n_layers, const size_t *offset) {
         return SG_KERNEL_MEMORY;
     struct tables t = {};
     sg_cuda *c = (sg_cuda *)calloc(1, sizeof *c);
-    if (c == NULL)
+    if (!c)
         return SG_KERNEL_MEMORY;
     c->v.n = (uint32_t)n;
     c->v.n_layers = (uint32_t)n_layers;
@@ -186,7 +186,7 @@ int sg_cuda_open(sg_cuda **out, size_t n_layers, const size_t *offset) {
     t.piece = (struct cuda_span *)malloc((warps + n_layers) * sizeof *t.piece);
     t.warp_piece = (uint32_t *)malloc((warps + (size_t)1) * sizeof *t.warp_piece);
     t.layer_block = (uint32_t *)calloc(3 * (n_layers + 1), sizeof *t.layer_block);
-    if (t.piece == NULL || t.warp_piece == NULL || t.layer_block == NULL)
+    if (!t.piece || !t.warp_piece || !t.layer_block)
         goto out;
     t.layer_blocks = t.layer_block + n_layers;
     t.layer_size = t.layer_blocks + n_layers;
@@ -204,7 +204,7 @@ out:
 }
 
 void sg_cuda_close(sg_cuda *c) {
-    if (c == NULL)
+    if (!c)
         return;
     cudaFree(c->memory);
     free(c);

@@ -216,7 +216,7 @@ static void short_time(double seconds, char *out, size_t size) {
 }
 
 static void update(struct sg_progress *p, double done) {
-    SG_ASSERT(p->what != NULL);
+    SG_ASSERT(p->what);
     if (app.verbosity < SG_NORMAL || app.rank > 0)
         return;
     double now = sg_clock_s();

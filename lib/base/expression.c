@@ -62,7 +62,7 @@ static sg_status unknown_name(struct reader *r, const char *name) {
     }
     sg_excerpt(whole, r->text);
     const char *near = sg_suggest(name, candidate, n);
-    if (near != NULL)
+    if (near)
         return sg_fail(r->err, SG_ERR_ARGUMENT, "expression '%s': unknown name '%s' (did you mean '%s'? names: %s)",
                        whole, name, near, list);
     return sg_fail(r->err, SG_ERR_ARGUMENT, "expression '%s': unknown name '%s' (names: %s)", whole, name,
@@ -202,7 +202,7 @@ static sg_status read_all(struct reader *r, double *out) {
 
 sg_status sg_expression(double *out, const char *text, const struct sg_constant *constants, size_t n,
                         struct sg_error *err) {
-    SG_ASSERT(text != NULL && (constants != NULL || n == 0));
+    SG_ASSERT(text && (constants || n == 0));
     struct reader r = {.text = text, .at = text, .constant = constants, .n_constants = n, .err = err};
     return read_all(&r, out);
 }

@@ -318,7 +318,7 @@ static void sync_folder_of(const char *path) {
 }
 
 sg_status sg_file_publish(FILE *stream, const char *from, const char *to, struct sg_error *err) {
-    SG_ASSERT(stream != NULL && strcmp(from, to) != 0);
+    SG_ASSERT(stream && strcmp(from, to) != 0);
     if (!sg_file_is_still(stream, from))
         return sg_fail(err, SG_ERR_IO, "%s is no longer the file that was written under this name: %s is not replaced",
                        from, to);
@@ -330,7 +330,7 @@ sg_status sg_file_publish(FILE *stream, const char *from, const char *to, struct
 }
 
 sg_status sg_file_commit(struct sg_file_writer *w, struct sg_error *err) {
-    SG_ASSERT(w->stream != NULL && w->path != NULL);
+    SG_ASSERT(w->stream && w->path);
     sg_status status = SG_OK;
     if (w->temporary)
         status = sg_file_publish(w->stream, w->temporary, w->path, err);

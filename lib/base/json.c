@@ -36,7 +36,7 @@ static cJSON *number_item(double value) {
 }
 
 void sg_json_set(cJSON *object, const char *key, cJSON *take_value) {
-    SG_ASSERT(key != NULL);
+    SG_ASSERT(key);
     cJSON *item = take_value ? take_value : cJSON_CreateNull();
     cJSON_AddItemToObject(object, key, item);
 }
@@ -60,7 +60,7 @@ void sg_json_set_u64(cJSON *object, const char *key, uint64_t value) {
 }
 
 cJSON *sg_json_set_members(cJSON *object, const struct sg_member *members) {
-    for (const struct sg_member *m = members; m->key != NULL; m++)
+    for (const struct sg_member *m = members; m->key; m++)
         if (m->kind == SG_MEMBER_NUMBER)
             sg_json_set_number(object, m->key, m->number);
         else if (m->kind == SG_MEMBER_U64)
@@ -97,12 +97,12 @@ void sg_json_push_number(cJSON *array, double value) {
 }
 
 void sg_json_push_string(cJSON *array, const char *value) {
-    SG_ASSERT(value != NULL);
+    SG_ASSERT(value);
     sg_json_push(array, cJSON_CreateString(value));
 }
 
 cJSON *sg_json_numbers(const double *x, size_t n) {
-    SG_ASSERT(x != NULL || n == 0);
+    SG_ASSERT(x || n == 0);
     cJSON *array = cJSON_CreateArray();
     for (size_t i = 0; i < n; i++)
         sg_json_push_number(array, x[i]);
@@ -142,7 +142,7 @@ bool sg_json_bool(const cJSON *object, const char *path, bool fallback) {
 
 /* cJSON indents arrays of numbers on one line already; its text is kept. */
 char *sg_json_text(const cJSON *value, bool pretty) {
-    SG_ASSERT(value != NULL);
+    SG_ASSERT(value);
     char *text = pretty ? cJSON_Print(value) : cJSON_PrintUnformatted(value);
     const size_t length = strlen(text);
     text = sg_realloc(text, length + 2);
@@ -259,7 +259,7 @@ static sg_status check_keys(const cJSON *value, const char *text, size_t length,
 }
 
 sg_status sg_json_parse(cJSON **out, const char *text, size_t length, const char *name, struct sg_error *err) {
-    SG_ASSERT(text != NULL && name != NULL);
+    SG_ASSERT(text && name);
     if (length > MAX_RESULT_BYTES)
         return sg_fail(err, SG_ERR_FORMAT, "%s: larger than %d MiB", name, MAX_RESULT_BYTES >> 20);
     sg_status status = check_text(text, length, name, err);

@@ -90,8 +90,8 @@ void sg_node_push_yaml(struct sg_node *parent, const char *yaml) {
 
 void sg_node_copy(struct sg_node *out, const struct sg_node *node) {
     struct sg_node copy = *node;
-    copy.key = node->key != NULL ? sg_strdup(node->key) : NULL;
-    copy.string = node->string != NULL ? sg_strdup(node->string) : NULL;
+    copy.key = node->key ? sg_strdup(node->key) : NULL;
+    copy.string = node->string ? sg_strdup(node->string) : NULL;
     copy.child = NULL;
     copy.count = 0;
     for (size_t i = 0; i < node->count; i++) {
@@ -103,7 +103,7 @@ void sg_node_copy(struct sg_node *out, const struct sg_node *node) {
 }
 
 bool sg_node_absent(const struct sg_node *node) {
-    return node == NULL || node->kind == SG_NODE_NULL;
+    return !node || node->kind == SG_NODE_NULL;
 }
 
 bool sg_node_from_set(const struct sg_node *node) {
@@ -112,20 +112,20 @@ bool sg_node_from_set(const struct sg_node *node) {
 
 struct sg_node *sg_node_member(const struct sg_node *map, const char *key) {
     for (size_t i = 0; i < map->count; i++)
-        if (map->child[i].key != NULL && strcmp(map->child[i].key, key) == 0)
+        if (map->child[i].key && strcmp(map->child[i].key, key) == 0)
             return sg_node_absent(&map->child[i]) ? NULL : &map->child[i];
     return NULL;
 }
 
 const struct sg_node *sg_node_get(const struct sg_node *node, const char *path) {
-    while (node != NULL && *path != '\0') {
+    while (node && *path != '\0') {
         size_t length = strcspn(path, ".");
         const struct sg_node *next = NULL;
         if (node->kind == SG_NODE_LIST && length > 0 && strspn(path, "0123456789") == length) {
             size_t i = strtoull(path, NULL, 10);
             next = i < node->count ? &node->child[i] : NULL;
         } else if (node->kind == SG_NODE_MAP) {
-            for (size_t i = 0; i < node->count && next == NULL; i++)
+            for (size_t i = 0; i < node->count && !next; i++)
                 next = sg_same_name(path, length, node->child[i].key) ? &node->child[i] : NULL;
         }
         node = next;
@@ -136,17 +136,17 @@ const struct sg_node *sg_node_get(const struct sg_node *node, const char *path) 
 
 const char *sg_node_string(const struct sg_node *node, const char *path, const char *fallback) {
     const struct sg_node *found = sg_node_get(node, path);
-    return found != NULL && found->kind == SG_NODE_STRING ? found->string : fallback;
+    return found && found->kind == SG_NODE_STRING ? found->string : fallback;
 }
 
 double sg_node_number(const struct sg_node *node, const char *path, double fallback) {
     const struct sg_node *found = sg_node_get(node, path);
-    return found != NULL && found->kind == SG_NODE_NUMBER ? found->number : fallback;
+    return found && found->kind == SG_NODE_NUMBER ? found->number : fallback;
 }
 
 bool sg_node_bool(const struct sg_node *node, const char *path, bool fallback) {
     const struct sg_node *found = sg_node_get(node, path);
-    return found != NULL && found->kind == SG_NODE_BOOL ? found->boolean : fallback;
+    return found && found->kind == SG_NODE_BOOL ? found->boolean : fallback;
 }
 
 static cJSON *number_json(double x) {
@@ -156,8 +156,8 @@ static cJSON *number_json(double x) {
 }
 
 static void add_json(cJSON *parent, const struct sg_node *child) {
-    char *key = child->key != NULL ? sg_strdup(child->key) : NULL;
-    if (key == NULL)
+    char *key = child->key ? sg_strdup(child->key) : NULL;
+    if (!key)
         sg_json_push(parent, sg_node_json(child));
     else
         sg_json_set(parent, sg_snake(key, strlen(key) + 1, key), sg_node_json(child));

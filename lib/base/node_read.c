@@ -38,12 +38,12 @@ static sg_status refuse(struct builder *b, const char *what) {
  * of lines, so the text may have fewer lines than its count. */
 static bool find_tab(const char *text, size_t length, yaml_mark_t *at) {
     const char *line = text, *end = text + length;
-    for (size_t i = 0; i < at->line && line != NULL; i++)
+    for (size_t i = 0; i < at->line && line; i++)
         line = (line = memchr(line, '\n', (size_t)(end - line))) != NULL ? line + 1 : NULL;
     const char *indented = line;
-    while (indented != NULL && indented < end && *indented == ' ')
+    while (indented && indented < end && *indented == ' ')
         indented++;
-    if (indented == NULL || indented == end || *indented != '\t')
+    if (!indented || indented == end || *indented != '\t')
         return false;
     at->column = (size_t)(indented - line);
     return true;
@@ -81,10 +81,10 @@ static void put_remedy(char *out, size_t size, const char *line) {
 static bool describe_begin(char *what, size_t size, const struct builder *b, yaml_mark_t *at) {
     const yaml_parser_t *p = &b->parser;
     char line[SG_EXCERPT], remedy[SG_EXCERPT + 8];
-    if (p->error != YAML_SCANNER_ERROR || p->context == NULL || p->context_mark.line >= p->problem_mark.line)
+    if (p->error != YAML_SCANNER_ERROR || !p->context || p->context_mark.line >= p->problem_mark.line)
         return false;
     const bool key = strstr(p->context, "simple key") != NULL;
-    if (!key && strstr(p->context, "quoted") == NULL)
+    if (!key && !strstr(p->context, "quoted"))
         return false;
     *at = p->context_mark;
     line_at(line, b, *at);
@@ -138,9 +138,9 @@ static bool has_control(const unsigned char *s, size_t length) {
 }
 
 static sg_status check_plain(struct builder *b, const void *anchor, const void *tag) {
-    if (anchor != NULL)
+    if (anchor)
         return refuse(b, "anchors are not allowed (write the value out)");
-    return tag == NULL ? SG_OK : refuse(b, "tags are not allowed (leave out the '!…')");
+    return !tag ? SG_OK : refuse(b, "tags are not allowed (leave out the '!…')");
 }
 
 static sg_status check_scalar(struct builder *b) {

@@ -79,7 +79,7 @@ static const struct sg_node *find_line(const struct sg_node *node, size_t *line)
             continue;
         any = true;
         const struct sg_node *found = find_line(&node->child[i], line);
-        if (found != NULL)
+        if (found)
             return found;
     }
     if (any)

@@ -119,7 +119,7 @@ void sg_sha256_start(sg_sha256 *s) {
 }
 
 void sg_sha256_add(sg_sha256 *s, const void *data, size_t length) {
-    SG_ASSERT(data != NULL || length == 0);
+    SG_ASSERT(data || length == 0);
     const unsigned char *bytes = data;
     while (length > 0) {
         size_t used = (size_t)(s->length % 64), room = 64 - used, take = length < room ? length : room;

@@ -70,7 +70,7 @@ char *sg_snake(char *out, size_t size, const char *name) {
 }
 
 bool sg_same_name(const char *a, size_t length, const char *b) {
-    SG_ASSERT(a != NULL && b != NULL);
+    SG_ASSERT(a && b);
     for (size_t i = 0; i < length; i++)
         if ((a[i] == '-' ? '_' : a[i]) != (b[i] == '-' ? '_' : b[i])) /* also where b ends early */
             return false;

@@ -16,7 +16,7 @@ sg_status group_add(struct group *g, const struct job *like, struct sg_error *er
         return sg_fail(err, SG_ERR_ARGUMENT, "%s: more than %d operations times back-ends and encodings",
                        operation->name, MOST_JOBS);
     struct job *job = &g->job[g->jobs++];
-    SG_ASSERT(operation->wire || like->kernels != NULL);
+    SG_ASSERT(operation->wire || like->kernels);
     *job = *like;
     job->device = g->of->device;
     job->data = like->data ? like->data : g->of->data;

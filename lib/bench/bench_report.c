@@ -81,7 +81,7 @@ static bool has_target(const struct sg_compressor_ops *ops) {
     for (size_t i = 0; i < ops->n_params; i++)
         if (strncmp(ops->params[i].name, "density", 7) == 0)
             return true;
-    return ops->select != NULL && !(ops->traits & SG_TRAIT_DENSE);
+    return ops->select && !(ops->traits & SG_TRAIT_DENSE);
 }
 
 static double wanted_of(const struct data *d) {

@@ -78,7 +78,7 @@ static sg_status count_sent(void *of, size_t worker, unsigned round, const struc
 /* Only compressors of several rounds need the sum, for the next round. */
 void run_coder(struct job *job) {
     struct sg_play step = play_of(job);
-    step.sum = job->compressor->rounds != NULL ? &job->data->magnitude : NULL;
+    step.sum = job->compressor->rounds ? &job->data->magnitude : NULL;
     step.sent = count_sent;
     job->sent = job->message_bytes = 0;
     play(job, &step);

@@ -96,7 +96,7 @@ static void spoil(struct job *job) {
 }
 
 bool gives_expected(struct expected *x, struct job *job, bool corrupt) {
-    SG_ASSERT(x->operation != NULL && x->operation->compared_with == job->operation->compared_with);
+    SG_ASSERT(x->operation && x->operation->compared_with == job->operation->compared_with);
     const struct data *d = job->data;
     const size_t layers = d->layers->count;
     if (job->guess)

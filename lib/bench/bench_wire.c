@@ -22,7 +22,7 @@ static sg_status plan_message(struct job *job, struct sg_wire_plan *plan, struct
 }
 
 sg_status wire_job_open(struct job *job, struct sg_error *err) {
-    SG_ASSERT(job->operation->wire && job->format.code != NULL);
+    SG_ASSERT(job->operation->wire && job->format.code);
     struct sg_wire_plan plan;
     job->coded = sg_malloc(job->data->k_total * sizeof(float) + 1);
     sg_status status = plan_message(job, &plan, err);

@@ -11,7 +11,7 @@ static bool adds_at_once(const sg_comm *c) {
 }
 
 void sg_comm_begin(sg_comm *c, float *sum, size_t n, const struct sg_kernels *kernels, const struct sg_exec *exec) {
-    SG_ASSERT((sum != NULL || n == 0) && exec->threads >= 1);
+    SG_ASSERT((sum || n == 0) && exec->threads >= 1);
     c->sum = sum;
     c->n = n;
     c->kernels = kernels;
@@ -79,7 +79,7 @@ void sg_comm_only_count(sg_comm *c) {
 }
 
 sg_status sg_comm_put(sg_comm *c, size_t worker, const struct sg_message *message, struct sg_error *err) {
-    SG_ASSERT(worker >= c->first && worker < c->first + c->count && message->code != NULL);
+    SG_ASSERT(worker >= c->first && worker < c->first + c->count && message->code);
     const size_t local = worker - c->first;
     sg_status status = SG_OK;
     if (message->n != c->n)
@@ -98,7 +98,7 @@ sg_status sg_comm_put(sg_comm *c, size_t worker, const struct sg_message *messag
 }
 
 void sg_comm_skip(sg_comm *c, size_t worker) {
-    SG_ASSERT(worker >= c->first && worker < c->first + c->count && c->put[worker - c->first].code == NULL);
+    SG_ASSERT(worker >= c->first && worker < c->first + c->count && !c->put[worker - c->first].code);
     c->note[worker].kind = COMM_SKIPPED;
     if (c->exec.device) /* on a CPU threads of several workers are here */
         c->added++;
@@ -237,7 +237,7 @@ static sg_status add_up(sg_comm *c, struct sg_error *err) {
 }
 
 const struct sg_message *sg_comm_messages(const sg_comm *c) {
-    if (c->exec.device != NULL || c->skipped || c->in_chunks || c->counts)
+    if (c->exec.device || c->skipped || c->in_chunks || c->counts)
         return NULL;
     return c->world.size > 1 ? c->arrived : c->put;
 }

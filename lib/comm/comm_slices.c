@@ -192,11 +192,11 @@ static bool shares_these(const sg_comm *c) {
 }
 
 bool comm_cuts(const sg_comm *c) {
-    return c->dense && !c->hears && code_of(c)->cut != NULL && shares_these(c);
+    return c->dense && !c->hears && code_of(c)->cut && shares_these(c);
 }
 
 bool sg_comm_cuts(const sg_comm *c, const struct sg_code *code, size_t n, size_t bytes) {
-    return code->cut != NULL && shares(c, code, n, bytes, bytes);
+    return code->cut && shares(c, code, n, bytes, bytes);
 }
 
 /* A rank's slice of a chunk in a code with a width has at most so many blocks of each worker. */

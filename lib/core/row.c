@@ -33,7 +33,7 @@ sg_status sg_row_add(struct sg_rows *rows, const void *row, const char *what, st
 }
 
 bool sg_is_row_name(const char *text) {
-    const size_t length = text != NULL ? strlen(text) : 0;
+    const size_t length = text ? strlen(text) : 0;
     return length > 0 && length <= NAME_LETTERS && strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == length;
 }
 
@@ -41,8 +41,8 @@ static sg_status check_parameter(const struct sg_row *row, const struct sg_param
     if (!sg_is_row_name(p->name))
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "%s '%s': '%s' is no name of a parameter: use lower-case letters, digits and '-'", row->what,
-                       row->name, p->name != NULL ? p->name : "");
-    if (p->help == NULL)
+                       row->name, p->name ? p->name : "");
+    if (!p->help)
         return sg_fail(err, SG_ERR_ARGUMENT, "%s '%s': its parameter '%s' has no help: write a line for it", row->what,
                        row->name, p->name);
     if (!(p->min <= p->max) || p->preset < p->min || p->preset > p->max)
@@ -57,13 +57,13 @@ sg_status sg_row_check(const struct sg_rows *rows, const struct sg_row *row, str
     if (!sg_is_row_name(row->name))
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "'%s' is no name of a %s: use lower-case letters, digits and '-', at most %d of them",
-                       row->name != NULL ? row->name : "", row->what, NAME_LETTERS);
-    if (row->summary == NULL)
+                       row->name ? row->name : "", row->what, NAME_LETTERS);
+    if (!row->summary)
         return sg_fail(err, SG_ERR_ARGUMENT, "%s '%s' has no summary: write its line for --help-recipe", row->what,
                        row->name);
-    if (row->n_params > SG_ROW_PARAMS || (row->n_params > 0 && row->params == NULL))
+    if (row->n_params > SG_ROW_PARAMS || (row->n_params > 0 && !row->params))
         return sg_fail(err, SG_ERR_ARGUMENT, "%s '%s' has %zu parameters: at most %d can be declared", row->what,
-                       row->name, row->params != NULL ? row->n_params : 0, SG_ROW_PARAMS);
+                       row->name, row->params ? row->n_params : 0, SG_ROW_PARAMS);
     for (size_t i = 0; i < row->n_params; i++) {
         const sg_status status = check_parameter(row, &row->params[i], err);
         if (status != SG_OK)
@@ -73,7 +73,7 @@ sg_status sg_row_check(const struct sg_rows *rows, const struct sg_row *row, str
                 return sg_fail(err, SG_ERR_ARGUMENT, "%s '%s' has two parameters '%s': give them different names",
                                row->what, row->name, row->params[i].name);
     }
-    if (sg_row_find(rows, row->name) != NULL)
+    if (sg_row_find(rows, row->name))
         return sg_fail(err, SG_ERR_ARGUMENT, "there is a %s '%s' already: give yours another name", row->what,
                        row->name);
     return SG_OK;

@@ -42,7 +42,7 @@ static bool any_nan(const double *x, size_t n) {
 }
 
 double sg_stats_quantile(double *x, size_t n, double q) {
-    SG_ASSERT(x != NULL || n == 0);
+    SG_ASSERT(x || n == 0);
     if (n == 0 || !(q >= 0 && q <= 1) || any_nan(x, n))
         return NAN;
     qsort(x, n, sizeof *x, ascending);

@@ -37,7 +37,7 @@ const char *sg_status_str(sg_status status) {
 }
 
 static void fill(struct sg_error *err, sg_status status, const char *format, va_list args) {
-    SG_ASSERT(err != NULL && status != SG_OK);
+    SG_ASSERT(err && status != SG_OK);
     char text[sizeof err->msg]; /* an argument may be err->msg itself */
     vsnprintf(text, sizeof text, format, args);
     memcpy(err->msg, text, sizeof text);
@@ -68,7 +68,7 @@ sg_status sg_fail_memory(struct sg_error *err, const char *what) {
 }
 
 sg_status sg_prefix(struct sg_error *err, const char *format, ...) {
-    SG_ASSERT(err != NULL && err->status != SG_OK);
+    SG_ASSERT(err && err->status != SG_OK);
     char prefix[sizeof err->msg];
     va_list args;
     va_start(args, format);

@@ -50,7 +50,7 @@ const char *sg_suggest(const char *word, const char *const *candidates, size_t n
         if (strcasecmp(word, candidates[i]) == 0)
             return candidates[i];
         if (length >= 3 && strncasecmp(word, candidates[i], length) == 0 &&
-            (longer == NULL || strlen(candidates[i]) < strlen(longer)))
+            (!longer || strlen(candidates[i]) < strlen(longer)))
             longer = candidates[i];
         size_t distance = sg_edit_distance(word, candidates[i]);
         if (distance < best_distance && !counts_otherwise(word, candidates[i])) {
@@ -58,7 +58,7 @@ const char *sg_suggest(const char *word, const char *const *candidates, size_t n
             best = candidates[i];
         }
     }
-    return longer != NULL ? longer : best;
+    return longer ? longer : best;
 }
 
 bool sg_is_choice(const char *choices, const char *word) {

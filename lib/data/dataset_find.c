@@ -137,10 +137,10 @@ static sg_status compare_sums(const struct dataset *d, const struct dataset_part
         const char *sum;
         const bool speaks = line[0] != '#' && has_word(line, name);
         const char *of = read_sum(line, &sum);
-        if (of == NULL && speaks)
+        if (!of && speaks)
             return sg_fail(err, SG_ERR_FORMAT, "%s:%zu: it names '%s', but is no line that sha256sum -c reads", sums,
                            number, name);
-        if (of == NULL || strcmp(of, name) != 0)
+        if (!of || strcmp(of, name) != 0)
             continue;
         if (strncasecmp(sum, part->sha256, 64) != 0)
             return fail_checksum(part, d->request->name, "SHA256SUMS beside it", sum, err);

@@ -92,7 +92,7 @@ void sg_matrix_free(struct sg_matrix *a) {
 
 /* The narrower value i ends before the double i + 1 begins. */
 void sg_matrix_narrow(struct sg_matrix *a, enum sg_storage storage) {
-    SG_ASSERT(a->f64 != NULL && (storage == SG_STORAGE_I16 || storage == SG_STORAGE_F32));
+    SG_ASSERT(a->f64 && (storage == SG_STORAGE_I16 || storage == SG_STORAGE_F32));
     char *to = (char *)a->base + ((const char *)a->f64 - (const char *)a->base);
     for (size_t i = 0; i < a->m * a->d; i++) {
         const double value = a->f64[i];
@@ -114,7 +114,7 @@ void sg_matrix_narrow(struct sg_matrix *a, enum sg_storage storage) {
 }
 
 sg_status sg_matrix_compress(struct sg_matrix *a, size_t nonzero, struct sg_error *err) {
-    SG_ASSERT(a->f64 != NULL);
+    SG_ASSERT(a->f64);
     struct sg_matrix sparse;
     struct sg_matrix_room room;
     sg_status status = sg_matrix_allocate(&sparse, &room, SG_STORAGE_CSR, a->m, a->d, nonzero, err);

@@ -36,7 +36,7 @@ static double bound(const double *param, size_t n) {
 static sg_status open_room(struct sg_worker *w, struct sg_error *err) {
     const struct sg_layout *layout = &w->shared->layout;
     w->scratch = malloc((layout->offset[layout->n_layers] + 1) * sizeof(float)); /* freed for us */
-    return w->scratch != NULL ? SG_OK : sg_fail_memory(err, "my-topk");
+    return w->scratch ? SG_OK : sg_fail_memory(err, "my-topk");
 }
 
 static int descending(const void *a, const void *b) {

@@ -29,7 +29,7 @@ static size_t state_length(const struct sg_layout *layout) {
 
 static sg_status open_worker(struct sg_worker *w, struct sg_error *err) {
     w->scratch = malloc((w->shared->layout.n_layers + 1) * sizeof(float)); /* freed for us */
-    return w->scratch != NULL ? SG_OK : sg_fail_memory(err, "running-rms");
+    return w->scratch ? SG_OK : sg_fail_memory(err, "running-rms");
 }
 
 static int select_elements(struct sg_worker *w, struct sg_select *s) {

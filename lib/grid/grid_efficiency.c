@@ -34,7 +34,7 @@ struct curve {
 
 static bool is_plain(const struct sg_cell *cell) {
     return strcmp(sg_node_string(cell->method, "compressor", ""), "none") == 0 &&
-           sg_node_get(cell->method, "controller") == NULL && sg_node_get(cell->method, "values") == NULL;
+           !sg_node_get(cell->method, "controller") && !sg_node_get(cell->method, "values");
 }
 
 static char *setting_of(const struct sg_cell *cell) {

@@ -80,7 +80,7 @@ char **grid_command_line(const char *const *word, size_t n, const struct sg_grid
         out[n++] = "--set";
         out[n++] = o->set[i];
     }
-    for (size_t i = 0; sg_plugin_path(i) != NULL; i++) {
+    for (size_t i = 0; sg_plugin_path(i); i++) {
         out[n++] = "--plugin";
         out[n++] = sg_plugin_path(i);
     }

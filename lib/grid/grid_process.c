@@ -34,7 +34,7 @@ static void become(char *const argv[], pid_t parent, int null, int progress, int
 }
 
 sg_status sg_process_start(struct sg_process *p, char *const argv[], struct sg_error *err) {
-    SG_ASSERT(argv[0] != NULL);
+    SG_ASSERT(argv[0]);
     int progress[2], errors[2], null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (null < 0)
         return sg_fail_errno(err, SG_ERR_IO, "cannot open /dev/null");

@@ -50,7 +50,7 @@ struct grid_frame grid_frame(struct sg_document *document, const struct sg_recip
                            .memory = memory};
     g.frame->label = sg_arena_get(memory, count * sizeof *g.frame->label);
     for (size_t i = 0; i < count; i++)
-        if (sg_frame_label(g.frame, cells[i].group) == NULL)
+        if (!sg_frame_label(g.frame, cells[i].group))
             add_label(&g, i);
     return g;
 }

@@ -72,5 +72,5 @@ void method_topk_message(struct sg_worker *w, const float *p, struct sg_message 
 }
 
 uint32_t method_position(const struct sg_message *m, size_t j) {
-    return m->index != NULL ? m->index[j] : (uint32_t)j;
+    return m->index ? m->index[j] : (uint32_t)j;
 }

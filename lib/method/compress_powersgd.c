@@ -35,7 +35,7 @@ struct matrix {
 
 static struct matrix shape_at(const struct sg_shared *s, size_t l, double given) {
     const size_t begin = s->layout.offset[l], n = s->layout.offset[l + 1] - begin;
-    const size_t rows = s->layout.rows != NULL && n > 0 ? s->layout.rows[l] : 1, columns = n / rows;
+    const size_t rows = s->layout.rows && n > 0 ? s->layout.rows[l] : 1, columns = n / rows;
     const double knob = floor(given), least = s->param[LEAST];
     size_t rank = knob < 1 ? 1 : knob < (double)rows ? (size_t)knob : rows;
     rank = rank < columns ? rank : columns;
@@ -103,12 +103,12 @@ static size_t length(const struct sg_shared *s, unsigned round) {
 /* ---- what the host computes of vectors on a GPU ---- */
 
 static size_t room(const struct sg_shared *s) {
-    return s->exec.device != NULL ? s->layout.offset[s->layout.n_layers] * sizeof(float) : 0;
+    return s->exec.device ? s->layout.offset[s->layout.n_layers] * sizeof(float) : 0;
 }
 
 /* Returns the host memory for x: x itself, or s->room if x is in a GPU's memory. */
 static float *on_host(const struct sg_shared *s, float *x) {
-    return s->exec.device != NULL ? s->room : x;
+    return s->exec.device ? s->room : x;
 }
 
 /* Returns x [n] in host memory. If the device fails, the old content of s->room is returned; the run then ends when the
@@ -244,7 +244,7 @@ static void combine(const struct sg_shared *s, unsigned round, float *sum) {
             s->kernels->copy(&s->exec, sum + a.begin, a.p, a.rows * a.columns);
         } else {
             s->kernels->products->outer(&s->exec, sum + a.begin, a.p, a.q, &shape, false);
-            normalize(s, &a, s->exec.device != NULL ? host + at : a.q); /* on a CPU host is sum, which has changed */
+            normalize(s, &a, s->exec.device ? host + at : a.q); /* on a CPU host is sum, which has changed */
         }
         at += part_of(&a, round);
     }

@@ -16,14 +16,14 @@ enum { UNBIASED = SG_SHARE_PARAMS, SHARED, PARAMS };
 static sg_status open_randomk(struct sg_worker *w, struct sg_error *err) {
     if (w->shared->param[UNBIASED] > 0 && w->shared->feedback.rule->keeps)
         return sg_fail(err, SG_ERR_ARGUMENT, "randomk: 'unbiased' needs error-feedback: none");
-    if (w->shared->param[UNBIASED] > 0 && w->shared->exec.device != NULL)
+    if (w->shared->param[UNBIASED] > 0 && w->shared->exec.device)
         return sg_fail(err, SG_ERR_UNSUPPORTED, "randomk: 'unbiased' does not run on a GPU: use --device cpu");
     const struct sg_layout *layout = &w->shared->layout;
     size_t most = w->shared->controlled ? layout->offset[layout->n_layers] : 0;
     for (size_t l = 0; l < layout->n_layers && !w->shared->controlled; l++)
         most += sg_share_in(w->shared, l, layout->offset[l + 1] - layout->offset[l]);
     w->scratch = malloc((most + 1) * sizeof(uint32_t)); /* positions, drawn here wherever the vectors are */
-    return w->scratch != NULL ? SG_OK : sg_fail_memory(err, "randomk");
+    return w->scratch ? SG_OK : sg_fail_memory(err, "randomk");
 }
 
 /* Finite values may overflow when scaled. */

@@ -139,7 +139,7 @@ static void vote(const struct sg_shared *s, unsigned round, float *sum) {
     const size_t d = s->layout.offset[s->layout.n_layers];
     const float all = (float)s->workers, tie = s->param[TIE] > 0 ? all : 0;
     (void)round;
-    if (s->exec.device != NULL) {
+    if (s->exec.device) {
         s->kernels->codes->vote(&s->exec, sum, d, all, tie);
         return;
     }

@@ -27,8 +27,8 @@ static const struct sg_controller_ops *controller(const double *param, double *o
 static bool may_skip_untouched(const struct sg_worker *w) {
     const bool kept = w->shared->feedback.rule == &sg_feedback_gradient && w->shared->feedback.decay == 1 &&
                       w->shared->code == &sg_code_fp32;
-    return w->touched != NULL && w->shared->exec.device == NULL && !w->shared->controlled &&
-           (float)w->shared->param[LAMBDA] > 0 && (kept || !w->shared->feedback.rule->keeps);
+    return w->touched && !w->shared->exec.device && !w->shared->controlled && (float)w->shared->param[LAMBDA] > 0 &&
+           (kept || !w->shared->feedback.rule->keeps);
 }
 
 static int select_touched(const struct sg_worker *w, struct sg_select *s, const float *tau) {
@@ -46,7 +46,7 @@ static int select_touched(const struct sg_worker *w, struct sg_select *s, const 
                                            .n_layers = 1,
                                            .offset = (const size_t[]){0, end - at},
                                            .g = s->g + at,
-                                           .e = s->e != NULL ? s->e + at : NULL,
+                                           .e = s->e ? s->e + at : NULL,
                                            .scale = s->scale,
                                            .decay = s->decay,
                                            .index = s->index + sent,

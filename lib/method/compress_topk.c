@@ -6,7 +6,7 @@
 sg_status sg_topk_open(struct sg_worker *w, struct sg_error *err) {
     const size_t n = w->shared->layout.n_layers;
     struct sg_topk *t = w->scratch = malloc(sizeof *t + n * (sizeof *t->k + sizeof *t->guess));
-    if (t == NULL)
+    if (!t)
         return sg_fail_memory(err, "top-k");
     t->guess = (float *)(t->k + n);
     for (size_t l = 0; l < n; l++)
@@ -24,7 +24,7 @@ int sg_topk_select(struct sg_worker *w, struct sg_select *s) {
     struct sg_topk *t = w->scratch;
     for (size_t l = 0; l < s->n_layers; l++) {
         const size_t n = s->offset[l + 1] - s->offset[l];
-        t->k[l] = w->shared->copied != NULL ? copied_k(w, l, n) : sg_share_in(w->shared, l, n);
+        t->k[l] = w->shared->copied ? copied_k(w, l, n) : sg_share_in(w->shared, l, n);
     }
     return w->shared->kernels->select_topk(s, t->k, t->guess);
 }

@@ -25,7 +25,7 @@ const struct sg_compressor_ops *sg_compressor_at(size_t i) {
 const struct sg_compressor_ops *sg_compressor_find(const char *name) {
     const struct sg_compressor_ops *ops;
     for (size_t i = 0; (ops = sg_compressor_at(i)) != NULL; i++)
-        if (strcmp(ops->name, name) == 0 || (ops->also != NULL && strcmp(ops->also, name) == 0))
+        if (strcmp(ops->name, name) == 0 || (ops->also && strcmp(ops->also, name) == 0))
             return ops;
     return NULL;
 }
@@ -37,17 +37,17 @@ static const char *lack_of(const struct sg_compressor_ops *ops) {
         preset[i] = ops->params[i].preset;
     if ((ops->select != NULL) + (ops->code != NULL) + (ops->encode != NULL) != 1)
         return "must have exactly one of select, code and encode";
-    if (ops->source == NULL)
+    if (!ops->source)
         return "has no source: name its publication";
-    if (ops->code != NULL && ops->n_params < ops->code->n_params)
+    if (ops->code && ops->n_params < ops->code->n_params)
         return "must have the parameters of its code, as its first ones";
-    if (ops->knob != NULL && ops->knob(preset) >= ops->n_params)
+    if (ops->knob && ops->knob(preset) >= ops->n_params)
         return "has a knob that is none of its parameters";
-    if (ops->rounds != NULL && (ops->rounds->count == 0 || ops->rounds->combine == NULL))
+    if (ops->rounds && (ops->rounds->count == 0 || !ops->rounds->combine))
         return "has rounds without a count of them or without 'combine'";
-    if (ops->rounds != NULL && ops->rounds->count > MOST_ROUNDS)
+    if (ops->rounds && ops->rounds->count > MOST_ROUNDS)
         return "has more than 64 rounds";
-    return ops->rounds != NULL && ops->rounds->count > 1 && ops->rounds->keep == NULL
+    return ops->rounds && ops->rounds->count > 1 && !ops->rounds->keep
                ? "has several rounds, so it must have 'keep' for the residual"
                : NULL;
 }
@@ -58,14 +58,14 @@ sg_status sg_compressor_add(const struct sg_compressor_ops *ops, struct sg_error
     const sg_status status = sg_row_check(&rows, &row, err);
     if (status != SG_OK)
         return status;
-    if (ops->also != NULL && !sg_is_row_name(ops->also))
+    if (ops->also && !sg_is_row_name(ops->also))
         return sg_fail(err, SG_ERR_ARGUMENT, "compressor '%s': '%s' is no other spelling: use letters, digits and '-'",
                        ops->name, ops->also);
-    for (size_t i = 0; i < 2 && name[i] != NULL; i++)
-        if (sg_compressor_find(name[i]) != NULL)
+    for (size_t i = 0; i < 2 && name[i]; i++)
+        if (sg_compressor_find(name[i]))
             return sg_fail(err, SG_ERR_ARGUMENT, "there is a compressor '%s' already: give yours another name",
                            name[i]);
-    if (lack_of(ops) != NULL)
+    if (lack_of(ops))
         return sg_fail(err, SG_ERR_ARGUMENT, "compressor '%s' %s", ops->name, lack_of(ops));
     return sg_row_add(&rows, ops, row.what, err);
 }
@@ -86,7 +86,7 @@ bool sg_compressor_is_zoo(const struct sg_compressor_ops *ops) {
 }
 
 unsigned sg_compressor_traits(const struct sg_compressor_ops *ops, const double *param) {
-    return ops->traits_of != NULL ? ops->traits_of(param) : ops->traits;
+    return ops->traits_of ? ops->traits_of(param) : ops->traits;
 }
 
 /* Counts and budgets are alternatives to a share, so they are not set if the compressor has a share. */

@@ -32,16 +32,16 @@ static size_t doubles(size_t layers) {
 
 static unsigned ask(const double *param, const double *state, const struct sg_facts *f) {
     (void)state;
-    return f == NULL || f->step % (uint64_t)param[EVERY] == 0 ? SG_ASK_LEAD_NOW : 0;
+    return !f || f->step % (uint64_t)param[EVERY] == 0 ? SG_ASK_LEAD_NOW : 0;
 }
 
 static void decide(const double *param, double *state, const struct sg_facts *f, struct sg_settings *out) {
     double *seen = state, *variance = state + 1, whole = 0;
-    if (f->lead_square != NULL)
+    if (f->lead_square)
         *seen += 1;
     for (size_t l = 0; l < f->layers; l++) {
         const double n = (double)(f->offset[l + 1] - f->offset[l]);
-        if (f->lead_square != NULL && n > 0) /* a plain mean until there are `memory` measurements */
+        if (f->lead_square && n > 0) /* a plain mean until there are `memory` measurements */
             variance[l] += (f->lead_square[l] / n - variance[l]) / fmin(*seen, param[MEMORY]);
         whole += variance[l] * n / (double)f->d;
     }

@@ -19,11 +19,11 @@ sg_status sg_controller_add(const struct sg_controller_ops *ops, struct sg_error
     const sg_status status = sg_row_check(&rows, &row, err);
     if (status != SG_OK)
         return status;
-    if (ops->source == NULL)
+    if (!ops->source)
         return sg_fail(err, SG_ERR_ARGUMENT, "controller '%s' has no source: name its publication", ops->name);
-    if (ops->decide == NULL || (ops->candidates == NULL) != (ops->choose == NULL) || ops->n_knobs > ops->n_params)
+    if (!ops->decide || (ops->candidates == NULL) != (ops->choose == NULL) || ops->n_knobs > ops->n_params)
         return sg_fail(err, SG_ERR_ARGUMENT, "controller '%s' %s", ops->name,
-                       ops->decide == NULL            ? "lacks the function 'decide'"
+                       !ops->decide                   ? "lacks the function 'decide'"
                        : ops->n_knobs > ops->n_params ? "has more knobs than parameters"
                                                       : "must have both of candidates and choose, or neither");
     return sg_row_add(&rows, ops, row.what, err);

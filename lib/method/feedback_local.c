@@ -45,7 +45,7 @@ static void add(const struct sg_feedback_state *s, float *to, float factor, cons
 }
 
 static const float *before(const struct sg_feedback_state *s, const float *g) {
-    if (s->e != NULL) {
+    if (s->e) {
         memcpy(s->vector[OLD], s->e, s->d * sizeof *g);
         memset(s->e, 0, s->d * sizeof *g);
     }
@@ -54,7 +54,7 @@ static const float *before(const struct sg_feedback_state *s, const float *g) {
 }
 
 static void keep(const struct sg_feedback_state *s) {
-    if (s->e != NULL)
+    if (s->e)
         add(s, s->e, (float)s->shared->feedback.decay, s->vector[OLD]);
 }
 

@@ -27,7 +27,7 @@ static const float *before(const struct sg_feedback_state *s, const float *g) {
 
 static void after(const struct sg_feedback_state *s, const float *g, const struct sg_message *sent) {
     (void)g;
-    if (sent->index != NULL)
+    if (sent->index)
         s->kernels->zero_at(s->exec, s->vector[0], sent->index, sent->count);
 }
 

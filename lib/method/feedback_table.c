@@ -58,7 +58,7 @@ sg_status sg_feedback_add(const struct sg_feedback_rule *rule, struct sg_error *
     const sg_status status = sg_row_check(&rows, &row, err);
     if (status != SG_OK)
         return status;
-    if (rule->source == NULL)
+    if (!rule->source)
         return sg_fail(err, SG_ERR_ARGUMENT, "feedback rule '%s' has no source: name its publication", rule->name);
     if (rule->n_params > SG_FEEDBACK_PARAMS || rule->n_knobs > (rule->n_params > 0) ||
         rule->worker_vectors + rule->worker_room > SG_FEEDBACK_VECTORS || rule->common_vectors > SG_FEEDBACK_VECTORS)

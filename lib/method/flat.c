@@ -42,7 +42,7 @@ static sg_status check(size_t n, int threads, const struct sg_kernels *kernels, 
         return sg_fail(err, SG_ERR_UNSUPPORTED, "%zu elements: indices are 32 bits wide", n);
     if (threads < 1)
         return sg_fail(err, SG_ERR_ARGUMENT, "%d threads: at least one works", threads);
-    if (kernels == NULL)
+    if (!kernels)
         return sg_fail(err, SG_ERR_UNSUPPORTED, "SG_CPU=%s: this machine has no such kernels (c, avx2, avx512)",
                        getenv("SG_CPU"));
     return SG_OK;
@@ -72,7 +72,7 @@ sg_status sg_topk(const float *g, float *e, size_t n, size_t k, int threads, uin
     if (n == 0)
         return SG_OK;
     uint32_t *room = malloc(n * (sizeof *index + sizeof *value)); /* kernels write behind the k entries, too */
-    if (room == NULL)
+    if (!room)
         return sg_fail_memory(err, "selecting elements");
     const struct sg_select s = {&exec, 1, offset, g, e, 1, 1, room, (float *)(room + n), &count};
     const sg_status status = status_of(kernels->select_topk(&s, &k, NULL), err);

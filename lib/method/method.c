@@ -15,20 +15,19 @@ static sg_status check_config(const struct sg_method_config *config, struct sg_e
             "the method's config has %zu bytes here and says %zu: set config.size to its sizeof, and compile "
             "with this version's headers",
             sizeof *config, config->size);
-    SG_ASSERT(config->compressor != NULL && config->exec.threads >= 1);
+    SG_ASSERT(config->compressor && config->exec.threads >= 1);
     if (layout->n_layers == 0 || layout->offset[0] != 0)
         return sg_fail(err, SG_ERR_ARGUMENT, "a layout has at least one layer and starts at 0");
     for (size_t l = 0; l < layout->n_layers; l++) {
         if (layout->offset[l + 1] < layout->offset[l])
             return sg_fail(err, SG_ERR_ARGUMENT, "layer %zu ends before it starts", l);
-        if (layout->rows != NULL &&
-            (layout->rows[l] == 0 || (layout->offset[l + 1] - layout->offset[l]) % layout->rows[l] > 0))
+        if (layout->rows && (layout->rows[l] == 0 || (layout->offset[l + 1] - layout->offset[l]) % layout->rows[l] > 0))
             return sg_fail(err, SG_ERR_ARGUMENT, "layer %zu does not consist of %zu rows", l, layout->rows[l]);
     }
     if (layout->offset[layout->n_layers] > UINT32_MAX)
         return sg_fail(err, SG_ERR_UNSUPPORTED, "%zu parameters: indices are 32 bits wide",
                        layout->offset[layout->n_layers]);
-    if (config->feedback.rule == NULL)
+    if (!config->feedback.rule)
         return sg_fail(err, SG_ERR_ARGUMENT, "a method has a feedback rule");
     if (config->feedback.rule->keeps && !(config->feedback.decay >= 0 && config->feedback.decay <= 1))
         return sg_fail(err, SG_ERR_ARGUMENT, "error-feedback decay %g is not between 0 and 1", config->feedback.decay);
@@ -41,18 +40,18 @@ static sg_status copy_layout(struct sg_layout *out, const struct sg_layout *in, 
     const size_t n = in->n_layers;
     size_t *offset = malloc((n + 1) * sizeof *offset);
     out->offset = offset;
-    if (offset == NULL)
+    if (!offset)
         return sg_fail_memory(err, "a method's layers");
     memcpy(offset, in->offset, (n + 1) * sizeof *offset);
     out->n_layers = n;
-    if (in->rows != NULL) {
+    if (in->rows) {
         size_t *rows = malloc(n * sizeof *rows);
-        if (rows == NULL)
+        if (!rows)
             return sg_fail_memory(err, "the shapes of a method's layers");
         memcpy(rows, in->rows, n * sizeof *rows);
         out->rows = rows;
     }
-    if (in->name == NULL)
+    if (!in->name)
         return SG_OK;
     /* Pointers and texts in one allocation. */
     size_t bytes = n * sizeof *out->name;
@@ -60,7 +59,7 @@ static sg_status copy_layout(struct sg_layout *out, const struct sg_layout *in, 
         bytes += strlen(in->name[l]) + 1;
     const char **name = malloc(bytes);
     out->name = name;
-    if (name == NULL)
+    if (!name)
         return sg_fail_memory(err, "a method's layer names");
     char *text = (char *)(name + n);
     for (size_t l = 0; l < n; l++) {
@@ -71,33 +70,33 @@ static sg_status copy_layout(struct sg_layout *out, const struct sg_layout *in, 
 }
 
 static sg_status choose_kernels(sg_method *m, const struct sg_method_config *config, struct sg_error *err) {
-    const struct sg_kernels *kernels = config->kernels != NULL ? config->kernels : sg_kernels_cpu(NULL);
+    const struct sg_kernels *kernels = config->kernels ? config->kernels : sg_kernels_cpu(NULL);
     m->shared.exec = config->exec;
     m->shared.kernels = kernels;
-    if (kernels == NULL)
+    if (!kernels)
         return sg_fail(err, SG_ERR_UNSUPPORTED, "SG_CPU=%s: this machine has no such kernels (c, avx2, avx512)",
                        getenv("SG_CPU"));
     const char *what = !(sg_compressor_traits(m->compressor, m->param) & SG_TRAIT_GPU) ? m->compressor->name
                        : !config->feedback.rule->on_gpu                                ? config->feedback.rule->name
-                       : m->controller != NULL && m->controller->choose != NULL        ? m->controller->name
+                       : m->controller && m->controller->choose                        ? m->controller->name
                        : !sg_code_on_gpu(m->shared.code)                               ? m->shared.code->name
                                                                                        : NULL;
-    if (config->exec.device != NULL && what != NULL)
+    if (config->exec.device && what)
         return sg_fail(err, SG_ERR_UNSUPPORTED, "'%s' does not run on a GPU: use --device cpu", what);
     return SG_OK;
 }
 
 size_t method_data_bytes(const sg_method *m) {
     const struct sg_code *code = method_code(m);
-    if (m->compressor->data_bytes != NULL)
+    if (m->compressor->data_bytes)
         return m->compressor->data_bytes(&m->shared);
     const struct sg_numbers all = {.count = m->d,
                                    .parts = m->shared.layout.n_layers,
-                                   .param = m->compressor->code != NULL ? m->param : m->code_param,
-                                   .knob = m->compressor->code != NULL ? m->decided : NULL};
-    return m->compressor->encode != NULL ? m->d * sizeof(float) + 16 * (m->shared.layout.n_layers + 1)
-           : code != &sg_code_fp32       ? code->most_bytes(&all)
-                                         : 0;
+                                   .param = m->compressor->code ? m->param : m->code_param,
+                                   .knob = m->compressor->code ? m->decided : NULL};
+    return m->compressor->encode   ? m->d * sizeof(float) + 16 * (m->shared.layout.n_layers + 1)
+           : code != &sg_code_fp32 ? code->most_bytes(&all)
+                                   : 0;
 }
 
 /* A vector of one worker, or of all together. */
@@ -108,16 +107,16 @@ static float *take_vector(const sg_method *m) {
 static bool allocate_room(const sg_method *m, struct message_room *room, const struct sg_method_config *config) {
     const struct sg_kernels *k = m->shared.kernels;
     const struct sg_exec *exec = &m->shared.exec;
-    const bool indexed = m->compressor->select == NULL || !(m->compressor->traits & SG_TRAIT_DENSE);
+    const bool indexed = !m->compressor->select || !(m->compressor->traits & SG_TRAIT_DENSE);
     const size_t data = method_data_bytes(m), bytes = data > 0 ? data + sizeof(float) * config->ranges : 0;
     room->index = indexed ? k->allocate(exec, m->d * sizeof *room->index) : NULL;
     room->value = k->allocate(exec, m->d * sizeof *room->value);
     room->data = bytes > 0 ? k->allocate(exec, bytes) : NULL;
-    return (room->index != NULL || !indexed) && room->value != NULL && (room->data != NULL || bytes == 0);
+    return (room->index || !indexed) && room->value && (room->data || bytes == 0);
 }
 
 size_t method_doubles(const sg_method *m) {
-    const bool keeps = m->controller != NULL && m->controller->doubles != NULL;
+    const bool keeps = m->controller && m->controller->doubles;
     return keeps ? m->controller->doubles(m->shared.layout.n_layers) : 0;
 }
 
@@ -125,9 +124,9 @@ static sg_status ask_for_room(sg_method *m, struct sg_error *err) {
     const struct sg_compressor_ops *ops = m->compressor;
     const struct sg_rounds *rounds = ops->rounds;
     const size_t most = 64 * (m->d + m->shared.layout.n_layers) + 65536;
-    m->worker_doubles = ops->worker_doubles != NULL ? ops->worker_doubles(&m->shared.layout) : 0;
-    m->floats = rounds != NULL && rounds->floats != NULL ? rounds->floats(&m->shared) : 0;
-    m->kept = rounds != NULL && rounds->kept != NULL ? rounds->kept(&m->shared) : m->floats;
+    m->worker_doubles = ops->worker_doubles ? ops->worker_doubles(&m->shared.layout) : 0;
+    m->floats = rounds && rounds->floats ? rounds->floats(&m->shared) : 0;
+    m->kept = rounds && rounds->kept ? rounds->kept(&m->shared) : m->floats;
     const size_t asked = m->worker_doubles > m->floats ? m->worker_doubles : m->floats;
     return asked <= most ? SG_OK
                          : sg_fail(err, SG_ERR_ARGUMENT,
@@ -136,7 +135,7 @@ static sg_status ask_for_room(sg_method *m, struct sg_error *err) {
 }
 
 bool method_keeps_lead_sum(const sg_method *m, size_t worker) {
-    return worker == 0 && m->controller != NULL && m->controller->ask != NULL &&
+    return worker == 0 && m->controller && m->controller->ask &&
            m->controller->ask(m->controller_param, m->state, NULL) & SG_ASK_ADD;
 }
 
@@ -161,8 +160,8 @@ static bool allocate_worker(sg_method *m, struct method_worker *w, const struct 
         w->input = w->input_room = malloc((m->d + 1) * sizeof *w->input);
     if (sg_method_rounds(m) > 1 && !has_residual)
         w->p = take_vector(m);
-    return w->count != NULL && w->state != NULL && (w->input != NULL || !config->inputs) &&
-           (w->p != NULL || sg_method_rounds(m) == 1 || has_residual) &&
+    return w->count && w->state && (w->input || !config->inputs) &&
+           (w->p || sg_method_rounds(m) == 1 || has_residual) &&
            allocate_vectors(m, &w->feedback,
                             config->feedback.rule->worker_vectors + config->feedback.rule->worker_room);
 }
@@ -175,9 +174,9 @@ static sg_status allocate(sg_method *m, const struct sg_method_config *config, s
     const size_t layers = m->shared.layout.n_layers;
     const struct sg_rounds *rounds = m->compressor->rounds;
     const bool floats =
-        m->compressor->select != NULL && m->compressor->traits & SG_TRAIT_DENSE && m->shared.code == &sg_code_fp32;
+        m->compressor->select && m->compressor->traits & SG_TRAIT_DENSE && m->shared.code == &sg_code_fp32;
     /* Workers can share rooms if nothing of a message is needed once it was copied, and copies are shorter. */
-    m->scratch_shared = !config->inputs && rounds == NULL && !floats;
+    m->scratch_shared = !config->inputs && !rounds && !floats;
     m->shares_rooms = !config->turns && config->rooms > 0 && config->rooms < m->count && m->scratch_shared;
     m->rooms = config->turns ? 1 : m->shares_rooms ? config->rooms : m->count;
     m->worker = calloc(m->count, sizeof *m->worker);
@@ -187,13 +186,12 @@ static sg_status allocate(sg_method *m, const struct sg_method_config *config, s
     m->unreached = malloc(layers * sizeof *m->unreached);
     m->state = calloc(method_doubles(m) + 1, sizeof *m->state);
     m->shared.knob = m->decided;
-    bool whole = m->worker != NULL && m->room != NULL && m->decided != NULL && m->lead_square != NULL &&
-                 m->unreached != NULL && m->state != NULL;
+    bool whole = m->worker && m->room && m->decided && m->lead_square && m->unreached && m->state;
     for (size_t l = 0; whole && l < layers; l++)
         m->unreached[l] = INFINITY;
-    if (whole && rounds != NULL)
+    if (whole && rounds)
         whole = (m->shared.memory = m->shared.kernels->allocate(&m->shared.exec, m->floats * sizeof(float))) != NULL;
-    if (whole && rounds != NULL && rounds->room != NULL)
+    if (whole && rounds && rounds->room)
         whole = (m->shared.room = calloc(rounds->room(&m->shared) + 1, 1)) != NULL;
     for (size_t i = 0; whole && i < m->rooms; i++)
         whole = allocate_room(m, &m->room[i], config);
@@ -205,17 +203,17 @@ static sg_status allocate(sg_method *m, const struct sg_method_config *config, s
     }
     if (whole && method_keeps_lead_sum(m, m->first))
         whole = (m->lead_sum = m->shared.kernels->allocate(&m->shared.exec, m->d * sizeof *m->lead_sum)) != NULL;
-    if (whole && m->lead_sum != NULL && m->controller->choose != NULL) {
+    if (whole && m->lead_sum && m->controller->choose) {
         m->measured = calloc(2 * layers * SG_CANDIDATES, sizeof *m->measured);
         m->lost = malloc((m->d + 1) * sizeof *m->lost);
-        whole = m->measured != NULL && m->lost != NULL;
+        whole = m->measured && m->lost;
     }
     whole = whole && allocate_vectors(m, &m->common, config->feedback.rule->common_vectors);
-    if (config->feedback.rule->resets != NULL) {
+    if (config->feedback.rule->resets) {
         m->reset_knob = calloc(layers, sizeof *m->reset_knob);
         m->zeros = calloc(m->d + 1, sizeof *m->zeros);
         m->first_sum = malloc((m->d + 1) * sizeof *m->first_sum);
-        whole = whole && m->reset_knob != NULL && m->zeros != NULL && m->first_sum != NULL;
+        whole = whole && m->reset_knob && m->zeros && m->first_sum;
     }
     return whole ? SG_OK
                  : sg_fail(err, SG_ERR_MEMORY, "out of memory for the messages of %zu workers of %zu parameters",
@@ -223,14 +221,14 @@ static sg_status allocate(sg_method *m, const struct sg_method_config *config, s
 }
 
 static sg_status open_workers(sg_method *m, struct sg_error *err) {
-    m->settings.own = m->compressor->knob != NULL ? m->param[m->compressor->knob(m->param)] : (double)NAN;
+    m->settings.own = m->compressor->knob ? m->param[m->compressor->knob(m->param)] : (double)NAN;
     for (size_t l = 0; l < m->shared.layout.n_layers; l++)
         m->settings.knob[l] = m->settings.own;
-    for (size_t l = 0; m->reset_knob != NULL && l < m->shared.layout.n_layers; l++)
+    for (size_t l = 0; m->reset_knob && l < m->shared.layout.n_layers; l++)
         m->reset_knob[l] = m->shared.feedback.rule->n_knobs > 0 ? m->shared.feedback.param[0] : (double)NAN;
-    if (m->controller != NULL && m->controller->start != NULL)
+    if (m->controller && m->controller->start)
         m->controller->start(m->state, m->shared.layout.n_layers);
-    if (m->compressor->rounds != NULL && m->compressor->rounds->start != NULL)
+    if (m->compressor->rounds && m->compressor->rounds->start)
         m->compressor->rounds->start(&m->shared);
     sg_status status = SG_OK;
     for (size_t w = 0; w < m->count && status == SG_OK; w++) {
@@ -242,7 +240,7 @@ static sg_status open_workers(sg_method *m, struct sg_error *err) {
                                                .value = m->worker[w].room->value,
                                                .count = m->worker[w].count,
                                                .data = m->worker[w].room->data};
-        if (m->compressor->open == NULL)
+        if (!m->compressor->open)
             continue;
         err->msg[0] = '\0';
         status = method_hook_status(m, m->compressor->open(&m->worker[w].seen, err), err);
@@ -254,12 +252,12 @@ sg_status sg_method_open(sg_method **out, const struct sg_method_config *config,
     const struct sg_layout *layout = &config->layout;
     *out = NULL;
     sg_status status = check_config(config, err);
-    if (status == SG_OK && config->copies && (config->copied == NULL || config->steps == 0))
+    if (status == SG_OK && config->copies && (!config->copied || config->steps == 0))
         status = sg_fail(err, SG_ERR_ARGUMENT, "k-from: the counts of the other run are not here");
     if (status != SG_OK)
         return status;
     sg_method *m = calloc(1, sizeof *m);
-    if (m == NULL)
+    if (!m)
         return sg_fail_memory(err, "a method");
     m->d = layout->offset[layout->n_layers];
     m->first = config->first;
@@ -284,8 +282,7 @@ sg_status sg_method_open(sg_method **out, const struct sg_method_config *config,
     SG_DO(status, method_bytes_open(m, err));
     SG_DO(status, open_workers(m, err));
     SG_DO(status, method_ranges_open(m, config, err));
-    SG_ASSERT(m->compressor->rounds == NULL || m->compressor->rounds->keep != NULL ||
-              m->compressor->rounds->count == 1);
+    SG_ASSERT(!m->compressor->rounds || m->compressor->rounds->keep || m->compressor->rounds->count == 1);
     SG_ASSERT((m->compressor->select != NULL) + (m->compressor->code != NULL) + (m->compressor->encode != NULL) == 1);
     if (status == SG_OK)
         *out = m;
@@ -295,14 +292,14 @@ sg_status sg_method_open(sg_method **out, const struct sg_method_config *config,
 }
 
 static void release(const sg_method *m, void *memory) {
-    if (m->shared.kernels != NULL)
+    if (m->shared.kernels)
         m->shared.kernels->release(&m->shared.exec, memory);
 }
 
 void sg_method_close(sg_method *m) {
-    if (m == NULL)
+    if (!m)
         return;
-    for (size_t w = 0; m->worker != NULL && w < m->count; w++) {
+    for (size_t w = 0; m->worker && w < m->count; w++) {
         struct method_worker *worker = &m->worker[w];
         free(worker->count);
         free(worker->state);
@@ -312,7 +309,7 @@ void sg_method_close(sg_method *m) {
         for (size_t i = 0; i < SG_FEEDBACK_VECTORS; i++)
             release(m, worker->feedback.vector[i]);
     }
-    for (size_t i = 0; m->room != NULL && i < m->rooms; i++) {
+    for (size_t i = 0; m->room && i < m->rooms; i++) {
         release(m, m->room[i].index);
         release(m, m->room[i].value);
         release(m, m->room[i].data);

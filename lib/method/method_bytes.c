@@ -38,17 +38,17 @@ static bool reserve(struct room *room, size_t bytes) {
         return true;
     free(room->memory);
     room->memory = malloc(bytes);
-    room->bytes = room->memory != NULL ? bytes : 0;
+    room->bytes = room->memory ? bytes : 0;
     return room->memory != NULL;
 }
 
 void method_bytes_close(sg_method *m) {
     struct method_bytes *b = m->bytes;
-    if (b == NULL)
+    if (!b)
         return;
-    for (size_t w = 0; b->sent != NULL && w < m->count; w++)
+    for (size_t w = 0; b->sent && w < m->count; w++)
         free(b->sent[w].room.memory);
-    for (size_t w = 0; b->heard != NULL && w < m->shared.workers; w++)
+    for (size_t w = 0; b->heard && w < m->shared.workers; w++)
         free(b->heard[w].memory);
     free(b->sent);
     free(b->bytes);
@@ -62,15 +62,14 @@ void method_bytes_close(sg_method *m) {
 
 sg_status method_bytes_open(sg_method *m, struct sg_error *err) {
     struct method_bytes *b = m->bytes = calloc(1, sizeof *b);
-    if (b != NULL) {
+    if (b) {
         b->sent = calloc(m->count, sizeof *b->sent);
         b->bytes = calloc(m->count, sizeof *b->bytes);
         b->size = calloc(m->count, sizeof *b->size);
         b->heard = calloc(m->shared.workers, sizeof *b->heard);
         b->m = calloc(m->shared.workers, sizeof *b->m);
     }
-    const bool fine =
-        b != NULL && b->sent != NULL && b->bytes != NULL && b->size != NULL && b->heard != NULL && b->m != NULL;
+    const bool fine = b && b->sent && b->bytes && b->size && b->heard && b->m;
     return fine ? SG_OK : sg_fail_memory(err, "the messages of a method");
 }
 
@@ -138,7 +137,7 @@ static sg_status hear(struct method_bytes *b, size_t w, size_t n, const uint8_t 
         return err->status;
     if (b->m[w].code != b->sent->code) /* all workers of a round write alike */
         return sg_fail(err, SG_ERR_MISMATCH, "a message in the code %s, where %s is expected", b->m[w].code->name,
-                       b->sent->code != NULL ? b->sent->code->name : "none");
+                       b->sent->code ? b->sent->code->name : "none");
     b->spent.largest = fmax(b->spent.largest, head[1]);
     b->m[w].bits = head[0];
     return SG_OK;
@@ -156,7 +155,7 @@ struct step {
 };
 
 static float *residual(const struct step *s, size_t part, size_t w) {
-    return s->e != NULL ? s->e[part * s->m[part]->count + w] : NULL;
+    return s->e ? s->e[part * s->m[part]->count + w] : NULL;
 }
 
 /* The part that this process adds up. */
@@ -182,7 +181,7 @@ static sg_status gather(const struct step *s, const uint8_t *const **all, const 
         *all = bytes;
         *size = sizes;
     }
-    return s->by->gather != NULL ? s->by->gather(s->by->of, *all, *size, all, size, err) : SG_OK;
+    return s->by->gather ? s->by->gather(s->by->of, *all, *size, all, size, err) : SG_OK;
 }
 
 /* The process of worker 0 sends the result for its gradient; the bytes of other processes are ignored. */
@@ -220,8 +219,8 @@ static bool is_added(const struct step *s, const struct sg_message *x) {
     const struct sg_rounds *rounds = m->compressor->rounds;
     const bool sums = sg_compressor_traits(m->compressor, m->param) & SG_TRAIT_SUMS || (rounds && rounds->length);
     const bool floats = x->code == &sg_code_fp32 || x->code == &sg_code_fp16 || x->code == &sg_code_bf16;
-    return s->by->reduce != NULL && s->parts == 1 && sums && floats && (x->count == x->n || x->known) &&
-           !sg_method_hears(m) && m->controller == NULL;
+    return s->by->reduce && s->parts == 1 && sums && floats && (x->count == x->n || x->known) && !sg_method_hears(m) &&
+           !m->controller;
 }
 
 /* numbers += those of a message. */
@@ -306,7 +305,7 @@ static void arrived_bytes(void *of) {
     const struct step *s = of;
     const double workers = (double)s->m[0]->shared.workers;
     const struct sg_message *again = sg_method_again(s->m[0]);
-    if (again != NULL)
+    if (again)
         spend(mine(s)->bytes, (double)again->count / workers, again->bits / workers);
 }
 
@@ -324,13 +323,13 @@ static void spend_bytes(void *of, struct sg_spent *spent) {
 }
 
 bool sg_method_is_by_layer(const sg_method *m) {
-    return m->controller == NULL && m->shared.feedback.rule->measure == NULL;
+    return !m->controller && !m->shared.feedback.rule->measure;
 }
 
 bool sg_method_may_share(const sg_method *m) {
     const struct sg_feedback_rule *rule = m->shared.feedback.rule;
-    return m->compressor->code != NULL && !(sg_compressor_traits(m->compressor, m->param) & SG_TRAIT_SUMS) &&
-           m->compressor->rounds == NULL && sg_method_is_by_layer(m) && rule->resets == NULL && rule->result == NULL;
+    return m->compressor->code && !(sg_compressor_traits(m->compressor, m->param) & SG_TRAIT_SUMS) &&
+           !m->compressor->rounds && sg_method_is_by_layer(m) && !rule->resets && !rule->result;
 }
 
 sg_status sg_method_step_with(sg_method *const *part, size_t parts, uint64_t step, double gamma, const float *const *g,
@@ -341,22 +340,22 @@ sg_status sg_method_step_with(sg_method *const *part, size_t parts, uint64_t ste
     if (by->size != sizeof *by)
         return sg_fail(err, SG_ERR_ARGUMENT, "an exchange of %zu bytes, where this version's has %zu", by->size,
                        sizeof *by);
-    if (parts < 1 || (parts > 1 && (by->gather == NULL || by->spread == NULL || by->mine >= parts)))
+    if (parts < 1 || (parts > 1 && (!by->gather || !by->spread || by->mine >= parts)))
         return sg_fail(err, SG_ERR_ARGUMENT, "%zu parts need a gather, a spread and the number of the own part", parts);
     for (size_t p = 0; p < parts; p++) {
         const sg_method *m = part[p];
-        if (m->shared.exec.device != NULL || sg_method_is_local(m))
+        if (m->shared.exec.device || sg_method_is_local(m))
             return sg_fail(err, SG_ERR_UNSUPPORTED,
                            "steps in bytes are for vectors in host memory and for workers that "
                            "share their parameters");
-        if (by->gather == NULL && m->count < m->shared.workers)
+        if (!by->gather && m->count < m->shared.workers)
             return sg_fail(err, SG_ERR_ARGUMENT,
                            "%zu of %zu workers are here, and no gather brings the messages of the others", m->count,
                            m->shared.workers);
         if (parts > 1 && (!sg_method_may_share(m) || m->count != part[0]->count))
             return sg_fail(err, SG_ERR_UNSUPPORTED, "messages of %s are not added in parts", m->compressor->name);
         for (size_t w = 0; w < m->count; w++)
-            if (g[p * m->count + w] == NULL)
+            if (!g[p * m->count + w])
                 return sg_fail(err, SG_ERR_ARGUMENT, "worker %zu has no gradient", m->first + w);
         m->bytes->spent = (struct sg_spent){0};
         m->bytes->own = (struct sg_sent){0};

@@ -12,7 +12,7 @@ static sg_status resolve(double out[SG_METHOD_PARAMS], const char *name, const s
         return sg_fail(err, SG_ERR_UNSUPPORTED, "%s: more than %d parameters", name, SG_METHOD_PARAMS);
     for (size_t i = 0; i < n_params; i++) {
         const struct sg_parameter *p = &params[i];
-        out[i] = param == NULL || isnan(param[i]) ? p->preset : param[i];
+        out[i] = !param || isnan(param[i]) ? p->preset : param[i];
         if (isnan(out[i]))
             continue;
         if (!(out[i] >= p->min && out[i] <= p->max))
@@ -34,7 +34,7 @@ sg_status method_hook_status(const sg_method *m, sg_status status, struct sg_err
 
 static sg_status check_compressor(const sg_method *m, const double *param, struct sg_error *err) {
     const struct sg_compressor_ops *ops = m->compressor;
-    if (ops->check == NULL)
+    if (!ops->check)
         return SG_OK;
     err->msg[0] = '\0';
     if (ops->check(param, m->d, err) == SG_OK)
@@ -46,10 +46,10 @@ static sg_status check_compressor(const sg_method *m, const double *param, struc
  * param: the compressor's. */
 static sg_status check_match(const struct sg_controller_ops *ops, const struct sg_compressor_ops *compressor,
                              const struct sg_controller_ops *own, const double *param, struct sg_error *err) {
-    if (compressor->knob == NULL)
+    if (!compressor->knob)
         return sg_fail(err, SG_ERR_ARGUMENT, "controller: %s has nothing that the controller '%s' could change",
                        compressor->name, ops->name);
-    if (own != NULL)
+    if (own)
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "controller: %s has the controller '%s' already (leave one of the two out)", compressor->name,
                        own->name);
@@ -59,14 +59,13 @@ static sg_status check_match(const struct sg_controller_ops *ops, const struct s
     if (ops->sets_levels && strcmp(compressor->params[compressor->knob(param)].name, "levels") != 0)
         return sg_fail(err, SG_ERR_ARGUMENT, "controller: '%s' sets levels, and %s has none", ops->name,
                        compressor->name);
-    if (ops->choose != NULL &&
-        (compressor->rounds != NULL || compressor->worker_doubles != NULL || compressor->traits & SG_TRAIT_ABSOLUTE))
+    if (ops->choose && (compressor->rounds || compressor->worker_doubles || compressor->traits & SG_TRAIT_ABSOLUTE))
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "controller: '%s' compares what one message of a gradient alone loses, and %s %s", ops->name,
                        compressor->name,
-                       compressor->rounds != NULL           ? "needs several exchanges"
-                       : compressor->worker_doubles != NULL ? "goes by earlier steps"
-                                                            : "goes by a threshold");
+                       compressor->rounds           ? "needs several exchanges"
+                       : compressor->worker_doubles ? "goes by earlier steps"
+                                                    : "goes by a threshold");
     return SG_OK;
 }
 
@@ -92,9 +91,9 @@ static sg_status check_knobs(const sg_method *m, const char *key, const struct s
 static sg_status resolve_controller(sg_method *m, const double *param, struct sg_error *err) {
     const struct sg_controller_ops *ops = m->controller;
     sg_status status = resolve(m->controller_param, ops->name, ops->params, ops->n_params, param, err);
-    if (status == SG_OK && ops->check != NULL)
+    if (status == SG_OK && ops->check)
         status = ops->check(m->controller_param, &m->facts, err);
-    if (status == SG_OK && m->compressor->traits & SG_TRAIT_DENSE && ops->budget != NULL &&
+    if (status == SG_OK && m->compressor->traits & SG_TRAIT_DENSE && ops->budget &&
         !isnan(ops->budget(m->controller_param, &m->facts)))
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "'%s' counts entries, and a message of %s has all of them; with 'bits: 1' it counts bits",
@@ -108,19 +107,19 @@ static sg_status resolve_compressor(sg_method *m, const struct sg_method_config 
     sg_status status = resolve(m->param, ops->name, ops->params, ops->n_params, config->param, err);
     if (status != SG_OK)
         return status;
-    const struct sg_controller_ops *own = ops->controller != NULL ? ops->controller(m->param, wanted) : NULL;
-    m->controller = config->controller != NULL ? config->controller : own;
+    const struct sg_controller_ops *own = ops->controller ? ops->controller(m->param, wanted) : NULL;
+    m->controller = config->controller ? config->controller : own;
     m->shared.controlled = m->controller != NULL;
-    if (config->controller != NULL)
+    if (config->controller)
         status = check_match(config->controller, ops, own, m->param, err);
-    if (status == SG_OK && config->controller != NULL && config->controller->finds_threshold) {
+    if (status == SG_OK && config->controller && config->controller->finds_threshold) {
         double *threshold = &m->param[ops->knob(m->param)];
         *threshold = isnan(*threshold) ? ops->params[ops->knob(m->param)].max : *threshold;
     }
     SG_DO(status, check_compressor(m, m->param, err));
-    if (status != SG_OK || m->controller == NULL)
+    if (status != SG_OK || !m->controller)
         return status;
-    if (config->controller == NULL)
+    if (!config->controller)
         return resolve_controller(m, wanted, err) == SG_OK ? SG_OK : sg_prefix(err, "%s: ", ops->name);
     if (resolve_controller(m, config->controller_param, err) != SG_OK)
         return sg_prefix(err, "controller: ");
@@ -134,19 +133,19 @@ static sg_status check_local(sg_method *m, struct sg_error *err) {
     const struct sg_feedback *f = &m->shared.feedback;
     const struct sg_compressor_ops *ops = m->compressor;
     const char *name = f->rule->name;
-    if (f->rule->offset == NULL)
+    if (!f->rule->offset)
         return SG_OK;
-    if (m->controller != NULL && m->controller->finds_threshold)
+    if (m->controller && m->controller->finds_threshold)
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "error-feedback: '%s' does not go with the controller '%s', which counts on what a step sends",
                        name, m->controller->name);
-    if (f->rule->resets != NULL && ops->rounds != NULL)
+    if (f->rule->resets && ops->rounds)
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "error-feedback: '%s' sends residuals, too, and %s has an exchange of its own kind", name,
                        ops->name);
     if (f->rule->n_knobs == 0 || isnan(f->param[0]) || ops->traits & SG_TRAIT_EXACT)
         return SG_OK;
-    if (ops->knob == NULL)
+    if (!ops->knob)
         return sg_fail(err, SG_ERR_ARGUMENT, "error-feedback.%s: %s has nothing that it could change",
                        f->rule->params[0].name, ops->name);
     m->shared.controlled = true;
@@ -157,7 +156,7 @@ static sg_status resolve_feedback(sg_method *m, const struct sg_feedback *feedba
     double param[SG_METHOD_PARAMS] = {0};
     const struct sg_feedback_rule *rule = feedback->rule;
     m->shared.feedback = *feedback;
-    if (rule == NULL)
+    if (!rule)
         return SG_OK;
     const sg_status status = resolve(param, rule->name, rule->params, rule->n_params, feedback->param, err);
     memcpy(m->shared.feedback.param, param, rule->n_params * sizeof *param);
@@ -165,10 +164,10 @@ static sg_status resolve_feedback(sg_method *m, const struct sg_feedback *feedba
 }
 
 static sg_status resolve_code(sg_method *m, const struct sg_method_config *config, struct sg_error *err) {
-    const struct sg_code *code = m->shared.code = config->code != NULL ? config->code : &sg_code_fp32;
+    const struct sg_code *code = m->shared.code = config->code ? config->code : &sg_code_fp32;
     if (resolve(m->code_param, code->name, code->params, code->n_params, config->code_param, err) != SG_OK)
         return sg_prefix(err, "values: ");
-    if (m->compressor->select == NULL && code != &sg_code_fp32)
+    if (!m->compressor->select && code != &sg_code_fp32)
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "values: a message of %s has a format of its own, so its values cannot be '%s' too",
                        m->compressor->name, code->name);
@@ -181,13 +180,13 @@ static sg_status check_sampled(const sg_method *m, struct sg_error *err) {
     const struct sg_controller_ops *controller = m->controller;
     const struct sg_feedback_rule *rule = m->shared.feedback.rule;
     const unsigned of_lead = SG_ASK_LEAD_NOW | SG_ASK_LEAD_SUM | SG_ASK_ADD;
-    if (m->compressor->rounds != NULL)
+    if (m->compressor->rounds)
         return sg_fail(err, SG_ERR_ARGUMENT, "participation: %s goes by the messages of all workers at every step",
                        m->compressor->name);
-    if (rule != NULL && rule->every_step)
+    if (rule && rule->every_step)
         return sg_fail(err, SG_ERR_ARGUMENT, "participation: error-feedback '%s' needs every worker at every step",
                        rule->name);
-    if (controller != NULL && controller->ask != NULL && controller->ask(m->controller_param, NULL, NULL) & of_lead)
+    if (controller && controller->ask && controller->ask(m->controller_param, NULL, NULL) & of_lead)
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "participation: the controller '%s' goes by worker 0, which does not take part in every step",
                        controller->name);
@@ -199,10 +198,10 @@ static sg_status check_copies(const sg_method *m, bool sampled, struct sg_error 
     const struct sg_feedback_rule *rule = m->shared.feedback.rule;
     if (m->compressor != &sg_compress_topk)
         return sg_fail(err, SG_ERR_ARGUMENT, "k-from: %s has no k to be copied (topk has)", m->compressor->name);
-    if (m->controller != NULL)
+    if (m->controller)
         return sg_fail(err, SG_ERR_ARGUMENT, "k-from: the controller '%s' sets k, too (leave one of the two out)",
                        m->controller->name);
-    if (rule != NULL && rule->resets != NULL)
+    if (rule && rule->resets)
         return sg_fail(err, SG_ERR_ARGUMENT, "k-from: error-feedback '%s' sends residuals in messages of their own",
                        rule->name);
     return sampled ? sg_fail(err, SG_ERR_ARGUMENT, "k-from: with participation not every worker sends at every step")

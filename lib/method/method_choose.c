@@ -46,7 +46,7 @@ static bool measure(sg_method *m, const float *x, const double *value, size_t co
 }
 
 void method_choose(sg_method *m, const float *x, double *knob) {
-    SG_ASSERT(m->first == 0 && m->measured != NULL);
+    SG_ASSERT(m->first == 0 && m->measured);
     double value[SG_CANDIDATES];
     const size_t layers = m->shared.layout.n_layers, at = m->compressor->knob(m->param);
     size_t count =

@@ -11,9 +11,9 @@ void sg_method_keep_inputs(sg_method *m, bool keep) {
 
 void sg_method_lost(sg_method *m, size_t worker, const struct sg_message *message, const float *sum, float *lost) {
     const struct sg_rounds *rounds = m->compressor->rounds;
-    SG_ASSERT(worker >= m->first && worker < m->first + m->count && sg_method_input(m, worker) != NULL);
+    SG_ASSERT(worker >= m->first && worker < m->first + m->count && sg_method_input(m, worker));
     memcpy(lost, sg_method_input(m, worker), m->d * sizeof *lost);
-    if (rounds != NULL && rounds->keep != NULL)
+    if (rounds && rounds->keep)
         rounds->keep(&m->worker[worker - m->first].seen, lost, sum);
     else
         sg_message_add(lost, message, -1, &m->shared.exec);

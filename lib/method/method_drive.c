@@ -15,7 +15,7 @@ static sg_status begin(const struct sg_drive *d, uint64_t step, double gamma, st
         square = d->part[0]->lead_square;
         for (size_t l = 0; l < d->part[0]->shared.layout.n_layers; l++)
             square[l] = 1;
-        if (d->hooks->lead != NULL && d->hooks->lead(d->of, square, err) != SG_OK)
+        if (d->hooks->lead && d->hooks->lead(d->of, square, err) != SG_OK)
             return err->status;
     }
     for (size_t p = 0; p < d->parts; p++)
@@ -28,7 +28,7 @@ static sg_status play_round(const struct sg_drive *d, unsigned round, struct sg_
     const struct sg_message *all = NULL;
     const size_t length = exchanges ? sg_method_length(d->part[0], round) : 0;
     const sg_status status = d->hooks->exchange(d->of, round, length, &all, err);
-    for (size_t p = 0; status == SG_OK && exchanges && d->sum != NULL && p < d->parts; p++) {
+    for (size_t p = 0; status == SG_OK && exchanges && d->sum && p < d->parts; p++) {
         if (sends && sg_method_hears(d->part[p]))
             sg_method_hear(d->part[p], all);
         sg_method_receive(d->part[p], round, d->sum[p]);
@@ -45,21 +45,21 @@ sg_status sg_method_drive(const struct sg_drive *d, uint64_t step, double gamma,
         if ((status = play_round(d, round, err)) != SG_OK)
             return status;
     const bool sends = sg_method_sends(d->part[0]);
-    if (d->hooks->arrived != NULL)
+    if (d->hooks->arrived)
         d->hooks->arrived(d->of);
-    if (sends && d->sum != NULL && d->hooks->keep != NULL && (status = d->hooks->keep(d->of, err)) != SG_OK)
+    if (sends && d->sum && d->hooks->keep && (status = d->hooks->keep(d->of, err)) != SG_OK)
         return status;
-    if (d->hooks->spend != NULL)
+    if (d->hooks->spend)
         d->hooks->spend(d->of, &spent);
     for (size_t p = 0; p < d->parts; p++)
-        sg_method_end(d->part[p], sends && d->optimizes && d->sum != NULL ? d->sum[p] : NULL, &spent);
+        sg_method_end(d->part[p], sends && d->optimizes && d->sum ? d->sum[p] : NULL, &spent);
     return SG_OK;
 }
 
 /* ---- workers of one process ---- */
 
 static double now(const struct sg_play *play) {
-    return play->clock_s != NULL ? play->clock_s() : 0;
+    return play->clock_s ? play->clock_s() : 0;
 }
 
 static void add(const struct sg_play *play, size_t p, const struct sg_message *m) {
@@ -88,7 +88,7 @@ static size_t number_of(const struct sg_play *play, size_t w) {
 }
 
 static float *residual_of(const struct sg_play *play, size_t w) {
-    return play->e != NULL ? play->e + w * play->d : NULL;
+    return play->e ? play->e + w * play->d : NULL;
 }
 
 /* Between an exchange and the next hook sg_method_receive runs, whose time counts as encoding. */
@@ -109,7 +109,7 @@ static sg_status send_one(struct sg_play *play, size_t w, unsigned round, size_t
     if (status != SG_OK)
         return status;
     SG_ASSERT(length == 0 || message->n == length);
-    for (size_t p = 0; play->sum != NULL && p < play->parts; p++)
+    for (size_t p = 0; play->sum && p < play->parts; p++)
         add(play, p, message);
     if (w == 0) {
         play->encode_s += sent_s - start_s;
@@ -117,7 +117,7 @@ static sg_status send_one(struct sg_play *play, size_t w, unsigned round, size_t
     }
     play->entries += (double)message->count;
     play->bits += message->bits;
-    return play->sent != NULL ? play->sent(play->of, w, round, message, err) : SG_OK;
+    return play->sent ? play->sent(play->of, w, round, message, err) : SG_OK;
 }
 
 static sg_status lead_play(void *of, double *square, struct sg_error *err) {
@@ -133,7 +133,7 @@ static sg_status exchange_play(void *of, unsigned round, size_t length, const st
     struct sg_play *play = of;
     const size_t workers = workers_of(play), needed = play->part[0]->shared.workers;
     charge_receive(play, round);
-    for (size_t p = 0; play->sum != NULL && p < play->parts; p++)
+    for (size_t p = 0; play->sum && p < play->parts; p++)
         memset(play->sum[p], 0, (length > 0 ? length : play->d) * sizeof *play->sum[p]);
     for (size_t w = 0; w < workers; w++)
         if (send_one(play, w, round, length, err) != SG_OK)
@@ -149,9 +149,9 @@ static void arrived_play(void *of) {
     struct sg_play *play = of;
     const struct sg_message *again = sg_method_sends(play->part[0]) ? sg_method_again(play->part[0]) : NULL;
     charge_receive(play, 1);
-    play->entries += again != NULL ? (double)again->count : 0;
-    play->bits += again != NULL ? again->bits : 0;
-    if (play->arrived != NULL)
+    play->entries += again ? (double)again->count : 0;
+    play->bits += again ? again->bits : 0;
+    if (play->arrived)
         play->arrived(play->of);
 }
 

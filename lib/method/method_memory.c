@@ -22,9 +22,9 @@ static double entries_of(const sg_method *m) {
     const size_t *offset = m->shared.layout.offset;
     const bool both = !isnan(parameter(m, "lambda")); /* Top-k at some steps and a threshold at others */
     double entries = 0;
-    if (m->compressor->select != NULL && m->compressor->traits & SG_TRAIT_DENSE)
+    if (m->compressor->select && m->compressor->traits & SG_TRAIT_DENSE)
         return (double)m->d;
-    if (m->controller != NULL || m->shared.copied != NULL || (isnan(k) && isnan(density)))
+    if (m->controller || m->shared.copied || (isnan(k) && isnan(density)))
         return ASSUMED_SHARE * (double)m->d;
     for (size_t l = 0; l < m->shared.layout.n_layers; l++)
         entries += (double)sg_share_of(isnan(density) ? k : density, !isnan(density), offset[l + 1] - offset[l]);
@@ -44,23 +44,23 @@ void sg_method_memory(const sg_method *m, struct sg_method_memory *out) {
     const struct sg_feedback_rule *rule = m->shared.feedback.rule;
     const double d = (double)m->d, vector = d * sizeof(float), entries = entries_of(m);
     const struct method_worker *w = &m->worker[0];
-    const bool positions = ops->select == NULL || !(ops->traits & SG_TRAIT_DENSE);
+    const bool positions = !ops->select || !(ops->traits & SG_TRAIT_DENSE);
     *out = (struct sg_method_memory){.scratch_shared = m->scratch_shared};
     const int own = (w->p != NULL) + (w->input != NULL), shared = (m->lead_sum != NULL) + (m->lost != NULL);
-    const int resets = m->first_sum != NULL ? 2 : 0; /* zeros and the first sum */
+    const int resets = m->first_sum ? 2 : 0; /* zeros and the first sum */
     out->vectors = vector * ((double)(rule->worker_vectors + rule->worker_room) + own);
     out->worker = (double)(m->worker_doubles * sizeof(double) + malloc_usable_size(w->seen.scratch));
     out->common = vector * ((double)rule->common_vectors + shared + resets) +
                   (double)(m->floats * sizeof(float) + malloc_usable_size(m->shared.room));
-    if (ops->select != NULL) {
+    if (ops->select) {
         out->code = positions ? NULL : m->shared.code;
         const double apart = positions ? 2.0 * PAGE * (d / PIECE + (double)m->shared.layout.n_layers) : 0;
         const double coded = code_bytes(m, entries);
         out->message = coded + (positions ? entries * sizeof(uint32_t) : 0);
         /* sg_method_lost fills the room, where it is called. */
-        const double written = w->input != NULL ? vector : fmin(vector, entries * sizeof(float) + apart / 2);
+        const double written = w->input ? vector : fmin(vector, entries * sizeof(float) + apart / 2);
         out->room = written * (positions ? 2 : 1) + (m->shared.code != &sg_code_fp32 ? coded : 0);
-    } else if (ops->rounds != NULL && ops->rounds->length != NULL) {
+    } else if (ops->rounds && ops->rounds->length) {
         for (unsigned round = 0; round < ops->rounds->count; round++)
             out->message = fmax(out->message, (double)method_length(m, round) * sizeof(float));
         out->room = 2 * out->message;
@@ -68,7 +68,7 @@ void sg_method_memory(const sg_method *m, struct sg_method_memory *out) {
         out->code = ops->code;
         const double most = (double)method_data_bytes(m);
         const bool sparse = !isnan(parameter(m, "k")) || !isnan(parameter(m, "density"));
-        out->message = ops->code != NULL ? most : sparse ? 2 * sizeof(float) * entries : d;
-        out->room = ops->code != NULL ? most : vector + out->message;
+        out->message = ops->code ? most : sparse ? 2 * sizeof(float) * entries : d;
+        out->room = ops->code ? most : vector + out->message;
     }
 }

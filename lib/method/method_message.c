@@ -40,14 +40,14 @@ int method_count_layers(const struct sg_kernels *kernels, const struct sg_select
 /* Takes back a selection of more entries than the controller allows, and sends the largest of them; of equal ones those
  * with the lower index. */
 static int cut(const sg_method *m, const struct sg_select *s) {
-    SG_ASSERT(s->index != NULL && m->settings.most >= 0);
+    SG_ASSERT(s->index && m->settings.most >= 0);
     size_t found = total(s);
     const size_t most = (size_t)m->settings.most;
     struct sg_select again = *s;
     again.n_layers = 1;
     again.offset = (const size_t[]){0, elements(s)};
     again.count = &found;
-    if (s->e != NULL) { /* 0 where entries were sent, p elsewhere */
+    if (s->e) { /* 0 where entries were sent, p elsewhere */
         m->shared.kernels->scatter_add(s->exec, s->e, s->index, s->value, found);
         again.scale = 0;
         again.decay = 1;
@@ -59,7 +59,7 @@ static int cut(const sg_method *m, const struct sg_select *s) {
 int method_write(const struct sg_worker *w, const struct sg_code *code, struct sg_numbers numbers,
                  struct sg_message *out) {
     const struct sg_shared *s = w->shared;
-    SG_ASSERT(w->data != NULL || numbers.count == 0);
+    SG_ASSERT(w->data || numbers.count == 0);
     numbers.parts = s->layout.n_layers;
     numbers.part = w->count;
     numbers.seed = s->seed;
@@ -71,7 +71,7 @@ int method_write(const struct sg_worker *w, const struct sg_code *code, struct s
     out->code = code;
     out->data = w->data;
     out->parts = numbers.parts;
-    if (s->exec.device != NULL)
+    if (s->exec.device)
         return code->encode_on_gpu(w->data, &numbers, &out->bytes, &out->bits);
     out->bytes = code->encode(w->data, &numbers, &out->bits);
     return SG_KERNEL_OK;
@@ -81,16 +81,16 @@ int method_write(const struct sg_worker *w, const struct sg_code *code, struct s
 static void copy_input(const struct method_worker *w, const struct sg_select *s, size_t count) {
     const size_t d = elements(s);
     const float *value = w->room->value;
-    if (w->input == NULL)
+    if (!w->input)
         return;
-    if (s->e == NULL && s->scale == 1) {
+    if (!s->e && s->scale == 1) {
         memcpy(w->input, s->g, d * sizeof *w->input);
         return;
     }
-    if (s->e != NULL) /* an exact compressor needs no residual: all of p is in its message */
+    if (s->e) /* an exact compressor needs no residual: all of p is in its message */
         memcpy(w->input, s->e, d * sizeof *w->input);
     for (size_t j = 0; j < count; j++)
-        w->input[s->index != NULL ? s->index[j] : j] = value[j];
+        w->input[s->index ? s->index[j] : j] = value[j];
 }
 
 static int select_message(sg_method *m, struct method_worker *w, const struct sg_select *selection,
@@ -110,8 +110,7 @@ static int select_message(sg_method *m, struct method_worker *w, const struct sg
     }
     if (status != SG_KERNEL_OK)
         return status;
-    SG_ASSERT(count <= d &&
-              (room->index == NULL || s.exec->device != NULL || sg_ascending_below(room->index, count, d)));
+    SG_ASSERT(count <= d && (!room->index || s.exec->device || sg_ascending_below(room->index, count, d)));
     copy_input(w, &s, count);
     *out = (struct sg_message){.code = code,
                                .n = d,
@@ -121,7 +120,7 @@ static int select_message(sg_method *m, struct method_worker *w, const struct sg
                                .bytes = count * code->width,
                                .layer_count = w->count};
     const bool cheap = !is_cut && sg_compressor_traits(m->compressor, m->param) & SG_TRAIT_CHEAP_POSITIONS;
-    const double positions = cheap ? w->seen.position_bits : room->index != NULL ? 32.0 * (double)count : 0;
+    const double positions = cheap ? w->seen.position_bits : room->index ? 32.0 * (double)count : 0;
     out->known = cheap && w->seen.same_positions;
     if (code != &sg_code_fp32)
         status = method_write(&w->seen, code,
@@ -130,7 +129,7 @@ static int select_message(sg_method *m, struct method_worker *w, const struct sg
     out->bits = positions + (code->width > 0 ? 32.0 * (double)count : out->bits);
     if (m->added && status == SG_KERNEL_OK && (w->fault = method_message_fault(m, 0, out)) != NULL)
         return METHOD_MALFORMED;
-    if (code != &sg_code_fp32 && s.e != NULL && status == SG_KERNEL_OK)
+    if (code != &sg_code_fp32 && s.e && status == SG_KERNEL_OK)
         sg_message_read(
             &(struct sg_sink){.kind = SG_SINK_DIFFERENCE, .to = s.e, .index = out->index, .value = room->value}, out,
             m->shared.kernels, s.exec);
@@ -149,12 +148,11 @@ int method_check_finite(const sg_method *m, const struct method_worker *w, const
 
 /* Computes p in the residual, if there is one, by a selection whose threshold no finite number reaches. */
 static int form_p(const sg_method *m, const struct method_worker *w, const struct sg_select *s) {
-    const int status =
-        s->e != NULL ? m->shared.kernels->select_threshold(s, m->unreached) : method_check_finite(m, w, s->g);
-    const float *p = s->e != NULL ? s->e : s->g;
-    if (status == SG_KERNEL_OK && w->p != NULL)
+    const int status = s->e ? m->shared.kernels->select_threshold(s, m->unreached) : method_check_finite(m, w, s->g);
+    const float *p = s->e ? s->e : s->g;
+    if (status == SG_KERNEL_OK && w->p)
         m->shared.kernels->copy(&m->shared.exec, w->p, p, elements(s));
-    if (status == SG_KERNEL_OK && w->input != NULL)
+    if (status == SG_KERNEL_OK && w->input)
         memcpy(w->input, p, elements(s) * sizeof *p);
     return status;
 }
@@ -163,12 +161,12 @@ static int code_message(sg_method *m, struct method_worker *w, unsigned round, c
                         struct sg_message *out) {
     const struct sg_compressor_ops *ops = m->compressor;
     int status = round == 0 ? form_p(m, w, s) : SG_KERNEL_OK;
-    const float *p = s->e != NULL ? s->e : w->p != NULL ? w->p : s->g;
+    const float *p = s->e ? s->e : w->p ? w->p : s->g;
     if (status != SG_KERNEL_OK)
         return status;
-    if (ops->code != NULL) {
+    if (ops->code) {
         const size_t d = method_count_all(&w->seen);
-        const double *knob = ops->knob != NULL ? w->seen.shared->knob : NULL;
+        const double *knob = ops->knob ? w->seen.shared->knob : NULL;
         *out = (struct sg_message){.n = d, .count = d, .layer_count = w->count};
         status = method_write(&w->seen, ops->code,
                               (struct sg_numbers){.value = p, .count = d, .param = m->param, .knob = knob}, out);
@@ -178,12 +176,12 @@ static int code_message(sg_method *m, struct method_worker *w, unsigned round, c
         *out = (struct sg_message){.layer_count = w->count};
         w->seen.status = SG_KERNEL_OK;
         ops->encode(&w->seen, round, p, out);
-        if (w->seen.status != SG_KERNEL_OK || out->code == NULL)
+        if (w->seen.status != SG_KERNEL_OK || !out->code)
             return w->seen.status != SG_KERNEL_OK ? w->seen.status : SG_KERNEL_MEMORY;
     }
     if (m->added && (w->fault = method_message_fault(m, round, out)) != NULL)
         return METHOD_MALFORMED;
-    if (s->e != NULL && (ops->rounds == NULL || ops->rounds->keep == NULL))
+    if (s->e && (!ops->rounds || !ops->rounds->keep))
         sg_message_read(&(struct sg_sink){.kind = SG_SINK_ADD, .to = s->e, .index = out->index, .weight = -1}, out,
                         m->shared.kernels, s->exec);
     return SG_KERNEL_OK;
@@ -191,5 +189,5 @@ static int code_message(sg_method *m, struct method_worker *w, unsigned round, c
 
 int method_message(sg_method *m, struct method_worker *w, unsigned round, const struct sg_select *s,
                    struct sg_message *out) {
-    return m->compressor->select != NULL ? select_message(m, w, s, out) : code_message(m, w, round, s, out);
+    return m->compressor->select ? select_message(m, w, s, out) : code_message(m, w, round, s, out);
 }

@@ -107,7 +107,7 @@ extern const struct sg_feedback_rule METHOD_FEEDBACK_RULES(METHOD_NAME);
 
 /* The code of the numbers of a message; of no use if the compressor writes its messages by itself. */
 static inline const struct sg_code *method_code(const sg_method *m) {
-    return m->compressor->code != NULL ? m->compressor->code : m->shared.code;
+    return m->compressor->code ? m->compressor->code : m->shared.code;
 }
 
 /* A compressor's hook returned `status`; err->msg was empty before. Returns it, with a message in any case. */

@@ -12,21 +12,19 @@ static const char *reason_of(const sg_method *m, bool copies) {
     const struct sg_controller_ops *controller = m->controller;
     const struct sg_feedback_rule *rule = m->shared.feedback.rule;
     const unsigned of_lead = SG_ASK_LEAD_NOW | SG_ASK_LEAD_SUM;
-    return m->shared.exec.device != NULL ? "messages are made on a GPU"
-           : m->added                    ? "the compressor or its code comes from a plug-in"
-           : ops->rounds != NULL         ? "the compressor exchanges something of the whole model first"
-           : ops->encode != NULL         ? "the compressor writes all layers into one message"
-           : method_code(m)->width == 0  ? "the numbers of the message have no fixed width"
-           : ops->worker_doubles != NULL ? "the compressor goes by what it kept of earlier steps"
+    return m->shared.exec.device        ? "messages are made on a GPU"
+           : m->added                   ? "the compressor or its code comes from a plug-in"
+           : ops->rounds                ? "the compressor exchanges something of the whole model first"
+           : ops->encode                ? "the compressor writes all layers into one message"
+           : method_code(m)->width == 0 ? "the numbers of the message have no fixed width"
+           : ops->worker_doubles        ? "the compressor goes by what it kept of earlier steps"
            : sg_compressor_traits(ops, m->param) & SG_TRAIT_RANDOM ? "random draws run on from layer to layer"
            : copies                                                ? "k is copied from another run"
-           : controller != NULL && controller->ask != NULL && controller->ask(m->controller_param, NULL, NULL) & of_lead
+           : controller && controller->ask && controller->ask(m->controller_param, NULL, NULL) & of_lead
                ? "the controller needs a whole gradient before the first message"
-           : controller != NULL && controller->budget != NULL &&
-                   !isnan(controller->budget(m->controller_param, &m->facts))
+           : controller && controller->budget && !isnan(controller->budget(m->controller_param, &m->facts))
                ? "a budget limits the entries of all layers together"
-           : rule->before != NULL || rule->after != NULL || rule->keep != NULL || rule->offset != NULL ||
-                   rule->measure != NULL || rule->sends != NULL || rule->resets != NULL
+           : rule->before || rule->after || rule->keep || rule->offset || rule->measure || rule->sends || rule->resets
                ? "error feedback works on whole gradients"
                : NULL;
 }
@@ -47,15 +45,15 @@ static sg_status open_range(sg_method *m, size_t r, size_t first, size_t end, st
     const struct sg_layout *all = &m->shared.layout;
     struct method_range *range = &m->range[r];
     size_t *offset = malloc((end - first + 1) * sizeof *offset);
-    if (offset == NULL)
+    if (!offset)
         return sg_fail_memory(err, "ranges of layers");
     for (size_t l = first; l <= end; l++)
         offset[l - first] = all->offset[l] - all->offset[first];
     *range = (struct method_range){.layer = first, .begin = all->offset[first]};
     range->shared.layout = (struct sg_layout){.n_layers = end - first,
                                               .offset = offset,
-                                              .rows = all->rows != NULL ? all->rows + first : NULL,
-                                              .name = all->name != NULL ? all->name + first : NULL};
+                                              .rows = all->rows ? all->rows + first : NULL,
+                                              .name = all->name ? all->name + first : NULL};
     return SG_OK;
 }
 
@@ -71,9 +69,9 @@ static sg_status open_part(sg_method *m, const struct method_worker *w, size_t r
     const struct method_range *range = &m->range[r];
     const struct message_room *room = w->room;
     struct method_worker *part = &w->part[r];
-    part->part_room = (struct message_room){.index = room->index != NULL ? room->index + range->begin : NULL,
+    part->part_room = (struct message_room){.index = room->index ? room->index + range->begin : NULL,
                                             .value = room->value + range->begin,
-                                            .data = room->data != NULL ? (char *)room->data + data_begin(m, r) : NULL};
+                                            .data = room->data ? (char *)room->data + data_begin(m, r) : NULL};
     part->room = &part->part_room;
     part->count = w->count + range->layer;
     part->layer = range->layer;
@@ -84,12 +82,12 @@ static sg_status open_part(sg_method *m, const struct method_worker *w, size_t r
     part->seen.value = part->room->value;
     part->seen.count = part->count;
     part->seen.data = part->room->data;
-    return m->compressor->open != NULL ? m->compressor->open(&part->seen, err) : SG_OK;
+    return m->compressor->open ? m->compressor->open(&part->seen, err) : SG_OK;
 }
 
 sg_status method_ranges_open(sg_method *m, const struct sg_method_config *config, struct sg_error *err) {
     sg_status status = SG_OK;
-    if (config->ranges == 0 || reason_of(m, config->copies) != NULL)
+    if (config->ranges == 0 || reason_of(m, config->copies))
         return SG_OK;
     SG_ASSERT(config->range[0] == 0 && config->range[config->ranges] == m->shared.layout.n_layers);
     if ((m->range = calloc(config->ranges, sizeof *m->range)) == NULL)
@@ -118,8 +116,8 @@ void method_ranges_begin(sg_method *m) {
 }
 
 void method_ranges_close(sg_method *m) {
-    for (size_t w = 0; m->worker != NULL && w < m->count; w++) {
-        for (size_t r = 0; m->worker[w].part != NULL && r < m->ranges; r++)
+    for (size_t w = 0; m->worker && w < m->count; w++) {
+        for (size_t r = 0; m->worker[w].part && r < m->ranges; r++)
             free(m->worker[w].part[r].seen.scratch);
         free(m->worker[w].part);
     }
@@ -137,8 +135,8 @@ sg_status sg_method_send_range(sg_method *m, size_t worker, size_t range, const 
     const size_t begin = m->range[range].begin;
     if (method_prepare(m, part, e, err) != SG_OK)
         return err->status;
-    part->input = w->input != NULL ? w->input + begin : NULL;
-    const struct sg_select s = method_step_selection(m, part, g + begin, e != NULL ? e + begin : NULL);
+    part->input = w->input ? w->input + begin : NULL;
+    const struct sg_select s = method_step_selection(m, part, g + begin, e ? e + begin : NULL);
     const int status = method_message(m, part, 0, &s, &part->sent);
     if (status != SG_KERNEL_OK)
         return method_fail(m, part, status, err);
@@ -155,11 +153,11 @@ void method_join(const sg_method *m, struct method_worker *w, struct sg_message 
     uint32_t *index = w->room->index;
     char *data = width == sizeof(float) ? (char *)w->room->value : w->room->data;
     *out = (struct sg_message){
-        .code = method_code(m), .n = m->d, .index = w->part->sent.index != NULL ? index : NULL, .data = data};
+        .code = method_code(m), .n = m->d, .index = w->part->sent.index ? index : NULL, .data = data};
     out->layer_count = w->count;
     for (size_t r = 0; r < m->ranges; r++) {
         const struct sg_message *sent = &w->part[r].sent;
-        for (size_t j = 0; out->index != NULL && j < sent->count; j++)
+        for (size_t j = 0; out->index && j < sent->count; j++)
             index[out->count + j] = sent->index[j] + (uint32_t)m->range[r].begin;
         if (data + out->bytes != (const char *)sent->data)
             memmove(data + out->bytes, sent->data, sent->bytes);

@@ -26,7 +26,7 @@ static size_t common_parts(const sg_method *m, struct stretch out[MOST]) {
     size_t n = 0;
     if (method_doubles(m) > 0)
         out[n++] = (struct stretch){m->state, method_doubles(m) * sizeof *m->state, true};
-    if (rounds != NULL)
+    if (rounds)
         out[n++] = (struct stretch){m->shared.memory, m->kept * sizeof(float), false};
     if (m->shared.feedback.rule->follows_rate) /* the learning rate of the last step */
         out[n++] = (struct stretch){(void *)(uintptr_t)&m->facts.gamma, sizeof m->facts.gamma, true};

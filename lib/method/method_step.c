@@ -17,8 +17,7 @@ static unsigned asks(const sg_method *m, uint64_t step, double gamma) {
     f.step = step;
     f.gamma = gamma;
     f.unit = unit_of(m, gamma);
-    return m->controller != NULL && m->controller->ask != NULL ? m->controller->ask(m->controller_param, m->state, &f)
-                                                               : 0;
+    return m->controller && m->controller->ask ? m->controller->ask(m->controller_param, m->state, &f) : 0;
 }
 
 bool sg_method_leads(const sg_method *m, uint64_t step, double gamma) {
@@ -27,8 +26,8 @@ bool sg_method_leads(const sg_method *m, uint64_t step, double gamma) {
 
 void sg_method_lead(sg_method *m, const float *g, double *square) {
     SG_ASSERT(m->first == 0);
-    const float *x = m->lead_sum != NULL ? m->lead_sum : g;
-    if (m->controller->choose != NULL) {
+    const float *x = m->lead_sum ? m->lead_sum : g;
+    if (m->controller->choose) {
         method_choose(m, x, square);
         return;
     }
@@ -39,7 +38,7 @@ void sg_method_lead(sg_method *m, const float *g, double *square) {
 }
 
 void sg_method_begin(sg_method *m, uint64_t step, double gamma, const double *square) {
-    SG_ASSERT(square == NULL || sg_method_leads(m, step, gamma));
+    SG_ASSERT(!square || sg_method_leads(m, step, gamma));
     m->asked = asks(m, step, gamma);
     m->shared.rate_ratio = m->shared.feedback.rule->follows_rate && m->facts.gamma > 0 ? m->facts.gamma / gamma : 1;
     m->decay = m->shared.feedback.decay * m->shared.rate_ratio;
@@ -48,10 +47,10 @@ void sg_method_begin(sg_method *m, uint64_t step, double gamma, const double *sq
     m->facts.unit = unit_of(m, gamma);
     m->facts.lead_square = square;
     m->settings.most = INFINITY;
-    if (m->controller != NULL)
+    if (m->controller)
         m->controller->decide(m->controller_param, m->state, &m->facts, &m->settings);
     m->facts.lead_square = NULL;
-    if (m->asked & SG_ASK_RESTART && m->lead_sum != NULL)
+    if (m->asked & SG_ASK_RESTART && m->lead_sum)
         m->shared.kernels->zero(&m->shared.exec, m->lead_sum, m->d * sizeof *m->lead_sum);
     m->shared.step = step;
     m->shared.knob = m->decided;
@@ -76,21 +75,21 @@ const float *sg_method_offset(const sg_method *m, size_t worker, float *e) {
 
 bool sg_method_sends(const sg_method *m) {
     const struct sg_feedback *f = &m->shared.feedback;
-    if (f->rule->measure != NULL)
+    if (f->rule->measure)
         return m->decided_to_send;
-    return f->rule->sends == NULL || f->rule->sends(f->param, m->facts.step);
+    return !f->rule->sends || f->rule->sends(f->param, m->facts.step);
 }
 
 uint64_t sg_method_next_send(const sg_method *m, uint64_t step) {
     const struct sg_feedback *f = &m->shared.feedback;
-    while (f->rule->sends != NULL && !f->rule->sends(f->param, step) && step != m->facts.steps)
+    while (f->rule->sends && !f->rule->sends(f->param, step) && step != m->facts.steps)
         step++;
     return step;
 }
 
 /* How many rounds come before those of the compressor: one if the workers decide together when to send. */
 static unsigned rounds_before(const sg_method *m) {
-    return m->shared.feedback.rule->measure != NULL && m->d > 0;
+    return m->shared.feedback.rule->measure && m->d > 0;
 }
 
 bool sg_method_exchanges(const sg_method *m, unsigned round) {
@@ -99,7 +98,7 @@ bool sg_method_exchanges(const sg_method *m, unsigned round) {
 
 bool method_resets(const sg_method *m) {
     const struct sg_feedback *f = &m->shared.feedback;
-    return f->rule->resets != NULL && m->stepped && !sg_method_is_exact(m) && f->rule->resets(f->param, m->facts.step);
+    return f->rule->resets && m->stepped && !sg_method_is_exact(m) && f->rule->resets(f->param, m->facts.step);
 }
 
 bool sg_method_sends_input(const sg_method *m) {
@@ -122,8 +121,7 @@ sg_status method_fail(const sg_method *m, const struct method_worker *w, int ker
         return sg_fail(
             err, SG_ERR_NONFINITE,
             "worker %u, step %llu, layer %zu%s%s: the gradient or what error feedback adds to it is NaN or Inf", number,
-            step, layer, m->shared.layout.name != NULL ? " " : "",
-            m->shared.layout.name != NULL ? m->shared.layout.name[layer] : "");
+            step, layer, m->shared.layout.name ? " " : "", m->shared.layout.name ? m->shared.layout.name[layer] : "");
     case SG_KERNEL_MEMORY:
         return sg_fail_memory(err, "selecting elements");
     case SG_COMPRESSOR_FAILED:
@@ -165,7 +163,7 @@ static int send_nothing(const sg_method *m, struct method_worker *w, struct sg_m
     if (status != SG_KERNEL_OK)
         return status;
     memset(w->count, 0, m->shared.layout.n_layers * sizeof *w->count);
-    if (w->input != NULL)
+    if (w->input)
         memset(w->input, 0, m->d * sizeof *w->input);
     *out = (struct sg_message){
         .code = &sg_code_fp32, .n = m->d, .index = w->room->index, .data = w->room->value, .layer_count = w->count};
@@ -190,7 +188,7 @@ static int send_residual(sg_method *m, struct method_worker *w, const struct sg_
 
 sg_status method_prepare(const sg_method *m, struct method_worker *w, float *e, struct sg_error *err) {
     const struct sg_feedback_rule *rule = m->shared.feedback.rule;
-    if (e == NULL ? rule->keeps && !sg_method_is_exact(m) : !rule->keeps)
+    if (!e ? rule->keeps && !sg_method_is_exact(m) : !rule->keeps)
         return sg_fail(err, SG_ERR_ARGUMENT, "a residual goes with error feedback, and only with it");
     const float scale = (float)m->facts.unit;
     if (!(scale > 0 && isfinite(scale)))
@@ -229,10 +227,10 @@ sg_status sg_method_send(sg_method *m, size_t worker, unsigned round, const floa
     const struct sg_feedback_rule *rule = m->shared.feedback.rule;
     if (method_prepare(m, w, e, err) != SG_OK)
         return err->status;
-    w->seen.touched = rule->before != NULL ? NULL : touched;
+    w->seen.touched = rule->before ? NULL : touched;
     if (round == 0) {
         answer(m, w, g);
-        w->g = rule->before != NULL ? rule->before(&w->feedback, g) : g;
+        w->g = rule->before ? rule->before(&w->feedback, g) : g;
     }
     if (!sg_method_sends(m)) {
         const int status = send_nothing(m, w, out);
@@ -249,9 +247,9 @@ sg_status sg_method_send(sg_method *m, size_t worker, unsigned round, const floa
     SG_TRACE(3, "worker %u, step %llu, round %u: %zu of %zu numbers as %s, %g bits", w->seen.number,
              (unsigned long long)m->facts.step, round, status == SG_KERNEL_OK ? out->count : 0, m->d,
              status == SG_KERNEL_OK ? out->code->name : "nothing", status == SG_KERNEL_OK ? out->bits : 0);
-    if (status == SG_KERNEL_OK && own == 0 && rule->after != NULL)
+    if (status == SG_KERNEL_OK && own == 0 && rule->after)
         rule->after(&w->feedback, g, out);
-    if (status == SG_KERNEL_OK && own == 0 && rule->keep != NULL && !sg_method_keeps_late(m))
+    if (status == SG_KERNEL_OK && own == 0 && rule->keep && !sg_method_keeps_late(m))
         rule->keep(&w->feedback);
     return status == SG_KERNEL_OK ? SG_OK : method_fail(m, w, status, err);
 }
@@ -271,13 +269,13 @@ double sg_method_note(const sg_method *m, size_t worker) {
 /* ---- rounds, and what the sum leaves ---- */
 
 unsigned sg_method_rounds(const sg_method *m) {
-    const unsigned count = m->compressor->rounds != NULL ? m->compressor->rounds->count : 1;
+    const unsigned count = m->compressor->rounds ? m->compressor->rounds->count : 1;
     return m->stepped && !sg_method_sends(m) ? 1 : rounds_before(m) + count + (method_resets(m) ? 1 : 0);
 }
 
 size_t method_length(const sg_method *m, unsigned round) {
     const struct sg_rounds *rounds = m->compressor->rounds;
-    return rounds != NULL && rounds->length != NULL ? rounds->length(&m->shared, round) : m->d;
+    return rounds && rounds->length ? rounds->length(&m->shared, round) : m->d;
 }
 
 size_t sg_method_length(const sg_method *m, unsigned round) {
@@ -285,7 +283,7 @@ size_t sg_method_length(const sg_method *m, unsigned round) {
 }
 
 bool sg_method_hears(const sg_method *m) {
-    return m->compressor->rounds != NULL && m->compressor->rounds->hears;
+    return m->compressor->rounds && m->compressor->rounds->hears;
 }
 
 void sg_method_hear(sg_method *m, const struct sg_message *messages) {
@@ -306,7 +304,7 @@ static void add_messages(sg_method *m, unsigned round, float *sum) {
 }
 
 void sg_method_receive(sg_method *m, unsigned round, float *sum) {
-    SG_ASSERT(round < sg_method_rounds(m) && sum != NULL);
+    SG_ASSERT(round < sg_method_rounds(m) && sum);
     if (round < rounds_before(m)) {
         const struct sg_feedback *f = &m->shared.feedback;
         m->decided_to_send = f->rule->decides(f->param, (double)sum[0] / (double)m->shared.workers);
@@ -314,21 +312,21 @@ void sg_method_receive(sg_method *m, unsigned round, float *sum) {
     }
     SG_ASSERT((m->shared.heard != NULL) == sg_method_hears(m));
     round -= rounds_before(m);
-    if (m->compressor->rounds != NULL)
+    if (m->compressor->rounds)
         m->compressor->rounds->combine(&m->shared, round, sum);
     m->again = (struct sg_message){0};
-    if (m->compressor->rounds != NULL && m->compressor->rounds->again != NULL)
+    if (m->compressor->rounds && m->compressor->rounds->again)
         m->compressor->rounds->again(&m->shared, sum, &m->again);
     if (method_resets(m))
         add_messages(m, round, sum);
 }
 
 const struct sg_message *sg_method_again(const sg_method *m) {
-    return m->again.code != NULL ? &m->again : NULL;
+    return m->again.code ? &m->again : NULL;
 }
 
 bool sg_method_keeps_late(const sg_method *m) {
-    return m->compressor->rounds != NULL && m->compressor->rounds->keep != NULL && m->shared.feedback.rule->keeps &&
+    return m->compressor->rounds && m->compressor->rounds->keep && m->shared.feedback.rule->keeps &&
            (!m->stepped || sg_method_sends(m));
 }
 
@@ -338,13 +336,13 @@ void sg_method_keep(sg_method *m, size_t worker, float *e, const float *sum) {
         return;
     m->compressor->rounds->keep(&w->seen, e, sum);
     w->feedback.e = e;
-    if (m->shared.feedback.rule->keep != NULL)
+    if (m->shared.feedback.rule->keep)
         m->shared.feedback.rule->keep(&w->feedback);
 }
 
 bool sg_method_splits(const sg_method *m) {
     const struct sg_rounds *rounds = m->compressor->rounds;
-    return (rounds == NULL || rounds->keep == NULL) && m->shared.feedback.rule->keep == NULL;
+    return (!rounds || !rounds->keep) && !m->shared.feedback.rule->keep;
 }
 
 /* ---- after the step ---- */
@@ -353,28 +351,24 @@ void sg_method_end(sg_method *m, float *sum, const struct sg_spent *spent) {
     SG_ASSERT(m->stepped && spent->entries >= 0 && spent->bits >= 0);
     SG_TRACE(2, "step %llu: knob of layer 0 %g, %g entries a worker", (unsigned long long)m->facts.step,
              m->settings.knob[0], spent->entries);
-    if (m->controller != NULL && m->controller->learn != NULL)
+    if (m->controller && m->controller->learn)
         m->controller->learn(m->controller_param, m->state, &m->facts, spent);
-    if (sum != NULL && m->shared.feedback.rule->result != NULL)
+    if (sum && m->shared.feedback.rule->result)
         m->shared.feedback.rule->result(&m->common, sum);
 }
 
 double sg_method_threshold(const sg_method *m) {
     const struct sg_compressor_ops *ops = m->compressor;
-    if (!m->stepped || ops->knob == NULL || strcmp(ops->params[ops->knob(m->param)].name, "lambda") != 0)
+    if (!m->stepped || !ops->knob || strcmp(ops->params[ops->knob(m->param)].name, "lambda") != 0)
         return NAN;
     const double lambda = m->settings.knob[0];
-    return m->controller == NULL || lambda > 0 ? lambda : (double)NAN;
+    return !m->controller || lambda > 0 ? lambda : (double)NAN;
 }
 
 double sg_method_budget(const sg_method *m) {
-    return m->controller != NULL && m->controller->budget != NULL
-               ? m->controller->budget(m->controller_param, &m->facts)
-               : (double)NAN;
+    return m->controller && m->controller->budget ? m->controller->budget(m->controller_param, &m->facts) : (double)NAN;
 }
 
 const double *sg_method_modes(const sg_method *m) {
-    return m->controller != NULL && m->controller->modes != NULL
-               ? m->controller->modes(m->state, m->shared.layout.n_layers)
-               : NULL;
+    return m->controller && m->controller->modes ? m->controller->modes(m->state, m->shared.layout.n_layers) : NULL;
 }

@@ -25,7 +25,7 @@ enum next { NEXT_WORD = 1, NEXT_TOO_LONG };
 
 static int next(struct reader *r) {
     r->at += strspn(r->at, " \t\n");
-    if (strchr("|;", *r->at) != NULL) /* the end of the text, too */
+    if (strchr("|;", *r->at)) /* the end of the text, too */
         return *r->at != '\0' ? *r->at++ : '\0';
     const size_t length = strcspn(r->at, " \t\n|;");
     if (length >= sizeof r->word)
@@ -34,8 +34,8 @@ static int next(struct reader *r) {
     r->word[length] = '\0';
     r->at += length;
     char *equals = strchr(r->word, '=');
-    r->value = equals != NULL ? equals + 1 : NULL;
-    if (equals != NULL)
+    r->value = equals ? equals + 1 : NULL;
+    if (equals)
         *equals = '\0';
     return NEXT_WORD;
 }
@@ -43,8 +43,8 @@ static int next(struct reader *r) {
 static sg_status fail_name(const struct reader *r, const char *what, const char *word, const char *const *names,
                            size_t n) {
     const char *near = sg_suggest(word, names, n);
-    return sg_fail(r->err, SG_ERR_ARGUMENT, "%s '%s'%s%s%s", what, word, near != NULL ? " (did you mean '" : "",
-                   near != NULL ? near : "", near != NULL ? "'?)" : "");
+    return sg_fail(r->err, SG_ERR_ARGUMENT, "%s '%s'%s%s%s", what, word, near ? " (did you mean '" : "",
+                   near ? near : "", near ? "'?)" : "");
 }
 
 /* A row of any table. */
@@ -107,7 +107,7 @@ const char *sg_text_parameter(const char *table, size_t row, size_t parameter, d
 static sg_status read_value(const struct reader *r, double *number) {
     if (!isnan(*number))
         return sg_fail(r->err, SG_ERR_ARGUMENT, "'%s' is given twice", r->word);
-    if (r->value == NULL)
+    if (!r->value)
         return sg_fail(r->err, SG_ERR_ARGUMENT, "'%s' has no value: write %s=VALUE", r->word, r->word);
     if (!sg_parse_number(number, r->value, -DBL_MAX, DBL_MAX))
         return sg_fail(r->err, SG_ERR_ARGUMENT, "'%s=%s' is no plain decimal number", r->word, r->value);
@@ -137,20 +137,20 @@ static sg_status read_parameters(struct reader *r, const char *name, const struc
 }
 
 static sg_status read_compressor(struct reader *r, struct sg_method_config *out, double *room, int *mark) {
-    if (next(r) != NEXT_WORD || r->value != NULL)
+    if (next(r) != NEXT_WORD || r->value)
         return sg_fail(r->err, SG_ERR_ARGUMENT, "it begins with the name of a compressor, such as topk");
     out->compressor = sg_compressor_find(r->word);
-    if (out->compressor == NULL)
+    if (!out->compressor)
         return fail_row(r, "compressor", r->word);
     out->param = room;
     return read_parameters(r, out->compressor->name, out->compressor->params, out->compressor->n_params, room, mark);
 }
 
 static sg_status read_code(struct reader *r, struct sg_method_config *out, double *room, int *mark) {
-    if (next(r) != NEXT_WORD || r->value != NULL)
+    if (next(r) != NEXT_WORD || r->value)
         return sg_fail(r->err, SG_ERR_ARGUMENT, "behind '|' stands the name of a code, such as fp16");
     out->code = sg_code_find(r->word);
-    if (out->code == NULL)
+    if (!out->code)
         return fail_row(r, "code", r->word);
     out->code_param = room;
     return read_parameters(r, out->code->name, out->code->params, out->code->n_params, room, mark);
@@ -158,7 +158,7 @@ static sg_status read_code(struct reader *r, struct sg_method_config *out, doubl
 
 static sg_status read_controller(struct reader *r, struct sg_method_config *out, double *room, int *mark) {
     out->controller = sg_controller_find(r->value);
-    if (out->controller == NULL)
+    if (!out->controller)
         return fail_row(r, "controller", r->value);
     out->controller_param = room;
     return read_parameters(r, out->controller->name, out->controller->params, out->controller->n_params, room, mark);
@@ -168,7 +168,7 @@ static sg_status read_feedback(struct reader *r, struct sg_feedback *out, int *m
     struct sg_parameter params[SG_FEEDBACK_PARAMS + 1] = {{"decay", 0, 1, 1, false, NULL}};
     double number[SG_FEEDBACK_PARAMS + 1];
     out->rule = sg_feedback_find(r->value);
-    if (out->rule == NULL)
+    if (!out->rule)
         return fail_row(r, "error-feedback", r->value);
     if (out->rule->n_params > 0)
         memcpy(params + 1, out->rule->params, out->rule->n_params * sizeof *params);
@@ -192,7 +192,7 @@ static sg_status read_setting(struct reader *r, struct sg_method_config *out, do
     static const char *const names[] = {"error-feedback", "controller", "seed", "steps", "steps-per-epoch", "threads"};
     int64_t whole = 0;
     sg_status status;
-    if (next(r) != NEXT_WORD || r->value == NULL)
+    if (next(r) != NEXT_WORD || !r->value)
         return sg_fail(r->err, SG_ERR_ARGUMENT, "behind ';' stands a setting with its value, such as seed=1");
     if (strcmp(r->word, "error-feedback") == 0)
         return read_feedback(r, &out->feedback, mark);

@@ -14,7 +14,7 @@ enum { LANES = 16, RADIX = 11, BINS = 1 << RADIX };
 float *sg_form_p(const struct sg_select *s) {
     const size_t d = s->offset[s->n_layers];
     float *p = s->value;
-    if (s->e == NULL)
+    if (!s->e)
         for (size_t i = 0; i < d; i++)
             p[i] = s->scale * s->g[i];
     else
@@ -114,7 +114,7 @@ bool sg_is_largest(struct sg_largest *of, float x) {
 
 sg_status sg_estimate_open(struct sg_worker *w, struct sg_error *err) {
     w->scratch = malloc(w->shared->layout.n_layers * sizeof(float));
-    return w->scratch != NULL ? SG_OK : sg_fail_memory(err, "thresholds");
+    return w->scratch ? SG_OK : sg_fail_memory(err, "thresholds");
 }
 
 int sg_estimate_select(struct sg_worker *w, struct sg_select *s, sg_estimate_fn *estimate) {
@@ -130,7 +130,7 @@ int sg_estimate_select(struct sg_worker *w, struct sg_select *s, sg_estimate_fn 
 sg_status sg_positions_open(struct sg_worker *w, struct sg_error *err) {
     const struct sg_layout *layout = &w->shared->layout;
     w->scratch = malloc((layout->offset[layout->n_layers] + 1) * sizeof(uint32_t));
-    return w->scratch != NULL ? SG_OK : sg_fail_memory(err, "positions");
+    return w->scratch ? SG_OK : sg_fail_memory(err, "positions");
 }
 
 int sg_positions_select(struct sg_worker *w, struct sg_select *s, sg_positions_fn *choose) {

@@ -100,7 +100,7 @@ struct sg_comparison sg_compare_pairs(const double *a, const double *b, size_t n
     bool same = true;
     for (size_t i = 0; i < n; i++)
         same = same && a[i] == b[i];
-    if (difference == NULL || n < 2) {
+    if (!difference || n < 2) {
         free(difference);
         c.difference = c.b - c.a;
         c.verdict = same ? SG_SAME : SG_ONE_SEED;

@@ -8,7 +8,7 @@
 
 /* Inserts a point so that x ascends. The arrays have room for as many points as there are labels. */
 static void insert_point(struct sg_curve *curve, double x, double y, double std, const char *label) {
-    SG_ASSERT(curve->n == 0 || curve->point != NULL);
+    SG_ASSERT(curve->n == 0 || curve->point);
     size_t i = curve->n++;
     for (; i > 0 && curve->x[i - 1] > x; i--) {
         curve->x[i] = curve->x[i - 1];

@@ -294,7 +294,7 @@ static const char *steps_text(char out[64], const struct choice *choice) {
     double least = INFINITY, most = 0;
     bool dense = false;
     for (size_t m = 0; m < choice->n; m++)
-        dense = dense || strstr(choice->source[m].name, "density") != NULL;
+        dense = dense || strstr(choice->source[m].name, "density");
     for (size_t l = 0; dense && l < choice->document->results.n_labels; l++) {
         const struct sg_frame_label *label = &choice->document->results.label[l];
         for (size_t i = 0; i < label->n_cells; i++) {

@@ -21,7 +21,7 @@ static bool is_plain(void) {
 
 void plugin_guard_begin(struct plugin_guard *g) {
     const char *locale = setlocale(LC_ALL, NULL);
-    g->locale = locale != NULL ? sg_strdup(locale) : NULL;
+    g->locale = locale ? sg_strdup(locale) : NULL;
     fegetenv(&g->arithmetic);
     fflush(stdout);
     g->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, FAR);
@@ -36,7 +36,7 @@ const char *plugin_guard_end(struct plugin_guard *g) {
         dup2(g->out, STDOUT_FILENO);
         close(g->out);
     }
-    if (g->locale != NULL && locale != NULL && strcmp(locale, g->locale) != 0) {
+    if (g->locale && locale && strcmp(locale, g->locale) != 0) {
         changed = "the locale";
         setlocale(LC_ALL, g->locale);
     }

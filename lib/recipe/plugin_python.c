@@ -79,15 +79,15 @@ static bool get_text(int from, char **text) {
         free(*text);
         *text = NULL;
     }
-    return *text != NULL && head[0] == 0;
+    return *text && head[0] == 0;
 }
 
 /* Starts a helper; standard input is its socket, and what it prints goes to standard error. Returns -1 if it cannot. */
 static int start(const char *path, pid_t *pid) {
     extern char **environ;
     const char *python = getenv("SPARSEGRAD_PYTHON");
-    char *const argv[] = {(char *)(uintptr_t)(python != NULL ? python : "python3"), "-c",
-                          (char *)(uintptr_t)plugin_server, (char *)(uintptr_t)path, NULL};
+    char *const argv[] = {(char *)(uintptr_t)(python ? python : "python3"), "-c", (char *)(uintptr_t)plugin_server,
+                          (char *)(uintptr_t)path, NULL};
     int pair[2];
     posix_spawn_file_actions_t actions;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
@@ -142,13 +142,13 @@ static int ask(struct sg_worker *w, const float *p, const float *g, uint32_t *in
     bool good = to >= 0 && put(to, &request, sizeof request) &&
                 put(to, s->layout.offset, (layers + 1) * sizeof *s->layout.offset);
     for (size_t l = 0; good && l < layers; l++) {
-        const uint64_t rows = s->layout.rows != NULL ? s->layout.rows[l] : 1;
+        const uint64_t rows = s->layout.rows ? s->layout.rows[l] : 1;
         good = put(to, &rows, sizeof rows);
     }
     good = good && put(to, s->param, s->ops->n_params * sizeof *s->param) &&
            put(to, s->knob, (s->ops->n_params > 0 ? layers : 0) * sizeof *s->knob) &&
            put(to, w->state, STATE * layers * sizeof *w->state) && put(to, p, d * sizeof *p) &&
-           (g == NULL || put(to, g, d * sizeof *g)) && get_text(to, &text);
+           (!g || put(to, g, d * sizeof *g)) && get_text(to, &text);
     free(text);
     for (size_t l = 0; good && l < layers; l++) {
         uint64_t n;
@@ -156,7 +156,7 @@ static int ask(struct sg_worker *w, const float *p, const float *g, uint32_t *in
         count[l] = (size_t)n;
     }
     good = good && get(to, bits, sizeof *bits) && get(to, w->state, STATE * layers * sizeof *w->state) &&
-           get(to, index, sent * sizeof *index) && (g != NULL || get(to, value, sent * sizeof *value));
+           get(to, index, sent * sizeof *index) && (g || get(to, value, sent * sizeof *value));
     if (!good)
         hang_up(plugin);
     pthread_mutex_unlock(&plugin->lock);
@@ -187,7 +187,7 @@ static int select_elements(struct sg_worker *w, struct sg_select *s) {
     for (size_t l = 0; l < s->n_layers; l++)
         for (size_t i = s->offset[l]; i < s->offset[l + 1]; i++) {
             const float g = s->scale * s->g[i];
-            p[i] = s->e != NULL ? s->decay * s->e[i] + g : g;
+            p[i] = s->e ? s->decay * s->e[i] + g : g;
             if (!isfinite(p[i])) {
                 s->count[0] = l;
                 return SG_KERNEL_NONFINITE;
@@ -224,7 +224,7 @@ static bool declare(struct python_plugin *p) {
                                         .params = p->params,
                                         .worker_doubles = state_length};
     const char *traits = strsep(&at, "\n");
-    if (traits == NULL)
+    if (!traits)
         return false;
     p->ops.traits = (strstr(traits, "feedback") ? SG_TRAIT_WANTS_FEEDBACK : 0) |
                     (strstr(traits, "dense") ? SG_TRAIT_DENSE : 0) | (strstr(traits, "random") ? SG_TRAIT_RANDOM : 0);
@@ -242,10 +242,10 @@ static bool declare(struct python_plugin *p) {
         double *number[] = {&out->min, &out->max, &out->preset};
         for (size_t i = 0; i < 3; i++) {
             const char *word = strsep(&line, "\t");
-            *number[i] = word != NULL ? strtod(word, NULL) : NAN;
+            *number[i] = word ? strtod(word, NULL) : NAN;
         }
         const char *whole = strsep(&line, "\t");
-        out->integer = whole != NULL && *whole == '1';
+        out->integer = whole && *whole == '1';
         out->help = line;
         p->ops.knob = first;
     }
@@ -266,7 +266,7 @@ sg_status plugin_python_open(const struct sg_compressor_plugin **out, const char
         close(socket);
         waitpid(pid, NULL, 0);
         if (!good)
-            status = sg_fail(err, SG_ERR_ARGUMENT, "Python says: %s", p->text != NULL ? p->text : "nothing, and ended");
+            status = sg_fail(err, SG_ERR_ARGUMENT, "Python says: %s", p->text ? p->text : "nothing, and ended");
         else if (!declare(p))
             status = sg_fail(err, SG_ERR_ARGUMENT, "it declares more than %d parameters", MOST_PARAMS);
     }
@@ -276,7 +276,7 @@ sg_status plugin_python_open(const struct sg_compressor_plugin **out, const char
         p->compressors[0] = &p->ops;
         p->rows = (struct sg_compressor_plugin){SG_PLUGIN_INTERFACE, .compressors = p->compressors};
         *out = &p->rows;
-    } else if (p != NULL) {
+    } else if (p) {
         free(p->path);
         free(p->text);
         free(p);

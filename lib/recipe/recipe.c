@@ -72,7 +72,7 @@ struct source {
 static sg_status parse(struct sg_recipe *out, struct sg_node *raw, const struct source *from, struct sg_error *err) {
     struct sg_problems problems = {.path = from->name, .set = from->set}, claim_problems = problems;
     read_raw(raw, from->text, from->length, &problems, from->n_set);
-    for (size_t i = 0; problems.count == 0 && from->changes != NULL && i < from->changes->count; i++)
+    for (size_t i = 0; problems.count == 0 && from->changes && i < from->changes->count; i++)
         sg_recipe_change(raw, &from->changes->child[i], &problems);
     if (problems.count > 0)
         return sg_problems_report(&problems, SG_ERR_FORMAT, err);
@@ -98,7 +98,7 @@ sg_status sg_recipe_parse(struct sg_recipe *out, const char *text, size_t length
         return sg_fail(err, SG_ERR_FORMAT, "%s: a recipe of %zu bytes is longer than %d", name, length,
                        SG_RECIPE_BYTES);
     size_t blanks = 0;
-    while (blanks < length && memchr(" \t\r\n", text[blanks], 4) != NULL)
+    while (blanks < length && memchr(" \t\r\n", text[blanks], 4))
         blanks++;
     if (blanks == length)
         return sg_fail(err, SG_ERR_ARGUMENT, "%s: empty, where a recipe is expected", name);
@@ -146,7 +146,7 @@ static char *first_file(const char *folder, const char *path) {
 
 static bool is_there(const char *folder, const char *path) {
     char *file = first_file(folder, path);
-    const bool there = file != NULL && access(file, F_OK) == 0;
+    const bool there = file && access(file, F_OK) == 0;
     free(file);
     return there;
 }
@@ -222,9 +222,9 @@ cJSON *sg_recipe_json(const struct sg_recipe *recipe) {
 }
 
 char *sg_node_place(char *out, size_t size, const struct sg_recipe *recipe, const struct sg_node *node) {
-    if (node != NULL && node->line > 0)
+    if (node && node->line > 0)
         snprintf(out, size, "%s:%d:%d: ", recipe->path, node->line, node->column);
-    else if (node != NULL && node->column > 0 && (size_t)node->column <= recipe->n_set)
+    else if (node && node->column > 0 && (size_t)node->column <= recipe->n_set)
         snprintf(out, size, "--set %s: ", recipe->set[node->column - 1]);
     else
         snprintf(out, size, "%s: ", recipe->path);

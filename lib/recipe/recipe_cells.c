@@ -14,7 +14,7 @@
 
 void sg_push_copy(struct sg_node *map, const char *key, const struct sg_node *from) {
     struct sg_node copy = {0};
-    if (from != NULL)
+    if (from)
         sg_node_copy(&copy, from);
     sg_node_set_key(&copy, key);
     sg_node_push(map, &copy);
@@ -36,7 +36,7 @@ static size_t find_lists(struct sg_node *map, const char *section, const char *l
         struct sg_node *child = &map->child[i];
         char path[64];
         snprintf(path, sizeof path, "%s%s", section, child->key);
-        if (leave != NULL && strcmp(child->key, leave) == 0)
+        if (leave && strcmp(child->key, leave) == 0)
             continue;
         if (child->kind == SG_NODE_LIST && child->choices) {
             list[n].node = child;
@@ -50,9 +50,7 @@ static size_t find_lists(struct sg_node *map, const char *section, const char *l
 }
 
 static const char *text_of(const struct sg_node *value) {
-    return value->kind == SG_NODE_BOOL ? (value->boolean ? "true" : "false")
-           : value->string != NULL     ? value->string
-                                       : "";
+    return value->kind == SG_NODE_BOOL ? (value->boolean ? "true" : "false") : value->string ? value->string : "";
 }
 
 /* Adds the entry to the label, and to the map of swept values unless it is NULL. A key that is in the label already is
@@ -60,11 +58,11 @@ static const char *text_of(const struct sg_node *value) {
 static void tell_entry(const struct list *list, const struct sg_node *entry, char **label, struct sg_node *swept) {
     char told[80];
     snprintf(told, sizeof told, " %s=", list->node->key);
-    const char *key = swept != NULL && strstr(*label, told) != NULL ? list->path : list->node->key;
+    const char *key = swept && strstr(*label, told) ? list->path : list->node->key;
     char *longer = sg_format("%s %s=%s", *label, key, text_of(entry));
     free(*label);
     *label = longer;
-    if (swept != NULL)
+    if (swept)
         sg_push_copy(swept, key, entry);
 }
 
@@ -102,7 +100,7 @@ static bool choose_run(struct sg_run_choice *run, size_t turn) {
 
 const struct sg_node *sg_override(const struct sg_node *method, const struct sg_node *root, const char *key) {
     const struct sg_node *own = sg_node_member(method, key);
-    return own != NULL ? own : sg_node_member(root, key);
+    return own ? own : sg_node_member(root, key);
 }
 
 /* The keys of a section, ending with NULL, that a method may override. */
@@ -110,10 +108,10 @@ static const char *const task_own[] = {"shards", "sharding", NULL}, *const optim
 
 /* The method's value of this child of a section if it overrides it, else the section's value. */
 static const struct sg_node *own_or(const struct sg_node *child, const struct sg_node *method, const char *const *own) {
-    while (*own != NULL && strcmp(child->key, *own) != 0)
+    while (*own && strcmp(child->key, *own) != 0)
         own++;
-    const struct sg_node *given = *own != NULL ? sg_node_member(method, *own) : NULL;
-    return given != NULL ? given : child;
+    const struct sg_node *given = *own ? sg_node_member(method, *own) : NULL;
+    return given ? given : child;
 }
 
 /* Appends the section `key` of the method, or else the recipe's, with the values of the keys `own` that the method
@@ -121,7 +119,7 @@ static const struct sg_node *own_or(const struct sg_node *child, const struct sg
 static void push_section(struct sg_node *out, const struct sg_node *root, const struct sg_node *method, const char *key,
                          const char *const *own) {
     const struct sg_node *section = sg_override(method, root, key);
-    if (section == NULL || section->kind != SG_NODE_MAP) {
+    if (!section || section->kind != SG_NODE_MAP) {
         sg_push_copy(out, key, section);
         return;
     }
@@ -135,17 +133,16 @@ static void push_section(struct sg_node *out, const struct sg_node *root, const 
 /* The length that a map gives, in either unit; NULL = none. */
 static const struct sg_node *length_of(const struct sg_node *map) {
     const struct sg_node *epochs = sg_node_member(map, "epochs");
-    return epochs != NULL ? epochs : sg_node_member(map, "steps");
+    return epochs ? epochs : sg_node_member(map, "steps");
 }
 
 /* Appends the length of a run. A method's length replaces the recipe's, in either unit. But --set steps=5 applies to
  * all methods, except those whose lengths are also set by --set. */
 static void push_length(struct sg_node *out, const struct sg_node *root, const struct sg_node *method) {
     const struct sg_node *own = length_of(method), *common = length_of(root);
-    const struct sg_node *from =
-        own != NULL && (sg_node_from_set(own) || common == NULL || !sg_node_from_set(common)) ? method : root;
+    const struct sg_node *from = own && (sg_node_from_set(own) || !common || !sg_node_from_set(common)) ? method : root;
     const struct sg_node *epochs = sg_node_member(from, "epochs"), *steps = sg_node_member(from, "steps");
-    if (epochs != NULL && steps != NULL) /* the check of the recipe has yet to choose the one that is set */
+    if (epochs && steps) /* the check of the recipe has yet to choose the one that is set */
         *(sg_node_from_set(steps) ? &epochs : &steps) = NULL;
     sg_push_copy(out, "epochs", epochs);
     sg_push_copy(out, "steps", steps);
@@ -166,7 +163,7 @@ static void multiply(struct sg_node *node, double by, bool whole) {
 /* Carries out `stretch`, and takes it away: the run is that of a recipe in which the longer schedule is written. */
 static void stretch(struct sg_node *resolved) {
     struct sg_node *given = sg_node_member(resolved, "stretch");
-    if (given == NULL)
+    if (!given)
         return;
     const double by = given->number;
     sg_node_remove(resolved, given);
@@ -174,7 +171,7 @@ static void stretch(struct sg_node *resolved) {
     struct sg_node *const of[] = {sg_node_member(resolved, "epochs"), sg_node_member(resolved, "steps"),
                                   sg_node_member(optimizer, "warm-up-epochs"), sg_node_member(optimizer, "decay-at")};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
-        if (of[i] != NULL)
+        if (of[i])
             multiply(of[i], by, i == 1);
 }
 
@@ -186,7 +183,7 @@ static void push_choice(struct sg_node *out, const struct sg_node *method, const
     for (size_t i = 0; i < ops->n_params; i++)
         sg_push_copy(&choice, ops->params[i].name, sg_node_member(method, ops->params[i].name));
     for (size_t i = 0; i < sizeof section / sizeof *section; i++)
-        if (sg_node_member(method, section[i]) != NULL)
+        if (sg_node_member(method, section[i]))
             sg_push_copy(&choice, section[i], sg_node_member(method, section[i]));
     sg_push_copy(out, "method", &choice);
     sg_node_clear(&choice);
@@ -198,11 +195,11 @@ static void resolve(struct sg_node *out, const struct sg_node *root, const struc
     *out = (struct sg_node){.kind = SG_NODE_MAP};
     push_section(out, root, method, "task", task_own);
     sg_push_copy(out, "workers", sg_node_member(root, "workers"));
-    if (share != NULL) /* it is in the resolved tree only if the recipe gives it */
+    if (share) /* it is in the resolved tree only if the recipe gives it */
         sg_push_copy(out, "participation", share);
     sg_push_copy(out, "batch", sg_node_member(root, "batch"));
     push_length(out, root, method);
-    if (sg_override(method, root, "stretch") != NULL)
+    if (sg_override(method, root, "stretch"))
         sg_push_copy(out, "stretch", sg_override(method, root, "stretch"));
     push_section(out, root, method, "optimizer", optimizer_own);
     sg_push_copy(out, "error-feedback", sg_override(method, root, "error-feedback"));
@@ -216,7 +213,7 @@ static void resolve(struct sg_node *out, const struct sg_node *root, const struc
 static void share_batch(struct sg_node *resolved, const struct sg_node *root) {
     const struct sg_node *total = sg_node_member(root, "total-batch");
     char share[32];
-    if (total == NULL)
+    if (!total)
         return;
     struct sg_node *batch = sg_node_member(resolved, "batch");
     snprintf(share, sizeof share, "%.0f", total->number / sg_node_number(resolved, "workers", 1));
@@ -227,7 +224,7 @@ static void share_batch(struct sg_node *resolved, const struct sg_node *root) {
 bool sg_run_choice(struct sg_run_choice *out, const struct sg_node *root, const struct sg_node *method, size_t turn) {
     const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(method, "compressor", ""));
     const char *name = sg_node_string(method, "name", "");
-    if (ops == NULL)
+    if (!ops)
         return false;
     *out = (struct sg_run_choice){.swept = {.kind = SG_NODE_MAP}, .label = sg_strdup(name), .base = strlen(name)};
     resolve(&out->resolved, root, method, ops);
@@ -271,7 +268,7 @@ static struct sg_cell cell_make(const struct sg_node *method, const struct sg_ru
     struct sg_cell cell = {.label = t->trial > 0 ? sg_format(label, run->label, t->trial) : sg_strdup(run->label),
                            .group = sg_strdup(run->label),
                            .name = sg_strdup(sg_node_string(method, "name", "")),
-                           .exchange = exchange != NULL ? exchange->name : NULL,
+                           .exchange = exchange ? exchange->name : NULL,
                            .baseline = sg_node_bool(method, "baseline", false),
                            .seed = (uint64_t)seed->number,
                            .study = (uint64_t)seed->number,
@@ -308,7 +305,7 @@ static void add_seeds(struct cells *cells, const struct sg_node *seeds, const st
 static void add_method(struct cells *cells, const struct sg_node *root, const struct sg_node *method) {
     struct sg_run_choice run;
     for (size_t turn = 0; sg_run_choice(&run, root, method, turn); turn++) {
-        const size_t trials = sg_find_draw(&run.resolved) != NULL ? sg_trials(root) : 0;
+        const size_t trials = sg_find_draw(&run.resolved) ? sg_trials(root) : 0;
         for (int winner = 0; winner <= (trials > 0); winner++)
             for (size_t trial = trials > 0; trial <= trials; trial++)
                 add_seeds(cells, sg_node_get(root, "seeds"), method, &run, &(struct turn){trial, trials, winner == 1});
@@ -319,7 +316,7 @@ static void add_method(struct cells *cells, const struct sg_node *root, const st
 sg_status sg_recipe_cells(const struct sg_recipe *recipe, struct sg_cell **out, size_t *count, struct sg_error *err) {
     const struct sg_node *methods = sg_node_get(&recipe->root, "methods");
     struct cells cells = {0};
-    if (methods == NULL)
+    if (!methods)
         return sg_fail(err, SG_ERR_ARGUMENT, "%s: a recipe of kind '%s' trains nothing (run it with sparsebench)",
                        recipe->path, sg_node_string(&recipe->root, "kind", "?"));
     for (size_t i = 0; i < methods->count; i++)
@@ -366,7 +363,7 @@ sg_status sg_cell_label_check(const struct sg_cell *cells, size_t count, const c
     free(known);
     if (there)
         return SG_OK;
-    if (near != NULL)
+    if (near)
         return sg_fail(err, SG_ERR_ARGUMENT, "%s '%s': no such method in the recipe (did you mean '%s'?)", option,
                        label, near);
     return sg_fail(err, SG_ERR_ARGUMENT, "%s '%s': no such method in the recipe; it has %s", option, label,

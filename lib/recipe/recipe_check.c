@@ -15,7 +15,7 @@ static void check_section(struct sg_check *c, const char *section, const char *o
 
 static bool row_applies(const struct sg_schema_row *row, const char *variant) {
     const char *owner = row->training ? "training" : row->owner;
-    return owner == NULL || strcmp(owner, variant) == 0;
+    return !owner || strcmp(owner, variant) == 0;
 }
 
 static bool is_variant(enum sg_value_type type) {
@@ -33,9 +33,9 @@ static const char *find_variant(const struct sg_check *c, const char *section, c
         if (!is_variant(row->type) || !sg_row_in(row, section))
             continue;
         const struct sg_node *node = sg_node_member(raw, sg_row_key(row));
-        const char *wanted = node == NULL ? row->preset : node->kind == SG_NODE_STRING ? node->string : "";
+        const char *wanted = !node ? row->preset : node->kind == SG_NODE_STRING ? node->string : "";
         const char *name = sg_variant_name(row->type, wanted);
-        return name != NULL ? name : unknown_variant;
+        return name ? name : unknown_variant;
     }
     return outer;
 }
@@ -46,14 +46,14 @@ static const char *find_variant(const struct sg_check *c, const char *section, c
 static void describe_place(const struct sg_schema_row *row, const char *section, char out[120]) {
     const char *dot = strrchr(row->path, '.');
     int length = dot ? (int)(dot - row->path) : 0;
-    for (size_t i = 0; row->owner != NULL && i < SG_OWNERS; i++)
+    for (size_t i = 0; row->owner && i < SG_OWNERS; i++)
         if (sg_row_in(row, sg_owners[i].section)) {
             snprintf(out, 120, "it is a key of %s '%s'", sg_owners[i].what, row->owner);
             return;
         }
-    if (sg_row_in(row, section) && (row->training || (length == 0 && row->owner != NULL)))
+    if (sg_row_in(row, section) && (row->training || (length == 0 && row->owner)))
         snprintf(out, 120, "it is a key of recipes of kind '%s'", row->training ? "training" : row->owner);
-    else if (length > 0 && row->owner != NULL)
+    else if (length > 0 && row->owner)
         snprintf(out, 120, "it is a key of '%.*s' of kind '%s'", length, row->path, row->owner);
     else if (length == 0)
         snprintf(out, 120, "it belongs at the top level");
@@ -76,14 +76,14 @@ static void note_unknown_key(struct sg_check *c, const char *section, const char
         /* a key of another compressor is a better hint than the same word in a distant section, and one of every recipe
          * better than one of a kind of task */
         if (strcmp(key, child->key) == 0 &&
-            (elsewhere == NULL || (sg_row_in(row, section) && !sg_row_in(elsewhere, section)) ||
-             (!sg_row_in(elsewhere, section) && elsewhere->owner != NULL && row->owner == NULL)))
+            (!elsewhere || (sg_row_in(row, section) && !sg_row_in(elsewhere, section)) ||
+             (!sg_row_in(elsewhere, section) && elsewhere->owner && !row->owner)))
             elsewhere = row;
     }
     char name[SG_EXCERPT], place[120], hint[SG_HINT];
     sg_excerpt(name, child->key);
     const bool near = sg_hint(hint, child->key, candidate, n);
-    if (elsewhere != NULL) {
+    if (elsewhere) {
         describe_place(elsewhere, section, place);
         SG_PROBLEM_KEY(c, child, "key '%s' does not belong here (%s)", name, place);
     } else if (near) {
@@ -132,7 +132,7 @@ static void check_map(struct sg_check *c, const struct sg_schema_row *row, const
         sg_node_copy(out, raw);
     } else if (raw->kind == SG_NODE_MAP) {
         check_section(c, section, variant, root, raw, out);
-    } else if (raw->kind == SG_NODE_NULL || row->shorthand == NULL) {
+    } else if (raw->kind == SG_NODE_NULL || !row->shorthand) {
         sg_note_wrong(c, row, raw, row->or_number ? "a number or a section of keys" : "a section of keys");
     } else {
         expand_shorthand(row, raw, &map);
@@ -169,7 +169,7 @@ static void check_value(struct sg_check *c, const struct sg_schema_row *row, con
     const char *name = names ? sg_variant_name(row->type, raw->string) : NULL;
     sg_node_copy(out, raw);
     /* Another spelling of a name is replaced by the name, so that cells and results have one spelling. */
-    if (name != NULL && strcmp(name, raw->string) != 0) {
+    if (name && strcmp(name, raw->string) != 0) {
         free(out->string);
         sg_node_set_string(out, name, strlen(name));
     }
@@ -193,7 +193,7 @@ static void check_list(struct sg_check *c, const struct sg_schema_row *row, size
                        const char *variant, const struct sg_node *root, const struct sg_node *raw,
                        struct sg_node *out) {
     *out = (struct sg_node){.kind = SG_NODE_LIST, .line = raw->line, .column = raw->column};
-    const bool word = raw->kind == SG_NODE_STRING && strchr(raw->string, ',') == NULL;
+    const bool word = raw->kind == SG_NODE_STRING && !strchr(raw->string, ',');
     const bool scalars = row->type != SG_VALUE_MAP || (row->or_number && !word);
     const bool lone = least <= 1 && scalars && (raw->kind == SG_NODE_NUMBER || word);
     if (lone)
@@ -263,7 +263,7 @@ static void check_given(struct sg_check *c, const struct sg_schema_row *row, con
 static void check_row(struct sg_check *c, const struct sg_schema_row *row, const char *variant,
                       const struct sg_node *root, const struct sg_node *map, struct sg_node *out) {
     const struct sg_node *raw = sg_node_member(map, sg_row_key(row));
-    if (raw != NULL) {
+    if (raw) {
         const bool judged = strcmp(row->path, "claims") == 0 || strcmp(row->path, "plots") == 0;
         struct sg_problems *problems = c->problems;
         c->problems = judged && raw->line > 0 ? c->claim_problems : problems;
@@ -296,7 +296,7 @@ static void check_section(struct sg_check *c, const char *section, const char *o
         check_row(c, row, variant, root, raw, &value);
         sg_node_set_key(&value, sg_row_key(row));
         const struct sg_node *given = sg_node_member(raw, sg_row_key(row));
-        if (given == NULL && row->when_given) {
+        if (!given && row->when_given) {
             sg_node_clear(&value);
             continue;
         }
@@ -316,7 +316,7 @@ void sg_check_root(struct sg_check *c, const struct sg_node *raw, struct sg_node
         return;
     }
     const struct sg_node *schema = sg_node_member(raw, "schema");
-    if (schema != NULL && schema->kind == SG_NODE_NUMBER && schema->number > 1) {
+    if (schema && schema->kind == SG_NODE_NUMBER && schema->number > 1) {
         SG_PROBLEM(c, schema, "schema %s is newer than this program reads (1): use a newer sparsegrad", schema->string);
         return; /* nothing else can be judged */
     }

@@ -40,7 +40,7 @@ static double bits_of(const struct sg_compressor_ops *ops, float *g, float *sum)
 }
 
 static const char *kind_of(const struct sg_compressor_ops *ops) {
-    return ops->select != NULL ? "selector" : ops->code != NULL ? "code" : ops->rounds != NULL ? "rounds" : "coder";
+    return ops->select ? "selector" : ops->code ? "code" : ops->rounds ? "rounds" : "coder";
 }
 
 static const char *class_of(const struct sg_compressor_ops *ops) {
@@ -56,10 +56,10 @@ static char *names_on_gpu(bool rules) {
     char *text = NULL;
     size_t size;
     FILE *out = sg_memstream(&text, &size);
-    for (size_t i = 0; out != NULL && !rules && sg_code_at(i) != NULL; i++)
+    for (size_t i = 0; out && !rules && sg_code_at(i); i++)
         if (sg_code_on_gpu(sg_code_at(i)))
             fprintf(out, " %s", sg_code_at(i)->name);
-    for (size_t i = 0; out != NULL && rules && sg_feedback_at(i) != NULL; i++)
+    for (size_t i = 0; out && rules && sg_feedback_at(i); i++)
         if (sg_feedback_at(i)->on_gpu)
             fprintf(out, " %s", sg_feedback_at(i)->name);
     return sg_stream_text(out, &text);
@@ -73,7 +73,7 @@ static void print_on_gpu(FILE *out, size_t width) {
     for (int rules = 0; rules < 2; rules++) {
         char *names = names_on_gpu(rules != 0);
         sg_put_wrapped(out, words[rules], width, "# ", "# ");
-        sg_put_wrapped(out, names != NULL ? names + strspn(names, " ") : "", width, "# ", "# ");
+        sg_put_wrapped(out, names ? names + strspn(names, " ") : "", width, "# ", "# ");
         free(names);
     }
 }

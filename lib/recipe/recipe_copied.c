@@ -47,7 +47,7 @@ static void check_runs(struct sg_check *c, const struct sg_node *root, const str
     bool alike = true;
     if (!find_run(&other, root, from, label))
         return;
-    if (sg_find_draw(&other.resolved) != NULL)
+    if (sg_find_draw(&other.resolved))
         SG_PROBLEM(c, copied,
                    "k-from: the other method has a range, and so several runs at a seed (give it one value)");
     for (size_t turn = 0; alike && sg_run_choice(&run, root, method, turn); turn++) {
@@ -68,21 +68,21 @@ static void check_method(struct sg_check *c, const struct sg_node *root, const s
     const char *label = sg_node_string(copied, "method", "");
     const struct sg_node *scope = sg_override(method, root, "scope");
     const struct sg_label *other = sg_label_find(c, label);
-    if (other == NULL)
+    if (!other)
         SG_PROBLEM(c, copied,
                    "k-from: no cell has the label '%.100s' (behind the name of a method with lists write their "
                    "values, too)",
                    label);
-    for (size_t i = 0; other != NULL && i < methods->count; i++) {
+    for (size_t i = 0; other && i < methods->count; i++) {
         if (!is_of(other, &methods->child[i]))
             continue;
-        if (sg_node_member(&methods->child[i], "k-from") != NULL)
+        if (sg_node_member(&methods->child[i], "k-from"))
             SG_PROBLEM(c, copied, "k-from: the other method copies k itself");
         check_runs(c, root, method, copied, &methods->child[i], label);
     }
     if (!sg_node_absent(sg_node_get(method, "k")) || !sg_node_absent(sg_node_get(method, "density")))
         SG_PROBLEM(c, copied, "k-from: it takes the place of 'k' and 'density' (leave these out)");
-    if (scope != NULL && may_be(scope, "model"))
+    if (scope && may_be(scope, "model"))
         SG_PROBLEM(c, copied, "k-from: what is copied are numbers of layers (needs scope: layer)");
     if (!sg_records_messages(root))
         SG_PROBLEM(
@@ -94,7 +94,7 @@ static void check_method(struct sg_check *c, const struct sg_node *root, const s
 void sg_check_copied(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods) {
     for (size_t i = 0; i < methods->count; i++) {
         const struct sg_node *copied = sg_node_member(&methods->child[i], "k-from");
-        if (copied != NULL)
+        if (copied)
             check_method(c, root, methods, &methods->child[i], copied);
     }
 }
@@ -129,8 +129,8 @@ void sg_cells_link(struct sg_cell *cells, size_t count) {
     for (size_t i = 0; i < count; i++) {
         struct sg_node *copied = sg_node_member(sg_node_member(&cells[i].resolved, "method"), "k-from");
         const struct sg_cell *from =
-            copied != NULL ? cell_of(cells, count, sg_node_string(copied, "method", ""), cells[i].seed) : NULL;
-        if (from == NULL)
+            copied ? cell_of(cells, count, sg_node_string(copied, "method", ""), cells[i].seed) : NULL;
+        if (!from)
             continue;
         push_key(copied, from->key);
         sg_cell_set_key(&cells[i]);

@@ -22,7 +22,7 @@ static void set_null(struct sg_node *node) {
  * source. */
 static bool choose_length(struct sg_check *c, struct sg_node *map) {
     struct sg_node *epochs = sg_node_member(map, "epochs"), *steps = sg_node_member(map, "steps");
-    if (epochs == NULL || steps == NULL)
+    if (!epochs || !steps)
         return true;
     if (sg_node_from_set(epochs) != sg_node_from_set(steps)) {
         set_null(sg_node_from_set(steps) ? epochs : steps);
@@ -36,7 +36,7 @@ static bool choose_length(struct sg_check *c, struct sg_node *map) {
 }
 
 static void check_length(struct sg_check *c, struct sg_node *root) {
-    if (choose_length(c, root) && sg_node_member(root, "epochs") == NULL && sg_node_member(root, "steps") == NULL)
+    if (choose_length(c, root) && !sg_node_member(root, "epochs") && !sg_node_member(root, "steps"))
         SG_PROBLEM(c, root, "missing key 'epochs' or 'steps' (length of a run)");
 }
 
@@ -49,7 +49,7 @@ static void check_share(struct sg_check *c, const struct sg_node *total, const s
 
 static void check_batch(struct sg_check *c, const struct sg_node *root) {
     const struct sg_node *total = sg_node_member(root, "total-batch"), *batch = sg_node_member(root, "batch");
-    if (total == NULL)
+    if (!total)
         return;
     check_share(c, total, sg_node_member(root, "workers"));
     if (batch->line > 0 || batch->column > 0)
@@ -101,26 +101,26 @@ static void fill_in(struct sg_node *to, const struct sg_node *from) {
 
 static void complete_bound(struct sg_node *claim, const char *key) {
     struct sg_node *bound = sg_node_member(claim, key);
-    if (bound == NULL || bound->kind != SG_NODE_MAP)
+    if (!bound || bound->kind != SG_NODE_MAP)
         return;
     for (size_t i = 0; i < bound->count; i++) {
         const struct sg_node *own = sg_node_member(claim, bound->child[i].key);
-        if (own != NULL && sg_node_absent(&bound->child[i]))
+        if (own && sg_node_absent(&bound->child[i]))
             fill_in(&bound->child[i], own);
     }
 }
 
 static void check_claim(struct sg_check *c, struct sg_node *claim) {
     const struct sg_node *upper = sg_node_member(claim, "at-most"), *lower = sg_node_member(claim, "at-least");
-    if (upper == NULL && lower == NULL)
+    if (!upper && !lower)
         SG_PROBLEM(c, claim, "a claim needs 'at-most' or 'at-least'");
-    if (upper != NULL && lower != NULL)
+    if (upper && lower)
         SG_PROBLEM(c, claim, "a claim has one bound, 'at-most' or 'at-least' (write two claims)");
     complete_bound(claim, "at-most");
     complete_bound(claim, "at-least");
     sg_check_bound_constant(c, claim);
-    const struct sg_node *bound = upper != NULL ? upper : lower;
-    if (bound != NULL && bound->kind == SG_NODE_MAP)
+    const struct sg_node *bound = upper ? upper : lower;
+    if (bound && bound->kind == SG_NODE_MAP)
         sg_check_bound_constant(c, bound);
 }
 
@@ -128,7 +128,7 @@ static void check_claim(struct sg_check *c, struct sg_node *claim) {
 
 static void check_axis_range(struct sg_check *c, const struct sg_node *plot, const char *key) {
     const struct sg_node *range = sg_node_member(plot, key);
-    if (range != NULL && !(range->child[0].number < range->child[1].number))
+    if (range && !(range->child[0].number < range->child[1].number))
         SG_PROBLEM(c, range, "%s must ascend, got [%s, %s]", key, range->child[0].string, range->child[1].string);
 }
 
@@ -140,7 +140,7 @@ enum { OPTIMIZER_PARAMETERS = 32 };
 static const struct sg_optimizer_ops *find_optimizer(const struct sg_node *section,
                                                      double param[OPTIMIZER_PARAMETERS]) {
     const struct sg_optimizer_ops *ops = sg_optimizer_find(sg_node_string(section, "kind", ""));
-    if (ops == NULL || ops->n_params > OPTIMIZER_PARAMETERS)
+    if (!ops || ops->n_params > OPTIMIZER_PARAMETERS)
         return NULL;
     for (size_t i = 0; i < ops->n_params; i++)
         param[i] = sg_node_number(section, ops->params[i].name, NAN);
@@ -152,14 +152,14 @@ static void check_schedule(struct sg_check *c, const struct sg_node *section) {
     const struct sg_node *decays = sg_node_get(section, "decay-at"), *to = sg_node_member(section, "decay-to"),
                          *from = sg_node_member(section, "warm-up-from"), *decay = sg_node_member(section, "decay"),
                          *warm_up = sg_node_member(section, "warm-up-epochs");
-    const bool cosine = decay != NULL && decay->kind == SG_NODE_STRING && strcmp(decay->string, "cosine") == 0;
-    if (cosine && decays != NULL && decays->count > 0)
+    const bool cosine = decay && decay->kind == SG_NODE_STRING && strcmp(decay->string, "cosine") == 0;
+    if (cosine && decays && decays->count > 0)
         SG_PROBLEM(c, decays, "decay-at goes with decay: steps, not with a cosine");
-    if (to != NULL && !cosine && (decay == NULL || decay->kind != SG_NODE_LIST))
+    if (to && !cosine && (!decay || decay->kind != SG_NODE_LIST))
         SG_PROBLEM(c, to, "decay-to goes with decay: cosine");
-    if (from != NULL && warm_up != NULL && warm_up->kind == SG_NODE_NUMBER && !(warm_up->number > 0))
+    if (from && warm_up && warm_up->kind == SG_NODE_NUMBER && !(warm_up->number > 0))
         SG_PROBLEM(c, from, "warm-up-from goes with a warm-up (add warm-up-epochs)");
-    for (size_t i = 1; decays != NULL && i < decays->count; i++)
+    for (size_t i = 1; decays && i < decays->count; i++)
         if (!(decays->child[i].number > decays->child[i - 1].number))
             SG_PROBLEM(c, &decays->child[i], "decay-at must ascend, got %s after %s", decays->child[i].string,
                        decays->child[i - 1].string);
@@ -169,14 +169,14 @@ static void check_schedule(struct sg_check *c, const struct sg_node *section) {
 
 static void refuse_given(struct sg_check *c, const struct sg_node *root, const char *key, const char *why) {
     const struct sg_node *node = sg_node_get(root, key);
-    if (node != NULL && node->kind != SG_NODE_NULL && (node->line > 0 || node->column > 0))
+    if (node && node->kind != SG_NODE_NULL && (node->line > 0 || node->column > 0))
         SG_PROBLEM(c, node, "%s: task '%s' %s (remove the key)", key, sg_node_string(root, "task.kind", ""), why);
 }
 
 /* A task with recorded gradients has no batches and evaluates nothing, so 0 (never) is valid. */
 static void check_task(struct sg_check *c, const struct sg_node *root) {
     const struct sg_task_kind *kind = sg_task_kind_find(sg_node_string(root, "task.kind", ""));
-    if (kind == NULL || kind->ops == NULL || !kind->ops->replays)
+    if (!kind || !kind->ops || !kind->ops->replays)
         return;
     static const char *const batch[] = {"batch", "total-batch"};
     for (size_t i = 0; i < sizeof batch / sizeof *batch; i++)
@@ -189,7 +189,7 @@ static void check_task(struct sg_check *c, const struct sg_node *root) {
 
 static bool has_series(const struct sg_node *root, const char *name) {
     const struct sg_node *series = sg_node_get(root, "record.series");
-    for (size_t i = 0; series != NULL && i < series->count; i++)
+    for (size_t i = 0; series && i < series->count; i++)
         if (strcmp(series->child[i].string, name) == 0)
             return true;
     return false;
@@ -204,11 +204,11 @@ bool sg_records_messages(const struct sg_node *root) {
 static void check_cluster(struct sg_check *c, const struct sg_node *network, double workers) {
     static const char *const most[] = {"servers", "share"};
     const struct sg_node *nodes = sg_node_member(network, "nodes");
-    if (nodes != NULL && fmod(workers, nodes->number) != 0)
+    if (nodes && fmod(workers, nodes->number) != 0)
         SG_PROBLEM(c, nodes, "nodes must divide the %g workers, got %s", workers, nodes->string);
     for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
         const struct sg_node *part = sg_node_member(network, most[i]);
-        if (part != NULL && part->number > workers)
+        if (part && part->number > workers)
             SG_PROBLEM(c, part, "%s must be at most the %g workers, got %s", most[i], workers, part->string);
     }
 }
@@ -216,31 +216,30 @@ static void check_cluster(struct sg_check *c, const struct sg_node *network, dou
 /* The model needs the bytes that runs sent, for each layer if exchanges overlap with the backward pass. */
 static void check_network(struct sg_check *c, const struct sg_node *root) {
     const struct sg_node *network = sg_node_member(root, "network");
-    if (network == NULL)
+    if (!network)
         return;
     const struct sg_node *workers = sg_override(network, root, "workers");
     const struct sg_node *overlap = sg_node_member(network, "overlap");
-    if (workers != NULL && workers->kind != SG_NODE_LIST)
+    if (workers && workers->kind != SG_NODE_LIST)
         check_cluster(c, network, workers->number);
-    for (size_t i = 0; workers != NULL && i < workers->count; i++)
+    for (size_t i = 0; workers && i < workers->count; i++)
         check_cluster(c, network, workers->child[i].number);
-    const bool by_layer =
-        overlap != NULL && strcmp(overlap->string, "none") != 0 && strcmp(overlap->string, "fused") != 0;
+    const bool by_layer = overlap && strcmp(overlap->string, "none") != 0 && strcmp(overlap->string, "fused") != 0;
     if (by_layer && !sg_node_bool(root, "record.layers", false))
         SG_PROBLEM(c, overlap, "overlap '%s' goes by layers (add record.layers: true)", overlap->string);
     if (!has_series(root, "bytes_sent") && !has_series(root, "bits"))
         SG_PROBLEM(c, network, "a network needs what runs sent (add bytes-sent or bits to record.series)");
     const struct sg_node *share = sg_node_member(root, "participation");
-    if (share != NULL && (share->kind == SG_NODE_LIST || share->number < 1))
+    if (share && (share->kind == SG_NODE_LIST || share->number < 1))
         SG_PROBLEM(c, network,
                    "a network has messages of all workers at every step (leave out network or participation)");
     const struct sg_node *processor = sg_node_member(network, "processor");
-    if (processor != NULL && sg_processor_find(processor->string) == NULL && strstr(processor->string, ".json") == NULL)
+    if (processor && !sg_processor_find(processor->string) && !strstr(processor->string, ".json"))
         SG_PROBLEM(c, processor,
                    "processor must be v100, cpu, free or a .json file of sparsebench --measure-coding, got '%s'",
                    processor->string);
     const struct sg_node *bursts = sg_node_member(network, "bursts");
-    if (bursts != NULL && sg_node_bool(network, "bursts", false) && !sg_records_messages(root))
+    if (bursts && sg_node_bool(network, "bursts", false) && !sg_records_messages(root))
         SG_PROBLEM(c, bursts,
                    "bursts are what each worker sends at each step (add record.every: 1, layers: true, workers: true)");
 }
@@ -266,7 +265,7 @@ void sg_check_rules(struct sg_check *c, const char *section, const struct sg_nod
         sg_check_axes(c, map);
     } else if (strcmp(section, "record") == 0) {
         const struct sg_node *workers = sg_node_member(map, "workers");
-        if (workers != NULL && workers->boolean && !sg_node_bool(map, "layers", false))
+        if (workers && workers->boolean && !sg_node_bool(map, "layers", false))
             SG_PROBLEM_KEY(c, workers, "record.workers is about layers (add layers: true)");
         sg_check_series_once(c, sg_node_get(map, "series"));
     }
@@ -279,8 +278,8 @@ static bool refuses_parameters(struct sg_check *c, const struct sg_node *run, co
     const struct sg_node *section = sg_node_get(run, path);
     double param[OPTIMIZER_PARAMETERS];
     const struct sg_optimizer_ops *ops = find_optimizer(section, param);
-    const char *why = ops != NULL && ops->refuses != NULL ? ops->refuses(param) : NULL;
-    if (why != NULL)
+    const char *why = ops && ops->refuses ? ops->refuses(param) : NULL;
+    if (why)
         SG_PROBLEM(c, section, "%s: %s", path, why);
     return why != NULL;
 }
@@ -294,10 +293,10 @@ static void check_optimizer(struct sg_check *c, const struct sg_node *run, const
     const char *why;
     if (refuses_parameters(c, run, "optimizer") || refuses_parameters(c, run, "error-feedback.outer"))
         return;
-    if (ops == NULL || ops->refuses_update_form == NULL || rule == NULL || !rule->in_updates || rule->steps_alone)
+    if (!ops || !ops->refuses_update_form || !rule || !rule->in_updates || rule->steps_alone)
         return;
     why = ops->refuses_update_form(param);
-    if (why != NULL)
+    if (why)
         SG_PROBLEM(c, method, "error-feedback '%s' does not go with this optimizer: %s", form, why);
 }
 
@@ -305,7 +304,7 @@ static void check_optimizer(struct sg_check *c, const struct sg_node *run, const
 static void check_task_key(struct sg_check *c, const struct sg_node *root, const struct sg_node *method,
                            const char *key) {
     const struct sg_node *own = sg_node_member(method, key), *task = sg_node_get(root, "task");
-    if (own != NULL && sg_node_get(task, key) == NULL)
+    if (own && !sg_node_get(task, key))
         SG_PROBLEM_KEY(c, own, "task '%s' has no '%s' to override", sg_node_string(task, "kind", ""), key);
 }
 
@@ -327,22 +326,22 @@ static void check_parts(struct sg_check *c, const struct sg_node *run, const str
 /* Adds the run's label, and takes it over. */
 static void add_label(struct sg_check *c, const struct sg_node *at, struct sg_run_choice *run) {
     const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(at, "compressor", ""));
-    if (sg_label_find(c, run->label) != NULL) {
+    if (sg_label_find(c, run->label)) {
         char name[SG_EXCERPT];
         SG_PROBLEM(c, at, "method name '%s' is used twice", sg_excerpt(name, run->label));
         return;
     }
     c->label = sg_realloc(c->label, (c->n_labels + 1) * sizeof *c->label);
-    c->label[c->n_labels++] = (struct sg_label){run->label, run->base, strlen(sg_node_string(at, "name", "")),
-                                                ops->traits & SG_TRAIT_ABSOLUTE && ops->bound != NULL &&
-                                                    sg_node_member(at, "controller") == NULL};
+    c->label[c->n_labels++] =
+        (struct sg_label){run->label, run->base, strlen(sg_node_string(at, "name", "")),
+                          ops->traits & SG_TRAIT_ABSOLUTE && ops->bound && !sg_node_member(at, "controller")};
     run->label = NULL;
 }
 
 /* Keeps the keys of swept values, which plots can have on an axis. */
 static void keep_swept(struct sg_check *c, const struct sg_node *swept) {
     for (size_t i = 0; i < swept->count; i++)
-        if (sg_node_member(&c->swept, swept->child[i].key) == NULL)
+        if (!sg_node_member(&c->swept, swept->child[i].key))
             sg_push_copy(&c->swept, swept->child[i].key, &swept->child[i]);
 }
 
@@ -351,14 +350,14 @@ static void draw_first(struct sg_check *c, const struct sg_node *root, struct sg
                        struct sg_node *drawn) {
     const struct sg_node *range = sg_find_draw(&run->resolved);
     const size_t trials = sg_trials(root);
-    c->draws = c->draws || range != NULL;
-    c->n_runs += range == NULL ? 1 : trials + 1;
-    if (range == NULL)
+    c->draws = c->draws || range;
+    c->n_runs += range ? trials + 1 : 1;
+    if (!range)
         return;
     if (trials == 0)
         SG_PROBLEM(c, range, "%s has a range, from which trials draw (add tune: {trials: 5, by: a series})",
                    range->key);
-    if (sg_node_get(&run->resolved, "method.k-from") != NULL)
+    if (sg_node_get(&run->resolved, "method.k-from"))
         SG_PROBLEM(c, range, "%s cannot be drawn with k-from, which copies from one run (give one value)", range->key);
     const struct sg_node *seeds = sg_node_get(root, "seeds"); /* empty if they are wrong */
     sg_draw_values(&run->resolved, seeds->count > 0 ? (uint64_t)seeds->child[0].number : 1, 1, trials > 0 ? trials : 1,
@@ -410,8 +409,8 @@ static void check_lengths(struct sg_check *c, const struct sg_node *root, const 
     bool found = asked == NULL;
     for (size_t i = 0; i < methods->count; i++) {
         const struct sg_node *method = &methods->child[i], *stretch = sg_override(method, root, "stretch");
-        found |= strcmp(sg_node_string(method, "compressor", ""), "none") == 0 && stretch != NULL &&
-                 stretch->kind == SG_NODE_LIST;
+        found |=
+            strcmp(sg_node_string(method, "compressor", ""), "none") == 0 && stretch && stretch->kind == SG_NODE_LIST;
     }
     if (!found)
         SG_PROBLEM_KEY(c, asked,
@@ -430,9 +429,9 @@ void sg_check_methods(struct sg_check *c, const struct sg_node *root, const stru
     sg_check_copied(c, root, methods);
     check_lengths(c, root, methods);
     const struct sg_node *tune = sg_node_member(root, "tune");
-    if (tune != NULL && !c->draws && c->problems->count == 0)
+    if (tune && !c->draws && c->problems->count == 0)
         SG_PROBLEM_KEY(c, tune, "tune: no key has a range to draw from (write one as learning-rate: log 1e-3..1)");
-    if (tune != NULL)
+    if (tune)
         check_fresh(c, sg_node_get(root, "seeds"));
     if (c->n_runs * n_seeds > SG_CELLS)
         SG_PROBLEM(c, methods, "%zu cells are more than %d", c->n_runs * n_seeds, SG_CELLS);

@@ -32,7 +32,7 @@ static bool read_range(struct range *out, const char *text, const char **high_te
     const char *from = strchr(text, ' ') + 1, *dots = strstr(from, "..");
     char low[64];
     out->log = strncmp(text, "log ", 4) == 0;
-    if (dots == NULL || dots - from >= (ptrdiff_t)sizeof low)
+    if (!dots || dots - from >= (ptrdiff_t)sizeof low)
         return false;
     snprintf(low, sizeof low, "%.*s", (int)(dots - from), from);
     *high_text = dots + 2;
@@ -88,7 +88,7 @@ void sg_check_draw(struct sg_check *c, const struct sg_schema_row *row, const st
 
 const struct sg_node *sg_find_draw(const struct sg_node *map) {
     const struct sg_node *found = NULL;
-    for (size_t i = 0; found == NULL && i < map->count; i++) {
+    for (size_t i = 0; !found && i < map->count; i++) {
         const struct sg_node *child = &map->child[i];
         found = child->kind == SG_NODE_STRING && child->choices ? child
                 : child->kind == SG_NODE_MAP                    ? sg_find_draw(child)
@@ -158,7 +158,7 @@ static void draw_map(struct sg_node *map, const char *section, const struct tria
             draw_map(child, path, t, drawn);
         } else if (child->kind == SG_NODE_STRING && child->choices) {
             sg_snake(key, sizeof key, child->key);
-            if (sg_node_member(drawn, key) != NULL)
+            if (sg_node_member(drawn, key))
                 sg_snake(key, sizeof key, path);
             draw(child, t, path);
             sg_push_copy(drawn, key, child);
@@ -178,7 +178,7 @@ void sg_push_trial(struct sg_node *resolved, uint64_t *seed) {
     char text[32];
     *seed += SG_TRIAL_SEEDS;
     snprintf(text, sizeof text, "seed: %" PRIu64, *seed);
-    if (sg_node_member(task, "validation") != NULL && sg_node_member(task, "evaluate-on") == NULL)
+    if (sg_node_member(task, "validation") && !sg_node_member(task, "evaluate-on"))
         sg_node_push_yaml(task, "evaluate-on: validation");
     sg_node_push_yaml(resolved, text);
 }

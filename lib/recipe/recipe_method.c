@@ -16,7 +16,7 @@ struct reader {
 
 static sg_status read_value(double *out, const struct reader *r, const struct sg_node *node) {
     *out = NAN;
-    if (node == NULL || node->kind == SG_NODE_NULL)
+    if (!node || node->kind == SG_NODE_NULL)
         return SG_OK;
     *r->at = node;
     if (node->kind == SG_NODE_STRING && strcmp(node->string, SG_VALUE_TO_FIND) == 0)
@@ -28,12 +28,12 @@ static sg_status read_value(double *out, const struct reader *r, const struct sg
 /* room [n] <- the parameters in the section at `key` of the method, or in the method itself where key is NULL. */
 static sg_status read_parameters(double *room, const struct reader *r, const struct sg_node *method, const char *key,
                                  const struct sg_parameter *params, size_t n) {
-    const struct sg_node *section = key != NULL ? sg_node_get(method, key) : method;
+    const struct sg_node *section = key ? sg_node_get(method, key) : method;
     if (n > PART)
         return sg_fail(r->err, SG_ERR_UNSUPPORTED, "more than %d parameters", PART);
     for (size_t i = 0; i < n; i++)
         if (read_value(&room[i], r, sg_node_get(section, params[i].name)) != SG_OK)
-            return sg_prefix(r->err, "%s%s%s: ", key != NULL ? key : "", key != NULL ? "." : "", params[i].name);
+            return sg_prefix(r->err, "%s%s%s: ", key ? key : "", key ? "." : "", params[i].name);
     return SG_OK;
 }
 
@@ -47,7 +47,7 @@ static sg_status read_controller(struct sg_method_config *out, double *room, con
     const struct sg_node *section = sg_node_member(method, "controller");
     const char *name = sg_node_string(section, "kind", "");
     out->controller = NULL;
-    if (section == NULL)
+    if (!section)
         return SG_OK;
     if ((out->controller = sg_controller_find(name)) == NULL)
         return unknown(r, section, "controller", name);
@@ -59,18 +59,17 @@ static sg_status read_controller(struct sg_method_config *out, double *room, con
 static sg_status read_code(struct sg_method_config *out, double *room, const struct reader *r,
                            const struct sg_node *method, const struct sg_node *message) {
     const struct sg_node *section = sg_node_member(method, "values");
-    const char *name =
-        section != NULL ? sg_node_string(section, "code", "") : sg_node_string(message, "values", "fp32");
+    const char *name = section ? sg_node_string(section, "code", "") : sg_node_string(message, "values", "fp32");
     if ((out->code = sg_code_find(name)) == NULL)
-        return unknown(r, section != NULL ? section : message, "code", name);
-    out->code_param = section != NULL ? room : NULL;
-    return section != NULL ? read_parameters(room, r, method, "values", out->code->params, out->code->n_params) : SG_OK;
+        return unknown(r, section ? section : message, "code", name);
+    out->code_param = section ? room : NULL;
+    return section ? read_parameters(room, r, method, "values", out->code->params, out->code->n_params) : SG_OK;
 }
 
 static sg_status read_feedback(struct sg_feedback *out, const struct reader *r, const struct sg_node *section) {
     const char *name = sg_node_string(section, "form", "update");
     out->rule = sg_feedback_find(name);
-    if (out->rule == NULL)
+    if (!out->rule)
         return unknown(r, section, "error-feedback form", name);
     out->decay = sg_node_number(section, "decay", 1);
     for (size_t i = 0; i < out->rule->n_params; i++)
@@ -87,7 +86,7 @@ sg_status sg_read_method(struct sg_method_config *out, double room[SG_METHOD_NUM
     *at = method;
     out->compressor = sg_compressor_find(name);
     out->param = room;
-    if (out->compressor == NULL)
+    if (!out->compressor)
         return unknown(&r, method, "compressor", name);
     sg_status status = read_parameters(room, &r, method, NULL, out->compressor->params, out->compressor->n_params);
     out->copies = sg_node_member(method, "k-from") != NULL;
@@ -109,5 +108,5 @@ const struct sg_node *sg_method_place(const struct sg_node *method, const char *
     char key[64];
     snprintf(key, sizeof key, "%.*s", (int)strcspn(message, ":"), message);
     const struct sg_node *at = sg_node_get(method, key);
-    return at != NULL ? at : method;
+    return at ? at : method;
 }

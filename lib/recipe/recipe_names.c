@@ -35,7 +35,7 @@ static bool has(const struct names *names, const char *name) {
 
 /* The kind of the recipe's task; NULL = not known, because the task has a problem. */
 static const struct sg_task_kind *task_of(const struct sg_check *c) {
-    return c->root != NULL ? sg_task_kind_find(sg_node_string(c->root, "task.kind", "")) : NULL;
+    return c->root ? sg_task_kind_find(sg_node_string(c->root, "task.kind", "")) : NULL;
 }
 
 static void add_recordable(struct names *names, const struct sg_task_kind *task) {
@@ -58,11 +58,11 @@ static void add_recorded(struct names *names, const struct sg_node *root) {
     const struct sg_node *series = sg_node_get(root, "record.series");
     add(names, "step");
     add(names, "epoch");
-    for (size_t i = 0; sg_node_member(root, "network") != NULL && i < SG_NET_SERIES; i++)
+    for (size_t i = 0; sg_node_member(root, "network") && i < SG_NET_SERIES; i++)
         add(names, sg_net_series[i].name);
     if (sg_node_bool(root, "network.bursts", false))
         add_bursts(names);
-    if (sg_node_member(root, "step-efficiency") != NULL)
+    if (sg_node_member(root, "step-efficiency"))
         add(names, "step-efficiency");
     for (size_t i = 0; i < series->count; i++)
         add(names, series->child[i].string);
@@ -93,7 +93,7 @@ static void check_recordable(struct sg_check *c, const struct sg_task_kind *task
         return;
     const char *near = sg_suggest(raw->string, names.at, names.n);
     sg_excerpt(name, raw->string);
-    if (near != NULL)
+    if (near)
         SG_PROBLEM(c, raw, "record.series: task '%s' cannot record '%s' (did you mean '%s'?)", task->name, name, near);
     else
         SG_PROBLEM(c, raw, "record.series: task '%s' cannot record '%s'; it has %s", task->name, name,
@@ -138,10 +138,10 @@ static void note_unknown(struct sg_check *c, const struct sg_schema_row *row, co
         add(&all, recordable.at[i]);
     const char *format = why_not(c, row, &recordable, task, raw->string);
     const char *near = sg_suggest(raw->string, all.at, all.n);
-    if (format != NULL) {
+    if (format) {
         snprintf(why, sizeof why, format, name);
         SG_PROBLEM(c, raw, "%s: %s", sg_row_key(row), why);
-    } else if (near != NULL) {
+    } else if (near) {
         SG_PROBLEM(c, raw, "%s: unknown series '%s' (did you mean '%s'%s?)", sg_row_key(row), name, near,
                    has(known, near) ? "" : ", which would have to be in record.series");
     } else {
@@ -152,19 +152,19 @@ static void note_unknown(struct sg_check *c, const struct sg_schema_row *row, co
 
 void sg_check_series(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw) {
     const struct sg_task_kind *task = task_of(c);
-    const struct sg_node *series = c->root != NULL ? sg_node_get(c->root, "record.series") : NULL;
+    const struct sg_node *series = c->root ? sg_node_get(c->root, "record.series") : NULL;
     if (raw->kind != SG_NODE_STRING || raw->string[0] == '\0' || strlen(raw->string) >= NAME_CHARS ||
-        (task == NULL && strchr(raw->string, '_') != NULL)) {
+        (!task && strchr(raw->string, '_'))) {
         sg_note_wrong(c, row, raw, "a series name, words joined by '-'");
         return;
     }
-    if (task == NULL)
+    if (!task)
         return;
     if (strcmp(row->path, "record.series") == 0) {
         check_recordable(c, task, raw);
         return;
     }
-    if (!c->series_right || series == NULL)
+    if (!c->series_right || !series)
         return;
     struct names known = {.n = 0};
     add_recorded(&known, c->root);
@@ -190,7 +190,7 @@ void sg_check_series_once(struct sg_check *c, const struct sg_node *series) {
 
 void sg_check_axes(struct sg_check *c, const struct sg_node *plot) {
     const char *const axis[] = {"x", "y"};
-    if (task_of(c) == NULL || !c->series_right || strcmp(sg_node_string(plot, "kind", ""), "curves") != 0)
+    if (!task_of(c) || !c->series_right || strcmp(sg_node_string(plot, "kind", ""), "curves") != 0)
         return;
     for (size_t i = 0; i < 2; i++) {
         const struct sg_node *name = sg_node_get(plot, axis[i]);
@@ -206,7 +206,7 @@ void sg_check_axes(struct sg_check *c, const struct sg_node *plot) {
 void sg_check_bound_constant(struct sg_check *c, const struct sg_node *term) {
     const char *of = sg_node_string(term, "of", "");
     const struct sg_node *metric = sg_node_get(term, "metric");
-    if (metric == NULL || metric->kind != SG_NODE_STRING ||
+    if (!metric || metric->kind != SG_NODE_STRING ||
         strcmp(metric->string, sg_common_constants[SG_CONSTANT_ERROR_BOUND].name) != 0)
         return;
     for (size_t i = 0; i < c->n_labels; i++) {
@@ -227,9 +227,9 @@ size_t sg_expression_names(const struct sg_check *c, const struct sg_schema_row 
     const struct sg_task_kind *task = task_of(c);
     const bool of_task = strncmp(row->path, "task.", 5) == 0;
     /* A task's own keys are checked before its section is complete. */
-    const struct sg_task_kind *kind = of_task && row->owner != NULL ? sg_task_kind_find(row->owner) : task;
+    const struct sg_task_kind *kind = of_task && row->owner ? sg_task_kind_find(row->owner) : task;
     size_t n = 0;
-    if (kind == NULL)
+    if (!kind)
         return 0;
     for (size_t most = of_task ? row->constants : kind->n_constants; n < most && n < SG_NAMES - 1; n++)
         name[n] = kind->constant[n].name;

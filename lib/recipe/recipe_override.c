@@ -8,7 +8,7 @@
 
 static const char *entry_name(const struct sg_node *entry) {
     const struct sg_node *name = entry->kind == SG_NODE_MAP ? sg_node_member(entry, "name") : NULL;
-    return name != NULL && name->kind == SG_NODE_STRING ? name->string : NULL;
+    return name && name->kind == SG_NODE_STRING ? name->string : NULL;
 }
 
 /* Finds an entry of a list by its name, which may contain dots (the longest match wins), or by its index from 0. *used
@@ -18,14 +18,14 @@ static struct sg_node *find_entry(const struct sg_node *list, const char *path, 
     *used = 0;
     for (size_t i = 0; i < list->count; i++) {
         const char *name = entry_name(&list->child[i]);
-        size_t length = name != NULL ? strlen(name) : 0;
+        size_t length = name ? strlen(name) : 0;
         if (length > *used && strncmp(path, name, length) == 0 && (path[length] == '.' || path[length] == '\0')) {
             found = &list->child[i];
             *used = length;
         }
     }
     size_t digits = strspn(path, "0123456789");
-    if (found == NULL && digits > 0 && digits < 8 && (path[digits] == '.' || path[digits] == '\0')) {
+    if (!found && digits > 0 && digits < 8 && (path[digits] == '.' || path[digits] == '\0')) {
         size_t i = strtoul(path, NULL, 10);
         found = i < list->count ? &list->child[i] : NULL;
         *used = digits;
@@ -42,7 +42,7 @@ static void note_no_entry(const struct sg_node *list, const char *path, int orig
             n++;
     snprintf(word, sizeof word, "%.*s", (int)strcspn(path, "."), path);
     const char *near = sg_suggest(word, candidate, n);
-    if (near != NULL)
+    if (near)
         sg_problem_at(p, 0, origin, "'%s' has no entry '%s' (did you mean '%s'?)", list->key ? list->key : "", word,
                       sg_excerpt(name, near));
     else
@@ -72,7 +72,7 @@ static struct sg_node *walk(struct sg_node *root, const char *path, int origin, 
         }
         if (node->kind == SG_NODE_LIST) {
             struct sg_node *entry = find_entry(node, path, &length);
-            if (entry == NULL) {
+            if (!entry) {
                 note_no_entry(node, path, origin, p);
                 return NULL;
             }
@@ -106,7 +106,7 @@ static void put(struct sg_node *place, struct sg_node *take_value) {
 
 void sg_recipe_set(struct sg_node *root, const char *set, int origin, struct sg_problems *p) {
     const char *equals = strchr(set, '=');
-    if (equals == NULL || equals == set) {
+    if (!equals || equals == set) {
         sg_problem_at(p, 0, origin, "write key=value, as workers=4");
         return;
     }
@@ -116,7 +116,7 @@ void sg_recipe_set(struct sg_node *root, const char *set, int origin, struct sg_
     sg_yaml_parse(&value, equals + 1, strlen(equals + 1), origin, p);
     if (p->count == before)
         place = walk(root, path, origin, p);
-    if (place != NULL) {
+    if (place) {
         value.key_column = origin;
         put(place, &value);
     }
@@ -127,7 +127,7 @@ void sg_recipe_set(struct sg_node *root, const char *set, int origin, struct sg_
 void sg_recipe_change(struct sg_node *root, const struct sg_node *change, struct sg_problems *p) {
     struct sg_node value, *place = walk(root, change->key, SG_ORIGIN_PRESET, p);
     sg_node_copy(&value, change);
-    if (place != NULL)
+    if (place)
         put(place, &value);
     sg_node_clear(&value);
 }

@@ -29,7 +29,7 @@ const char *sg_plugin_path(size_t i) {
 }
 
 bool sg_plugin_warning(char out[SG_PLUGIN_WARNING], size_t *next) {
-    while (*next < n_plugins && plugin[*next].changed == NULL)
+    while (*next < n_plugins && !plugin[*next].changed)
         ++*next;
     if (*next == n_plugins)
         return false;
@@ -48,8 +48,7 @@ static sg_status check_keys(struct sg_error *err) {
     sg_schema_open(&schema);
     for (size_t i = 0; i < schema.count && status == SG_OK; i++)
         for (size_t j = 0; j < schema.count && status == SG_OK; j++)
-            if (schema.row[i].owner == NULL && schema.row[j].owner != NULL &&
-                strcmp(schema.row[i].path, schema.row[j].path) == 0)
+            if (!schema.row[i].owner && schema.row[j].owner && strcmp(schema.row[i].path, schema.row[j].path) == 0)
                 status = sg_fail(err, SG_ERR_ARGUMENT,
                                  "'%s' cannot have a parameter '%s', which is a key of every recipe: rename it",
                                  schema.row[j].owner, sg_row_key(&schema.row[j]));
@@ -59,7 +58,7 @@ static sg_status check_keys(struct sg_error *err) {
 
 static sg_status add_compressor(const struct sg_compressor_ops *ops, struct sg_error *err) {
     const sg_status status = sg_compressor_add(ops, err);
-    if (status == SG_OK && ops->collective != NULL && sg_collective_find(ops->collective) == NULL)
+    if (status == SG_OK && ops->collective && !sg_collective_find(ops->collective))
         return sg_fail(
             err, SG_ERR_ARGUMENT,
             "compressor '%s': the network model has no collective '%s': sparsetrain --help-recipe lists them",
@@ -70,13 +69,13 @@ static sg_status add_compressor(const struct sg_compressor_ops *ops, struct sg_e
 /* Codes come first, because compressors may be written in them. */
 static sg_status add_rows(const struct sg_compressor_plugin *rows, struct sg_error *err) {
     sg_status status = SG_OK;
-    for (size_t i = 0; status == SG_OK && rows->codes != NULL && rows->codes[i] != NULL; i++)
+    for (size_t i = 0; status == SG_OK && rows->codes && rows->codes[i]; i++)
         status = sg_code_add(rows->codes[i], err);
-    for (size_t i = 0; status == SG_OK && rows->rules != NULL && rows->rules[i] != NULL; i++)
+    for (size_t i = 0; status == SG_OK && rows->rules && rows->rules[i]; i++)
         status = sg_feedback_add(rows->rules[i], err);
-    for (size_t i = 0; status == SG_OK && rows->controllers != NULL && rows->controllers[i] != NULL; i++)
+    for (size_t i = 0; status == SG_OK && rows->controllers && rows->controllers[i]; i++)
         status = sg_controller_add(rows->controllers[i], err);
-    for (size_t i = 0; status == SG_OK && rows->compressors != NULL && rows->compressors[i] != NULL; i++)
+    for (size_t i = 0; status == SG_OK && rows->compressors && rows->compressors[i]; i++)
         status = add_compressor(rows->compressors[i], err);
     return status == SG_OK ? check_keys(err) : status;
 }
@@ -121,7 +120,7 @@ static sg_status load(const char *given, struct sg_error *err) {
     struct plugin p = {.path = realpath(given, NULL)};
     char *bytes;
     size_t length;
-    if (p.path == NULL)
+    if (!p.path)
         return sg_fail_errno(err, SG_ERR_ARGUMENT, "it cannot be read");
     sg_status status = sg_file_read_regular(&bytes, &length, p.path, MOST_BYTES, err);
     bool known = false;
@@ -158,7 +157,7 @@ sg_status sg_plugins_load(const char *const *path, size_t n, const char *list, s
     sg_status status = SG_OK;
     for (size_t i = 0; i < n && status == SG_OK; i++)
         status = load_named("--plugin ", path[i], err);
-    char *words = list != NULL ? sg_strdup(list) : NULL, *rest = words;
+    char *words = list ? sg_strdup(list) : NULL, *rest = words;
     for (const char *word; status == SG_OK && (word = strsep(&rest, ":")) != NULL;)
         if (*word != '\0')
             status = load_named("$" SG_PLUGINS_VARIABLE ": ", word, err);
@@ -179,7 +178,7 @@ sg_status sg_plugins_load(const char *const *path, size_t n, const char *list, s
 static bool uses(const struct sg_cell *cell, const struct sg_compressor_plugin *rows) {
     const char *code = sg_node_string(cell->method, "values.code", NULL);
     HAS(rows->compressors, sg_compressor_find(sg_node_string(cell->method, "compressor", "")));
-    HAS(rows->codes, sg_code_find(code != NULL ? code : sg_node_string(&cell->resolved, "message.values", "")));
+    HAS(rows->codes, sg_code_find(code ? code : sg_node_string(&cell->resolved, "message.values", "")));
     HAS(rows->controllers, sg_controller_find(sg_node_string(cell->method, "controller.kind", "")));
     HAS(rows->rules, sg_feedback_find(sg_node_string(&cell->resolved, "error-feedback.form", "")));
     return false;
@@ -204,11 +203,11 @@ const char *sg_cell_identity(char out[SG_CELL_IDENTITY], const struct sg_cell *c
 cJSON *sg_plugins_json(const struct sg_cell *cell) {
     cJSON *out = NULL;
     for (size_t i = 0; i < n_plugins; i++)
-        if (cell == NULL || uses(cell, plugin[i].rows)) {
-            out = out != NULL ? out : cJSON_CreateArray();
+        if (!cell || uses(cell, plugin[i].rows)) {
+            out = out ? out : cJSON_CreateArray();
             cJSON *row = cJSON_CreateObject();
             const char *slash = strrchr(plugin[i].path, '/'); /* a run's bytes do not depend on the folder */
-            sg_json_set_string(row, "file", slash != NULL ? slash + 1 : plugin[i].path);
+            sg_json_set_string(row, "file", slash ? slash + 1 : plugin[i].path);
             sg_json_set_string(row, "sha256", plugin[i].sha256);
             sg_json_push(out, row);
         }

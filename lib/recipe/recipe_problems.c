@@ -116,9 +116,9 @@ bool sg_hint(char out[SG_HINT], const char *word, const char *const *candidate, 
     char plain[64], name[SG_EXCERPT];
     const uint32_t odd = sg_text_plain(plain, sizeof plain, word);
     const char *near = sg_suggest(odd > 0 ? plain : word, candidate, n);
-    if (near != NULL && odd > 0)
+    if (near && odd > 0)
         snprintf(out, SG_HINT, "it has U+%04X in it; write '%s'", odd, sg_excerpt(name, near));
-    else if (near != NULL)
+    else if (near)
         snprintf(out, SG_HINT, "did you mean '%s'?", sg_excerpt(name, near));
     return near != NULL;
 }

@@ -67,9 +67,9 @@ static const char *type_text(const struct sg_schema_row *row) {
 /* "list of integers"; a choice has no plural. Parameters of methods have all forms, as the head says. */
 static void put_type(FILE *out, const struct sg_schema_row *row) {
     const char *type = type_text(row);
-    const bool list = row->most > 0, word = type != NULL && strchr(type, '|') == NULL;
+    const bool list = row->most > 0, word = type && !strchr(type, '|');
     fputs(list ? "list of " : "", out);
-    if (type == NULL)
+    if (!type)
         put_variants(out, row->type);
     else
         fputs(type, out);
@@ -103,7 +103,7 @@ static void print_row(FILE *out, const struct sg_schema_row *row) {
     put_type(out, row);
     if (sg_is_number_type(row->type))
         put_range(out, row);
-    if (row->unit != NULL && row->unit[0] != '\0')
+    if (row->unit && row->unit[0] != '\0')
         fprintf(out, "; %s", row->unit);
     if (row->required)
         fputs("; required", out);
@@ -118,7 +118,7 @@ static void print_heading(FILE *out, const char *title, const char *summary) {
 
 /* True if the row has this owner; NULL = no owner. */
 static bool owned(const struct sg_schema_row *row, const char *owner) {
-    return owner == NULL ? row->owner == NULL : row->owner != NULL && strcmp(row->owner, owner) == 0;
+    return !owner ? row->owner == NULL : row->owner && strcmp(row->owner, owner) == 0;
 }
 
 static bool has_rows(const struct sg_schema *schema, const char *section, const char *owner) {
@@ -129,7 +129,7 @@ static bool has_rows(const struct sg_schema *schema, const char *section, const 
 }
 
 static bool same_text(const char *a, const char *b) {
-    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+    return a == b || (a && b && strcmp(a, b) == 0);
 }
 
 static bool same_number(double a, double b) {
@@ -138,8 +138,8 @@ static bool same_number(double a, double b) {
 
 /* The first row of another task, compressor, code … that says the same of the same key; NULL = this is the first. */
 static const struct sg_schema_row *said_before(const struct sg_schema *schema, const struct sg_schema_row *row) {
-    for (const struct sg_schema_row *r = schema->row; r < row && row->owner != NULL; r++)
-        if (r->owner != NULL && (strcmp(r->owner, row->owner) != 0 || strcmp(r->path, row->path) != 0) &&
+    for (const struct sg_schema_row *r = schema->row; r < row && row->owner; r++)
+        if (r->owner && (strcmp(r->owner, row->owner) != 0 || strcmp(r->path, row->path) != 0) &&
             r->type == row->type && r->whole == row->whole && strcmp(sg_row_key(r), sg_row_key(row)) == 0 &&
             strcmp(r->preset, row->preset) == 0 && same_number(r->min, row->min) && same_number(r->max, row->max) &&
             strcmp(r->help, row->help) == 0 && same_text(r->choices, row->choices) && same_text(r->like, row->like))
@@ -170,17 +170,17 @@ static void print_rows(FILE *out, const struct sg_schema *schema, const char *se
         const struct sg_schema_row *row = &schema->row[i], *before = said_before(schema, row);
         if (!owned(row, owner) || !sg_row_in(row, section))
             continue;
-        const bool goes_on = shared != NULL && before != NULL && shared->owner == before->owner;
-        if (shared != NULL && !goes_on)
+        const bool goes_on = shared && before && shared->owner == before->owner;
+        if (shared && !goes_on)
             put_shared(out, shared, last);
-        if (before != NULL)
+        if (before)
             fprintf(out, "%s `%s`", goes_on ? "," : "*", sg_row_key(row));
         else
             print_row(out, row);
         shared = before;
         last = row;
     }
-    if (shared != NULL)
+    if (shared)
         put_shared(out, shared, last);
 }
 
@@ -190,7 +190,7 @@ static void print_sub_sections(FILE *out, const struct sg_schema *schema, const 
         const struct sg_schema_row *row = &schema->row[i];
         char section[64], title[80];
         sg_row_section(row, section);
-        if (!owned(row, owner) || row->like != NULL || !has_rows(schema, section, owner) || said_before(schema, row))
+        if (!owned(row, owner) || row->like || !has_rows(schema, section, owner) || said_before(schema, row))
             continue;
         snprintf(title, sizeof title, "`%s`", section);
         print_heading(out, title, "");
@@ -244,7 +244,7 @@ static void print_common_names(FILE *out) {
           out);
     for (size_t i = 0; i < SG_COLUMNS; i++) {
         print_series(out, &sg_common_metrics[i], 1);
-        for (size_t k = 0; sg_task_kind_at(k) != NULL; k++)
+        for (size_t k = 0; sg_task_kind_at(k); k++)
             if (!sg_task_records(sg_task_kind_at(k), (enum sg_column)i))
                 fprintf(out, "  (not of task %s)\n", sg_task_kind_at(k)->name);
     }

@@ -412,7 +412,7 @@ bool sg_row_in(const struct sg_schema_row *row, const char *section) {
 }
 
 void sg_row_section(const struct sg_schema_row *row, char out[64]) {
-    if (row->like != NULL)
+    if (row->like)
         snprintf(out, 64, "%s", row->like);
     else
         snprintf(out, 64, "%.61s%s", row->path, row->most > 0 && row->type == SG_VALUE_MAP ? "[]" : "");

@@ -20,7 +20,7 @@ static bool read_seed(int64_t *out, const char *text, size_t length) {
 /* "7" or "1..10" [length]. */
 static bool read_range(const char *text, size_t length, int64_t *first, int64_t *last) {
     const char *dots = memmem(text, length, "..", 2);
-    if (dots == NULL)
+    if (!dots)
         return read_seed(first, text, length) && read_seed(last, text, length);
     const size_t before = (size_t)(dots - text);
     return read_seed(first, text, before) && read_seed(last, dots + 2, length - before - 2) && *first <= *last;
@@ -45,7 +45,7 @@ void sg_list_seeds(struct sg_check *c, const struct sg_schema_row *row, const st
         push_range(out, first, first + (int64_t)sg_node_number(seeds, "count", 1) - 1, seeds);
         return;
     }
-    for (const char *text = seeds->string; text != NULL && out->count <= MOST_SEEDS;) {
+    for (const char *text = seeds->string; text && out->count <= MOST_SEEDS;) {
         const size_t length = strcspn(text, ",");
         int64_t first, last;
         if (!read_range(text, length, &first, &last)) {

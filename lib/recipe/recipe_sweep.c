@@ -26,14 +26,14 @@ bool sg_is_swept_label(const struct sg_check *c, const char *name) {
 }
 
 static bool is_swept_name(const struct sg_check *c, const struct sg_node *node) {
-    return node->key != NULL && strcmp(node->key, "of") == 0 && node->kind == SG_NODE_STRING &&
+    return node->key && strcmp(node->key, "of") == 0 && node->kind == SG_NODE_STRING &&
            sg_is_swept_label(c, node->string);
 }
 
 /* The first name in a claim for which sg_is_swept_label holds; NULL = there is none. */
 static const char *find_name(const struct sg_check *c, const struct sg_node *node) {
     const char *found = is_swept_name(c, node) ? node->string : NULL;
-    for (size_t i = 0; found == NULL && i < node->count; i++)
+    for (size_t i = 0; !found && i < node->count; i++)
         found = find_name(c, &node->child[i]);
     return found;
 }
@@ -48,7 +48,7 @@ static void append(struct sg_node *node, const char *text) {
 static void put_values(struct sg_check *c, struct sg_node *node, const char *values) {
     if (is_swept_name(c, node)) {
         append(node, values);
-        if (sg_label_find(c, node->string) == NULL) {
+        if (!sg_label_find(c, node->string)) {
             char name[SG_EXCERPT];
             SG_PROBLEM(c, node, "there is no method '%s', which this claim compares at each value of the lists",
                        sg_excerpt(name, node->string));
@@ -81,9 +81,9 @@ void sg_expand_claims(struct sg_check *c, struct sg_node *claims) {
     struct sg_node out = {.kind = SG_NODE_LIST, .line = claims->line, .column = claims->column};
     for (size_t i = 0; i < claims->count; i++) {
         const char *name = find_name(c, &claims->child[i]);
-        if (name == NULL)
+        if (!name)
             push_copy(&out, &claims->child[i]);
-        for (size_t l = 0; name != NULL && l < c->n_labels; l++)
+        for (size_t l = 0; name && l < c->n_labels; l++)
             if (sg_is_variant_of(&c->label[l], name))
                 push_variant(c, &out, &claims->child[i], c->label[l].text + c->label[l].base);
     }

@@ -24,7 +24,7 @@ static bool kebab(const char *s) {
 }
 
 static bool times_kernels(const struct sg_check *c) {
-    return c->root != NULL && strcmp(sg_node_string(c->root, "kind", ""), "kernels") == 0;
+    return c->root && strcmp(sg_node_string(c->root, "kind", ""), "kernels") == 0;
 }
 
 /* The value must be one of the names at(0), at(1) …; the problem lists them or suggests one. */
@@ -52,7 +52,7 @@ static void check_variant(struct sg_check *c, const struct sg_schema_row *row, c
     enum { MOST = 256 };
     const char *candidate[MOST];
     size_t n = 0;
-    if (raw->kind == SG_NODE_STRING && sg_variant_name(row->type, raw->string) != NULL)
+    if (raw->kind == SG_NODE_STRING && sg_variant_name(row->type, raw->string))
         return;
     for (const char *name; n < MOST && (name = sg_variant_at(row->type, n).name) != NULL; n++)
         candidate[n] = name;
@@ -85,7 +85,7 @@ static void check_operation(struct sg_check *c, const struct sg_schema_row *row,
     const struct sg_node *operations = sg_node_get(c->root, "operations");
     const char *candidate[SG_MAP_KEYS];
     size_t n = 0;
-    for (size_t i = 0; operations != NULL && i < operations->count && n < SG_MAP_KEYS; i++)
+    for (size_t i = 0; operations && i < operations->count && n < SG_MAP_KEYS; i++)
         if (operations->child[i].kind == SG_NODE_STRING)
             candidate[n++] = operations->child[i].string;
     for (size_t i = 0; i < n && raw->kind == SG_NODE_STRING; i++)
@@ -111,10 +111,9 @@ static void check_method(struct sg_check *c, const struct sg_schema_row *row, co
         return;
     }
     const bool whole = strcmp(row->path, "plots[].methods") == 0;
-    if (sg_label_find(c, raw->string) != NULL || sg_is_swept_label(c, raw->string) ||
-        (whole && sg_is_method(c, raw->string)))
+    if (sg_label_find(c, raw->string) || sg_is_swept_label(c, raw->string) || (whole && sg_is_method(c, raw->string)))
         return;
-    if (c->label == NULL) /* the methods themselves have problems */
+    if (!c->label) /* the methods themselves have problems */
         return;
     const char *candidate[SG_MAP_KEYS];
     size_t n = c->n_labels < SG_MAP_KEYS ? c->n_labels : SG_MAP_KEYS;

@@ -19,7 +19,7 @@ const struct sg_owners sg_owners[SG_OWNERS] = {
 
 /* The i-th code of all, or of those that write every number by itself. */
 static const struct sg_code *code_at(size_t i, bool plain) {
-    for (size_t row = 0; sg_code_at(row) != NULL; row++)
+    for (size_t row = 0; sg_code_at(row); row++)
         if ((!plain || sg_code_at(row)->width > 0) && i-- == 0)
             return sg_code_at(row);
     return NULL;
@@ -76,7 +76,7 @@ struct sg_row sg_variant_at(enum sg_value_type type, size_t i) {
 const char *sg_variant_name(enum sg_value_type type, const char *word) {
     const char *name;
     if (type == SG_VALUE_COMPRESSOR)
-        return sg_compressor_find(word) != NULL ? sg_compressor_find(word)->name : NULL;
+        return sg_compressor_find(word) ? sg_compressor_find(word)->name : NULL;
     for (size_t i = 0; (name = sg_variant_at(type, i).name) != NULL; i++)
         if (strcmp(name, word) == 0)
             return name;

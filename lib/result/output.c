@@ -33,7 +33,7 @@ static sg_status check_names(const struct sg_output *o, struct sg_error *err) {
 }
 
 sg_status sg_output_plan(struct sg_output *o, const struct sg_output_options *options, struct sg_error *err) {
-    SG_ASSERT(o->series == NULL && o->part == NULL && o->checkpoint == NULL);
+    SG_ASSERT(!o->series && !o->part && !o->checkpoint);
     const bool replace = options->force || options->resume;
     sg_status status = SG_OK;
     o->options = *options;
@@ -66,7 +66,7 @@ static bool is_empty(FILE *file) {
 }
 
 static void remove_parts(const struct sg_output *o) {
-    SG_ASSERT(o->checkpoint != NULL && o->part != NULL);
+    SG_ASSERT(o->checkpoint && o->part);
     unlink(o->checkpoint);
     unlink(o->part);
 }
@@ -123,7 +123,7 @@ sg_status sg_output_look(bool *finished, struct sg_output *o, struct sg_error *e
     const struct sg_output_options *p = &o->options;
     struct sg_run run;
     *finished = false;
-    SG_ASSERT(!p->resume || p->path != NULL);
+    SG_ASSERT(!p->resume || p->path);
     if (!p->resume || !is_there(p->path))
         return SG_OK;
     if (read_finished(&run, p, err) != SG_OK) {
@@ -185,7 +185,7 @@ static sg_status open_part(struct sg_output *o, struct sg_error *err) {
 }
 
 sg_status sg_output_open(struct sg_output *o, struct sg_error *err) {
-    SG_ASSERT(o->series == NULL);
+    SG_ASSERT(!o->series);
     if (o->part)
         return open_part(o, err);
     if (o->options.format != SG_OUTPUT_SERIES)
@@ -224,7 +224,7 @@ static sg_status write_json(const struct sg_run *run, const struct sg_output *o,
 }
 
 sg_status sg_output_finish(struct sg_output *o, struct sg_error *err) {
-    SG_ASSERT(o->series != NULL);
+    SG_ASSERT(o->series);
     FILE *standard = o->options.standard;
     sg_status status = SG_OK;
     if (o->options.format != SG_OUTPUT_SERIES) {

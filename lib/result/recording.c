@@ -77,7 +77,7 @@ static sg_status take_shape(struct sg_recording *r, struct sg_error *err) {
 }
 
 static void put(struct sg_recording *r, const void *data, size_t bytes) {
-    SG_ASSERT(r->file != NULL);
+    SG_ASSERT(r->file);
     fwrite(data, 1, bytes, r->file);
     sg_sha256_add(&r->hash, data, bytes);
 }
@@ -111,7 +111,7 @@ static sg_status check_begin(struct sg_recording *r, off_t at, const char *sha25
 /* Cuts an earlier part, whose header must be the same, back to `step`. */
 static sg_status go_on(struct sg_recording *r, const char *header, uint64_t step, const char *sha256,
                        struct sg_error *err) {
-    SG_ASSERT(step > 0 && sha256 != NULL);
+    SG_ASSERT(step > 0 && sha256);
     const size_t length = strlen(header);
     char *theirs = sg_malloc(length);
     const off_t at = (off_t)length + (off_t)(step * record_bytes(r));
@@ -184,7 +184,7 @@ sg_status sg_recording_sync(struct sg_recording *r, struct sg_error *err) {
 }
 
 sg_status sg_recording_end(struct sg_recording *r, struct sg_error *err) {
-    SG_ASSERT(r->file != NULL && r->part != NULL);
+    SG_ASSERT(r->file && r->part);
     char hex[65];
     sg_recording_hash(r, hex);
     fwrite(hex, 1, HASH_DIGITS, r->file); /* a failed write shows in the next line */

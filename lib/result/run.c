@@ -249,7 +249,7 @@ void sg_run_add_series(struct sg_run *run, const char *name, const char *unit, d
 }
 
 cJSON *sg_run_json(const struct sg_run *run) {
-    SG_ASSERT(run->header != NULL);
+    SG_ASSERT(run->header);
     cJSON *out = cJSON_Duplicate(run->header, true), *series = cJSON_CreateObject();
     cJSON_DeleteItemFromObjectCaseSensitive(out, "record");
     for (size_t i = 0; i < run->n_series; i++)

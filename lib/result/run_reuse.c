@@ -102,7 +102,7 @@ static sg_status compare(struct sg_run_unlike *unlike, const struct sg_run *run,
 
 sg_status sg_run_read_finished(struct sg_run *out, const char *path, const struct sg_run_wanted *wanted,
                                struct sg_run_unlike *unlike, struct sg_error *err) {
-    SG_ASSERT(wanted->cell_key != NULL);
+    SG_ASSERT(wanted->cell_key);
     struct sg_run_unlike unused;
     struct sg_run run;
     unlike = unlike ? unlike : &unused;

@@ -218,7 +218,7 @@ sg_tensor *cnn_net_image_bytes(const struct cnn_pass *p, const uint8_t *images, 
 }
 
 sg_tensor *cnn_net_forward(struct cnn_pass *p, sg_tensor *images) {
-    SG_ASSERT(p->scope != NULL && p->x != NULL && p->count > 0);
+    SG_ASSERT(p->scope && p->x && p->count > 0);
     p->next_layer = p->next_statistic = 0;
     cnn_value x = {images, IMAGE_CHANNELS, IMAGE_SIZE};
     return p->net->model->build(p, x, p->net->classes).tensor;

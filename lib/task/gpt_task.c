@@ -92,7 +92,7 @@ static sg_status gpt_open(struct sg_task *t, struct sg_error *err) {
     sg_task_add_constant(t, "tokens", (double)t->data.train.count);
     info->steps_per_epoch = (uint64_t)fmax(1, floor((double)t->data.train.count / ((double)t->base.workers * tokens)));
     info->no_decay = t->net.no_decay;
-    info->by_parts = t->base.exec.device == NULL && t->clip == 0;
+    info->by_parts = !t->base.exec.device && t->clip == 0;
     info->gradient_bytes = /* the embedding has two gradients before they are added, as input and as head */
         sizeof(float) * (tokens * token_floats(&shape, t->dropout) + 2 * (double)(shape.vocabulary * shape.width));
     info->evaluation_bytes = info->gradient_bytes;

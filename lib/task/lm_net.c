@@ -87,7 +87,7 @@ sg_tensor *lm_net_forward(struct lm_pass *p) {
 }
 
 sg_status lm_net_carry(struct lm_pass *p, float *out, struct sg_error *err) {
-    SG_ASSERT(out != p->state || p->g == NULL);
+    SG_ASSERT(out != p->state || !p->g);
     sg_status status = SG_OK;
     for (size_t i = 0; i < p->net->shape.layers && status == SG_OK; i++) {
         const size_t n = (size_t)(p->batch * width(&p->net->shape, i + 1));

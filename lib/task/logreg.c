@@ -40,7 +40,7 @@ double sg_logreg_value(const struct sg_matrix *a, const double *x, double l2, in
 /* Margins of CSR rows: one sum per row and point in column order, as `margins` does for dense ones. */
 static void csr_margins(double *out, const struct sg_matrix *a, size_t first, size_t rows, const double *xt,
                         size_t points) {
-    SG_ASSERT(a->csr_start != NULL && first + rows <= a->m);
+    SG_ASSERT(a->csr_start && first + rows <= a->m);
     memset(out, 0, rows * points * sizeof *out);
     for (size_t r = 0; r < rows; r++)
         for (size_t j = (size_t)a->csr_start[first + r]; j < (size_t)a->csr_start[first + r + 1]; j++)
@@ -132,7 +132,7 @@ size_t sg_logreg_scratch(size_t d) {
  * scratch. */
 static void add_losses(double *g, const struct sg_matrix *a, const uint32_t *rows, size_t count, const double *x,
                        const double *less, double *wide) {
-    SG_ASSERT(count > 0 && (rows != NULL || count <= a->m));
+    SG_ASSERT(count > 0 && (rows || count <= a->m));
     const struct sg_dense *k = sg_logreg_kernels();
     memset(g, 0, a->d * sizeof *g);
     size_t r = 0;

@@ -11,7 +11,7 @@
 static struct sg_cache open_cache(const struct sg_optimum_options *o, const char *what, double l2) {
     struct sg_cache cache;
     char question[256];
-    SG_ASSERT(o->sha256 != NULL && o->threads >= 1);
+    SG_ASSERT(o->sha256 && o->threads >= 1);
     snprintf(question, sizeof question, "sparsegrad 1\n%s\n%s\n%a\n", what, o->sha256, l2);
     sg_cache_open(&cache, o->data_dir, what, NULL, question);
     return cache;

@@ -29,7 +29,7 @@ sg_status sg_task_open(sg_task **out, const struct sg_task_ops *ops, const struc
         b->progress("loading", 0, 1);
     sg_status status = ops->open(t, err);
     b->info.constant = b->constant;
-    SG_ASSERT(status != SG_OK || b->exec.device == NULL || !b->info.parallel_workers);
+    SG_ASSERT(status != SG_OK || !b->exec.device || !b->info.parallel_workers);
     if (status == SG_OK && !b->x && !(b->x = b->kernels->allocate(&b->exec, sg_task_x_bytes(t))))
         status = sg_fail_memory(err, "the parameters");
     if (status == SG_OK)

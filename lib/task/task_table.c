@@ -307,9 +307,9 @@ static sg_status load_plugin(const struct sg_task_ops **out, const char *name, s
 
 sg_status sg_task_load(const struct sg_task_ops **out, const char *name, struct sg_error *err) {
     const struct sg_task_kind *kind = sg_task_kind_find(name);
-    if (kind == NULL)
+    if (!kind)
         return sg_fail(err, SG_ERR_ARGUMENT, "unknown task kind '%s'", name);
-    if (kind->ops == NULL)
+    if (!kind->ops)
         return load_plugin(out, name, err);
     *out = kind->ops;
     return SG_OK;

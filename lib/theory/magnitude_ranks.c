@@ -52,7 +52,7 @@ void sg_magnitudes_close(sg_magnitudes *m) {
 }
 
 void sg_magnitudes_count(sg_magnitudes *m, const float *x, size_t n) {
-    SG_ASSERT(m->rank == NULL && sg_all_finite(x, n));
+    SG_ASSERT(!m->rank && sg_all_finite(x, n));
     for (size_t i = 0; i < n; i++) {
         const uint32_t bin = magnitude_bits(x[i]) >> FINE_BITS;
         m->count[bin]++;
@@ -83,7 +83,7 @@ static void look_into(const struct refined **out, sg_magnitudes *m, uint64_t k) 
 }
 
 sg_status sg_magnitudes_ask(sg_magnitudes *m, const uint64_t *k, size_t n_ranks, struct sg_error *err) {
-    SG_ASSERT(m->rank == NULL);
+    SG_ASSERT(!m->rank);
     m->rank = sg_calloc(n_ranks + 1, sizeof *m->rank);
     m->refined = sg_calloc(2 * n_ranks + 1, sizeof *m->refined);
     for (size_t i = 0; i < n_ranks; i++) {
@@ -99,7 +99,7 @@ sg_status sg_magnitudes_ask(sg_magnitudes *m, const uint64_t *k, size_t n_ranks,
 }
 
 void sg_magnitudes_refine(sg_magnitudes *m, const float *x, size_t n) {
-    SG_ASSERT(m->rank != NULL);
+    SG_ASSERT(m->rank);
     for (size_t i = 0; i < n; i++) {
         const uint32_t bits = magnitude_bits(x[i]);
         struct refined *r = m->of_bin[bits >> FINE_BITS];

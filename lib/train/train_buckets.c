@@ -35,7 +35,7 @@ struct buckets {
 };
 
 bool train_wants_buckets(const struct train *t) {
-    return t->options->recipe && sg_node_get(&t->options->recipe->root, "exchange.buckets") != NULL;
+    return t->options->recipe && sg_node_get(&t->options->recipe->root, "exchange.buckets");
 }
 
 /* ---- set-up ---- */

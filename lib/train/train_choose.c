@@ -105,7 +105,7 @@ static const struct sg_node *place_of_method(const struct sg_cell *cell, const c
 static sg_status check_interval(struct train *t, struct sg_error *err) {
     const struct sg_feedback *f = &t->config.feedback;
     uint64_t lost = 0;
-    while (f->rule->sends != NULL && lost < t->plan.steps && !f->rule->sends(f->param, t->plan.steps - 1 - lost))
+    while (f->rule->sends && lost < t->plan.steps && !f->rule->sends(f->param, t->plan.steps - 1 - lost))
         lost++;
     if (lost > 0 && lost == t->plan.steps)
         return sg_fail(
@@ -124,7 +124,7 @@ static sg_status check_interval(struct train *t, struct sg_error *err) {
 void train_tell_unsent(const struct train *t) {
     const struct sg_feedback_rule *rule = t->config.feedback.rule;
     double way = 0;
-    for (size_t w = 0; rule->measure != NULL && w < t->count; w++)
+    for (size_t w = 0; rule->measure && w < t->count; w++)
         way +=
             t->kernels->sum_squares(&t->exec, sg_method_offset(t->method, t->first + w, t->worker[w].residual), t->d);
     if (way > 0)

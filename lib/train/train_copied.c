@@ -52,22 +52,22 @@ static bool is_count(const cJSON *entries) {
 static sg_status read_entries(uint32_t *k, const struct train *t, const struct sg_run *run, struct sg_error *err) {
     const char *path = t->options->k_from;
     const size_t layers = t->info->layout.n_layers, steps = (size_t)t->plan.steps;
-    const cJSON *record = run->layers != NULL ? run->layers->child : NULL;
+    const cJSON *record = run->layers ? run->layers->child : NULL;
     if (run->n_points != steps + 1)
         return sg_fail(err, SG_ERR_MISMATCH, "--k-from: %s has %zu records, and a run of %zu steps has %zu", path,
                        run->n_points, steps, steps + 1);
-    for (size_t s = 0; s <= steps && record != NULL; s++, record = record->next) {
+    for (size_t s = 0; s <= steps && record; s++, record = record->next) {
         const cJSON *all = s > 0 ? sg_json_get(record, "workers") : NULL;
         if (s > 0 && (size_t)cJSON_GetArraySize(all) != t->workers)
             return sg_fail(err, SG_ERR_MISMATCH, "--k-from: record %zu of %s has not what %zu workers sent", s, path,
                            t->workers);
         size_t i = 0;
-        for (const cJSON *worker = s > 0 ? all->child : NULL; worker != NULL; worker = worker->next, i++) {
+        for (const cJSON *worker = s > 0 ? all->child : NULL; worker; worker = worker->next, i++) {
             const cJSON *entries = worker->child;
             size_t l = 0;
             for (; l < layers && is_count(entries); l++, entries = entries->next)
                 k[((s - 1) * layers + l) * t->workers + i] = (uint32_t)entries->valuedouble;
-            if (l < layers || entries != NULL)
+            if (l < layers || entries)
                 return sg_fail(err, SG_ERR_FORMAT,
                                "--k-from: record %zu of %s: what worker %zu sent must be %zu whole numbers, one "
                                "for each layer, and number %zu is none",
@@ -107,10 +107,10 @@ sg_status train_copy_k(struct train *t, struct sg_error *err) {
     const struct sg_node *section = sg_node_get(t->options->cell->method, "k-from");
     const size_t count = (size_t)t->plan.steps * t->info->layout.n_layers * t->workers;
     if (!t->config.copies)
-        return t->options->k_from == NULL
+        return !t->options->k_from
                    ? SG_OK
                    : sg_fail(err, SG_ERR_ARGUMENT, "--k-from: method '%s' copies no k", t->options->cell->label);
-    if (t->options->k_from == NULL || t->options->cell->source == NULL)
+    if (!t->options->k_from || !t->options->cell->source)
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "method '%s' copies k from '%s': run that first and name its series with --k-from, or let "
                        "sparsebench run both",

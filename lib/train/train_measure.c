@@ -113,7 +113,7 @@ void train_measure_absent(struct train *t, size_t w) {
 }
 
 sg_status train_measure_message(struct train *t, size_t w, unsigned round, struct sg_error *err) {
-    SG_ASSERT(w < t->count && t->worker[w].message.code != NULL);
+    SG_ASSERT(w < t->count && t->worker[w].message.code);
     struct worker *worker = &t->worker[w];
     const size_t n = t->info->layout.n_layers;
     const bool layers = worker->layers && train_records(t, t->step + 1);

@@ -27,10 +27,10 @@ sg_status participation_choose(struct train *t, struct sg_error *err) {
                        "takes part in every step",
                        t->task_ops->name);
     const struct recorded *of_gradients = train_recorded(t, SG_COLUMN_ERROR_LAG, SG_COLUMN_ERROR_CURVATURE);
-    if (of_gradients != NULL)
+    if (of_gradients)
         return sg_fail(err, SG_ERR_ARGUMENT, "participation: '%s' goes by the gradients of all workers",
                        of_gradients->metric->name);
-    if (recording_path(t) != NULL)
+    if (recording_path(t))
         return sg_fail(err, SG_ERR_ARGUMENT, "participation: a recording has vectors of every worker at every step");
     return SG_OK;
 }
@@ -52,5 +52,5 @@ void participation_draw(struct train *t) {
 }
 
 float participation_divisor(const struct train *t) {
-    return (float)(t->config.feedback.rule->result != NULL ? t->workers : t->present);
+    return (float)(t->config.feedback.rule->result ? t->workers : t->present);
 }

@@ -91,7 +91,7 @@ static cJSON *program_json(const struct sg_cell *cell) {
     cJSON *out = sg_version_json("sparsetrain", sg_node_string(&cell->resolved, "task.kind", NULL));
     cJSON *plugins = sg_plugins_json(cell);
     char identity[SG_CELL_IDENTITY];
-    if (plugins == NULL)
+    if (!plugins)
         return out;
     cJSON_ReplaceItemInObjectCaseSensitive(out, "identity", cJSON_CreateString(sg_cell_identity(identity, cell)));
     sg_json_set(out, "plugins", plugins);

@@ -302,7 +302,7 @@ static void measure_inputs(void *of) {
 static sg_status add_again(struct train *t, struct sg_error *err) {
     const struct sg_message *again = sg_method_again(t->method);
     double bytes = 0;
-    if (again == NULL)
+    if (!again)
         return SG_OK;
     const sg_status status = sg_comm_bytes(t->comm, again, &bytes, err);
     t->volume.elements_mean += (double)again->count / (double)t->workers;

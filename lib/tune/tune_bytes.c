@@ -158,7 +158,7 @@ static sg_status match_method(struct tune_search *s, const struct sg_cell *cell,
 /* Fails if no method has a knob to find, before any run. */
 static sg_status need_methods(const struct sg_tune *t, struct sg_error *err) {
     for (size_t i = 0; i < t->n_cells; i++)
-        if (tune_is_chosen(t, t->cells[i].name) && tune_knob_key(t->cells[i].method) != NULL)
+        if (tune_is_chosen(t, t->cells[i].name) && tune_knob_key(t->cells[i].method))
             return SG_OK;
     return sg_fail(err, SG_ERR_ARGUMENT,
                    "%s: no method has a number to find, as the density of topk, the lambda of hard-threshold or the "

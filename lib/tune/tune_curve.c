@@ -47,14 +47,14 @@ double tune_solve(const struct tune_point *points, size_t n, double target, doub
     const struct tune_point *above = NULL, *below = NULL, *near = NULL;
     for (size_t i = 0; i < n; i++) {
         const struct tune_point *p = &points[i];
-        if (p->amount >= target && (above == NULL || p->value > above->value))
+        if (p->amount >= target && (!above || p->value > above->value))
             above = p;
-        if (p->amount <= target && (below == NULL || p->value < below->value))
+        if (p->amount <= target && (!below || p->value < below->value))
             below = p;
-        if (near == NULL || distance(p, target) < distance(near, target))
+        if (!near || distance(p, target) < distance(near, target))
             near = p;
     }
-    if (above != NULL && below != NULL && above->value < below->value && above->amount > below->amount) {
+    if (above && below && above->value < below->value && above->amount > below->amount) {
         const double share = log(above->amount / target) / log(above->amount / below->amount);
         return above->value * pow(below->value / above->value, share);
     }

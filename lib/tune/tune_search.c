@@ -352,7 +352,7 @@ static sg_status match_cells(struct tune_search *s, const struct tune_matching *
     sg_status status = tune_emit_check(s->t, how->key_of, s->n_goals, how->targets, err);
     for (size_t i = 0; status == SG_OK && i < s->t->n_cells; i++) {
         cJSON *evidence = NULL;
-        if ((i > 0 && strcmp(cells[i].name, cells[i - 1].name) == 0) || how->key_of(cells[i].method) == NULL ||
+        if ((i > 0 && strcmp(cells[i].name, cells[i - 1].name) == 0) || !how->key_of(cells[i].method) ||
             !tune_is_chosen(s->t, cells[i].name))
             continue;
         status = how->method(s, &cells[i], &found[(*n)++], &evidence, err);

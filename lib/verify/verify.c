@@ -161,7 +161,7 @@ sg_verify *sg_verify_open(size_t longest) {
 }
 
 void sg_verify_close(sg_verify *v) {
-    if (v == NULL)
+    if (!v)
         return;
     free(v->g);
     free(v->e);
@@ -187,14 +187,14 @@ static void find_untested(const struct sg_compressor_ops *ops, struct sg_verdict
         verify_set(&run, variant, UNTESTED, false, VERIFY_WORKER + 1);
         const unsigned traits = sg_compressor_traits(ops, run.param);
         const bool relative = traits & SG_TRAIT_RELATIVE, biased = !(traits & SG_TRAIT_UNBIASED);
-        const bool tested = ops->rounds == NULL || v->runs > 0;
-        const double bound = ops->bound != NULL ? ops->bound(run.param, UNTESTED) : (double)NAN;
+        const bool tested = !ops->rounds || v->runs > 0;
+        const double bound = ops->bound ? ops->bound(run.param, UNTESTED) : (double)NAN;
         if (!(traits & (SG_TRAIT_RELATIVE | SG_TRAIT_ABSOLUTE)) || traits & SG_TRAIT_EXACT ||
             (tested && isfinite(bound) && !(relative && biased && bound <= 0)))
             continue;
         v->untested = true;
         const char *declared = relative ? "relative" : "absolute";
-        if (ops->bound == NULL)
+        if (!ops->bound)
             snprintf(v->example, sizeof v->example, "it declares that it is %s, but has no 'bound' to say by how much",
                      declared);
         else if (!tested)
@@ -210,7 +210,7 @@ static void find_untested(const struct sg_compressor_ops *ops, struct sg_verdict
 void sg_verify_compressor(sg_verify *v, const struct sg_compressor_ops *ops,
                           struct sg_verdict out[SG_VERIFY_PROPERTIES]) {
     memset(out, 0, SG_VERIFY_PROPERTIES * sizeof *out);
-    if (ops->rounds == NULL) {
+    if (!ops->rounds) {
         verify_messages(v, ops, out);
         if (out[SG_VERIFY_FORM].failed > 0) /* then a step stops with an error, and nothing else can be seen */
             return;

@@ -27,14 +27,13 @@ static sg_status send_one(sg_method *m, uint64_t t, const float *g, float *e, fl
 
 void verify_edges(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_verdict *out) {
     static const char *const name[] = {"one number that is not 0", "+-2^127", "one 2^127 among small numbers"};
-    const float most =
-        ops->rounds != NULL ? 0x1p120F : 0x1p127F; /* in rounds the numbers of several workers are added */
+    const float most = ops->rounds ? 0x1p120F : 0x1p127F; /* in rounds the numbers of several workers are added */
     for (int i = 0; i < 3 * VERIFY_VARIANTS; i++) {
         struct verify_run run = {.ops = ops, .feedback = {&sg_feedback_none, 1, {0}}, .gamma = 1, .rows = 20};
         struct sg_error err;
         verify_set(&run, i / 3, N, false, VERIFY_WORKER + 1);
         sg_method *m = verify_method(&run, VERIFY_WORKER, 1, NULL, 1, &out[SG_VERIFY_EDGES]);
-        if (m == NULL)
+        if (!m)
             return;
         for (size_t j = 0; j < N; j++)
             v->g[j] = i % 3 == 0 ? 0 : i % 3 == 1 ? (j % 2 ? most : -most) : 1 + (float)j / 8;
@@ -52,7 +51,7 @@ void verify_nonfinite(sg_verify *v, const struct sg_compressor_ops *ops, struct 
     static const float bad[] = {NAN, INFINITY, -INFINITY};
     for (size_t i = 0; i < 3 * N; i += 98) {
         struct verify_run run = {.ops = ops,
-                                 .feedback = {sg_feedback_at(ops->rounds != NULL ? 1 + i % 2 : i % 3), 1, {0}},
+                                 .feedback = {sg_feedback_at(ops->rounds ? 1 + i % 2 : i % 3), 1, {0}},
                                  .gamma = 0.5,
                                  .rows = 20};
         const struct sg_kernels *kernels = sg_kernels_cpu(verify_table[i % VERIFY_TABLES]);
@@ -61,7 +60,7 @@ void verify_nonfinite(sg_verify *v, const struct sg_compressor_ops *ops, struct 
         const size_t place = i % N;
         verify_set(&run, 1, N, true, VERIFY_WORKER + 1);
         sg_method *m = verify_method(&run, VERIFY_WORKER, 1, kernels, 1, &out[SG_VERIFY_NONFINITE]);
-        if (m == NULL)
+        if (!m)
             return;
         sg_pattern_fill(v->g, N, SG_PATTERN_NORMAL, 1);
         memset(v->e, 0, N * sizeof *v->e);
@@ -71,8 +70,7 @@ void verify_nonfinite(sg_verify *v, const struct sg_compressor_ops *ops, struct 
         verify_note(&out[SG_VERIFY_NONFINITE], status == SG_ERR_NONFINITE, &run,
                     "%g in the gradient is taken for a number", (double)bad[i / N]);
         if (status == SG_ERR_NONFINITE)
-            verify_note(&out[SG_VERIFY_NONFINITE],
-                        strstr(err.msg, "worker 3, step 17") != NULL && strstr(err.msg, layer) != NULL, &run,
+            verify_note(&out[SG_VERIFY_NONFINITE], strstr(err.msg, "worker 3, step 17") && strstr(err.msg, layer), &run,
                         "the error does not name worker 3, step 17 and layer %s: %s", layer, err.msg);
         sg_method_close(m);
     }
@@ -87,7 +85,7 @@ static void damage(sg_verify *v, const struct verify_run *run, const struct sg_m
         m.bytes = i < size ? i : size;
         uint8_t *bytes =
             sg_malloc(m.bytes + !m.bytes); /* of this length, so that sanitizers see what is read behind it */
-        if (bytes == NULL)
+        if (!bytes)
             return;
         memcpy(bytes, v->bytes, m.bytes);
         if (i >= size)
@@ -111,7 +109,7 @@ void verify_damage(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_
         struct sg_message m;
         verify_set(&run, variant, SHORT, true, VERIFY_WORKER + 1);
         sg_method *method = verify_method(&run, VERIFY_WORKER, 1, NULL, 1, &out[SG_VERIFY_DAMAGE]);
-        if (method == NULL)
+        if (!method)
             return;
         sg_pattern_fill(v->g, SHORT, SG_PATTERN_NORMAL, 3);
         const struct sg_verify_at at = {VERIFY_WORKER, 1, 0, NULL};

@@ -36,7 +36,7 @@ static bool try_input(const struct verify_run *run, unsigned traits, const float
     struct means means = {.lost = 0};
     const struct sg_compressor_ops *ops = run->ops;
     sg_method *m = verify_method(run, 0, 1, NULL, 1, verdict);
-    if (m == NULL)
+    if (!m)
         return false;
     const bool fine = draw(&means, m, x);
     sg_method_close(m);
@@ -53,7 +53,7 @@ static bool try_input(const struct verify_run *run, unsigned traits, const float
                         "it declares that it is unbiased, and sends %g in the mean for %g, which is %.1f sigma off",
                         means.sum[i], (double)x[i], fabs(means.sum[i] - (double)x[i]) / deviation);
     }
-    const double bound = ops->bound != NULL && ops->rounds == NULL ? ops->bound(run->param, SMALL) : (double)NAN;
+    const double bound = ops->bound && !ops->rounds ? ops->bound(run->param, SMALL) : (double)NAN;
     const double most = !(traits & SG_TRAIT_ABSOLUTE) ? (1 - bound) * all : bound;
     const double sigma = sqrt(fmax(0, means.lost_squares - means.lost * means.lost) / DRAWS);
     if (fine && !isnan(bound))

@@ -38,7 +38,7 @@ static size_t layers_of(const struct verify_run *run) {
 static bool well_formed(const struct verify_run *run, const struct sg_message *m) {
     const bool dense = run->ops->traits & SG_TRAIT_DENSE;
     size_t j = 0;
-    if (m->n != run->n || (m->index == NULL && m->count > 0) != (dense && m->count > 0) || m->layer_count == NULL ||
+    if (m->n != run->n || (!m->index && m->count > 0) != (dense && m->count > 0) || !m->layer_count ||
         (dense && m->count != m->n))
         return false;
     for (size_t l = 0; l < layers_of(run); l++) {
@@ -58,7 +58,7 @@ static bool well_formed(const struct verify_run *run, const struct sg_message *m
  * each. Numbers of a fixed width cost that width. */
 static bool right_bits(const struct verify_run *run, const struct sg_message *m) {
     const double count = (double)m->count, positions = run->ops->traits & SG_TRAIT_DENSE ? 0 : 32 * count;
-    if (run->ops->select == NULL)
+    if (!run->ops->select)
         return m->bits >= count && m->bits <= 8 * (double)m->bytes + positions &&
                m->bits >= 8 * (double)m->code->width * count;
     const bool cheap = sg_compressor_traits(run->ops, run->param) & SG_TRAIT_CHEAP_POSITIONS;
@@ -79,7 +79,7 @@ static bool sent_or_kept(sg_verify *v, const struct verify_run *run, const struc
     if (m->code != &sg_code_fp32 || m->bytes != m->count * sizeof *value)
         return false;
     for (size_t i = 0, j = 0; i < run->n; i++) {
-        const bool sent = j < m->count && (m->index == NULL || m->index[j] == i);
+        const bool sent = j < m->count && (!m->index || m->index[j] == i);
         if (sent && bits_of(value[j]) != bits_of(v->p[i]))
             return false;
         if (keeps(run) && bits_of(v->e[i]) != (sent ? 0 : bits_of(v->p[i])))
@@ -100,7 +100,7 @@ static bool within_bound(const sg_verify *v, const struct verify_run *run, const
         const size_t begin = run->offset[l], end = run->offset[l + 1], upto = j + m->layer_count[l];
         double all = 0, left = 0;
         for (size_t i = begin; i < end; i++) {
-            const bool sent = j < upto && (m->index == NULL || m->index[j] == i);
+            const bool sent = j < upto && (!m->index || m->index[j] == i);
             const double off = (double)v->p[i] - (sent ? (double)value[j] : 0);
             all += (double)v->p[i] * (double)v->p[i];
             left += off * off;
@@ -127,12 +127,12 @@ static void check_first(sg_verify *v, const struct verify_run *run, int t, const
     verify_note(&out[SG_VERIFY_BITS], right_bits(run, m), run,
                 "%s: the message states %g bits for %zu numbers in %zu bytes of code %s", input, m->bits, m->count,
                 m->bytes, m->code->name);
-    if (run->ops->bound != NULL && !(sg_compressor_traits(run->ops, run->param) & SG_TRAIT_RANDOM))
+    if (run->ops->bound && !(sg_compressor_traits(run->ops, run->param) & SG_TRAIT_RANDOM))
         verify_note(&out[SG_VERIFY_CLASS], within_bound(v, run, m, v->first_value[t]), run,
                     "%s, %s: more is lost than the declared bound allows", input, run->form);
     verify_note(&out[SG_VERIFY_CONSERVES], (selects ? sent_or_kept : rest_is_kept)(v, run, m), run,
                 "%s, %s: something is neither sent nor kept", input, run->form);
-    if (m->index != NULL)
+    if (m->index)
         memcpy(v->first_index[t], m->index, m->count * sizeof *m->index);
     memcpy(v->first_e[t], v->e, run->n * sizeof *v->e);
 }
@@ -144,7 +144,7 @@ static bool as_first(const sg_verify *v, const struct verify_run *run, int t, co
         return false;
     m->code->decode(value, m, 0, m->count);
     return memcmp(value, v->first_value[t], m->count * sizeof *value) == 0 &&
-           (m->index == NULL || memcmp(v->first_index[t], m->index, m->count * sizeof *m->index) == 0) &&
+           (!m->index || memcmp(v->first_index[t], m->index, m->count * sizeof *m->index) == 0) &&
            memcmp(v->first_e[t], v->e, run->n * sizeof *v->e) == 0;
 }
 
@@ -156,7 +156,7 @@ static void play(sg_verify *v, const struct verify_run *run, enum sg_pattern pat
     const int steps = run->n > VERIFY_MORE ? 2 : VERIFY_STEPS;
     const size_t failed = out[SG_VERIFY_FORM].failed;
     memset(v->e, 0, run->n * sizeof *v->e);
-    for (int t = 0; m != NULL && t < steps && out[SG_VERIFY_FORM].failed == failed; t++) {
+    for (int t = 0; m && t < steps && out[SG_VERIFY_FORM].failed == failed; t++) {
         const float *g = v->gradient[pattern][t];
         struct sg_error err;
         struct sg_message message;
@@ -188,14 +188,14 @@ static void play_all(sg_verify *v, const struct sg_compressor_ops *ops, size_t n
         const struct form *form = &forms[i / 2 / VERIFY_VARIANTS];
         const int variant = (int)(i / 2) % VERIFY_VARIANTS;
         const bool many = i % 2;
-        if (large && (many != (variant == 1) || (ops->select == NULL && (variant != 1 || form != forms))))
+        if (large && (many != (variant == 1) || (!ops->select && (variant != 1 || form != forms))))
             continue;
         struct verify_run run = {.ops = ops, .form = form->name, .feedback = form->feedback, .gamma = form->gamma};
         verify_set(&run, variant, n, many, VERIFY_WORKER + 1);
         const size_t failed = out[SG_VERIFY_FORM].failed;
         for (int k = 0; k < VERIFY_TABLES && out[SG_VERIFY_FORM].failed == failed; k++) {
             const struct sg_kernels *kernels = sg_kernels_cpu(verify_table[k]);
-            if (kernels != NULL)
+            if (kernels)
                 play(v, &run, pattern, k, kernels, out);
         }
     }
@@ -206,7 +206,7 @@ void verify_messages(sg_verify *v, const struct sg_compressor_ops *ops, struct s
     const size_t n = sizeof sizes / sizeof *sizes - (v->room > VERIFY_MORE ? 0 : 3);
     for (int pattern = 0; pattern < SG_PATTERNS; pattern++)
         for (size_t s = 0; s < n; s++)
-            if (sizes[s] <= VERIFY_MORE || (ops->select != NULL && pattern <= SG_PATTERN_EQUAL) ||
+            if (sizes[s] <= VERIFY_MORE || (ops->select && pattern <= SG_PATTERN_EQUAL) ||
                 (sizes[s] == v->room && pattern == SG_PATTERN_NORMAL))
                 play_all(v, ops, sizes[s], (enum sg_pattern)pattern, out);
 }
@@ -215,7 +215,7 @@ void verify_messages(sg_verify *v, const struct sg_compressor_ops *ops, struct s
  * much it sends. */
 void verify_repeat(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_verdict *out) {
     enum { N = 1000 };
-    if (ops->traits & SG_TRAIT_RANDOM || ops->select == NULL || ops->bound == NULL)
+    if (ops->traits & SG_TRAIT_RANDOM || !ops->select || !ops->bound)
         return;
     for (int i = 0; i < VERIFY_VARIANTS * SG_PATTERNS; i++) {
         struct verify_run run = {.ops = ops, .feedback = forms[1].feedback, .gamma = 1};
@@ -224,7 +224,7 @@ void verify_repeat(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_
         const struct sg_exec exec = {.threads = 1};
         verify_set(&run, i / SG_PATTERNS, N, true, VERIFY_WORKER + 1);
         sg_method *method = verify_method(&run, VERIFY_WORKER, 1, NULL, 1, &out[SG_VERIFY_REPEAT]);
-        if (method == NULL)
+        if (!method)
             return;
         sg_pattern_fill(v->g, N, (enum sg_pattern)(i % SG_PATTERNS), 5);
         bool fine = true;
@@ -246,7 +246,7 @@ void verify_repeat(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_
 /* Of a compressor with one round the class is that of a worker's message. */
 void verify_class(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_verdict *out) {
     enum { N = 1000 };
-    if (ops->rounds == NULL || ops->rounds->count > 1 || ops->bound == NULL)
+    if (!ops->rounds || ops->rounds->count > 1 || !ops->bound)
         return;
     for (int i = 0; i < VERIFY_VARIANTS * SG_PATTERNS; i++) {
         struct verify_run run = {.ops = ops, .form = "none", .feedback = forms[1].feedback, .gamma = 1};
@@ -256,7 +256,7 @@ void verify_class(sg_verify *v, const struct sg_compressor_ops *ops, struct sg_v
         if (sg_compressor_traits(ops, run.param) & SG_TRAIT_RANDOM)
             continue;
         sg_method *method = verify_method(&run, VERIFY_WORKER, 1, NULL, 1, &out[SG_VERIFY_CLASS]);
-        if (method == NULL)
+        if (!method)
             return;
         sg_pattern_fill(v->p, N, (enum sg_pattern)(i % SG_PATTERNS), 5);
         bool fine =

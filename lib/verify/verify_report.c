@@ -24,14 +24,13 @@ static sg_status choose(const struct sg_compressor_ops **ops, size_t *n, const s
     const char *known[MOST_NAMES];
     size_t all = 0;
     *n = 0;
-    for (; all < MOST_NAMES && sg_compressor_at(all) != NULL; all++)
+    for (; all < MOST_NAMES && sg_compressor_at(all); all++)
         known[all] = sg_compressor_at(all)->name;
     for (size_t i = 0; i < (o->count > 0 ? o->count : all) && *n < MOST_NAMES; i++) {
         const char *name = o->count > 0 ? o->name[i] : known[i], *near = sg_suggest(name, known, all);
         if ((ops[*n] = sg_compressor_find(name)) == NULL)
             return sg_fail(err, SG_ERR_ARGUMENT, "unknown compressor '%s'%s%s%s (one of a plug-in needs --plugin FILE)",
-                           name, near != NULL ? ": did you mean '" : "", near != NULL ? near : "",
-                           near != NULL ? "'?" : "");
+                           name, near ? ": did you mean '" : "", near ? near : "", near ? "'?" : "");
         ++*n;
     }
     return SG_OK;
@@ -55,7 +54,7 @@ static sg_status try_apart(const struct sg_compressor_ops *ops, struct sg_verdic
         _exit(DONE);
     }
     while (waitpid(child, &how, WNOHANG) == 0) {
-        if (o->stop != NULL && o->stop() != 0)
+        if (o->stop && o->stop() != 0)
             kill(child, SIGKILL);
         nanosleep(&pause, NULL);
     }
@@ -98,11 +97,11 @@ sg_status sg_verify_report(cJSON **out, bool *passed, const struct sg_verify_opt
     *out = cJSON_CreateArray();
     *passed = true;
     for (size_t i = 0; i < n && status == SG_OK; i++) {
-        if (o->begin != NULL)
+        if (o->begin)
             o->begin(ops[i]->name, i, n);
         memset(verdict, 0, SG_VERIFY_PROPERTIES * sizeof *verdict);
         status = try_apart(ops[i], verdict, ended, o, err);
-        if (status == SG_OK && o->stop != NULL && o->stop() != 0)
+        if (status == SG_OK && o->stop && o->stop() != 0)
             status = sg_fail(err, SG_ERR_INTERRUPTED, "interrupted after %zu of %zu compressors", i, n);
         if (status == SG_OK)
             sg_json_push(*out, row_of(ops[i], verdict, ended, passed));
@@ -175,7 +174,7 @@ void sg_verify_print(FILE *out, const cJSON *results, size_t width) {
                            : "all that applies holds",
                 runs);
         const char *ended = sg_json_string(row, "ended", NULL);
-        if (ended != NULL)
+        if (ended)
             fprintf(out, "#   the process that tried it ended early: %s\n", ended);
         if ((full || !passed || untested))
             print_properties(out, row, full, width);

@@ -41,7 +41,7 @@ bool sg_verify_step(sg_method **part, size_t parts, uint64_t step, double gamma,
                            .of = &alike};
     for (size_t p = 1; p < parts; p++)
         of_part[p] = room + p * d;
-    const bool whole = room != NULL && sg_method_play(&play, step, gamma, &err) == SG_OK;
+    const bool whole = room && sg_method_play(&play, step, gamma, &err) == SG_OK;
     *bits = play.bits;
     free(room);
     return whole && alike.are;

@@ -41,23 +41,23 @@ static void split(struct room *r, const struct verify_run *run, uint64_t saved, 
         fine = (part[p] = verify_method(run, first, count[p], NULL, 3, verdict)) != NULL;
     memset(r->e, 0, sizeof r->e);
     const char *trouble = NULL;
-    for (uint64_t t = 0; fine && trouble == NULL && t < STEPS; t++) {
+    for (uint64_t t = 0; fine && !trouble && t < STEPS; t++) {
         draw(r->g, t);
         trouble = !step(r, 0, &whole, 1, t, &bits[0])     ? "a step of one rank fails"
                   : !step(r, 1, part, RANKS, t, &bits[1]) ? "a step of three ranks fails"
                   : !same(r, bits) && t < saved           ? "other bits by three ranks with three threads each"
                   : !same(r, bits)                        ? "other bits after a checkpoint"
                                                           : NULL;
-        for (size_t p = 0, first = 0; t + 1 == saved && trouble == NULL && p < RANKS; first += count[p++]) {
+        for (size_t p = 0, first = 0; t + 1 == saved && !trouble && p < RANKS; first += count[p++]) {
             sg_method *again = verify_method(run, first, count[p], NULL, 3, verdict);
-            if (again == NULL || !sg_verify_copy_state(again, part[p], first, count[p]))
+            if (!again || !sg_verify_copy_state(again, part[p], first, count[p]))
                 trouble = "it cannot be opened again";
             sg_method_close(part[p]);
             part[p] = again;
         }
     }
     if (fine)
-        verify_note(verdict, trouble == NULL, run, "%s: %s", run->form, trouble != NULL ? trouble : "");
+        verify_note(verdict, trouble == NULL, run, "%s: %s", run->form, trouble ? trouble : "");
     sg_method_close(whole);
     for (size_t p = 0; p < RANKS; p++)
         sg_method_close(part[p]);

@@ -91,7 +91,7 @@ static bool valid_exponents(const struct sg_message *m, uint16_t exponent) {
 
 static size_t encode_halves(void *data, const struct sg_numbers *numbers, double *bits) {
     SG_ASSERT(sg_all_finite(numbers->value, numbers->count));
-    const struct sg_kernels *kernels = numbers->kernels != NULL ? numbers->kernels : sg_kernels_cpu(NULL);
+    const struct sg_kernels *kernels = numbers->kernels ? numbers->kernels : sg_kernels_cpu(NULL);
     kernels->loops->write_halves(data, numbers->value, numbers->count);
     *bits = 16.0 * (double)numbers->count;
     return 2 * numbers->count;

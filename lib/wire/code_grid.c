@@ -27,7 +27,7 @@ static uint32_t setting_of(const struct sg_numbers *n, size_t part, size_t first
 }
 
 static float step_of(const struct sg_numbers *n, size_t part) {
-    return fminf((float)(n->knob != NULL ? n->knob[part] : n->param[STEP]), FLT_MAX);
+    return fminf((float)(n->knob ? n->knob[part] : n->param[STEP]), FLT_MAX);
 }
 
 static void measure(float *scalar, const float *x, size_t count, const struct wire_part *p,
@@ -201,7 +201,7 @@ static bool valid_grid(const struct sg_message *m) {
 static int grid_there(void *data, const struct sg_numbers *n, size_t *bytes, double *bits) {
     float *step = malloc((n->parts + 1) * sizeof *step);
     uint32_t beyond = 0;
-    if (step == NULL)
+    if (!step)
         return SG_KERNEL_MEMORY;
     for (size_t i = 0; i < n->parts; i++)
         step[i] = step_of(n, i);

@@ -24,7 +24,7 @@ static unsigned bits_of(uint32_t levels) {
 
 static double norm_of(const float *x, size_t count, size_t part, const struct sg_numbers *n) {
     const struct sg_exec exec = {.threads = 1};
-    return n->scale != NULL         ? (double)n->scale[part]
+    return n->scale                 ? (double)n->scale[part]
            : n->param[MAX_NORM] > 0 ? (double)n->kernels->max_abs(&exec, x, count)
                                     : sqrt(n->kernels->sum_squares(&exec, x, count));
 }

@@ -245,7 +245,7 @@ static int encode_there(void *data, const struct sg_numbers *n, enum sg_two_valu
         .x = n->value, .count = n->count, .head_bytes = bits_at(n->parts, 1), .parts = n->parts, .values = values};
     uint8_t *head = malloc(s.head_bytes);
     uint32_t *below = values == SG_VALUES_SIDES ? calloc(n->parts + 1, sizeof *below) : NULL;
-    int status = head != NULL && (below != NULL || values != SG_VALUES_SIDES) ? SG_KERNEL_OK : SG_KERNEL_MEMORY;
+    int status = head && (below || values != SG_VALUES_SIDES) ? SG_KERNEL_OK : SG_KERNEL_MEMORY;
     if (status == SG_KERNEL_OK) {
         s.head = head;
         wire_store32(head, (uint32_t)n->parts);
@@ -255,7 +255,7 @@ static int encode_there(void *data, const struct sg_numbers *n, enum sg_two_valu
             *bits += begin_part(head, n, i, values);
         status = n->kernels->codes->write_signs(n->exec, data, &s, below);
         /* A part with numbers of both sides has a second value. */
-        for (size_t i = 0; below != NULL && i < n->parts; i++)
+        for (size_t i = 0; below && i < n->parts; i++)
             *bits += below[i] > 0 && below[i] < n->part[i] ? 32 : 0;
     }
     free(head);

@@ -58,16 +58,16 @@ sg_status sg_code_add(const struct sg_code *code, struct sg_error *err) {
     const sg_status status = sg_row_check(&rows, &row, err);
     if (status != SG_OK)
         return status;
-    if (!may_have(code) || sg_code_of(code->number) != NULL)
+    if (!may_have(code) || sg_code_of(code->number))
         return sg_fail(err, SG_ERR_ARGUMENT, "code '%s': its number %d is %s: choose another from %d to %d", code->name,
-                       code->number, sg_code_of(code->number) != NULL ? "taken" : "out of range", SG_CODE_ADDED_FIRST,
+                       code->number, sg_code_of(code->number) ? "taken" : "out of range", SG_CODE_ADDED_FIRST,
                        SG_CODE_ADDED_LAST);
-    if (code->most_bytes == NULL || code->encode == NULL || code->decode == NULL || code->valid == NULL)
+    if (!code->most_bytes || !code->encode || !code->decode || !code->valid)
         return sg_fail(err, SG_ERR_ARGUMENT, "code '%s' lacks the function '%s'", code->name,
-                       code->most_bytes == NULL ? "most_bytes"
-                       : code->encode == NULL   ? "encode"
-                       : code->decode == NULL   ? "decode"
-                                                : "valid");
+                       !code->most_bytes ? "most_bytes"
+                       : !code->encode   ? "encode"
+                       : !code->decode   ? "decode"
+                                         : "valid");
     return sg_row_add(&rows, code, row.what, err);
 }
 
@@ -77,8 +77,8 @@ bool sg_code_on_gpu(const struct sg_code *code) {
 
 const float *sg_message_values(const struct sg_message *m, float *room, const struct sg_kernels *kernels,
                                const struct sg_exec *exec) {
-    SG_ASSERT(m->count <= m->n && (m->index != NULL || m->count == m->n));
-    SG_ASSERT(m->code == &sg_code_fp32 || room != NULL || m->count == 0);
+    SG_ASSERT(m->count <= m->n && (m->index || m->count == m->n));
+    SG_ASSERT(m->code == &sg_code_fp32 || room || m->count == 0);
     if (m->code == &sg_code_fp32)
         return m->data;
     sg_message_read(&(struct sg_sink){.kind = SG_SINK_STORE, .to = room}, m, kernels, exec);
@@ -100,9 +100,8 @@ static size_t first_at_least(const uint32_t *index, size_t count, size_t at) {
 
 /* What of the message lies in the elements begin .. end-1. */
 static void add_range(float *to, const struct sg_message *m, float weight, size_t begin, size_t end) {
-    SG_ASSERT(begin <= end && end <= m->n && (m->index != NULL || m->count == m->n || m->count == 0));
-    SG_ASSERT((uintptr_t)m->data % sizeof(float) == 0 &&
-              (m->index == NULL || sg_ascending_below(m->index, m->count, m->n)));
+    SG_ASSERT(begin <= end && end <= m->n && (m->index || m->count == m->n || m->count == 0));
+    SG_ASSERT((uintptr_t)m->data % sizeof(float) == 0 && (!m->index || sg_ascending_below(m->index, m->count, m->n)));
     float piece[SG_MESSAGE_PIECE];
     if (m->count == 0) /* such a message may have no positions */
         return;
@@ -122,7 +121,7 @@ static void add_range(float *to, const struct sg_message *m, float weight, size_
 
 static void add_shared(float *to, size_t begin, size_t end, const struct sg_message *messages, size_t count,
                        float weight, const struct sg_exec *exec) {
-    SG_ASSERT(exec->threads >= 1 && exec->device == NULL);
+    SG_ASSERT(exec->threads >= 1 && !exec->device);
     const size_t n = end - begin;
     size_t total = 0;
     for (size_t i = 0; i < count; i++)
@@ -145,7 +144,7 @@ static void keep_rounding(const struct sg_sink *to, const struct sg_message *m) 
         count = m->count - at < SG_MESSAGE_PIECE ? m->count - at : SG_MESSAGE_PIECE;
         m->code->decode(piece, m, at, count);
         for (size_t j = at; j < at + count; j++)
-            to->to[to->index != NULL ? to->index[j] : j] += to->value[j] - piece[j - at];
+            to->to[to->index ? to->index[j] : j] += to->value[j] - piece[j - at];
     }
 }
 
@@ -154,7 +153,7 @@ void sg_message_read(const struct sg_sink *to, const struct sg_message *m, const
     SG_ASSERT(to->index == (to->kind == SG_SINK_STORE ? NULL : m->index));
     if (m->count == 0)
         return;
-    if (exec->device != NULL)
+    if (exec->device)
         m->code->read_on_gpu(to, m, kernels, exec);
     else if (to->kind == SG_SINK_STORE)
         m->code->decode(to->to, m, 0, m->count);

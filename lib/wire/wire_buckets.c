@@ -31,7 +31,7 @@ size_t wire_parts_most(const struct wire_layout *l, const struct sg_numbers *n, 
 }
 
 static unsigned bits_of(const struct wire_layout *l, uint32_t setting) {
-    return l->bits != NULL ? l->bits(setting) : setting;
+    return l->bits ? l->bits(setting) : setting;
 }
 
 struct wire_part wire_next_part(const struct wire_layout *l, const uint8_t *data, size_t i,
@@ -45,7 +45,7 @@ struct wire_part wire_next_part(const struct wire_layout *l, const uint8_t *data
                           .scalar_at = i ? before->end : wire_parts_begin(wire_parts_of(data))};
     p.bits = bits_of(l, p.setting);
     p.at = p.scalar_at + wire_scalar_bytes(l) * wire_bucket_count(p.count, p.bucket);
-    p.fields = l->fields != NULL ? l->fields(p.count, p.bucket) : p.count;
+    p.fields = l->fields ? l->fields(p.count, p.bucket) : p.count;
     p.end = p.at + (size_t)wire_bytes_of_bits((uint64_t)p.fields * p.bits);
     return p;
 }
@@ -84,15 +84,15 @@ float wire_unit(double norm, uint32_t levels) {
 /* ---- writing ---- */
 
 static size_t bucket_of(const struct wire_buckets *f, const struct sg_numbers *n) {
-    return f->bucket != NULL ? f->bucket(n) : WIRE_WHOLE_PART;
+    return f->bucket ? f->bucket(n) : WIRE_WHOLE_PART;
 }
 
 /* `first` is the number of the message with which the part begins. */
 static uint32_t setting_of(const struct wire_buckets *f, const struct sg_numbers *n, size_t part, size_t first) {
     const uint32_t least = f->layout.least_setting, most = f->layout.most_setting;
-    if (f->setting != NULL || least == most)
-        return f->setting != NULL ? f->setting(n, part, first) : least;
-    const double x = n->knob != NULL ? n->knob[part] : n->param[0];
+    if (f->setting || least == most)
+        return f->setting ? f->setting(n, part, first) : least;
+    const double x = n->knob ? n->knob[part] : n->param[0];
     return x < least ? least : x > most ? most : (uint32_t)x;
 }
 
@@ -108,7 +108,7 @@ static void write_head(const struct wire_buckets *f, uint8_t *data, const struct
 
 size_t wire_buckets_most(const struct wire_buckets *f, const struct sg_numbers *n) {
     const struct wire_layout *l = &f->layout;
-    const bool fixed = f->setting != NULL && l->bits != NULL; /* a setting that may need the numbers */
+    const bool fixed = f->setting && l->bits; /* a setting that may need the numbers */
     const unsigned bits = bits_of(l, fixed || n->knob ? l->most_setting : setting_of(f, n, 0, 0));
     return wire_parts_most(l, n, bucket_of(f, n), bits);
 }
@@ -141,7 +141,7 @@ static void write_fields(const struct wire_buckets *f, uint8_t *data, const stru
                          const struct wire_part *p, size_t begin, size_t end) {
     const struct sg_code_kernels *kernels = n->kernels->loops;
     const sg_rng rng = sg_rng_open(n->seed, SG_RNG_CODE, n->worker, n->step);
-    const bool draws = f->draws != NULL && f->draws(n);
+    const bool draws = f->draws && f->draws(n);
     uint32_t field[WIRE_PIECE], room[SG_PHILOX_ROOM];
     float scalar[WIRE_MOST_SCALARS];
     for (size_t at = begin, count; at < end; at += count) {
@@ -174,7 +174,7 @@ static void write_part(const struct wire_buckets *f, uint8_t *data, const struct
         const size_t end = count - at < stretch ? count : at + stretch;
         if (measured && fits)
             write_scalars(f, data, n, p, at, end);
-        if (f->write_stretch != NULL)
+        if (f->write_stretch)
             f->write_stretch(data, n, p, at, end);
         else
             write_fields(f, data, n, p, at, end);
@@ -209,8 +209,8 @@ int wire_buckets_encode_on_gpu(const struct wire_buckets *f, void *data, const s
     struct sg_device_buckets call = *b;
     struct wire_part p = {.end = wire_parts_begin(n->parts)};
     uint8_t *head = malloc(wire_parts_begin(n->parts));
-    SG_ASSERT(n->scale == NULL);
-    if (head == NULL)
+    SG_ASSERT(!n->scale);
+    if (!head)
         return SG_KERNEL_MEMORY;
     write_head(f, head, n);
     *bits = 0;
@@ -259,7 +259,7 @@ void wire_buckets_decode(const struct wire_buckets *f, float *out, const struct 
         p = wire_next_part(&f->layout, data, i, &p);
         size_t at = first > p.first ? first - p.first : 0;
         const size_t to = end < p.first + p.count ? end - p.first : p.count;
-        if (f->read_stretch != NULL && at < to) {
+        if (f->read_stretch && at < to) {
             f->read_stretch(out + (p.first + at - first), m, &p, at, to);
             continue;
         }
@@ -302,7 +302,7 @@ static uint8_t *copy_stretch(uint8_t *out, const struct wire_layout *l, const ui
 }
 
 size_t wire_buckets_cut(const struct wire_layout *l, void *to, const struct sg_message *m, size_t first, size_t count) {
-    SG_ASSERT(first + count <= m->count && l->fields == NULL);
+    SG_ASSERT(first + count <= m->count && !l->fields);
     const uint8_t *data = m->data;
     uint8_t *out = to;
     size_t parts = 0;
@@ -348,13 +348,13 @@ static bool valid_part(const void *format, const uint8_t *data, const struct wir
         return false;
     for (size_t at = 0; at < p->count; at += p->bucket) {
         load_scalars(scalar, f, data, p, at);
-        if (!(f->valid_scalars != NULL ? f->valid_scalars(scalar, p->setting) : are_sizes(scalar, f->layout.scalars)))
+        if (!(f->valid_scalars ? f->valid_scalars(scalar, p->setting) : are_sizes(scalar, f->layout.scalars)))
             return false;
     }
-    for (size_t at = 0, now; at < p->count && (f->valid_fields != NULL || f->overflows); at += now) {
+    for (size_t at = 0, now; at < p->count && (f->valid_fields || f->overflows); at += now) {
         now = p->count - at < WIRE_PIECE ? p->count - at : WIRE_PIECE;
         kernels->unpack(field, data + p->at, at, now, p->bits);
-        if (f->valid_fields != NULL && !f->valid_fields(field, now, p->setting))
+        if (f->valid_fields && !f->valid_fields(field, now, p->setting))
             return false;
         if (f->overflows)
             read_fields(f, kernels, out, field, data, p, at, now);

@@ -56,12 +56,12 @@ static struct sg_wire_set positions_of(const struct sg_message *m) {
 
 /* Least bytes among `encoding`, or all of the table for NULL. */
 static uint64_t choose(struct sg_wire_plan *plan, const struct sg_wire_encoding *encoding) {
-    SG_ASSERT(encoding == NULL || encoding == sg_wire_find(encoding->name));
+    SG_ASSERT(!encoding || encoding == sg_wire_find(encoding->name));
     const struct sg_wire_set set = positions_of(&plan->message);
     uint64_t least = UINT64_MAX;
     for (size_t i = 0; i < ROWS; i++) {
         const struct sg_wire_encoding *row = sg_wire_at(i);
-        if (encoding != NULL && row != encoding)
+        if (encoding && row != encoding)
             continue;
         unsigned parameter = 0;
         const uint64_t bytes = trivial(set.n, set.count) ? 0 : row->size(&set, &parameter);
@@ -86,7 +86,7 @@ static void set_sizes(struct sg_wire_plan *plan, size_t number_bytes) {
 }
 
 void sg_wire_shorten(struct sg_wire_plan *plan) {
-    if (plan->message.code->layout == NULL || plan->message.summed || plan->message.bytes == 0)
+    if (!plan->message.code->layout || plan->message.summed || plan->message.bytes == 0)
         return;
     struct sg_wire_plan other = *plan;
     other.shorter = true;
@@ -97,7 +97,7 @@ void sg_wire_shorten(struct sg_wire_plan *plan) {
 
 sg_status sg_wire_plan(struct sg_wire_plan *out, const struct sg_wire_encoding *encoding, const struct sg_message *m,
                        struct sg_error *err) {
-    SG_ASSERT(m->code != NULL && (m->index != NULL || m->count == 0 || m->count == m->n));
+    SG_ASSERT(m->code && (m->index || m->count == 0 || m->count == m->n));
     const struct sg_wire_set set = positions_of(m);
     if (set.n > SG_WIRE_MAX_N || set.count > set.n)
         return sg_fail(err, SG_ERR_ARGUMENT,
@@ -177,7 +177,7 @@ sg_status sg_wire_peek(struct sg_wire_header *out, const uint8_t *in, size_t ava
              (count > 8 * data_bytes && code != &sg_code_factors)) /* products of rank 0 stand for any count */
         return sg_fail(err, SG_ERR_FORMAT, "an encoded message of %s with damaged sizes", code->name);
     number_bytes = data_bytes;
-    if (shorter && (code->layout == NULL || !(at = wire_get_number(&number_bytes, payload, at, end)) ||
+    if (shorter && (!code->layout || !(at = wire_get_number(&number_bytes, payload, at, end)) ||
                     data_bytes > WIRE_FIELDS_MOST * number_bytes))
         return sg_fail(err, SG_ERR_FORMAT, "an encoded message of %s with damaged sizes", code->name);
     if (payload > (uint64_t)(end - at) || payload < number_bytes)
@@ -202,7 +202,7 @@ sg_status sg_wire_peek(struct sg_wire_header *out, const uint8_t *in, size_t ava
 static bool decode_indices(uint32_t *index, const struct sg_wire_header *h, const uint8_t *in) {
     if (!trivial(h->n, h->count))
         return h->encoding->decode(index, h->count, h->n, h->parameter, in, h->index_bytes);
-    for (size_t j = 0; index != NULL && j < h->count; j++)
+    for (size_t j = 0; index && j < h->count; j++)
         index[j] = (uint32_t)j;
     return h->index_bytes == 0 && h->parameter == 0;
 }
@@ -210,8 +210,7 @@ static bool decode_indices(uint32_t *index, const struct sg_wire_header *h, cons
 sg_status sg_wire_decode(struct sg_message *out, uint32_t *index, void *data, const struct sg_wire_header *header,
                          const uint8_t *in, struct sg_error *err) {
     SG_ASSERT(header->bytes == header->header_bytes + header->index_bytes + header->number_bytes);
-    SG_ASSERT((index != NULL || header->count == header->n || header->count == 0) &&
-              (data != NULL || header->data_bytes == 0));
+    SG_ASSERT((index || header->count == header->n || header->count == 0) && (data || header->data_bytes == 0));
     in += header->header_bytes;
     if (!decode_indices(index, header, in))
         return sg_fail(err, SG_ERR_FORMAT, "the %s indices of a message of %zu entries are damaged",

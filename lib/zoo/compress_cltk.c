@@ -25,7 +25,7 @@ static size_t length(const struct sg_shared *s, unsigned round) {
 
 static void choose(struct sg_worker *w, const float *p, struct sg_message *out) {
     method_topk_message(w, p, out);
-    if (out->code == NULL)
+    if (!out->code)
         return;
     uint16_t *one = w->data;
     if (w->number != w->shared->step % w->shared->workers)

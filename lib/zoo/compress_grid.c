@@ -38,7 +38,7 @@ static size_t data_bytes(const struct sg_shared *s) {
 static sg_status open_grid(struct sg_worker *w, struct sg_error *err) {
     const size_t layers = w->shared->layout.n_layers;
     struct grid *g = w->scratch = malloc(sizeof *g + layers * (sizeof *g->step + sizeof *g->least));
-    if (g == NULL)
+    if (!g)
         return sg_fail_memory(err, "grid");
     g->least = (float *)(g->step + layers);
     for (size_t l = 0; l < layers; l++)

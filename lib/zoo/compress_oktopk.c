@@ -77,7 +77,7 @@ static sg_status open_oktopk(struct sg_worker *w, struct sg_error *err) {
         own[l].end = (double)even_bound(s, l, w->number + 1);
     }
     w->scratch = calloc(s->layout.n_layers, sizeof(double)); /* the thresholds that chose the entries of this step */
-    return w->scratch != NULL ? SG_OK : sg_fail_memory(err, "ok-topk");
+    return w->scratch ? SG_OK : sg_fail_memory(err, "ok-topk");
 }
 
 static bool reaches(float x, double threshold) {

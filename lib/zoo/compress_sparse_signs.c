@@ -47,7 +47,7 @@ struct strom {
 static sg_status open_strom(struct sg_worker *w, struct sg_error *err) {
     const size_t n = w->shared->layout.n_layers;
     struct strom *t = w->scratch = malloc(sizeof *t + n * (sizeof *t->magnitude + sizeof *t->tau));
-    if (t == NULL)
+    if (!t)
         return sg_fail_memory(err, "strom");
     t->tau = (float *)(t->magnitude + n);
     return SG_OK;

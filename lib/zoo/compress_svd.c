@@ -25,7 +25,7 @@ struct room {
 };
 
 static bool is_matrix(const struct sg_layout *layout, size_t l) {
-    const size_t n = layout->offset[l + 1] - layout->offset[l], rows = layout->rows != NULL ? layout->rows[l] : 1;
+    const size_t n = layout->offset[l + 1] - layout->offset[l], rows = layout->rows ? layout->rows[l] : 1;
     return n > 0 && rows > 1 && n > rows;
 }
 
@@ -43,7 +43,7 @@ sg_status sg_triplets_open(struct sg_worker *w, struct sg_error *err) {
     struct room *room = w->scratch =
         malloc(sizeof *room + layers * sizeof *room->part + (2 * elements + 2 * side * side) * sizeof(double) +
                side * (sizeof(size_t) + sizeof(float)));
-    if (room == NULL)
+    if (!room)
         return sg_fail_memory(err, "svd");
     room->part = (struct sg_factors *)(room + 1);
     room->matrix.a = (double *)(room->part + layers);

@@ -38,7 +38,7 @@ static sg_status open_vqsgd(struct sg_worker *w, struct sg_error *err) {
         most = draws > most ? draws : most;
     }
     w->scratch = malloc((most + 1) * sizeof(double));
-    return w->scratch != NULL ? SG_OK : sg_fail_memory(err, "vqsgd");
+    return w->scratch ? SG_OK : sg_fail_memory(err, "vqsgd");
 }
 
 static int ascending(const void *a, const void *b) {

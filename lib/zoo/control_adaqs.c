@@ -30,11 +30,11 @@ static bool is_due(const double *param, const struct sg_facts *f) {
 
 static unsigned ask(const double *param, const double *state, const struct sg_facts *f) {
     (void)state;
-    return SG_ASK_ADD | SG_ASK_LEAD_AFTER | (f == NULL || is_due(param, f) ? SG_ASK_LEAD_SUM | SG_ASK_RESTART : 0);
+    return SG_ASK_ADD | SG_ASK_LEAD_AFTER | (!f || is_due(param, f) ? SG_ASK_LEAD_SUM | SG_ASK_RESTART : 0);
 }
 
 static void decide(const double *param, double *state, const struct sg_facts *f, struct sg_settings *out) {
-    if (f->lead_square != NULL) {
+    if (f->lead_square) {
         double mean = 0;
         for (size_t l = 0; l < f->layers; l++)
             mean += f->lead_square[l] / (state[STEPS] * state[STEPS]);

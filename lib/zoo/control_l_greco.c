@@ -30,7 +30,7 @@ static size_t doubles(size_t layers) {
 
 static unsigned ask(const double *param, const double *state, const struct sg_facts *f) {
     (void)state;
-    if (f == NULL)
+    if (!f)
         return SG_ASK_LEAD_SUM | SG_ASK_RESTART | SG_ASK_ADD;
     return f->step > 0 && f->step % (uint64_t)param[EVERY] == 0 ? SG_ASK_LEAD_SUM | SG_ASK_RESTART | SG_ASK_ADD
                                                                 : SG_ASK_ADD;
@@ -67,11 +67,11 @@ static size_t bins_of(const struct sg_choice *c, size_t l, size_t i, double most
 static void choose(const double *param, const struct sg_choice *c, double *knob) {
     const size_t bins = (size_t)param[BINS];
     double own_size, most = allowed(c, &own_size);
-    double *room = malloc(2 * (bins + 1) * sizeof *room), *cost = room, *next = room + (room != NULL ? bins + 1 : 0);
+    double *room = malloc(2 * (bins + 1) * sizeof *room), *cost = room, *next = room + (room ? bins + 1 : 0);
     unsigned char *choice = malloc(c->layers * (bins + 1)); /* which value, [layers][bins + 1] */
     for (size_t l = 0; l < c->layers; l++)
         knob[l] = c->value[c->own];
-    if (room == NULL || choice == NULL || !(most > 0 && isfinite(most)))
+    if (!room || !choice || !(most > 0 && isfinite(most)))
         goto out;
     for (size_t b = 0; b <= bins; b++)
         cost[b] = b == 0 ? 0 : INFINITY;
@@ -107,11 +107,11 @@ out:
 static void decide(const double *param, double *state, const struct sg_facts *f, struct sg_settings *out) {
     (void)param;
     for (size_t l = 0; l < f->layers; l++) {
-        if (f->lead_square != NULL)
+        if (f->lead_square)
             state[1 + l] = f->lead_square[l];
-        out->knob[l] = f->lead_square != NULL || state[0] > 0 ? state[1 + l] : out->own;
+        out->knob[l] = f->lead_square || state[0] > 0 ? state[1 + l] : out->own;
     }
-    state[0] = f->lead_square != NULL || state[0] > 0;
+    state[0] = f->lead_square || state[0] > 0;
 }
 
 static const struct sg_parameter params[PARAMS] = {

@@ -18,7 +18,7 @@ static const float *before(const struct sg_feedback_state *s, const float *g) {
 #pragma omp parallel for schedule(static) num_threads(s->exec->threads) if (s->d >= METHOD_WORTH_THREADS)
     for (size_t i = 0; i < s->d; i++) {
         change[i] = g[i] - h[i];
-        if (s->e != NULL) {
+        if (s->e) {
             old[i] = s->e[i];
             s->e[i] = eta * s->e[i];
         }
@@ -35,8 +35,8 @@ static void keep(const struct sg_feedback_state *s) {
 #pragma omp parallel for schedule(static) num_threads(s->exec->threads) if (s->d >= METHOD_WORTH_THREADS)
     for (size_t i = 0; i < s->d; i++) {
         const float before = decay * (eta * old[i]), p = before + change[i];
-        h[i] += s->e != NULL ? p - s->e[i] : p;
-        if (s->e != NULL)
+        h[i] += s->e ? p - s->e[i] : p;
+        if (s->e)
             s->e[i] += decay * old[i] - before;
     }
 }

@@ -9,14 +9,14 @@
 enum { BETA, PARAMS };
 
 static const float *before(const struct sg_feedback_state *s, const float *g) {
-    if (s->e != NULL)
+    if (s->e)
         s->kernels->copy(s->exec, s->vector[0], s->e, s->d);
     return g;
 }
 
 static void keep(const struct sg_feedback_state *s) {
     const float beta = (float)s->param[BETA], rest = (1 - beta) * (float)s->shared->feedback.decay;
-    if (s->e != NULL)
+    if (s->e)
         s->kernels->mix(s->exec, s->e, rest, s->vector[0], beta, s->e, s->d);
 }
 

@@ -15,7 +15,7 @@ sg_status sg_blocks_open(struct sg_worker *w, size_t size, struct sg_error *err)
     const size_t some = sg_blocks_of(layout, size),
                  n = some > 0 ? some : 1; /* an empty one, if there are no elements */
     struct sg_blocks *b = w->scratch = malloc(sizeof *b + (4 * n + 1) * sizeof(size_t) + n * sizeof(float));
-    if (b == NULL)
+    if (!b)
         return sg_fail_memory(err, "blocks");
     *b = (struct sg_blocks){.n = n, .offset = (size_t *)(b + 1)};
     b->count = b->offset + n + 1;

@@ -50,7 +50,13 @@ includes() {
     cd "$ROOT/lib/method"
     [ "$(grep -l '^#include "sg_compressor_parts.h"' compress_*.c | wc -l)" -ge 9 ]
     [ "$(ls ../zoo/compress_*.c | wc -l)" -ge 20 ] # whose includes the test above checks
-    [ "$(grep -lE '^#include "[a-z]*_(private|internal|state)\.h"' compress_*.c | xargs)" = "compress_accordion.c compress_threshold.c" ]
+    [ "$(grep -lE '^#include "[a-z]*_private\.h"' compress_*.c | xargs)" = "compress_accordion.c compress_threshold.c" ]
+}
+
+@test "a condition on a pointer says p or !p" {
+    cd "$ROOT"
+    [ "$(grep -rE '(if|while) \(!?[][a-z0-9_.>-]+( &&|\)$)' lib --include='*.c' | wc -l)" -ge 500 ]
+    run -1 --separate-stderr grep -rnE '(if|while) \(.*[][a-z0-9_.>-]+ [!=]= NULL( &&| \|\||\)( \{)?$)' cmd lib kernels
 }
 
 @test "the programs allocate by sg_memory.h alone, which ends them where memory runs out" {
