@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# results/analysis/effects.py and least_error.py: a factorial experiment, and the least error of recorded gradients.
+# results/analysis/effects.py, least_error.py and step_efficiency.py: a factorial experiment, the least error of recorded
+# gradients, and which form of step efficiency predicts other lengths.
 # explain.bats and profile.bats test the other scripts; copied.bats has the effects of an experiment that ran.
 load common
 
@@ -39,6 +40,42 @@ a × b × c      +2      +2      +2
 END
     run -1 python3 -B "$ROOT/results/analysis/effects.py" "$ROOT/tests/golden/plot/fig1.json" --y error-norm
     grep -q "there are no effects" <<<"$output"
+}
+
+@test "step efficiency: a slow-down, an efficiency of sends and a plane predict what they made, and nothing else" {
+    for form in slow-down sends plane noise; do
+        python3 -B - $form <<'PY'
+import json, math, random, sys
+form, rng = sys.argv[1], random.Random(3)
+spread = lambda v: {"mean": sum(v) / len(v), "std": 0, "n": len(v), "values": v}
+lengths = {"0.25": 250, "0.5": 500, "1": 1000, "2": 2000}
+quality = lambda steps: 0.1 + 0.1 * math.log(steps)  # a line, as the curve between its runs
+def label(name, method, compressor, steps, density, phi):
+    values = [quality(phi * steps) + off for off in (-1e-3, 0, 1e-3)]
+    return {"label": name, "method": method, "compressor": compressor, "cells": [{"steps": steps}] * 3,
+            "final": {"test_accuracy": spread(values), "average_density": spread([density] * 3),
+                      "step_efficiency": spread([phi] * 3)}}
+results = [label(f"SGD stretch={t}", "SGD", "none", t, 1, 1) for t in (15, 30, 60, 125, *lengths.values())]
+for density in (0.001, 0.004, 0.016, 0.064):
+    for stretch, steps in lengths.items():
+        z = {"slow-down": 0.7 * math.log(density) + 3, "sends": 0.8 * math.log(steps * density) - 2,
+             "plane": 0.5 * math.log(density) + 0.3 * math.log(steps) + 0.6, "noise": rng.gauss(0, 1)}[form]
+        phi = math.exp(0.4 * math.log(density)) if form == "slow-down" else 1 / (1 + math.exp(-z))
+        results.append(label(f"M density={density} stretch={stretch}", "M", "topk", steps, density, phi))
+recipe = {"resolved": {"step_efficiency": {"of": "test-accuracy", "at": {"final": True}}}}
+json.dump({"schema": "sparsebench/1", "status": "ok", "recipe": recipe, "results": results}, open(f"{form}.json", "w"))
+PY
+        python3 -B "$ROOT/results/analysis/step_efficiency.py" $form.json >$form.txt
+    done
+    awk '$1 == "M" && $4 < 0.01 && $3 > 1 && $5 > 1 { found = 1 } END { exit !found }' slow-down.txt
+    awk '$1 == "M" && $3 < 0.1 && $5 < 0.1 && $4 > 1 { found = 1 } END { exit !found }' sends.txt
+    grep -q "Kept: plane" sends.txt # on such a curve both forms of sends are one
+    awk '$1 == "M" && $6 < 0.01 && $3 > 1 && $4 > 1 { found = 1 } END { exit !found }' plane.txt
+    grep -q "Kept: plane" plane.txt
+    grep -q "No form of step efficiency is kept" noise.txt
+    grep -q "No form of step efficiency is kept" slow-down.txt # none is nearer than the slow-down that made them
+    run -1 python3 -B "$ROOT/results/analysis/step_efficiency.py" "$ROOT/tests/golden/plot/fig1.json"
+    grep -q "its recipe has no step-efficiency" <<<"$output"
 }
 
 # Gradients in g.npy, made without NumPy, and runs of methods on them in cells.
