@@ -169,6 +169,7 @@ static char *sentence(struct sg_document_summary *found, const struct summary *s
         fputs(". ", out);
     put_against_baseline(out, s);
     put_warning(out, s, found->start);
+    summary_put_price(out, s);
     return sg_stream_text(out, &text);
 }
 

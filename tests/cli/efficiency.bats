@@ -14,7 +14,7 @@ batch: 50
 epochs: 8
 optimizer: {kind: sgd, learning-rate: 0.1/(L+l2), warm-up-epochs: 1, decay-at: [5, 7]}
 seeds: [1, 2]
-record: {every: 10, series: [suboptimality, average-density]}
+record: {every: 10, series: [suboptimality, average-density, bits]}
 step-efficiency: suboptimality
 methods:
   - {name: SGD, compressor: none, baseline: true}
@@ -28,6 +28,7 @@ claims:
     at-most: 1
 plots:
   - {x: average-density, y: step-efficiency, kind: points, log: x}
+  - {x: step, y: suboptimality}
 YAML
 }
 
@@ -65,6 +66,9 @@ keys() { # RECIPE LABEL: the keys of its cells
         close(efficiency("All stretch=0.75")[1]; expected("All stretch=0.75"; 0.75; 1)) and
         efficiency("Top-1")[0] == null and efficiency("Top-1")[1] < 1' r.json # it ends above the shortest run at seed 1
     [ "$(jq -c '.plots[0].points[] | select(.label == "Top-1").y.values | length' r.json)" = 2 ]
+    # All of the entries with their positions are two times the data of SGD. Top-1 has no efficiency at seed 1.
+    [[ $(jq -r .summary.text r.json) == *"If a longer run has the same step efficiency, All stretch=0.5 takes the least \
+data to become as good as Shorter stretch=0.5: 1 times the steps, with 2 of the data" ]]
     [ "$(jq -r '.claims[0].verdict' r.json)" = "holds at these seeds" ]
     sparsebench --bundle b r.json
     sparsebench --audit b --share 1
