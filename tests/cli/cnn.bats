@@ -23,6 +23,7 @@ methods:
   - {name: Whole, compressor: topk, density: 0.01, scope: model}
   - {name: Forgetful, compressor: topk, density: 0.01, error-feedback: none}
   - {name: PowerSGD, compressor: powersgd, rank: 1, controller: {kind: accordion, high: 3, interval: 1}}
+  - {name: ARC, compressor: arc-topk, density: 0.05}
   - {name: QSGD, compressor: qsgd, levels: 7, error-feedback: none}
 YAML
 }
@@ -36,7 +37,7 @@ cnn() { # METHOD ARGUMENTS...
 # bats test_tags=slow
 @test "1 and 2 threads, 1, 2 and 4 ranks: the same bytes, each method in its way" {
     need_torch
-    for method in SGD Top-k Hard-threshold Accordion Whole Forgetful PowerSGD QSGD; do
+    for method in SGD Top-k Hard-threshold Accordion Whole Forgetful PowerSGD ARC QSGD; do
         args=(--set workers=4 --set 'record.layers=true' --set batch=3)
         same_for_threads_and_ranks "$method.one" "2 4" cnn.yaml --method $method "${args[@]}"
         tail -n 1 "$method.one" | grep -q '"status":"ok".*"steps":8'
@@ -56,7 +57,7 @@ cnn() { # METHOD ARGUMENTS...
 # bats test_tags=slow
 @test "killed and resumed: the same bytes, with residuals, statistics and the averaged model" {
     need_torch
-    for method in Hard-threshold Accordion PowerSGD; do
+    for method in Hard-threshold Accordion PowerSGD ARC; do
         same_after_kill 5 cnn.yaml --method $method --set epochs=12
     done
 }
