@@ -1,11 +1,6 @@
 # Tests and measurements. tests/README.md says when to run which, and tests/run what belongs to one.
 torch_tests := $(sort $(wildcard $(patsubst %,tests/unit/test_%*.c,tensor $(torch_tasks))))
 test_src    := $(filter-out $(if $(torch),,$(torch_tests)),$(sort $(wildcard tests/unit/test_*.c)))
-# Without the zoo the unit tests that name a row of it are left out.
-zoo_names = $(shell sed -nE 's/.*(\.name = |SIDCO.)"([^"]*)".*/-e\x27"\2"\x27 -e\x27compressor: \2\x27/p' lib/zoo/*.c)
-zoo_tests   := $(if $(zoo),,$(shell grep -lF $(zoo_names) tests/unit/test_*.c))
-test_src    := $(filter-out $(zoo_tests),$(test_src))
-$(if $(zoo_tests),$(info ZOO=0: without the unit tests that name rows of lib/zoo: $(notdir $(basename $(zoo_tests)))))
 # The CUDA kernels' tests run on a device, and emulated where C++ is: 64 threads a block, at night gpu_wide with 512.
 gpu_torch   := $(basename $(notdir $(sort $(wildcard $(torch_tasks:%=tests/gpu/test_%*.c)))))
 gpu_other   := $(filter-out $(gpu_torch),$(basename $(notdir $(sort $(wildcard tests/gpu/test_*.c)))))

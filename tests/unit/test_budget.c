@@ -288,6 +288,8 @@ static void bits(const char *name, double share) {
     static float e[WORKERS][D];
     const struct sg_compressor_ops *ops = sg_compressor_find(name);
     double param[SG_METHOD_PARAMS], sent = 0, first = 0;
+    if (left_out(ops))
+        return;
     for (size_t i = 0; i < ops->n_params; i++)
         param[i] = NAN;
     struct sg_method_config config = {.compressor = ops,
