@@ -1,7 +1,9 @@
 /* bench_operation.c: the table of operations that are timed, and how each is called. */
 #include "bench_private.h"
+#include "sg_memory.h"
 #include "sg_products.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The k-th magnitude changes from step to step, so the guess is made wrong by this much, upwards and downwards in turn.
@@ -120,7 +122,51 @@ void run_products(struct job *job) {
     job->sent = 0;
 }
 
-enum { TOPK_COLD = 2, QSGD = 14, PRODUCTS = 15, POWERSGD = 17, COMPRESS = 18 };
+/* Muon's step without momentum, at the rate 1 and from 0, of every layer that is a matrix. */
+static void run_newton_schulz(struct job *job) {
+    static const double param[9] = {[3] = 5}; /* ns-steps of core/optimizer_muon.c */
+    const struct data *d = job->data;
+    const size_t n = d->layers->n;
+    struct sg_weight *weight = sg_calloc(d->layers->count, sizeof *weight);
+    struct sg_piece *piece = sg_calloc(d->layers->count, sizeof *piece);
+    size_t found = 0;
+    for (size_t l = 0; l < d->layers->count; l++) {
+        const size_t begin = d->layers->offset[l], end = d->layers->offset[l + 1], rows = d->layers->rows[l];
+        if (!is_low_rank(d->layers, l))
+            continue;
+        weight[found] = (struct sg_weight){begin, rows, (end - begin) / rows, false};
+        piece[found++] = (struct sg_piece){begin, end, false, true};
+    }
+    const struct sg_update update = {.optimizer = "muon",
+                                     .param = param,
+                                     .learning_rate = 1,
+                                     .workers = 1,
+                                     .sum = d->magnitude,
+                                     .state = d->value,
+                                     .x = d->e,
+                                     .piece = piece,
+                                     .n_pieces = found,
+                                     .d = n,
+                                     .weight = weight,
+                                     .n_weights = found,
+                                     .scratch = sg_malloc(sg_muon_scratch(weight, found) * sizeof(float))};
+    memcpy(d->magnitude, d->g, n * sizeof *d->g);
+    memset(d->value, 0, n * sizeof *d->value);
+    memset(d->e, 0, n * sizeof *d->e);
+    job->kernels->update(&job->exec, &update);
+    free(update.scratch);
+    free(piece);
+    free(weight);
+    job->status = SG_KERNEL_OK;
+    job->sent = 0;
+}
+
+/* The gradient is read, and e is read and written. */
+static double bytes_muon(const struct job *job) {
+    return 12.0 * (double)job->data->layers->n;
+}
+
+enum { TOPK_COLD = 2, QSGD = 14, PRODUCTS = 15, POWERSGD = 17, NEWTON_SCHULZ = 18, COMPRESS = 20 };
 
 const struct operation operations[] = {
     {"ef-threshold", run_threshold, bytes_select, .writes_residual = true, .sends = true, .compared_with = 0,
@@ -148,6 +194,9 @@ const struct operation operations[] = {
     {"torch-products", run_rival, bytes_products, .rival = true, .floats = true, .compared_with = PRODUCTS},
     {"ef-powersgd", run_coder, bytes_coder, .writes_residual = true, .coder = "powersgd", .compared_with = POWERSGD,
      .torch = "torch-products"},
+    {"newton-schulz", run_newton_schulz, bytes_muon, .writes_residual = true, .compared_with = NEWTON_SCHULZ,
+     .torch = "torch-newton-schulz"},
+    {"torch-newton-schulz", run_rival, bytes_muon, .rival = true, .floats = true, .compared_with = NEWTON_SCHULZ},
     {"compress", run_compress, bytes_compress, .writes_residual = true, .steps = true, .compared_with = COMPRESS},
 };
 const size_t n_operations = sizeof operations / sizeof *operations;

@@ -30,7 +30,7 @@ struct sg_rival_call {
     size_t *count; /* [layers] out */
 };
 
-/* "nth-element", "torch-topk", "torch-threshold", "torch-products". 0 = done. In rivals.so. */
+/* "nth-element", "torch-topk", "torch-threshold", "torch-products", "torch-newton-schulz". 0 = done. In rivals.so. */
 typedef int sg_rival_run_fn(const char *name, const struct sg_rival_call *call);
 RIVAL_API sg_rival_run_fn sg_rival_run;
 

@@ -146,7 +146,7 @@ char *sg_range_text(const struct sg_schema_row *row, char out[SG_RANGE]);
 #define SG_BENCH_OPERATIONS                                                                                            \
     "ef-threshold|ef-topk-warm|ef-topk-cold|randomk|scatter-add|sum-squares|quickselect|"                              \
     "nth-element|torch-topk|torch-threshold|encode|decode|cub-select|cub-sort|ef-qsgd|lowrank-products|"               \
-    "torch-products|ef-powersgd"
+    "torch-products|ef-powersgd|newton-schulz|torch-newton-schulz"
 
 /* ---- checks ---- */
 

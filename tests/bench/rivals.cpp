@@ -93,13 +93,33 @@ size_t torch_products(const sg_rival_call &c, size_t layer, Out) {
     return 0;
 }
 
+// Muon's step as torch.optim.Muon has it, but in floats.
+size_t torch_newton_schulz(const sg_rival_call &c, size_t layer, Out) {
+    const size_t begin = c.offset[layer], n = c.offset[layer + 1] - begin, rows = c.rows[layer];
+    at::Tensor e = at::from_blob(c.e + begin, {static_cast<int64_t>(n)}, at::kFloat);
+    e.zero_();
+    if (rows == 0)
+        return 0;
+    const at::Tensor m = matrix(c.g + begin, rows, n / rows);
+    const bool tall = rows > n / rows;
+    at::Tensor x = at::div(tall ? at::t(m) : at::clone(m), m.norm().clamp_min(1e-7));
+    for (int i = 0; i < 5; i++) {
+        const at::Tensor gram = at::mm(x, x.t());
+        x = at::addmm(x, at::addmm(gram, gram, gram, -4.7750, 2.0315), x, 3.4445, 1);
+    }
+    const double factor = tall ? std::sqrt(static_cast<double>(rows * rows) / static_cast<double>(n)) : 1;
+    e.sub_(at::reshape(tall ? at::t(x) : x, {static_cast<int64_t>(n)}), factor);
+    return 0;
+}
+
 const struct {
     const char *name;
     size_t (*run)(const sg_rival_call &c, size_t layer, Out out);
 } rivals[] = {{"nth-element", nth_element},
               {"torch-topk", torch_topk},
               {"torch-threshold", torch_threshold},
-              {"torch-products", torch_products}};
+              {"torch-products", torch_products},
+              {"torch-newton-schulz", torch_newton_schulz}};
 
 } // namespace
 

@@ -116,6 +116,14 @@ YAML
         [.results[] | select(.operation == "lowrank-products" or .operation == "ef-powersgd") | (.times_torch == null) == ($missing != null)] | all' <<<"$output")" = true ]
 }
 
+@test "Muon's steps are right, and libtorch's are beside them" {
+    run -0 --separate-stderr sparsebench r.yaml --json --set 'operations=[newton-schulz, torch-newton-schulz]' \
+        --set 'sizes=[1000]' --set 'back-ends=[c, avx2, avx512]' --set 'threads=[3]'
+    [ "$(jq '[.results[] | .verified != false] | all' <<<"$output")" = true ]
+    [ "$(jq '(.results[] | select(.back_end == "c++") | .reason) as $missing |
+        [.results[] | select(.operation == "newton-schulz") | (.times_torch == null) == ($missing != null)] | all' <<<"$output")" = true ]
+}
+
 @test "wrong output is not timed and exits 3" {
     says 3 "differs from plain C" -- sparsebench r.yaml --corrupt -o r.json
     [ "$(grep -c '"median"' r.json)" = 1 ]

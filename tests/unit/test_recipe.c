@@ -347,7 +347,7 @@ static void test_reference(void) {
         "\n* `operations` (list of ef-threshold|ef-topk-warm|ef-topk-cold|randomk|scatter-add|sum-squares|"
         "quickselect|nth-element|torch-topk|torch-threshold|encode|decode|cub-select|cub-sort|ef-"
         "qsgd|"
-        "lowrank-products|torch-products|ef-powersgd; required):\n  ",
+        "lowrank-products|torch-products|ef-powersgd|newton-schulz|torch-newton-schulz; required):\n  ",
         "\n* `sizes` (list of resnet18|lstm|ncf or integer; required):\n  ",
         "\n* `seeds` (list of integers; 0..; =[1]):\n  ",
         "\n* `series` (list of series; required):\n  ",
