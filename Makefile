@@ -214,7 +214,7 @@ install: all $(built) ## install programs, library, headers, recipes and documen
 	$(call put,share/man/man5,$(B)/sparse-recipe.5)
 	$(call put,share/sparsegrad/python/libsparsegrad,$(wildcard lib/method/libsparsegrad/*.py*))
 	$(call put,share/sparsegrad/examples,$(wildcard lib/examples/*))
-	$(call put_paths,share/sparsegrad,$(recipes) $(wildcard datasets/*.yaml))
+	$(call put_paths,share/sparsegrad,$(recipes) recipes/recipe.schema.json $(wildcard datasets/*.yaml))
 	$(call put_paths,share/doc/sparsegrad,$(documents))
 	install -D -t $(root)/share/sparsegrad/datasets datasets/fetch
 	install -d $(root)/share/bash-completion/completions

@@ -34,7 +34,8 @@ static const struct sg_option options[] = {
     {SG_OPTION_STRING, "folder", 0, &cell_opt.folder, .value = "DIR",
      .help = "where cells are kept, default results/local/NAME/cells, the same for sparsebench and sparsetune"},
     {SG_OPTION_STRING, "program", 0, &cell_opt.program, .value = "FILE", .help = "sparsetrain to run", .hidden = true},
-    {SG_OPTION_FLAG, "help-recipe", 0, &cell_opt.help_recipe, .help = "describe every recipe key"},
+    {SG_OPTION_CHOICE, "help-recipe", 0, &cell_opt.help_recipe, .choices = "text|json-schema", .bare = "text",
+     .help = "describe every recipe key, for people or for editors"},
 };
 const struct sg_option_table cell_options = {options, sizeof options / sizeof *options};
 
@@ -53,7 +54,7 @@ int begin_program(const struct sg_program *program, int argc, char **argv, const
     if (code != SG_PARSE_RUN)
         return code;
     const sg_status alone = sg_grid_refuse_launcher(&reports, &err);
-    const bool runs = alone == SG_OK || cell_opt.help_recipe || cell_opt.under_launcher;
+    const bool runs = alone == SG_OK || cell_opt.help_recipe != NULL || cell_opt.under_launcher;
     sg_app_expect_finish();
     if (runs &&
         sg_plugins_load(cell_opt.plugins.item, cell_opt.plugins.count, getenv(SG_PLUGINS_VARIABLE), &err) != SG_OK) {
@@ -61,7 +62,7 @@ int begin_program(const struct sg_program *program, int argc, char **argv, const
         return sg_exit_code(err.status);
     }
     if (cell_opt.help_recipe) {
-        sg_recipe_reference(stdout);
+        (strcmp(cell_opt.help_recipe, "text") == 0 ? sg_recipe_reference : sg_recipe_json_schema)(stdout);
         return SG_EXIT_OK;
     }
     if (runs)

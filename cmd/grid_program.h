@@ -13,8 +13,8 @@
 
 /* The values of the options about cells. */
 extern struct cell_opt {
-    const char *launcher, *folder, *data, *device, *program;
-    bool fresh, any_version, help_recipe, memory_check;
+    const char *launcher, *folder, *data, *device, *program, *help_recipe;
+    bool fresh, any_version, memory_check;
     bool under_launcher; /* the program itself is to run as ranks of a launcher */
     int64_t jobs, threads;
     struct sg_option_list set; /* each program defines its own option for it */

@@ -313,7 +313,7 @@ int main(int argc, char **argv) {
     for (size_t i = 0; sg_comm_launch_rank() <= 0 && sg_plugin_warning(warning, &i);)
         sg_log_warning("%s", warning);
     if (opt.help_recipe) {
-        sg_recipe_reference(stdout);
+        (strcmp(opt.help_recipe, "text") == 0 ? sg_recipe_reference : sg_recipe_json_schema)(stdout);
         return sg_app_finish(SG_EXIT_OK);
     }
     if (opt.help_compressors) {

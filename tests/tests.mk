@@ -116,8 +116,9 @@ lint: all $(installed) ## formatting, the tree, documents, man pages; all source
 golden: all ## renew what the programs are to print: transcripts of mistakes, text formats of figures
 	@sh tests/golden/plot/update
 	@for f in tests/golden/cli/*.txt; do tests/golden/cli/transcript $$f > $$f.new && mv $$f.new $$f; done
-reference: all ## regenerate recipes/REFERENCE.md and results/SCHEMA.md
+reference: all ## regenerate recipes/REFERENCE.md, recipes/recipe.schema.json and results/SCHEMA.md
 	$(bin)/sparsetrain --help-recipe > recipes/REFERENCE.md.new && mv recipes/REFERENCE.md.new recipes/REFERENCE.md
+	$(bin)/sparsetrain --help-recipe=json-schema > build/recipe.schema.json && mv build/recipe.schema.json recipes
 	awk -f lib/result/schema.awk lib/result/sg_frame.h lib/result/sg_document.h > results/SCHEMA.md
 deviations: $(B)/deviations ## regenerate results/DEVIATIONS.md
 	$(B)/deviations > results/DEVIATIONS.md.new && mv results/DEVIATIONS.md.new results/DEVIATIONS.md

@@ -96,7 +96,8 @@ static sg_status pack_recipe(struct packing *p, const char *folder, struct sg_er
         size_t length;
         if (sg_file_read_regular(&text, &length, from[i], MOST_BYTES, &unused) != SG_OK)
             continue;
-        sg_sha256_of(text, length, hex);
+        const size_t heading = sg_recipe_heading(text);
+        sg_sha256_of(text + heading, length - heading, hex);
         if (strcmp(hex, sha256) == 0) {
             free(copy);
             add(&p->bundle, sg_strdup("recipe.yaml"), text, length);

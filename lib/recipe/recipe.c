@@ -59,6 +59,12 @@ static void keep_set(struct sg_recipe *recipe, const char *const *set, size_t n_
     recipe->n_recorded = recipe->n_set;
 }
 
+size_t sg_recipe_heading(const char *text) {
+    static const char begin[] = "# yaml-language-server:";
+    const size_t length = strcspn(text, "\n");
+    return strncmp(text, begin, sizeof begin - 1) == 0 && text[length] == '\n' ? length + 1 : 0;
+}
+
 /* Where a recipe comes from. */
 struct source {
     const char *text, *name;
@@ -85,7 +91,8 @@ static sg_status parse(struct sg_recipe *out, struct sg_node *raw, const struct 
         sg_recipe_free(&recipe);
         return sg_problems_report(&problems, SG_ERR_ARGUMENT, err);
     }
-    sg_sha256_of(from->text, from->length, recipe.sha256);
+    const size_t heading = sg_recipe_heading(recipe.text);
+    sg_sha256_of(from->text + heading, from->length - heading, recipe.sha256);
     *out = recipe;
     return SG_OK;
 }

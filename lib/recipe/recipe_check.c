@@ -13,12 +13,12 @@ static const char unknown_variant[] = "?";
 static void check_section(struct sg_check *c, const char *section, const char *outer, const struct sg_node *root,
                           const struct sg_node *raw, struct sg_node *out);
 
-static bool row_applies(const struct sg_schema_row *row, const char *variant) {
+bool sg_row_applies(const struct sg_schema_row *row, const char *variant) {
     const char *owner = row->training ? "training" : row->owner;
     return !owner || strcmp(owner, variant) == 0;
 }
 
-static bool is_variant(enum sg_value_type type) {
+bool sg_decides_keys(enum sg_value_type type) {
     return type >= SG_VALUE_KIND && type <= SG_VALUE_CODE;
 }
 
@@ -30,7 +30,7 @@ static const char *find_variant(const struct sg_check *c, const char *section, c
                                 const struct sg_node *raw) {
     for (size_t i = 0; i < c->schema.count; i++) {
         const struct sg_schema_row *row = &c->schema.row[i];
-        if (!is_variant(row->type) || !sg_row_in(row, section))
+        if (!sg_decides_keys(row->type) || !sg_row_in(row, section))
             continue;
         const struct sg_node *node = sg_node_member(raw, sg_row_key(row));
         const char *wanted = !node ? row->preset : node->kind == SG_NODE_STRING ? node->string : "";
@@ -71,7 +71,7 @@ static void note_unknown_key(struct sg_check *c, const char *section, const char
     for (size_t i = 0; i < c->schema.count; i++) {
         const struct sg_schema_row *row = &c->schema.row[i];
         const char *key = sg_row_key(row);
-        if (sg_row_in(row, section) && row_applies(row, variant) && n < SG_MAP_KEYS)
+        if (sg_row_in(row, section) && sg_row_applies(row, variant) && n < SG_MAP_KEYS)
             candidate[n++] = key;
         /* a key of another compressor is a better hint than the same word in a distant section, and one of every recipe
          * better than one of a kind of task */
@@ -100,7 +100,7 @@ static void check_unknown_keys(struct sg_check *c, const char *section, const ch
         bool known = false;
         for (size_t j = 0; j < c->schema.count && !known; j++) {
             const struct sg_schema_row *row = &c->schema.row[j];
-            known = (row_applies(row, variant) || variant == unknown_variant) &&
+            known = (sg_row_applies(row, variant) || variant == unknown_variant) &&
                     strcmp(sg_row_key(row), child->key) == 0 && sg_row_in(row, section);
         }
         if (!known && c->problems->count < SG_PROBLEMS)
@@ -144,7 +144,7 @@ static void check_map(struct sg_check *c, const struct sg_schema_row *row, const
 /* Adds the problem that a key cannot be a list, and the reason. */
 static void refuse_list(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw) {
     const char *why = "because it is the same for all cells of a recipe";
-    if (is_variant(row->type))
+    if (sg_decides_keys(row->type))
         why = "because it decides which keys stand beside it (write a method or a recipe for each)";
     else if (strncmp(row->path, "task.", 5) == 0)
         why = "because all cells of a recipe have the same data (write a recipe for each)";
@@ -165,7 +165,7 @@ static void check_value(struct sg_check *c, const struct sg_schema_row *row, con
         refuse_list(c, row, raw);
         return;
     }
-    const bool names = is_variant(row->type) && raw->kind == SG_NODE_STRING;
+    const bool names = sg_decides_keys(row->type) && raw->kind == SG_NODE_STRING;
     const char *name = names ? sg_variant_name(row->type, raw->string) : NULL;
     sg_node_copy(out, raw);
     /* Another spelling of a name is replaced by the name, so that cells and results have one spelling. */
@@ -210,13 +210,11 @@ static void check_list(struct sg_check *c, const struct sg_schema_row *row, size
         }
 }
 
-enum { GRID_ENTRIES = 256 };
-
 /* Checks a list of values, of which each cell has one. */
 static void check_choices(struct sg_check *c, const struct sg_schema_row *row, const char *variant,
                           const struct sg_node *root, const struct sg_node *raw, struct sg_node *out) {
     const size_t before = c->problems->count;
-    check_list(c, row, 1, GRID_ENTRIES, variant, root, raw, out);
+    check_list(c, row, 1, SG_GRID_ENTRIES, variant, root, raw, out);
     for (size_t i = 0; i < out->count; i++)
         if (out->child[i].choices)
             SG_PROBLEM(c, &out->child[i], "%s: a range cannot be an entry of a list (write a method for each)",
@@ -290,7 +288,7 @@ static void check_section(struct sg_check *c, const char *section, const char *o
     check_unknown_keys(c, section, variant, raw);
     for (size_t i = 0; i < c->schema.count; i++) {
         const struct sg_schema_row *row = &c->schema.row[i];
-        if (!sg_row_in(row, section) || !row_applies(row, variant))
+        if (!sg_row_in(row, section) || !sg_row_applies(row, variant))
             continue;
         struct sg_node value = {0};
         check_row(c, row, variant, root, raw, &value);

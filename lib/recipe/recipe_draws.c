@@ -41,8 +41,7 @@ static bool read_range(struct range *out, const char *text, const char **high_te
            isfinite(out->high - out->low) && (!out->log || out->low > 0);
 }
 
-/* True for a key that trials may differ in. The task, the workers and the length are the same for all. */
-static bool may_differ(const char *path) {
+bool sg_may_be_drawn(const char *path) {
     static const char *const may[] = {"optimizer.", "error-feedback.", "methods[]."}, *const not [] = {
                                                                                           "methods[].epochs",
                                                                                           "methods[].steps",
@@ -69,7 +68,7 @@ void sg_check_draw(struct sg_check *c, const struct sg_schema_row *row, const st
     struct range range;
     const char *high;
     const size_t before = c->problems->count;
-    if (!may_differ(row->path)) {
+    if (!sg_may_be_drawn(row->path)) {
         SG_PROBLEM(c, raw,
                    "%s cannot be drawn, because all trials have the same task, workers and length (draw keys of "
                    "optimizer, error-feedback or methods)",

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "recipe_private.h"
+#include "sg_json.h"
 #include "sg_net.h"
 #include "sg_task.h"
 #include "sg_text.h"
@@ -221,6 +222,43 @@ void sg_check_bound_constant(struct sg_check *c, const struct sg_node *term) {
             return;
         }
     }
+}
+
+/* Appends a name, as recipes spell it, that is not in the array yet. */
+static void push_once(cJSON *out, const char *name) {
+    struct names one = {.n = 0};
+    const cJSON *other;
+    add(&one, name);
+    cJSON_ArrayForEach(other, out) if (strcmp(other->valuestring, one.at[0]) == 0) return;
+    sg_json_push_string(out, one.at[0]);
+}
+
+cJSON *sg_series_names(const struct sg_schema_row *row) {
+    const bool recorded = strcmp(row->path, "record.series") == 0;
+    const struct sg_task_kind *task;
+    if (is_axis(row))
+        return NULL;
+    cJSON *out = cJSON_CreateArray();
+    for (size_t i = 0; i < SG_COLUMNS; i++)
+        push_once(out, sg_common_metrics[i].name);
+    for (size_t k = 0; (task = sg_task_kind_at(k)) != NULL; k++)
+        for (size_t i = 0; i < task->n_metrics; i++)
+            push_once(out, task->metric[i].name);
+    if (recorded)
+        return out;
+    push_once(out, "step");
+    push_once(out, "epoch");
+    push_once(out, "step-efficiency");
+    for (size_t i = 0; i < SG_NET_SERIES; i++)
+        push_once(out, sg_net_series[i].name);
+    for (size_t i = 0; i < 2 * SG_BURSTS; i++)
+        push_once(out, i % 2 ? sg_burst_table[i / 2].of_workers : sg_burst_table[i / 2].series);
+    for (size_t i = 0; row->constant && i < SG_COMMON_CONSTANTS; i++)
+        push_once(out, sg_common_constants[i].name);
+    for (size_t k = 0; row->constant && (task = sg_task_kind_at(k)) != NULL; k++)
+        for (size_t i = 0; i < task->n_constants; i++)
+            push_once(out, task->constant[i].name);
+    return out;
 }
 
 size_t sg_expression_names(const struct sg_check *c, const struct sg_schema_row *row, const char *name[SG_NAMES]) {

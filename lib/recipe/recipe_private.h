@@ -109,6 +109,8 @@ struct sg_schema_row {
     bool training;     /* only in recipes of kind `training` */
 };
 
+enum { SG_GRID_ENTRIES = 256 }; /* most entries of a list of which each cell has one */
+
 struct sg_schema {
     struct sg_schema_row *row;
     size_t count;
@@ -122,6 +124,10 @@ void sg_schema_close(struct sg_schema *schema);
 bool sg_row_in(const struct sg_schema_row *row, const char *section);
 const char *sg_row_key(const struct sg_schema_row *row);
 bool sg_is_number_type(enum sg_value_type type);
+/* True for a type whose value decides which other keys its section has: those from KIND to CODE. */
+bool sg_decides_keys(enum sg_value_type type);
+/* True if a section of this variant, "" for none, has the key of the row. */
+bool sg_row_applies(const struct sg_schema_row *row, const char *variant);
 /* Section with the keys of a MAP row. */
 void sg_row_section(const struct sg_schema_row *row, char out[64]);
 /* The i-th row that a value of a type between KIND and OVERLAP can name, with the parameters that are keys beside the
@@ -191,6 +197,9 @@ bool sg_hint(char out[SG_HINT], const char *word, const char *const *candidate, 
 
 /* Checks that the task can record a name in record.series, and that a name in a claim or plot is recorded. */
 void sg_check_series(struct sg_check *c, const struct sg_schema_row *row, const struct sg_node *raw);
+/* The names that a value of this row can have in some recipe, as an array; NULL for an axis, which can be any listed
+ * key. */
+cJSON *sg_series_names(const struct sg_schema_row *row);
 /* Checks the two axes of a complete plot: a plot of curves needs series, because constants have no curve. */
 void sg_check_axes(struct sg_check *c, const struct sg_node *plot);
 /* Checks a complete claim, or its bound: if the metric is a constant of some methods only, this method must have it. */
@@ -229,6 +238,8 @@ void sg_expand_plot_methods(struct sg_check *c, struct sg_node *methods);
 
 /* ---- ranges, from which each trial draws a value ---- */
 
+/* True for a key that trials may differ in. The task, the workers and the length are the same for all. */
+bool sg_may_be_drawn(const char *path);
 /* True for "log 1e-3..1" and "linear 0..1", right or wrong. */
 bool sg_is_draw(const struct sg_node *raw);
 /* Checks a range in place of the value of a key; *out is a copy of raw, whose `choices` it sets. */

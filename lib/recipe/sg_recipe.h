@@ -42,7 +42,7 @@ extern "C" {
 
 struct sg_recipe {
     char *path;          /* as given; "<stdin>" for "-" */
-    char sha256[65];     /* of the file's bytes */
+    char sha256[65];     /* of the file's bytes behind sg_recipe_heading */
     struct sg_node root; /* resolved */
     char *text;          /* the file's bytes, NUL-terminated */
     char **set;          /* [n_set] the --set values, in order */
@@ -144,8 +144,13 @@ SG_CHECKED sg_status sg_cell_method(struct sg_method_config *out, double room[SG
  * key with which the message begins, else the method. */
 const struct sg_node *sg_method_place(const struct sg_node *method, const char *message);
 
+/* Returns the length of the first line if that names a JSON Schema for editors, "# yaml-language-server: …", else 0.
+ * The line is no part of what is hashed, since it changes nothing and its path depends on the folder. */
+size_t sg_recipe_heading(const char *text);
 /* Prints the reference of all keys, which --help-recipe and recipes/REFERENCE.md show: Markdown without tables. */
 void sg_recipe_reference(FILE *out);
+/* Prints the same keys as a JSON Schema, by which editors complete and check recipes: recipes/recipe.schema.json. */
+void sg_recipe_json_schema(FILE *out);
 
 /* Prints a row for each compressor: its kind, what it promises, its bits on an example, its publication. Lines have at
  * most `width` characters; 0 = any number. */

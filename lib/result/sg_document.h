@@ -24,7 +24,7 @@ struct sg_document_program {
 struct sg_document_recipe {
     const cJSON *from;
     const char *path;        /* its file */
-    const char *sha256;      /* of its text */
+    const char *sha256;      /* of its text, without a first line for editors */
     struct sg_text_list set; /* what --set changed */
     const char *name;        /* its name */
     const char *title;       /* its title */

@@ -52,7 +52,8 @@ sg_status tune_recipe_text(char **out, const struct sg_recipe *from, const struc
     size_t size;
     char *text = NULL;
     FILE *to = sg_memstream(&text, &size);
-    fprintf(to, "%.*s", (int)beginning_of(from->text), from->text);
+    const char *beginning = from->text + sg_recipe_heading(from->text); /* whose path may not hold where this is kept */
+    fprintf(to, "%.*s", (int)beginning_of(beginning), beginning);
     for (size_t i = 0; i < written->count; i++)
         if (!sg_node_absent(&written->child[i]))
             put_section(to, &written->child[i], note, arg);

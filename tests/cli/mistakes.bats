@@ -76,7 +76,7 @@ recipe() { # SED...
     run -2 sparsetrain --check r.yaml --method SGD --method Top-k
     run -0 sparsebench -q r.yaml --method SGD --seed 1 --folder cells # what is not run is not checked
     run -2 --separate-stderr sparsetrain r.yaml --method "Top-k k=41" # a run of its own says the same
-    [ "$stderr" = "sparsetrain: r.yaml:12:44: method 'Top-k k=41': topk: 'k' = 41 is more than the 40 parameters there are" ]
+    [ "$stderr" = "sparsetrain: r.yaml:13:44: method 'Top-k k=41': topk: 'k' = 41 is more than the 40 parameters there are" ]
 }
 
 @test "--check knows the device of the runs to come, and needs none" {
@@ -87,8 +87,8 @@ recipe() { # SED...
     sed -i 's/^task: .*/task: {kind: cnn, model: resnet8, dataset: cifar-10, stand-in: cifar-like, train-images: 64, test-images: 20, precision: tf32}/
         /^plots/,$d; s/suboptimality, compression-bias/train-loss/; s/learning-rate: [^,}]*/learning-rate: 0.1/' r.yaml
     sparsetrain --check r.yaml --device cuda
-    says 2 "r.yaml:4:" "task.precision: tf32 needs --device cuda" -- sparsetrain --check r.yaml
-    says 2 "r.yaml:4:" "task.precision: tf32 needs --device cuda" -- sparsebench -q r.yaml --folder cells
+    says 2 "r.yaml:5:" "task.precision: tf32 needs --device cuda" -- sparsetrain --check r.yaml
+    says 2 "r.yaml:5:" "task.precision: tf32 needs --device cuda" -- sparsebench -q r.yaml --folder cells
 }
 
 @test "a plot may name a method for all of its cells, a claim may not" {

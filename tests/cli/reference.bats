@@ -133,3 +133,51 @@ method .summary.methods[]
 PARTS
     [ "$count" -ge 100 ]
 }
+
+@test "recipes/recipe.schema.json is what the programs print, and the first line of every recipe names it" {
+    local recipe count=0
+    sparsebench --help-recipe=json-schema | diff "$ROOT/recipes/recipe.schema.json" - || { echo "run make reference"; false; }
+    for recipe in "$ROOT"/recipes/*.yaml "$ROOT"/recipes/*/*.yaml; do
+        [ "$(sed -n '1s/^# yaml-language-server: $schema=//p' "$recipe")" = "$(realpath --relative-to="$(dirname "$recipe")" "$ROOT/recipes/recipe.schema.json")" ]
+        count=$((count + 1))
+    done
+    [ $count -ge 100 ]
+}
+
+@test "the JSON Schema accepts all recipes, and refuses no change of one that sparsebench accepts" {
+    find_python jsonschema yaml || skip "no Python has jsonschema and yaml: apt-get install python3-jsonschema python3-yaml"
+    local schema=$ROOT/recipes/recipe.schema.json stride=7
+    [ "$SPARSE_TEST_LEVEL" != nightly ] || stride=1
+    "$PYTHON" "$ROOT/tests/cli/recipe_schema.py" "$schema" "$ROOT"/recipes/*.yaml "$ROOT"/recipes/*/*.yaml >said
+    [ "$(grep -c ' ok$' said)" = "$(wc -l <said)" ] && [ "$(wc -l <said)" -ge 100 ] || { grep -v ' ok$' said; false; }
+    "$PYTHON" "$ROOT/tests/cli/recipe_schema.py" "$schema" --changed $stride "$(command -v sparsebench)" "$ROOT"/recipes/{smoke,kernels}.yaml >said
+    run ! grep 'schema refuses' said
+    # What is left to the programs are names of methods and constants, and rules between keys.
+    [ "$(grep -c 'both refuse' said)" -gt $((8 * $(grep -c 'program refuses' said))) ] && [ "$(grep -c 'both accept' said)" -gt 20 ]
+    run ! grep 'program refuses.*: rename' said
+}
+
+@test "the JSON Schema refuses the wrong recipes of the transcript whose keys, names or numbers are wrong" {
+    find_python jsonschema yaml || skip "no Python has jsonschema and yaml"
+    local count=0 place
+    edit() { # SED...
+        count=$((count + 1))
+        sed "$@" "$ROOT/recipes/smoke.yaml" >"wrong-$count.yaml"
+    }
+    eval "$(sed -n "s/^\$ \(edit '[^']*'\);.*/\1/p" "$ROOT/tests/golden/cli/recipes.txt")"
+    "$PYTHON" "$ROOT/tests/cli/recipe_schema.py" "$ROOT/recipes/recipe.schema.json" wrong-*.yaml >said
+    [ $count -ge 30 ]
+    for place in claims.0.metric plots.1.y record.series claims.1.at-most methods.0 workers methods.1.controller error-feedback; do
+        grep -q "^wrong-[0-9]*.yaml refused: $place: " said || { echo "$place"; cat said; false; }
+    done
+}
+
+@test "a plug-in's compressor is in the JSON Schema of the programs that load it" {
+    need_numpy
+    export SPARSEGRAD_PYTHON=$PYTHON
+    find_python jsonschema yaml || skip "no Python has jsonschema and yaml"
+    sed 's/compressor: topk, k: .1, 4./compressor: my-largest, k: 1/; /^claims:/,$d' "$ROOT/recipes/smoke.yaml" >mine.yaml
+    sparsebench --help-recipe=json-schema --plugin "$ROOT/lib/examples/largest.py" >schema.json
+    "$PYTHON" "$ROOT/tests/cli/recipe_schema.py" schema.json mine.yaml | grep -x 'mine.yaml ok'
+    "$PYTHON" "$ROOT/tests/cli/recipe_schema.py" "$ROOT/recipes/recipe.schema.json" mine.yaml | grep '^mine.yaml refused: methods.1.compressor: '
+}

@@ -293,6 +293,25 @@ static void test_normal_form(void) {
     ok(recipe.path == NULL && recipe.root.count == 0, "freed and zeroed");
 }
 
+static void test_heading(void) {
+    static const char line[] = "# yaml-language-server: $schema=recipe.schema.json\n";
+    const char *const text[] = {SMALL, "# yaml-language-server: $schema=recipe.schema.json\n" SMALL,
+                                "# A word.\n" SMALL};
+    struct sg_recipe recipe[3];
+    struct sg_error err;
+    for (size_t i = 0; i < 3; i++)
+        if (parse_set(&recipe[i], text[i], NULL, 0, &err) != SG_OK)
+            ok(false, "%s", err.msg);
+    ok(sg_recipe_heading(text[0]) == 0 && sg_recipe_heading(text[1]) == sizeof line - 1 &&
+           sg_recipe_heading("# yaml-language-server: no end") == 0,
+       "the line for editors is found");
+    ok(strcmp(recipe[0].sha256, recipe[1].sha256) == 0 && strcmp(recipe[1].text, text[1]) == 0 &&
+           strcmp(recipe[0].sha256, recipe[2].sha256) != 0,
+       "it is part of the text and not of what is hashed");
+    for (size_t i = 0; i < 3; i++)
+        sg_recipe_free(&recipe[i]);
+}
+
 static void test_limits(void) {
     struct sg_recipe recipe;
     struct sg_error err;
@@ -380,6 +399,7 @@ int main(void) {
     test_methods();
     test_claims();
     test_normal_form();
+    test_heading();
     test_limits();
     test_reference();
     test_sizes();
