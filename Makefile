@@ -217,8 +217,7 @@ install: all $(built) ## install programs, library, headers, recipes and documen
 	$(call put_paths,share/sparsegrad,$(recipes) recipes/recipe.schema.json $(wildcard datasets/*.yaml))
 	$(call put_paths,share/doc/sparsegrad,$(documents))
 	install -D -t $(root)/share/sparsegrad/datasets datasets/fetch
-	install -d $(root)/share/bash-completion/completions
-	for p in $(programs); do $(bin)/$$p --completion=bash > $(root)/share/bash-completion/completions/$$p || exit; done
+	sh .ci/completions $(bin) $(root)/share $(programs)
 	@printf '%s\n' 'In $(root): programs in bin, libraries in lib, headers in include/sparsegrad, recipes, data sets,' \
 	  'examples and Python in share/sparsegrad, documents in share/doc/sparsegrad. For a program in C:' \
 	  '  export PKG_CONFIG_PATH=$(PREFIX)/lib/pkgconfig' '  cc first.c -o first $$(pkg-config --cflags --libs sparsegrad)'

@@ -317,7 +317,7 @@ int main(int argc, char **argv) {
         return sg_app_finish(SG_EXIT_OK);
     }
     if (opt.help_compressors) {
-        sg_recipe_compressors(stdout, (size_t)sg_terminal_columns(STDOUT_FILENO));
+        sg_recipe_compressors(stdout, opt.json, (size_t)sg_terminal_columns(STDOUT_FILENO));
         return sg_app_finish(SG_EXIT_OK);
     }
     if (!path) {

@@ -33,7 +33,7 @@ static const struct sg_option options[] = {
     {SG_OPTION_CHOICE, "help-recipe", 0, &opt.help_recipe, .choices = "text|json-schema", .bare = "text",
      .help = "describe every recipe key, for people or for editors"},
     {SG_OPTION_FLAG, "help-compressors", 0, &opt.help_compressors,
-     .help = "list every compressor: kind, class, bits on an example, publication"},
+     .help = "list every compressor: kind, class, bits on an example, publication; with --json also its parameters"},
     {SG_OPTION_GROUP, .name = "Output"},
     {SG_OPTION_STRING, "output", 'o', &opt.output, .value = "FILE",
      .help = "write the result there: a series (NDJSON), or JSON if the name ends in .json; appears when the run is "

@@ -7,7 +7,7 @@
 /* The program's own options, those it shares with some programs, then those of all; NULL past the end. */
 const struct sg_option *app_option_at(const struct sg_program *p, size_t i);
 
-/* Prints a script that makes bash complete this program's command line. */
-void app_print_completion(const struct sg_program *p);
+/* Prints a script that makes this shell, bash, zsh or fish, complete the program's command line. */
+void app_print_completion(const struct sg_program *p, const char *shell);
 
 #endif

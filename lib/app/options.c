@@ -28,7 +28,7 @@ static const struct sg_option common_options[] = {
     {SG_OPTION_GROUP, .name = "Messages"},
     {SG_OPTION_FLAG, "quiet", 'q', &common.quiet, .help = "errors and warnings only"},
     {SG_OPTION_FLAG, "verbose", 'v', &common.verbose, .help = NULL}, /* the program has its own */
-    {SG_OPTION_CHOICE, "completion", 0, &common.completion, .choices = "bash",
+    {SG_OPTION_CHOICE, "completion", 0, &common.completion, .choices = "bash|zsh|fish",
      .hidden = true}, /* print_help has it below */
     {SG_OPTION_FLAG, "fake-clock", 0, &common.fake_clock, .help = "all times are zero", .hidden = true},
 };
@@ -120,9 +120,10 @@ static void print_help(const struct sg_program *p, bool full) {
             print_option(stdout, p, o);
     }
     printf("\nHelp:\n  -h                            short help\n      --help                    this text\n"
-           "      --version                 version, build and libraries\n"
-           "      --completion=bash         print a script that makes bash complete options\n"
-           "                                and files\n");
+           "      --version                 version, build and libraries (--json)\n"
+           "      --completion=bash|zsh|fish\n"
+           "                                print a script that makes this shell complete\n"
+           "                                options and files\n");
     if (p->details) {
         printf("\n");
         print_details(p->details);
@@ -254,6 +255,13 @@ static const struct sg_option *find_letter(const struct sg_program *p, char lett
     return o;
 }
 
+static bool has_word(int argc, char **argv, const char *word) {
+    bool found = false;
+    for (int i = 1; i < argc; i++)
+        found = found || strcmp(argv[i], word) == 0;
+    return found;
+}
+
 int sg_options_parse(const struct sg_program *p, int argc, char **argv, const char **operand, size_t max_operands,
                      size_t *n_operands) {
     bool only_operands = false;
@@ -272,7 +280,7 @@ int sg_options_parse(const struct sg_program *p, int argc, char **argv, const ch
             print_help(p, arg[1] == '-');
             return SG_EXIT_OK;
         } else if (strcmp(arg, "--version") == 0) {
-            sg_version_print(stdout, p->name);
+            sg_version_print(stdout, p->name, has_word(argc, argv, "--json"));
             return SG_EXIT_OK;
         } else if (arg[1] == '-') {
             const char *name = arg + 2, *equals = strchr(name, '=');
@@ -310,7 +318,7 @@ int sg_options_parse(const struct sg_program *p, int argc, char **argv, const ch
         }
     }
     if (common.completion) {
-        app_print_completion(p);
+        app_print_completion(p, common.completion);
         return SG_EXIT_OK;
     }
     sg_app_set_verbosity(common.quiet ? SG_QUIET : common.verbose ? SG_VERBOSE : SG_NORMAL);

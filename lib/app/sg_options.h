@@ -62,7 +62,7 @@ struct sg_program {
 
 /* Parses argv, which is not modified, and stores up to max_operands operands in order. Returns SG_PARSE_RUN, or the
  * code to exit with. Every program also has -h, --help and --version, which print on stdout, and --quiet, --verbose and
- * the hidden --fake-clock, which are in force afterwards; and --completion, which prints bash's script on stdout. A
+ * the hidden --fake-clock, which are in force afterwards; and --completion, which prints a shell's script on stdout. A
  * usage error is printed on stderr. */
 enum { SG_PARSE_RUN = -1 };
 int sg_options_parse(const struct sg_program *program, int argc, char **argv, const char **operand, size_t max_operands,
@@ -71,7 +71,7 @@ int sg_options_parse(const struct sg_program *program, int argc, char **argv, co
 /* True if the command line that was parsed gave this option, but not if --no-NAME came after it. */
 bool sg_option_is_given(const char *name);
 
-/* Prints the text of --version: name, version, commit, compiler, flags, features, libraries. */
-void sg_version_print(FILE *out, const char *program);
+/* Prints name, version, commit, compiler, flags, features and libraries for --version, as text or as a JSON object. */
+void sg_version_print(FILE *out, const char *program, bool json);
 
 #endif

@@ -152,9 +152,9 @@ void sg_recipe_reference(FILE *out);
 /* Prints the same keys as a JSON Schema, by which editors complete and check recipes: recipes/recipe.schema.json. */
 void sg_recipe_json_schema(FILE *out);
 
-/* Prints a row for each compressor: its kind, what it promises, its bits on an example, its publication. Lines have at
- * most `width` characters; 0 = any number. */
-void sg_recipe_compressors(FILE *out, size_t width);
+/* Prints a row for each compressor: its kind, what it promises, its bits on an example, its publication; as JSON also
+ * its parameters. Lines of the table have at most `width` characters; 0 = any number. */
+void sg_recipe_compressors(FILE *out, bool json, size_t width);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The scripts of --completion, in bash.
+# The scripts of --completion, in bash, zsh and fish.
 load common
 
 PROGRAMS="sparsetrain sparsebench sparsetune sparseplot-export"
@@ -42,13 +42,53 @@ options() { # PROGRAM
     [ "$(offers sparsebench --no | sort | tr "\n" " ")" = "--no-judge --no-memory-check " ]
 }
 
-@test "every option of --help is in the script, and no test hook" {
+@test "fish is offered options with what they do, choices, files and folders" {
+    command -v fish >/dev/null || skip "no fish: apt-get install fish"
+    export XDG_CONFIG_HOME=$PWD XDG_DATA_HOME=$PWD XDG_CACHE_HOME=$PWD
+    fish_offers() { # PROGRAM LINE
+        "$1" --completion=fish >"$1.fish"
+        fish -c "source $1.fish; complete -C '$1 $2'" | cut -f1 | sort | tr '\n' ' '
+    }
+    [ "$(fish_offers sparsebench --col)" = "--color " ]
+    fish -c "source sparsebench.fish; complete -C 'sparsebench --col'" | grep -q $'\tcolour'
+    [ "$(fish_offers sparsebench --color=a)" = "--color=always --color=auto " ]
+    [ "$(fish_offers sparsebench '-o re')" = "recipe.yaml recipes/ result.json " ]
+    [ "$(fish_offers sparsebench '--folder a')" = "a folder/ " ]
+    [ "$(fish_offers sparsebench --no)" = "--no-judge --no-memory-check " ]
+    [[ "$(fish_offers sparsetrain reci)" = "recipe.yaml recipes/ " ]]
+    [ -z "$(fish_offers sparsebench '--points 1')" ]
+}
+
+@test "zsh shows options with what they do, and choices" {
+    command -v zsh >/dev/null || skip "no zsh: apt-get install zsh"
     for program in $PROGRAMS; do
-        "$program" --completion=bash >script
-        for option in $(options "$program"); do
-            [ "$option" = --completion ] || grep -q -e "--\(no-\)\?${option#--}[=' ]" script || { echo "$program: $option"; false; }
+        "$program" --completion=zsh >"_$program"
+        zsh -n "_$program"
+    done
+    cat >ask.zsh <<'ZSH'
+zmodload zsh/zpty
+zpty shell 'COLUMNS=200 zsh -f -i'
+zpty -w shell 'PS1="as""k: "; autoload -U compinit; compinit -u -D; . ./_sparsebench; bindkey "^I" list-choices'
+zpty -r shell text '*ask: *'
+zpty -n -w shell "$1"$'\t'
+zpty -r shell text "*$2*"
+ZSH
+    timeout 60 zsh -f ask.zsh "sparsebench --col" "colour verdicts"
+    timeout 60 zsh -f ask.zsh "sparsebench --color=" "always*never"
+    timeout 60 zsh -f ask.zsh "sparsebench --help-recipe=" "json-schema"
+    timeout 60 zsh -f ask.zsh "sparsebench re" "result.json"
+}
+
+@test "every option of --help is in the scripts, and no test hook" {
+    for program in $PROGRAMS; do
+        for shell in bash zsh fish; do
+            "$program" --completion=$shell >script
+            [ $shell != fish ] || sed -i 's/ -l / --/' script
+            for option in $(options "$program"); do
+                [ "$option" = --completion ] || grep -q -e "--\(no-\)\?${option#--}[]=' \$}[]" script || { echo "$program: $shell: $option"; false; }
+            done
+            run ! grep -e fake-clock -e corrupt script
         done
-        run ! grep -e fake-clock -e corrupt script
     done
 }
 
@@ -56,5 +96,7 @@ options() { # PROGRAM
     make -s -C "$ROOT" install DESTDIR="$PWD/root" PREFIX=/usr >log 2>&1 || { cat log; false; }
     [ "$(sed -n '/^\.nf/,$p' root/usr/share/man/man5/sparse-recipe.5 | sed -e 1d -e 's/\\-/-/g' -e 's/\\e/\\/g' -e 's/^\\&//')" = \
         "$(sparsetrain --help-recipe)" ]
-    [ -s root/usr/share/bash-completion/completions/sparsetune ]
+    (cd root/usr/share && [ -s bash-completion/completions/sparsetune ] && [ -s zsh/site-functions/_sparsetune ] && [ -s fish/vendor_completions.d/sparsetune.fish ])
+    [ "$(sed -n 's/^# yaml-language-server: $schema=//p' root/usr/share/sparsegrad/recipes/mini/fig2a.yaml)" = ../recipe.schema.json ]
+    [ -s root/usr/share/sparsegrad/recipes/recipe.schema.json ]
 }

@@ -409,6 +409,18 @@ stop_at_checkpoint() { # ARGUMENTS...: of a run to $OUT/cut
     done
 }
 
+@test "--help-compressors --json: the same rows, with ranges and defaults of the parameters; --version --json" {
+    sparsetrain --help-compressors --json >"$OUT/all.json"
+    diff <(sparsetrain --help-compressors | awk '!/^#/ { print $1, $2, $6 }') \
+        <(jq -r '.compressors[] | [.compressor, .kind, .bits_per_element] | join(" ")' "$OUT/all.json" | awk '{ print $1, $2, $3 == "" ? "-" : sprintf("%.3g", $3) }')
+    [ "$(jq -c '.compressors[] | select(.compressor == "topk").parameters[0] | [.name, .integer, .min, .default]' "$OUT/all.json")" = '["k",true,1,null]' ]
+    [ "$(jq -r '[.schema, .values_on_gpu[0], .error_feedback_on_gpu[0]] | join(" ")' "$OUT/all.json")" = "sparsegrad-compressors/1 fp32 update" ]
+    for program in sparsetrain sparsebench sparsetune sparseplot-export; do
+        [ "$("$program" --version --json | jq -r '.name, .version, (.features | keys | join("+")), .libraries.libyaml' | xargs)" = \
+            "$program $(sparsetrain --version | sed -n '1s/^sparsetrain \([0-9.]*\) .*/\1/p') cuda+mpi+torch $(sparsetrain --version | sed -n 's/.*libyaml //p')" ]
+    done
+}
+
 @test "full-gradient-norm: as Python has it along gradient descent, whatever the threads; no other task has it" {
     awk 'BEGIN { for (i = 0; i < 37; i++) { printf i % 3 ? "-1" : "+1"; for (j = 1; j < 6; j++) printf " %d:%g", j, sin(7 * i + j * j); print "" } }' >"$OUT/own.libsvm"
     cat >"$OUT/r.yaml" <<END
