@@ -47,16 +47,29 @@ with_muon() {
 methods:
   - {name: Muon, compressor: topk, density: 0.05}
   - {name: MuLoCo, compressor: topk, density: 0.2, values: lookup, error-feedback: {form: diloco, steps: 4}}
+  - {name: EF21-Muon, compressor: topk, density: 0.05, error-feedback: {form: ef21-sgdm, eta: 0.5},
+     optimizer: {kind: muon, learning-rate: 0.02, momentum: 0, weight-decay: 0.1, warm-up-epochs: 0.5, warm-up-from: 0.1, decay: cosine, decay-to: 0.1}}
 YAML
 }
 
 # bats test_tags=slow
 @test "muon, for all workers or within the local steps of each: the same bytes for threads and ranks, and after a kill" {
     with_muon
-    for method in Muon MuLoCo; do
+    for method in Muon MuLoCo EF21-Muon; do
         same_for_threads_and_ranks "$method.one" "2 3" gpt.yaml --method $method
         same_after_kill 7 gpt.yaml --method $method --set epochs=40
     done
+}
+
+@test "EF21-Muon that sends all of every gradient is Muon without momentum" {
+    with_muon
+    gpt Muon --set methods.Muon.density=1 --set optimizer.momentum=0 -o Muon
+    gpt EF21-Muon --set methods.EF21-Muon.density=1 --set methods.EF21-Muon.error-feedback.eta=1 -o all
+    gpt EF21-Muon -o some
+    [ "$(column train_loss Muon | wc -l)" -ge 5 ]
+    near() { paste <(column train_loss Muon) <(column train_loss "$1") | awk '{ off += ($1 - $2) ^ 2 } END { exit !(off < 1e-6) }'; }
+    near all
+    run ! near some
 }
 
 @test "muon: each of its settings counts, and a task without matrices of hidden layers is refused" {
