@@ -105,7 +105,7 @@ fuzz: ## build the libFuzzer harnesses (clang), in a tree of their own
 	  CFLAGS=-fsanitize=fuzzer-no-link LDFLAGS=-fsanitize=fuzzer $(fuzz_bins:$(B)/%=build/fuzz/%)
 fuzz-merge: fuzz ## keep what the fuzzers found and the corpora lack, in the tree
 	@python3 tests/torture/fuzz.py merge
-bare: ## make fig1 and make test in a bare Debian 12 root (root, debootstrap)
+bare: ## make fig1 and make test in a bare Debian root (root, debootstrap, SUITE=bookworm or trixie)
 	@tests/bare
 check-gpu: $(gpu_tests) ## tests of the CUDA kernels, and of training with them, on this machine's GPU
 	@$(if $(cuda),SG_REQUIRE_GPU=1 prove -v $(gpu_tests),echo "built without CUDA (no nvcc, or WITH_CUDA=0)" >&2; exit 1)
