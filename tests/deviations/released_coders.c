@@ -177,19 +177,24 @@ enum { RANK, LEAST };
 
 /* As the publication's compressor begins. Streams are numbered: 0 is that of the first Q. */
 static void draw_q(const struct sg_shared *s, uint64_t number) {
-    const size_t d = s->layout.offset[s->layout.n_layers];
-    float *q = s->memory + d;
+    float *q = s->memory; /* of one layer behind that of another */
     sg_rng rng = sg_rng_open(s->seed, SG_RNG_START, 0, number);
-    for (size_t i = 0; i < d; i++)
-        q[i] = (float)sg_rng_normal(&rng);
     for (size_t l = 0; l < s->layout.n_layers; l++) {
         const size_t begin = s->layout.offset[l], n = s->layout.offset[l + 1] - begin;
         const size_t rows = s->layout.rows != NULL && n > 0 ? s->layout.rows[l] : 1, columns = n / rows;
         size_t rank = (size_t)fmax(1, s->knob[l]);
         rank = rank < rows ? rank : rows;
         rank = rank < columns ? rank : columns;
-        if (rows > 1 && columns > 1 && s->param[LEAST] * (double)(rank * (rows + columns)) < (double)n)
-            sg_orthonormalize(q + begin, rank, columns);
+        if (rows < 2 || columns < 2 || s->param[LEAST] * (double)(rank * (rows + columns)) >= (double)n)
+            rank = 0;
+        for (size_t i = 0; i < n; i++) { /* a number for each element, whatever the rank */
+            const float x = (float)sg_rng_normal(&rng);
+            if (i < rank * columns)
+                q[i] = x;
+        }
+        if (rank > 0)
+            sg_orthonormalize(q, rank, columns);
+        q += rank * columns;
     }
 }
 
