@@ -285,7 +285,7 @@ static sg_status exchange_bytes(void *of, unsigned round, size_t n, const struct
     }
     if (gather(s, &all, &size, err) != SG_OK)
         return err->status;
-    n = sg_method_exchanges(m, round) ? sg_method_length(m, round) : n;
+    n = sg_method_exchanges(m, round) ? method_round_length(m, round) : n;
     for (size_t w = 0; w < workers; w++) {
         if (hear(b, w, n, all[w], size[w], err) != SG_OK)
             return sg_prefix(err, "from worker %zu: ", w);

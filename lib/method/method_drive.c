@@ -11,7 +11,7 @@
 /* Begins the step in every part. */
 static sg_status begin(const struct sg_drive *d, uint64_t step, double gamma, struct sg_error *err) {
     double *square = NULL;
-    if (sg_method_leads(d->part[0], step, gamma)) {
+    if (method_leads(d->part[0], step, gamma)) {
         square = d->part[0]->lead_square;
         for (size_t l = 0; l < d->part[0]->shared.layout.n_layers; l++)
             square[l] = 1;
@@ -26,12 +26,12 @@ static sg_status begin(const struct sg_drive *d, uint64_t step, double gamma, st
 static sg_status play_round(const struct sg_drive *d, unsigned round, struct sg_error *err) {
     const bool sends = sg_method_sends(d->part[0]), exchanges = sg_method_exchanges(d->part[0], round);
     const struct sg_message *all = NULL;
-    const size_t length = exchanges ? sg_method_length(d->part[0], round) : 0;
+    const size_t length = exchanges ? method_round_length(d->part[0], round) : 0;
     const sg_status status = d->hooks->exchange(d->of, round, length, &all, err);
     for (size_t p = 0; status == SG_OK && exchanges && d->sum && p < d->parts; p++) {
         if (sends && sg_method_hears(d->part[p]))
-            sg_method_hear(d->part[p], all);
-        sg_method_receive(d->part[p], round, d->sum[p]);
+            method_hear(d->part[p], all);
+        method_receive(d->part[p], round, d->sum[p]);
     }
     return status;
 }
@@ -52,7 +52,7 @@ sg_status sg_method_drive(const struct sg_drive *d, uint64_t step, double gamma,
     if (d->hooks->spend)
         d->hooks->spend(d->of, &spent);
     for (size_t p = 0; p < d->parts; p++)
-        sg_method_end(d->part[p], sends && d->optimizes && d->sum ? d->sum[p] : NULL, &spent);
+        method_end(d->part[p], sends && d->optimizes && d->sum ? d->sum[p] : NULL, &spent);
     return SG_OK;
 }
 
@@ -91,7 +91,7 @@ static float *residual_of(const struct sg_play *play, size_t w) {
     return play->e ? play->e + w * play->d : NULL;
 }
 
-/* Between an exchange and the next hook sg_method_receive runs, whose time counts as encoding. */
+/* Between an exchange and the next hook method_receive runs, whose time counts as encoding. */
 static void charge_receive(struct sg_play *play, unsigned round) {
     if (round > 0)
         play->encode_s += now(play) - play->exchanged_s;

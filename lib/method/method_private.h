@@ -77,7 +77,7 @@ struct sg_method {
      * workers of the step's first messages [d]. */
     double *reset_knob;
     float *zeros, *first_sum;
-    struct sg_message again;    /* the second message, made by the last sg_method_receive */
+    struct sg_message again;    /* the second message, made by the last method_receive */
     bool stepped;               /* true after the first sg_method_begin */
     bool decided_to_send;       /* in this step, for rules whose workers decide together */
     struct method_bytes *bytes; /* buffers for messages as bytes */
@@ -133,6 +133,18 @@ bool method_resets(const sg_method *m);
 
 /* The length of the vectors of a round of the compressor. */
 size_t method_length(const sg_method *m, unsigned round);
+
+/* What sg_method_drive calls beside sg_method_begin (method_step.c). method_leads: all ranks need the result of
+ * sg_method_lead before this step. method_round_length: of the vectors of a round of the step, which changes only with
+ * the knob. Both are the same on every rank. method_hear: before a receive, if sg_method_hears; the messages of all
+ * workers. method_receive: after the exchange of a round, whose sum [length] becomes the input of the next round, and
+ * after the last one sum [d] is the sum over workers. method_end: sum [d] becomes the input of the optimizer; NULL =
+ * nobody needs it. */
+bool method_leads(const sg_method *m, uint64_t step, double gamma);
+size_t method_round_length(const sg_method *m, unsigned round);
+void method_hear(sg_method *m, const struct sg_message *messages);
+void method_receive(sg_method *m, unsigned round, float *sum);
+void method_end(sg_method *m, float *sum, const struct sg_spent *spent);
 
 /* Compresses x [d] with every candidate of the knob and lets the controller choose one per layer (method_choose.c). */
 void method_choose(sg_method *m, const float *x, double *knob);

@@ -20,7 +20,7 @@ static unsigned asks(const sg_method *m, uint64_t step, double gamma) {
     return m->controller && m->controller->ask ? m->controller->ask(m->controller_param, m->state, &f) : 0;
 }
 
-bool sg_method_leads(const sg_method *m, uint64_t step, double gamma) {
+bool method_leads(const sg_method *m, uint64_t step, double gamma) {
     return asks(m, step, gamma) & (SG_ASK_LEAD_NOW | SG_ASK_LEAD_SUM);
 }
 
@@ -38,7 +38,7 @@ void sg_method_lead(sg_method *m, const float *g, double *square) {
 }
 
 void sg_method_begin(sg_method *m, uint64_t step, double gamma, const double *square) {
-    SG_ASSERT(!square || sg_method_leads(m, step, gamma));
+    SG_ASSERT(!square || method_leads(m, step, gamma));
     m->asked = asks(m, step, gamma);
     m->shared.rate_ratio = m->shared.feedback.rule->follows_rate && m->facts.gamma > 0 ? m->facts.gamma / gamma : 1;
     m->decay = m->shared.feedback.decay * m->shared.rate_ratio;
@@ -243,7 +243,7 @@ sg_status sg_method_send(sg_method *m, size_t worker, unsigned round, const floa
         method_join(m, w, out);
     else
         status = own > 0 && method_resets(m) ? send_residual(m, w, &s, out) : method_message(m, w, own, &s, out);
-    SG_ASSERT(status != SG_KERNEL_OK || (out->n == sg_method_length(m, round) && out->count <= out->n));
+    SG_ASSERT(status != SG_KERNEL_OK || (out->n == method_round_length(m, round) && out->count <= out->n));
     SG_TRACE(3, "worker %u, step %llu, round %u: %zu of %zu numbers as %s, %g bits", w->seen.number,
              (unsigned long long)m->facts.step, round, status == SG_KERNEL_OK ? out->count : 0, m->d,
              status == SG_KERNEL_OK ? out->code->name : "nothing", status == SG_KERNEL_OK ? out->bits : 0);
@@ -278,7 +278,7 @@ size_t method_length(const sg_method *m, unsigned round) {
     return rounds && rounds->length ? rounds->length(&m->shared, round) : m->d;
 }
 
-size_t sg_method_length(const sg_method *m, unsigned round) {
+size_t method_round_length(const sg_method *m, unsigned round) {
     return round < rounds_before(m) ? 1 : method_length(m, round - rounds_before(m));
 }
 
@@ -286,7 +286,7 @@ bool sg_method_hears(const sg_method *m) {
     return m->compressor->rounds && m->compressor->rounds->hears;
 }
 
-void sg_method_hear(sg_method *m, const struct sg_message *messages) {
+void method_hear(sg_method *m, const struct sg_message *messages) {
     SG_ASSERT(sg_method_hears(m));
     m->shared.heard = messages;
 }
@@ -303,7 +303,7 @@ static void add_messages(sg_method *m, unsigned round, float *sum) {
     m->shared.knob = isnan(m->reset_knob[0]) ? m->decided : m->reset_knob;
 }
 
-void sg_method_receive(sg_method *m, unsigned round, float *sum) {
+void method_receive(sg_method *m, unsigned round, float *sum) {
     SG_ASSERT(round < sg_method_rounds(m) && sum);
     if (round < rounds_before(m)) {
         const struct sg_feedback *f = &m->shared.feedback;
@@ -347,7 +347,7 @@ bool sg_method_splits(const sg_method *m) {
 
 /* ---- after the step ---- */
 
-void sg_method_end(sg_method *m, float *sum, const struct sg_spent *spent) {
+void method_end(sg_method *m, float *sum, const struct sg_spent *spent) {
     SG_ASSERT(m->stepped && spent->entries >= 0 && spent->bits >= 0);
     SG_TRACE(2, "step %llu: knob of layer 0 %g, %g entries a worker", (unsigned long long)m->facts.step,
              m->settings.knob[0], spent->entries);

@@ -1,4 +1,4 @@
-/* sg_drive.h: plays one step of a method, in the one order that sg_method.h describes.
+/* sg_drive.h: plays one step of a method: lead and begin; in each round send, exchange and receive; then keep and end.
  *
  * sg_method_drive is for callers with an exchange of their own, such as the trainer; it calls their hooks in the right
  * order. sg_method_play is for callers whose workers are all in this process: it needs only gradients, residuals and
@@ -17,7 +17,7 @@ extern "C" {
  * step ends without a sum, and its method must be closed. */
 struct sg_drive_hooks {
     /* square [n_layers] <- the result of sg_method_lead for worker 0's gradient, on every rank. Called before the step
-     * begins, and only if sg_method_leads is true. NULL = the squares are 1. */
+     * begins, and only if the controller asks for it. NULL = the squares are 1. */
     sg_status (*lead)(void *of, double *square, struct sg_error *err);
     /* Makes the message of this round for every worker of this process, and exchanges them: the first `length` numbers
      * of every part's sum become the sum of all workers' messages. *all [workers of all ranks] <- the messages, if
@@ -27,7 +27,8 @@ struct sg_drive_hooks {
     void (*arrived)(void *of);
     /* Calls sg_method_keep for every worker of this process. Not called at a step that sends nothing. */
     sg_status (*keep)(void *of, struct sg_error *err);
-    /* *spent <- the means, over the workers of all ranks, of what was sent in this step, and the largest note. */
+    /* *spent <- the means, over the workers of all ranks, of what was sent in this step, and the largest
+     * sg_method_note. */
     void (*spend)(void *of, struct sg_spent *spent);
 };
 

@@ -9,19 +9,7 @@
  *     e_i = p_i - m_i                 error feedback
  *
  * Then the messages of all workers are added in worker order (sg_message_add_all). Some compressors send several
- * messages a step, one in each round. sg_drive.h runs this step for the trainer and all other callers:
- *
- *     if (sg_method_leads(m, step, gamma))     worker 0's rank: sg_method_lead(m, g of worker 0, square);
- *                                              square [n_layers] goes to all ranks
- *     sg_method_begin(m, step, gamma, square);
- *     for each round r < sg_method_rounds(m):  (without an exchange if sg_method_exchanges is false)
- *         for each worker w of this rank:      sg_method_send(m, w, r, g, e, touched, &message, &err);
- *         exchange:                            sum [sg_method_length(m, r)] of all workers' messages
- *         if (sg_method_hears(m))              sg_method_hear(m, the messages of all workers);
- *         sg_method_receive(m, r, sum);
- *     for each worker w of this rank:          sg_method_keep(m, w, e, sum);
- *     exchange:                                the largest of all sg_method_note(m, w)
- *     sg_method_end(m, sum, &spent);
+ * messages a step, one in each round. sg_drive.h plays such a step, and here is what its hooks call.
  *
  * Distinct workers may send and keep from distinct threads. The other calls are for one thread. */
 #ifndef SG_METHOD_H
@@ -98,22 +86,20 @@ SG_UNSTABLE SG_CHECKED sg_status sg_method_read_text(struct sg_method_config *co
 SG_UNSTABLE SG_CHECKED sg_status sg_method_open(sg_method **out, const struct sg_method_config *config,
                                                 struct sg_error *err);
 
-/* true: all ranks need the result of sg_method_lead before this step. The value is the same on every rank. */
-SG_UNSTABLE bool sg_method_leads(const sg_method *m, uint64_t step, double gamma);
-/* Called on worker 0's rank with its gradient g [d]. square [n_layers] <- lead_square of struct sg_facts. */
+/* Called on worker 0's rank with its gradient g [d], by the hook `lead`. square [n_layers] <- lead_square of struct
+ * sg_facts. */
 SG_UNSTABLE void sg_method_lead(sg_method *m, const float *g, double *square);
-/* Begins a step. gamma is its learning rate. `step` counts from 0 and names the random streams. square [n_layers] is
- * the result of sg_method_lead if sg_method_leads is true; else it must be NULL. */
+/* Begins a step of which single messages are made, without an exchange. gamma is its learning rate. `step` counts from
+ * 0 and names the random streams. square [n_layers] is the result of sg_method_lead if the controller asks for it; else
+ * it must be NULL. */
 SG_UNSTABLE void sg_method_begin(sg_method *m, uint64_t step, double gamma, const double *square);
 
-/* How many messages a worker sends in the current step, and the length of the vectors of a round. Both are the same on
- * every rank; the lengths change only with the knob. The number of rounds may grow when round 0 was received. */
+/* How many messages a worker sends in the current step, the same on every rank. Round 0 may make it grow. */
 SG_UNSTABLE unsigned sg_method_rounds(const sg_method *m);
-SG_UNSTABLE size_t sg_method_length(const sg_method *m, unsigned round);
 /* true: the current step sends messages. false: it has one round without an exchange. Then sg_method_send is called for
- * every worker and makes an empty message, sg_method_receive and sg_method_keep are not called, sg_method_end gets NULL
- * as sum, and x does not change. The value is the same on every rank. If the workers decide together when to send, it
- * is false until round 0 was received, in which every worker sends one number. */
+ * every worker and makes an empty message, sg_method_keep is not called, and x does not change. The value is the same
+ * on every rank. If the workers decide together when to send, it is false until round 0 was received, in which every
+ * worker sends one number. */
 SG_UNSTABLE bool sg_method_sends(const sg_method *m);
 /* The first step from `step` on that sends messages; the number of steps of the run if there is none in it. */
 SG_UNSTABLE uint64_t sg_method_next_send(const sg_method *m, uint64_t step);
@@ -162,32 +148,25 @@ SG_UNSTABLE double sg_method_note(const sg_method *m, size_t worker);
  * `inputs`. */
 SG_UNSTABLE const float *sg_method_input(const sg_method *m, size_t worker);
 SG_UNSTABLE void sg_method_keep_inputs(sg_method *m, bool keep);
-/* true: every rank needs the single messages of all workers, and sg_method_hear is called before each
- * sg_method_receive. messages [workers of all ranks] are borrowed until the next send, or the end of sg_method_keep. */
+/* true: every rank needs the single messages of all workers, which the hook `exchange` gives. They are borrowed until
+ * the next send, or the end of sg_method_keep. */
 SG_UNSTABLE bool sg_method_hears(const sg_method *m);
-SG_UNSTABLE void sg_method_hear(sg_method *m, const struct sg_message *messages);
-/* Called after the exchange of a round. The first sg_method_length numbers of sum [d] are the sum of the messages; the
- * call replaces them by the input of the next round. After the last round, sum [d] is the sum over workers. */
-SG_UNSTABLE void sg_method_receive(sg_method *m, unsigned round, float *sum);
-/* The message of a second compression: some methods compress the sum again in sg_method_receive, once for all workers.
- * It has no data, because only its size is counted. NULL = there is none. It is valid until the next receive. */
+/* The message of a second compression: some methods compress the sum again, once for all workers. It has no data,
+ * because only its size is counted. NULL = there is none. It is valid until the next round is over. */
 SG_UNSTABLE const struct sg_message *sg_method_again(const sg_method *m);
-/* true: sg_method_keep must complete each worker's residual after the last sg_method_receive of this step. It needs the
- * sum that sg_method_receive computed. false, as in a step that sends nothing: sg_method_keep does nothing. */
+/* true: sg_method_keep must complete each worker's residual after the last round of this step. It needs the sum that
+ * then lies in `sum`. false, as in a step that sends nothing: sg_method_keep does nothing. */
 SG_UNSTABLE bool sg_method_keeps_late(const sg_method *m);
 SG_UNSTABLE void sg_method_keep(sg_method *m, size_t worker, float *e, const float *sum);
-/* lost [d] <- p - C(p) of a worker, for every feedback rule; sg_method_input must not be NULL. Called between the last
- * sg_method_receive and sg_method_keep, with the sum that sg_method_receive computed and the worker's last message,
- * which must still be valid. If single workers have no message of their own, C(p) is what the compressor counts as
- * arrived. Later steps are not affected. */
+/* lost [d] <- p - C(p) of a worker, for every feedback rule; sg_method_input must not be NULL. Called by the hooks
+ * `arrived` and `keep`, before sg_method_keep, with the sum and the worker's last message, which must still be valid.
+ * If single workers have no message of their own, C(p) is what the compressor counts as arrived. Later steps are not
+ * affected. */
 SG_UNSTABLE void sg_method_lost(sg_method *m, size_t worker, const struct sg_message *message, const float *sum,
                                 float *lost);
 /* true: right after sg_method_send, p is the decoded message plus the residual. false for compressors of several
  * rounds, and for feedback rules that keep something else in the residual. */
 SG_UNSTABLE bool sg_method_splits(const sg_method *m);
-/* Called after the step. sum [d] is replaced by the input of the optimizer; NULL if the caller does not need it.
- * spent->largest is the maximum of sg_method_note over all workers. */
-SG_UNSTABLE void sg_method_end(sg_method *m, float *sum, const struct sg_spent *spent);
 
 /* The threshold of the last step, on the gradient's scale, in the first layer if they differ. INFINITY: the step was
  * meant to send nothing. NaN: the method has no threshold, there was no step yet, or it was the last step of a budget,

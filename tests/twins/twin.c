@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "released.h"
+#include "method_private.h"
 #include "sg_wire.h"
 #include "vectors.h"
 
@@ -164,16 +165,16 @@ static void powersgd(double rank, double local, bool released, float scale) {
             for (size_t w = 0; w < WORKERS; w++)
                 if (sg_method_send(m, w, round, round ? NULL : g[w], e[w], NULL, &message[w], &err) != SG_OK)
                     die();
-            sg_message_add_all(sum, sg_method_length(m, round), message, WORKERS, sg_kernels_cpu(NULL),
+            sg_message_add_all(sum, method_round_length(m, round), message, WORKERS, sg_kernels_cpu(NULL),
                                &(struct sg_exec){.threads = 1});
-            sg_method_receive(m, round, sum);
+            method_receive(m, round, sum);
         }
         print_floats("sum", sum, D);
         for (size_t w = 0; w < WORKERS; w++) {
             sg_method_keep(m, w, e[w], sum);
             print_floats("e", e[w], D);
         }
-        sg_method_end(m, sum, &(struct sg_spent){0});
+        method_end(m, sum, &(struct sg_spent){0});
     }
     sg_method_close(m);
 }

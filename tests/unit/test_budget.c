@@ -251,7 +251,7 @@ static void last_step(const struct sg_feedback_rule *form, size_t most, size_t z
         g[j] = j < zeros ? 0 : (float)((j * 37 + 11) % 101) - 50.5F;
     for (uint64_t t = 0; fine && t < LAST; t++) {
         fine = sg_verify_send(c, (struct sg_verify_at){0, 1, t, NULL}, g, residual, &m, &err) == SG_OK && m.count == 0;
-        sg_method_end(c, NULL, &(struct sg_spent){.largest = 1e12});
+        method_end(c, NULL, &(struct sg_spent){.largest = 1e12});
     }
     for (uint32_t j = 0; j < D; j++) {
         order[j] = j;

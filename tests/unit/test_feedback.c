@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "method_case.h"
+#include "method_private.h"
 #include "sg_method.h"
 #include "sg_rng.h"
 #include "tap.h"
@@ -143,8 +144,8 @@ static void test_rule(const struct rule_case *c, const struct sg_code *code) {
             want[i] = c->estimates ? r.sum_h[i] += want[i] : want[i];
         memset(sum, 0, sizeof sum);
         sg_message_add_all(sum, D, message, WORKERS, sg_kernels_cpu(NULL), &exec);
-        sg_method_receive(m, 0, sum);
-        sg_method_end(m, sum, &(struct sg_spent){0});
+        method_receive(m, 0, sum);
+        method_end(m, sum, &(struct sg_spent){0});
         for (size_t i = 0; i < D; i++)
             worst = fmax(worst, fabs((double)sum[i] - want[i]));
         for (size_t i = 0; i < D; i++)
@@ -229,8 +230,8 @@ static void test_golden(void) {
             sg_method_begin(m, t, 1, NULL);
             fine = sg_method_send(m, 0, 0, g, e, NULL, &message, &err) == SG_OK;
             sg_message_add(sum, &message, 1, &(struct sg_exec){.threads = 1});
-            sg_method_receive(m, 0, sum);
-            sg_method_end(m, sum, &(struct sg_spent){0});
+            method_receive(m, 0, sum);
+            method_end(m, sum, &(struct sg_spent){0});
             for (size_t i = 0; i < GOLDEN; i++)
                 worst = fmax(worst, fmax(fabs((double)(sum[i] - golden[c].sum[t][i])),
                                          fabs((double)(e[i] - golden[c].e[t][i]))));
@@ -262,7 +263,7 @@ static void test_rate(void) {
             }
             memset(sum[k], 0, sizeof sum[k]);
             sg_message_add_all(sum[k], D, message, WORKERS, sg_kernels_cpu(NULL), &exec);
-            sg_method_end(m[k], sum[k], &(struct sg_spent){0});
+            method_end(m[k], sum[k], &(struct sg_spent){0});
         }
         for (size_t i = 0; i < D; i++) /* the rates are powers of 2, so no rounding differs */
             same &= sum[0][i] == (float)rate[t] * sum[1][i] && e[0][1][i] == (float)rate[t] * e[1][1][i];

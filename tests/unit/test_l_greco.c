@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "method_case.h"
+#include "method_private.h"
 #include "sg_method.h"
 #include "sg_rng.h"
 #include "tap.h"
@@ -138,7 +139,7 @@ static void test_method(const char *compressor, double a, double b, double least
     memset(sum, 0, sizeof sum);
     for (uint64_t t = 0; fine && t <= EVERY; t++) {
         draw(g, t);
-        leads = sg_method_leads(m, t, 1);
+        leads = method_leads(m, t, 1);
         fine = leads == (t == EVERY);
         if (leads)
             sg_method_lead(m, g, square);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "method_case.h"
+#include "method_private.h"
 #include "sg_drive.h"
 #include "sg_rng.h"
 #include "tap.h"
@@ -89,7 +90,7 @@ static void test_accordion(void) {
     ok(m && sg_method_modes(m) && sg_method_modes(m)[0] == 1, "ACCORDION steers random-k's density too");
     sg_method_close(m);
     m = opened("topk", density, NULL, NULL);
-    ok(m && !sg_method_modes(m) && !sg_method_leads(m, 0, 1) && sg_method_common_bytes(m) == 0,
+    ok(m && !sg_method_modes(m) && !method_leads(m, 0, 1) && sg_method_common_bytes(m) == 0,
        "without a controller there are no modes and no state");
     sg_method_close(m);
 }

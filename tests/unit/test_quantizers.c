@@ -2,6 +2,7 @@
  * mean and of the error is tried with every compressor (lib/verify: test_compressors). And which of them declare to be
  * unbiased. */
 #include "method_case.h"
+#include "method_private.h"
 #include "tap.h"
 
 #include <stdbool.h>
@@ -59,7 +60,7 @@ static void test_budget(void) {
         sg_pattern_fill(x, N, SG_PATTERN_NORMAL, t);
         fine = sg_verify_send(m, (struct sg_verify_at){0, 1, t, NULL}, x, e, &message, &err) == SG_OK;
         entries += (double)message.count;
-        sg_method_end(m, NULL, &(struct sg_spent){(double)message.count, message.bits, sg_method_note(m, 0)});
+        method_end(m, NULL, &(struct sg_spent){(double)message.count, message.bits, sg_method_note(m, 0)});
     }
     ok(fine && entries <= total[0] && entries >= 0.9 * total[0], "grid: %g entries of a budget of %g", entries,
        total[0]);
