@@ -99,20 +99,41 @@ size_t method_data_bytes(const sg_method *m) {
                                    : 0;
 }
 
-/* A vector of one worker, or of all together. */
-static float *take_vector(const sg_method *m) {
-    return m->shared.kernels->allocate(&m->shared.exec, m->d * sizeof(float));
+/* ---- memory: one list of what was taken, which sg_method_close walks ---- */
+
+/* Count elements in the kernels' memory, or zeros in the host's. NULL where there is none: then m->lacks is true. */
+static void *take(sg_method *m, bool of_kernels, size_t count, size_t size) {
+    struct method_slot *slot = realloc(m->slot, (m->slots + 1) * sizeof *slot);
+    void *at = !slot        ? NULL
+               : of_kernels ? m->shared.kernels->allocate(&m->shared.exec, count * size)
+                            : calloc(count + 1, size);
+    m->slot = slot ? slot : m->slot;
+    if (at)
+        slot[m->slots++] = (struct method_slot){at, of_kernels};
+    m->lacks |= !at;
+    return at;
 }
 
-static bool allocate_room(const sg_method *m, struct message_room *room, const struct sg_method_config *config) {
-    const struct sg_kernels *k = m->shared.kernels;
-    const struct sg_exec *exec = &m->shared.exec;
+static void give_back(sg_method *m) {
+    for (size_t i = 0; i < m->slots; i++)
+        if (m->slot[i].of_kernels)
+            m->shared.kernels->release(&m->shared.exec, m->slot[i].at);
+        else
+            free(m->slot[i].at);
+    free(m->slot);
+}
+
+/* A vector of one worker, or of all together. */
+static float *take_vector(sg_method *m) {
+    return take(m, true, m->d, sizeof(float));
+}
+
+static void open_room(sg_method *m, struct message_room *room, const struct sg_method_config *config) {
     const bool indexed = !m->compressor->select || !(m->compressor->traits & SG_TRAIT_DENSE);
     const size_t data = method_data_bytes(m), bytes = data > 0 ? data + sizeof(float) * config->ranges : 0;
-    room->index = indexed ? k->allocate(exec, m->d * sizeof *room->index) : NULL;
-    room->value = k->allocate(exec, m->d * sizeof *room->value);
-    room->data = bytes > 0 ? k->allocate(exec, bytes) : NULL;
-    return (room->index || !indexed) && room->value && (room->data || bytes == 0);
+    room->index = indexed ? take(m, true, m->d, sizeof *room->index) : NULL;
+    room->value = take_vector(m);
+    room->data = bytes > 0 ? take(m, true, bytes, 1) : NULL;
 }
 
 size_t method_doubles(const sg_method *m) {
@@ -140,30 +161,25 @@ bool method_keeps_lead_sum(const sg_method *m, size_t worker) {
 }
 
 /* Vectors for a feedback rule: of one worker, or of all together. */
-static bool allocate_vectors(const sg_method *m, struct sg_feedback_state *out, size_t count) {
-    bool whole = true;
+static void open_vectors(sg_method *m, struct sg_feedback_state *out, size_t count) {
     *out = (struct sg_feedback_state){.d = m->d,
                                       .param = m->shared.feedback.param,
                                       .shared = &m->shared,
                                       .kernels = m->shared.kernels,
                                       .exec = &m->shared.exec};
     for (size_t i = 0; i < count; i++)
-        whole &= (out->vector[i] = take_vector(m)) != NULL;
-    return whole;
+        out->vector[i] = take_vector(m);
 }
 
-static bool allocate_worker(sg_method *m, struct method_worker *w, const struct sg_method_config *config) {
-    const bool has_residual = config->feedback.rule->keeps;
-    w->count = calloc(m->shared.layout.n_layers, sizeof *w->count);
-    w->state = calloc(m->worker_doubles + 1, sizeof *w->state);
+static void open_worker(sg_method *m, struct method_worker *w, const struct sg_method_config *config) {
+    const struct sg_feedback_rule *rule = config->feedback.rule;
+    w->count = take(m, false, m->shared.layout.n_layers, sizeof *w->count);
+    w->state = take(m, false, m->worker_doubles, sizeof *w->state);
     if (config->inputs)
-        w->input = w->input_room = malloc((m->d + 1) * sizeof *w->input);
-    if (sg_method_rounds(m) > 1 && !has_residual)
+        w->input = w->input_room = take(m, false, m->d, sizeof *w->input);
+    if (sg_method_rounds(m) > 1 && !rule->keeps)
         w->p = take_vector(m);
-    return w->count && w->state && (w->input || !config->inputs) &&
-           (w->p || sg_method_rounds(m) == 1 || has_residual) &&
-           allocate_vectors(m, &w->feedback,
-                            config->feedback.rule->worker_vectors + config->feedback.rule->worker_room);
+    open_vectors(m, &w->feedback, rule->worker_vectors + rule->worker_room);
 }
 
 bool sg_method_shares_rooms(const sg_method *m) {
@@ -179,45 +195,42 @@ static sg_status allocate(sg_method *m, const struct sg_method_config *config, s
     m->scratch_shared = !config->inputs && !rounds && !floats;
     m->shares_rooms = !config->turns && config->rooms > 0 && config->rooms < m->count && m->scratch_shared;
     m->rooms = config->turns ? 1 : m->shares_rooms ? config->rooms : m->count;
-    m->worker = calloc(m->count, sizeof *m->worker);
-    m->room = calloc(m->rooms, sizeof *m->room);
-    m->decided = m->settings.knob = calloc(layers, sizeof *m->decided);
-    m->lead_square = calloc(layers, sizeof *m->lead_square);
-    m->unreached = malloc(layers * sizeof *m->unreached);
-    m->state = calloc(method_doubles(m) + 1, sizeof *m->state);
-    m->shared.knob = m->decided;
-    bool whole = m->worker && m->room && m->decided && m->lead_square && m->unreached && m->state;
-    for (size_t l = 0; whole && l < layers; l++)
+    m->worker = take(m, false, m->count, sizeof *m->worker);
+    m->room = take(m, false, m->rooms, sizeof *m->room);
+    m->shared.knob = m->decided = m->settings.knob = take(m, false, layers, sizeof *m->decided);
+    m->lead_square = take(m, false, layers, sizeof *m->lead_square);
+    m->unreached = take(m, false, layers, sizeof *m->unreached);
+    m->state = take(m, false, method_doubles(m), sizeof *m->state);
+    for (size_t l = 0; !m->lacks && l < layers; l++)
         m->unreached[l] = INFINITY;
-    if (whole && rounds)
-        whole = (m->shared.memory = m->shared.kernels->allocate(&m->shared.exec, m->floats * sizeof(float))) != NULL;
-    if (whole && rounds && rounds->room)
-        whole = (m->shared.room = calloc(rounds->room(&m->shared) + 1, 1)) != NULL;
-    for (size_t i = 0; whole && i < m->rooms; i++)
-        whole = allocate_room(m, &m->room[i], config);
-    for (size_t w = 0, room = 0; whole && w < m->count; w++) {
+    if (!m->lacks && rounds)
+        m->shared.memory = take(m, true, m->floats, sizeof(float));
+    if (!m->lacks && rounds && rounds->room)
+        m->shared.room = take(m, false, rounds->room(&m->shared), 1);
+    for (size_t i = 0; !m->lacks && i < m->rooms; i++)
+        open_room(m, &m->room[i], config);
+    for (size_t w = 0, room = 0; !m->lacks && w < m->count; w++) {
         while (w >= m->count * (room + 1) / m->rooms)
             room++;
         m->worker[w].room = &m->room[room];
-        whole = allocate_worker(m, &m->worker[w], config);
+        open_worker(m, &m->worker[w], config);
     }
-    if (whole && method_keeps_lead_sum(m, m->first))
-        whole = (m->lead_sum = m->shared.kernels->allocate(&m->shared.exec, m->d * sizeof *m->lead_sum)) != NULL;
-    if (whole && m->lead_sum && m->controller->choose) {
-        m->measured = calloc(2 * layers * SG_CANDIDATES, sizeof *m->measured);
-        m->lost = malloc((m->d + 1) * sizeof *m->lost);
-        whole = m->measured && m->lost;
+    if (!m->lacks && method_keeps_lead_sum(m, m->first))
+        m->lead_sum = take_vector(m);
+    if (m->lead_sum && m->controller->choose) {
+        m->measured = take(m, false, 2 * layers * SG_CANDIDATES, sizeof *m->measured);
+        m->lost = take(m, false, m->d, sizeof *m->lost);
     }
-    whole = whole && allocate_vectors(m, &m->common, config->feedback.rule->common_vectors);
-    if (config->feedback.rule->resets) {
-        m->reset_knob = calloc(layers, sizeof *m->reset_knob);
-        m->zeros = calloc(m->d + 1, sizeof *m->zeros);
-        m->first_sum = malloc((m->d + 1) * sizeof *m->first_sum);
-        whole = whole && m->reset_knob && m->zeros && m->first_sum;
+    if (!m->lacks)
+        open_vectors(m, &m->common, config->feedback.rule->common_vectors);
+    if (!m->lacks && config->feedback.rule->resets) {
+        m->reset_knob = take(m, false, layers, sizeof *m->reset_knob);
+        m->zeros = take(m, false, m->d, sizeof *m->zeros);
+        m->first_sum = take(m, false, m->d, sizeof *m->first_sum);
     }
-    return whole ? SG_OK
-                 : sg_fail(err, SG_ERR_MEMORY, "out of memory for the messages of %zu workers of %zu parameters",
-                           m->rooms, m->d);
+    return !m->lacks ? SG_OK
+                     : sg_fail(err, SG_ERR_MEMORY, "out of memory for the messages of %zu workers of %zu parameters",
+                               m->rooms, m->d);
 }
 
 static sg_status open_workers(sg_method *m, struct sg_error *err) {
@@ -291,47 +304,14 @@ sg_status sg_method_open(sg_method **out, const struct sg_method_config *config,
     return status;
 }
 
-static void release(const sg_method *m, void *memory) {
-    if (m->shared.kernels)
-        m->shared.kernels->release(&m->shared.exec, memory);
-}
-
 void sg_method_close(sg_method *m) {
     if (!m)
         return;
-    for (size_t w = 0; m->worker && w < m->count; w++) {
-        struct method_worker *worker = &m->worker[w];
-        free(worker->count);
-        free(worker->state);
-        release(m, worker->p);
-        free(worker->input_room);
-        free(worker->seen.scratch);
-        for (size_t i = 0; i < SG_FEEDBACK_VECTORS; i++)
-            release(m, worker->feedback.vector[i]);
-    }
-    for (size_t i = 0; m->room && i < m->rooms; i++) {
-        release(m, m->room[i].index);
-        release(m, m->room[i].value);
-        release(m, m->room[i].data);
-    }
-    for (size_t i = 0; i < SG_FEEDBACK_VECTORS; i++)
-        release(m, m->common.vector[i]);
-    release(m, m->lead_sum);
-    release(m, m->shared.memory);
+    for (size_t w = 0; m->worker && w < m->count; w++)
+        free(m->worker[w].seen.scratch);
     method_bytes_close(m);
     method_ranges_close(m);
-    free(m->worker);
-    free(m->room);
-    free(m->decided);
-    free(m->lead_square);
-    free(m->measured);
-    free(m->lost);
-    free(m->reset_knob);
-    free(m->zeros);
-    free(m->first_sum);
-    free(m->unreached);
-    free(m->state);
-    free(m->shared.room);
+    give_back(m);
     free((void *)m->shared.layout.name);
     free((void *)m->shared.layout.offset);
     free((void *)m->shared.layout.rows);

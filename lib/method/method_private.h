@@ -44,7 +44,16 @@ struct method_range {
     size_t layer, begin;     /* the first layer, and the first element */
 };
 
+/* A piece of a method's memory: the kernels', or the host's. */
+struct method_slot {
+    void *at;
+    bool of_kernels;
+};
+
 struct sg_method {
+    struct method_slot *slot; /* [slots] all that sg_method_open took, for sg_method_close */
+    size_t slots;
+    bool lacks; /* some memory was not there */
     const struct sg_compressor_ops *compressor;
     const struct sg_controller_ops *controller; /* NULL = none, and the knob is constant */
     double param[SG_METHOD_PARAMS], controller_param[SG_METHOD_PARAMS], code_param[SG_METHOD_PARAMS];
