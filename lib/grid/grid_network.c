@@ -251,7 +251,7 @@ static sg_status add_times(const struct sg_grid_network *n, const struct sg_cell
 }
 
 sg_status sg_grid_derive(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,
-                          const struct sg_recipe *recipe, const struct sg_grid_network *network, struct sg_error *err) {
+                         const struct sg_recipe *recipe, const struct sg_grid_network *network, struct sg_error *err) {
     grid_add_efficiency(outcomes, cells, count, recipe);
     if (!network)
         return SG_OK;
