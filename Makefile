@@ -24,8 +24,10 @@ warn         := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes 
                 -Wno-missing-field-initializers $(if $(filter-out 0,$(WERROR)),-Werror)
 openmp := $(if $(filter 0,$(WITH_OPENMP)),$(addprefix -Wno-unused-,parameter variable) -Wno-unknown-pragmas,-fopenmp)
 includes     := $(addprefix -I,$(patsubst %/,%,$(sort $(wildcard lib/*/))) kernels)
+# Nothing that is built names its folder, but for kernels of nvcc, which would split a folder at blanks and commas.
+anywhere     := '-ffile-prefix-map=$(CURDIR)=.'
 cflags       := -std=c11 -D_GNU_SOURCE -DSPARSEGRAD_UNSTABLE -ffp-contract=off -fPIC $(openmp) $(warn) $(opt) \
-                $(checks) $(includes) -I$(B) $(CFLAGS)
+                $(checks) $(includes) -I$(B) $(anywhere) $(CFLAGS)
 ldflags      := $(openmp) $(opt) $(LDFLAGS)
 no_MPI        = mpicc was not found: apt-get install libopenmpi-dev openmpi-bin, or use WITH_MPI=0
 no_TORCH      = no libtorch or no $(CXX): apt-get install libtorch-dev libopenblas0-pthread g++, or set TORCH_DIR=
@@ -77,6 +79,7 @@ torch_std    := $(if $(shell grep -ls 202002L $(TORCH_DIR)/include/ATen/ATen.h),
 torch_other  := $(filter-out /usr,$(TORCH_DIR))
 torch_cmake  := $(TORCH_DIR)/share/cmake/Torch/TorchConfig.cmake
 torch_cxx    := -std=$(torch_std) -DSPARSEGRAD_UNSTABLE -O2 -g -fPIC -Wall -Wextra -Wmissing-declarations $(checks) \
+                $(anywhere) \
                 $(filter -fsanitize% -fno-sanitize%,$(opt)) \
                 $(shell sed -n 's/.*TORCH_CXX_FLAGS "\(.*\)".*/\1/p' $(torch_cmake) 2>/dev/null) \
                 $(torch_other:%=-isystem %/include) -isystem $(TORCH_DIR)/include/torch/csrc/api/include

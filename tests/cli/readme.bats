@@ -100,6 +100,7 @@ commands() {
     diff <(cd lib/sparsegrad && ls -- rivals*.so) <(cd "$TREE/build/lib/sparsegrad" && ls -- rivals*.so)
     ldd bin/sparsebench >linked
     [ "$(grep -cE 'lib(yaml|cjson).* => /.*far/bin/../lib/sparsegrad/' linked)" = 2 ]
+    [ -s LICENSE ] && { ! command -v dpkg >/dev/null || [ "$(cat LICENSE.lib* | grep -c '^Copyright\|^Files:')" -ge 2 ]; } # of what it takes along
     run -0 --separate-stderr env SPARSE_DATA="$CACHE" sh recipes/run smoke bin 1
     [ "$(jq -r .status results/local/smoke.json)" = ok ]
 }
