@@ -1,5 +1,6 @@
 # Builds and installs sparsegrad; recipes/figures.mk runs figures, tests/tests.mk tests. `make help` lists targets.
 # WITH_MPI, WITH_TORCH, WITH_CUDA take what is there; 0 leaves it out, 1 makes its absence an error. ZOO=0: no lib/zoo.
+# SPDX-License-Identifier: MIT
 MODE         ?= release
 zoo          := $(if $(filter 0,$(ZOO)),,zoo)
 PREFIX       ?= /usr/local

@@ -1,4 +1,5 @@
 /* bench.h: what the files of sparsebench share. */
+/* SPDX-License-Identifier: MIT */
 #ifndef BENCH_H
 #define BENCH_H
 

@@ -1,5 +1,6 @@
 /* bench_audit.c: sparsebench --bundle, which puts a result and its evidence into a folder, and --audit, which runs a
  * part of it again. */
+/* SPDX-License-Identifier: MIT */
 #include "bench.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 /* bench_kernels.c: recipes of kernels, which sparsebench times in this process. */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 

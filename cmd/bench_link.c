@@ -1,5 +1,6 @@
 /* bench_link.c: sparsebench --measure-link: times messages between two ranks, and prints what a recipe's section
  * network says of such a link. */
+/* SPDX-License-Identifier: MIT */
 #include "bench.h"
 
 #include <math.h>

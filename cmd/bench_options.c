@@ -1,4 +1,5 @@
 /* bench_options.c: the options of sparsebench. */
+/* SPDX-License-Identifier: MIT */
 #include "bench.h"
 
 #include <math.h>

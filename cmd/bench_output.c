@@ -1,4 +1,5 @@
 /* bench_output.c: writes the results of sparsebench, and reports on a grid at its end. */
+/* SPDX-License-Identifier: MIT */
 #include "bench.h"
 
 #include <inttypes.h>

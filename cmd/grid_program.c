@@ -1,5 +1,6 @@
 /* grid_program.c: the parts that sparsebench and sparsetune, the programs that run cells, share: the options about
  * cells, how the programs begin, and the options of their grids. */
+/* SPDX-License-Identifier: MIT */
 #include "grid_program.h"
 
 #include <stdlib.h>

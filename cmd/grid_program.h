@@ -1,5 +1,6 @@
 /* grid_program.h: what sparsebench and sparsetune, the programs that run cells, have in common: the options about
  * cells, how they begin, and the options of their grids. */
+/* SPDX-License-Identifier: MIT */
 #ifndef GRID_PROGRAM_H
 #define GRID_PROGRAM_H
 

@@ -2,6 +2,7 @@
 #   PROGRAM --help | awk -v version=VERSION -f cmd/man.awk - cmd/PROGRAM.man
 # Name, synopsis, options and examples are those of --help. The prose is roff. In its section OPTIONS, `.OP --a --b` begins what
 # is said of these options in the place of their help, under one heading; in its section EXAMPLES are more of them.
+# SPDX-License-Identifier: MIT
 function fail(text) {
     print "man.awk: " FILENAME ": " text >"/dev/stderr"
     failed = 1

@@ -1,4 +1,5 @@
 /* rank_watch.c: says for whom a program waits, and leaves where it waits beyond its time limit or a signal. */
+/* SPDX-License-Identifier: MIT */
 #include "rank_watch.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* rank_watch.h: what a program says and does while it waits for other ranks. */
+/* SPDX-License-Identifier: MIT */
 #ifndef RANK_WATCH_H
 #define RANK_WATCH_H
 

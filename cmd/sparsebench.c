@@ -1,4 +1,5 @@
 /* sparsebench: the grid methods x parameters x seeds of a recipe; each cell is a sparsetrain process. */
+/* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

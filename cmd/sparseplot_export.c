@@ -1,4 +1,5 @@
 /* sparseplot-export: results to figures and tables. */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
 /* sparsetrain: one run of EF-SGD, one method and one seed of a recipe. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

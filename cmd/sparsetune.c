@@ -1,4 +1,5 @@
 /* sparsetune: chooses the threshold of a recipe, with evidence; runs cells as sparsebench does. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

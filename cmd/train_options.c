@@ -1,4 +1,5 @@
 /* train_options.c: the options of sparsetrain. */
+/* SPDX-License-Identifier: MIT */
 #include "train_options.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* train_options.h: the options of sparsetrain. */
+/* SPDX-License-Identifier: MIT */
 #ifndef TRAIN_OPTIONS_H
 #define TRAIN_OPTIONS_H
 

@@ -2,6 +2,7 @@
  * of few bits.
  * The codes define the format of these bits. All tables give the same bits, and the
  * plain C table is the specification. Calls run on the caller's thread, and arrays do not overlap. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_CODES_H
 #define SG_CODES_H
 

@@ -8,6 +8,7 @@
  * Calls return SG_KERNEL_OK, SG_KERNEL_MEMORY or SG_KERNEL_DEVICE; after the last, sg_cuda_last_error returns CUDA's
  * message. Blocks of a launch wait for each other (cooperative launches), so only one call at a time may use a
  * workspace, in the order of the stream. Every selection is one launch for any number of layers. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_CUDA_H
 #define SG_CUDA_H
 

@@ -8,6 +8,7 @@
  *   others   element by element
  * NaN and Inf propagate. Calls run on the caller's thread, and callers share out the rows. Arrays do not overlap and
  * need no alignment beyond that of their type. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_DENSE_H
 #define SG_DENSE_H
 

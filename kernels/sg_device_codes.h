@@ -5,6 +5,7 @@
  * `data` is aligned for a float. Pointers are to the GPU's memory unless their comment says "host".
  *
  * Non-void functions return enum sg_kernel_status. After a device failure all functions do nothing. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_DEVICE_CODES_H
 #define SG_DEVICE_CODES_H
 

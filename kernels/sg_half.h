@@ -3,6 +3,7 @@
  *
  * Rounding is to nearest, ties to even. A magnitude that would round to infinity (65520 and up) saturates to 65504, the
  * largest half. The difference of a float below 2^29 and its half is exactly a float; for larger ones it may not be. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_HALF_H
 #define SG_HALF_H
 

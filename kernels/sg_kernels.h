@@ -16,6 +16,7 @@
  * into double take blocks of SG_KERNEL_BLOCK elements with SG_KERNEL_LANES partial sums each (element i of a block in
  * lane i mod 16). Then halves of the lanes are added onto each other (0 + 8, 1 + 9, ...; 0 + 4, ...), and then the
  * blocks, one after another. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_KERNELS_H
 #define SG_KERNELS_H
 

@@ -9,6 +9,7 @@
  *   outer        the columns of P and Q in ascending order
  * NaN and Inf propagate. Arrays do not overlap and lie in the memory of exec's
  * kernels. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_PRODUCTS_H
 #define SG_PRODUCTS_H
 

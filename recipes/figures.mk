@@ -1,5 +1,6 @@
 # Figures and published results. Each recipe is a target; recipes/mini/NAME.yaml is mini-NAME, recipes/night/NAME.yaml
 # night-NAME. SMOKE=1: 16 steps of every method. BIN=FOLDER: the programs there, without a build. ARGS: to sparsebench.
+# SPDX-License-Identifier: MIT
 export ARGS
 recipes     := $(wildcard recipes/*.yaml recipes/mini/*.yaml recipes/night/*.yaml)
 figure_of    = $(patsubst recipes/%.yaml,%,$(subst recipes/night/,recipes/night-,$(1:recipes/mini/%=recipes/mini-%)))

@@ -1,4 +1,5 @@
 # Tests and measurements. tests/README.md says when to run which, and tests/run what belongs to one.
+# SPDX-License-Identifier: MIT
 torch_tests := $(sort $(wildcard $(patsubst %,tests/unit/test_%*.c,tensor $(torch_tasks))))
 test_src    := $(filter-out $(if $(torch),,$(torch_tests)),$(sort $(wildcard tests/unit/test_*.c)))
 # The CUDA kernels' tests run on a device, and emulated where C++ is: 64 threads a block, at night gpu_wide with 512.

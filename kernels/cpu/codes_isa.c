@@ -1,5 +1,6 @@
 /* codes_isa.c: the table of the codes' inner loops (sg_codes.h), and of these signs, random numbers and rounding.
  * Compiled once per instruction set; nearly all loops are plain C that the compiler makes vectors of. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_codes.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* cpu_dispatch.c: which of the compiled instruction sets this machine runs. */
+/* SPDX-License-Identifier: MIT */
 #include "cpu_isa.h"
 
 #include <stdbool.h>

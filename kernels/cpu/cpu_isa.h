@@ -1,5 +1,6 @@
 /* cpu_isa.h: what the *_isa.c files share. Each of them is compiled once for each instruction set, with
  * -DSG_ISA=c|avx2|avx512, and defines its tables under names that end in that of the set. */
+/* SPDX-License-Identifier: MIT */
 #ifndef CPU_ISA_H
 #define CPU_ISA_H
 

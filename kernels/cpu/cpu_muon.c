@@ -1,6 +1,7 @@
 /* cpu_muon.c: how Muon turns the momentum of a matrix into a step (Jordan et al., kellerjordan.github.io/posts/muon,
  * 2024), as torch.optim.Muon has it but in float32 and not in bfloat16. The loops are the specification. The products
  * are those of a table (sg_products.h), so every table and number of threads gives the same bits. */
+/* SPDX-License-Identifier: MIT */
 #include "cpu_isa.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /* cpu_update.c: the end of a step, the same in every table: mean, optimizer, parameters. The loops of the optimizers
  * here are their specification; lib/core declares their parameters. */
+/* SPDX-License-Identifier: MIT */
 #include "cpu_isa.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* cpu_vectors.c: memory and plain loops over vectors, the same in every table. */
+/* SPDX-License-Identifier: MIT */
 #include "cpu_isa.h"
 
 #include <stdlib.h>

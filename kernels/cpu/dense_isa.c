@@ -1,4 +1,5 @@
 /* dense_isa.c: see sg_dense.h. Compiled once per instruction set. */
+/* SPDX-License-Identifier: MIT */
 #include "cpu_isa.h"
 
 #include <stdbool.h>

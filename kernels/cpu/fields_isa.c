@@ -4,6 +4,7 @@
  * Fields of up to 16 bits are packed by joining neighbours: two fields in the halves of a 64-bit word become one of
  * twice the bits in 32, and so on. Eight fields then lie in one word (up to 8 bits each) or in two, which are written
  * as so many bytes as a field has bits. Wider fields go one by one. */
+/* SPDX-License-Identifier: MIT */
 #include "cpu_isa.h"
 
 #include <string.h>

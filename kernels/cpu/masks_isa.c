@@ -1,5 +1,6 @@
 /* masks_isa.c: keep_mask of sg_kernels.h. Compiled once per instruction set; the loop over drawn numbers is plain C
  * that the compiler makes vectors of. */
+/* SPDX-License-Identifier: MIT */
 #include "philox_isa.h"
 #include "select_scan.h"
 

@@ -1,4 +1,5 @@
 /* philox_isa.h: sg_philox_draws of sg_philox.h in whole vectors, for the *_isa.c files. */
+/* SPDX-License-Identifier: MIT */
 #ifndef PHILOX_ISA_H
 #define PHILOX_ISA_H
 

@@ -1,4 +1,5 @@
 /* products_isa.c: see sg_products.h. Compiled once per instruction set. */
+/* SPDX-License-Identifier: MIT */
 #include "cpu_isa.h"
 
 enum {

@@ -1,5 +1,6 @@
 /* select_isa.c: the kernels of sg_kernels.h but Top-k and sums. Compiled once per instruction set. kernels/LADDER.md
  * says what each version changed and gave. */
+/* SPDX-License-Identifier: MIT */
 #include "select_scan.h"
 
 #include <stdlib.h>

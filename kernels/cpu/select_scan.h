@@ -3,6 +3,7 @@
  * Magnitudes are compared as integers. With the sign bit cleared, the bits of finite floats are ordered like their
  * absolute values, and all bits from FLT_INF_BITS up are Inf or NaN. A floor is at most FLT_INF_BITS. So what is not
  * finite is always a hit, and only blocks with a hit are looked at element by element. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SELECT_SCAN_H
 #define SELECT_SCAN_H
 

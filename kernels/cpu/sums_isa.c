@@ -1,5 +1,6 @@
 /* sums_isa.c: accumulation, sums and the largest magnitude of sg_kernels.h and sg_codes.h. Compiled once per
  * instruction set. */
+/* SPDX-License-Identifier: MIT */
 #include "select_scan.h"
 
 #include <stdlib.h>

@@ -11,6 +11,7 @@
  * e must become 0 where p is sent. Writing these zeros by index after the pass would cause k cache misses. So the pass
  * itself, while a chunk is in the first-level cache, clears e for candidates that reach `drop`, the best guess of the
  * k-th magnitude. e is then 0 there and p elsewhere; later only candidates between guess and truth are corrected. */
+/* SPDX-License-Identifier: MIT */
 #include "select_scan.h"
 
 #include <math.h>

@@ -4,6 +4,7 @@
  * The fields say which these are. A warp counts those of a chunk, one warp adds up the chunks' counts, and then every
  * warp knows where in the list its own numbers begin. Entries may overwrite the 8 bytes behind the fields while these
  * are read: what is read of them does not matter. */
+/* SPDX-License-Identifier: MIT */
 #include "cuda_buckets.cuh"
 
 /* Calls visit(whether lane l's number is beyond, its place) for 32 numbers at a time, in order. */

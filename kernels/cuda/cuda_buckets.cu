@@ -4,6 +4,7 @@
  *
  * Eight fields fill whole bytes, so a thread writes eight numbers. Draws are numbered by the numbers' places, so every
  * thread makes its own. A bucket's measure is summed in blocks of 16 lanes, and these in order, with the CPU's bits. */
+/* SPDX-License-Identifier: MIT */
 #include "cuda_buckets.cuh"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 /* cuda_buckets.cuh: what the kernels of codes with buckets share: where the parts of a message lie, and their
  * fields. */
+/* SPDX-License-Identifier: MIT */
 #ifndef CUDA_BUCKETS_CUH
 #define CUDA_BUCKETS_CUH
 

@@ -1,5 +1,6 @@
 /* cuda_codes.cu: the GPU's table of codes. Here are those in which every number takes the same bytes: floats, halves,
  * and floats cut to 16 bits; and the majority vote on signs. */
+/* SPDX-License-Identifier: MIT */
 #include "cuda_codes.cuh"
 #include "sg_half.h"
 

@@ -1,5 +1,6 @@
 /* cuda_codes.cuh: what the kernels of codes and products share: warps of the grid, where parts begin, what becomes of a
  * number that is read. */
+/* SPDX-License-Identifier: MIT */
 #ifndef CUDA_CODES_CUH
 #define CUDA_CODES_CUH
 

@@ -6,6 +6,7 @@
  * so nobody waits for anybody until the whole pass is done. Counts then give each piece its place in the output.
  *
  * Only plain CUDA C++ that tests/emulation/cuda_runtime.h understands, so that tests run without a device. */
+/* SPDX-License-Identifier: MIT */
 #ifndef CUDA_DEVICE_CUH
 #define CUDA_DEVICE_CUH
 

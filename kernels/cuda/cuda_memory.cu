@@ -1,5 +1,6 @@
 /* cuda_memory.cu: opens a GPU for the table of sg_kernels.h, and moves memory. Copies of few bytes go through pinned
  * memory. What need not be known at once comes back with the next wait. */
+/* SPDX-License-Identifier: MIT */
 #include "cuda_table.cuh"
 
 #include <stdio.h>

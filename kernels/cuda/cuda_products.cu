@@ -1,4 +1,5 @@
 /* cuda_products.cu: the products of a matrix with thin ones of sg_products.h, in the order of sums stated there. */
+/* SPDX-License-Identifier: MIT */
 #include "cuda_codes.cuh"
 #include "sg_products.h"
 

@@ -1,4 +1,5 @@
 /* cuda_select.cu: the selections of sg_cuda.h but Top-k. */
+/* SPDX-License-Identifier: MIT */
 #include "cuda_stream.cuh"
 
 /* ---- hard threshold ------------------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
  *
  * Blocks of a part are summed by 16 lanes each, and a warp adds up the blocks of a part in order, so the two values
  * have the CPU's bits. The signs of all parts lie behind each other, and a warp packs 1,024 of them at a time. */
+/* SPDX-License-Identifier: MIT */
 #include "cuda_codes.cuh"
 
 constexpr uint32_t HEAD = 4, PART = 12, BLOCK = SG_KERNEL_BLOCK, GROUPS = THREADS / SG_KERNEL_LANES;

@@ -1,4 +1,5 @@
 /* cuda_stream.cuh: form p and do something with it, the pass over g and e that every selection makes. */
+/* SPDX-License-Identifier: MIT */
 #ifndef CUDA_STREAM_CUH
 #define CUDA_STREAM_CUH
 

@@ -1,4 +1,5 @@
 /* cuda_sums.cu: the sum over messages, sums of squares. */
+/* SPDX-License-Identifier: MIT */
 #include "cuda_device.cuh"
 
 /* ---- messages ------------------------------------------------------------------------------------------------- */

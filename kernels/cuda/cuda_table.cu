@@ -1,5 +1,6 @@
 /* cuda_table.cu: the table of sg_kernels.h on a GPU's memory. Parameters of a selection go to the device, and its
  * counts come back, in one small copy each. */
+/* SPDX-License-Identifier: MIT */
 #include "cuda_table.cuh"
 
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* cuda_table.cuh: declarations shared by the files that implement the GPU's table of sg_kernels.h and the tables it
  * points to. cuda_memory.cu opens the GPU and copies, cuda_table.cu has the table itself. */
+/* SPDX-License-Identifier: MIT */
 #ifndef CUDA_TABLE_CUH
 #define CUDA_TABLE_CUH
 

@@ -8,6 +8,7 @@
  *
  * Between the steps the grid waits for itself. All blocks see the same counts, so they agree on the way without
  * asking. */
+/* SPDX-License-Identifier: MIT */
 #include "cuda_stream.cuh"
 
 /* ---- floors --------------------------------------------------------------------------------------------------- */

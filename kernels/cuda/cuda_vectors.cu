@@ -1,5 +1,6 @@
 /* cuda_vectors.cu: plain passes over vectors, with the bits of kernels/cpu/cpu_vectors.c and kernels/cpu/cpu_update.c:
  * each operation rounded, nothing contracted. */
+/* SPDX-License-Identifier: MIT */
 #include "cuda_table.cuh"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* cuda_workspace.cu: what is allocated and cut once, before the steady state. */
+/* SPDX-License-Identifier: MIT */
 #include "cuda_device.cuh"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* no_cuda.c: the GPU of sg_cuda.h in builds without CUDA: there is none to open. */
+/* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 
 #include "sg_cuda.h"

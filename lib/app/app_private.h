@@ -1,4 +1,5 @@
 /* app_private.h: what the files of this folder share about option tables. */
+/* SPDX-License-Identifier: MIT */
 #ifndef APP_PRIVATE_H
 #define APP_PRIVATE_H
 

@@ -1,5 +1,6 @@
 /* completion.c: the scripts that let bash, zsh and fish complete a program's command line, written from its option
  * table. */
+/* SPDX-License-Identifier: MIT */
 #include "app_private.h"
 
 #include <ctype.h>

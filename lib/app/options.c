@@ -1,4 +1,5 @@
 /* options.c: parses a command line by an option table, and prints its help. */
+/* SPDX-License-Identifier: MIT */
 #include "app_private.h"
 
 #include <math.h>

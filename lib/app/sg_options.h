@@ -2,6 +2,7 @@
  *
  * Options are GNU style: --name=value or --name value, -o value, --no-name for each boolean; `--` ends them; options
  * and operands may mix. An unknown option's message names the nearest one. A number must be a whole string in range. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_OPTIONS_H
 #define SG_OPTIONS_H
 

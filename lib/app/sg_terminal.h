@@ -1,6 +1,7 @@
 /* sg_terminal.h: a program's messages and progress on stderr, its exit codes, signals and clock.
  *
  * stdout carries results only. All state is one per process; sg_app_start sets the program's name. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_TERMINAL_H
 #define SG_TERMINAL_H
 

@@ -1,4 +1,5 @@
 /* terminal.c: messages, progress and exit of programs. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_terminal.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* version_print.c: prints what --version says, as text or as JSON. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_options.h"
 
 #include <stdlib.h>

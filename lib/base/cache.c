@@ -1,5 +1,6 @@
 /* cache.c: reads and writes the files of sg_cache.h. The magic, read as bytes, and the version, read as a number, tell
  * another byte order. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_cache.h"
 
 #include <stdint.h>

@@ -1,4 +1,5 @@
 /* cache_folder.c: where files that are derived from data are kept, and whether that place can be written to. */
+/* SPDX-License-Identifier: MIT */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

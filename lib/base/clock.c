@@ -1,4 +1,5 @@
 /* clock.c: the time, and the signals that ask it to stop. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_clock.h"
 
 #include <signal.h>

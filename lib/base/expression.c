@@ -2,6 +2,7 @@
  *   sum     = product {("+" | "-") product}
  *   product = factor {("*" | "/") factor}
  *   factor  = ("-" | "+") factor | number | name | "sqrt" "(" sum ")" | "(" sum ")" */
+/* SPDX-License-Identifier: MIT */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* file.c: reads files whole and writes them whole or not at all. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_file.h"
 
 #include <errno.h>

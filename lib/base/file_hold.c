@@ -1,5 +1,6 @@
 /* file_hold.c: files that one process at a time writes. The process that writes holds a lock (flock). On a file system
  * without locks only the last check remains: whether the file still has its name when it gets its final one. */
+/* SPDX-License-Identifier: MIT */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

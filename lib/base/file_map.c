@@ -1,4 +1,5 @@
 /* file_map.c: reads a file as if it were in memory, by mmap. */
+/* SPDX-License-Identifier: MIT */
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
 /* host.c: reads from /proc and /sys/fs/cgroup how much memory is left and used, and how many cores there are. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_host.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 # identity.awk: C and C++ sources without their comments and layout, so that a hash of the rest changes with the code only.
 # Words are kept apart by one blank, everything else by none; a directive keeps its line. Quoted text stays as it is.
+# SPDX-License-Identifier: MIT
 function put(token, is_word) {
     printf "%s%s", (is_word && after_word) ? " " : "", token
     after_word = is_word

@@ -1,4 +1,5 @@
 /* json.c: JSON in and out. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_json.h"
 
 #include <inttypes.h>

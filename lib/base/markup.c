@@ -1,4 +1,5 @@
 /* markup.c: text as HTML, Markdown and LaTeX. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_markup.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 /* memory.c: memory that a program gets, or ends without. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_memory.h"
 
 #include <stdlib.h>

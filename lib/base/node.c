@@ -1,4 +1,5 @@
 /* node.c: the tree of values that a recipe is read into. */
+/* SPDX-License-Identifier: MIT */
 #include <ctype.h>
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* node_read.c: makes a tree from libyaml events. libyaml itself accepts duplicate keys, tags, anchors and any depth,
  * and gives no types; all of that is decided here. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 #include <yaml.h>
 

@@ -1,4 +1,5 @@
 /* node_yaml.c: writes a tree of values as YAML, in brackets. */
+/* SPDX-License-Identifier: MIT */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* plugin.c: a symbol of a shared object that is loaded when it is needed. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_plugin.h"
 
 #include <dlfcn.h>

@@ -1,4 +1,5 @@
 /* plugin_beside.c: the shared objects that are installed beside the programs. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_plugin.h"
 
 #include <stdio.h>

@@ -4,6 +4,7 @@
  * at all. Its checksum covers every other byte and is compared whenever the file is read: neither size nor times of a
  * file change when a failing disk changes its bytes. All threads hash blocks; one core with SHA instructions opens 120
  * MB in 70 ms. An unusable file counts as absent, and a file that cannot be written only costs time. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_CACHE_H
 #define SG_CACHE_H
 

@@ -1,4 +1,5 @@
 /* sg_clock.h: the time, and the signals that ask the process to stop. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_CLOCK_H
 #define SG_CLOCK_H
 

@@ -1,4 +1,5 @@
 /* sg_expression.h: arithmetic over named constants, which recipes may have instead of numbers. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_EXPRESSION_H
 #define SG_EXPRESSION_H
 

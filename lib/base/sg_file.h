@@ -1,4 +1,5 @@
 /* sg_file.h: files that are written whole or not at all, locks on files, and SHA-256. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_FILE_H
 #define SG_FILE_H
 

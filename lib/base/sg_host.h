@@ -1,6 +1,7 @@
 /* sg_host.h: the memory and the cores that this host, or the control group of this process, still has, and what the
  * process uses of them. Linux only, as /proc and /sys/fs/cgroup tell it. For tests, $SPARSE_HOST_ROOT names a folder
  * that holds `proc` and `sys` in the place of "/". */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_HOST_H
 #define SG_HOST_H
 

@@ -3,6 +3,7 @@
  * A double is written with the fewest of 15..17 digits that read back as the same double; NaN and Inf become null. It
  * is stored as a raw item, because cJSON's own printing loses bits. Members of objects are looked up case-sensitively.
  */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_JSON_H
 #define SG_JSON_H
 

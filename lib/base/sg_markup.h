@@ -1,4 +1,5 @@
 /* sg_markup.h: writes text into HTML, Markdown and LaTeX; characters that are markup there are escaped. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_MARKUP_H
 #define SG_MARKUP_H
 

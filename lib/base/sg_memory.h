@@ -1,5 +1,6 @@
 /* sg_memory.h: memory of the programs. None of these functions returns NULL: a program that cannot have the memory that
  * it needs ends. The rooms of the library and comm return SG_ERR_MEMORY in its place. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_MEMORY_H
 #define SG_MEMORY_H
 

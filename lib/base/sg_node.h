@@ -1,4 +1,5 @@
 /* sg_node.h: a tree of null, truth values, numbers, strings, lists and maps. YAML is read into such trees. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_NODE_H
 #define SG_NODE_H
 

@@ -1,5 +1,6 @@
 /* sg_plugin.h: shared objects that programs load. The tasks that need libtorch are in one beside the programs, and
  * compressors may be in others, which users name. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_PLUGIN_H
 #define SG_PLUGIN_H
 

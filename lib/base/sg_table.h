@@ -1,5 +1,6 @@
 /* sg_table.h: a table of texts and numbers, and how it is written: for people in lines of a width, and in the markup of
  * Markdown, LaTeX and HTML. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_TABLE_H
 #define SG_TABLE_H
 

@@ -1,4 +1,5 @@
 /* sg_text.h: texts that are built, measured and cut, and the words and numbers of sg_words.h. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_TEXT_H
 #define SG_TEXT_H
 

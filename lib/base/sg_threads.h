@@ -1,4 +1,5 @@
 /* sg_threads.h: which thread of a parallel region this is, also in a build without OpenMP, where there is one. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_THREADS_H
 #define SG_THREADS_H
 

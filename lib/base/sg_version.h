@@ -1,4 +1,5 @@
 /* sg_version.h: what this build is. All strings are static. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_VERSION_H
 #define SG_VERSION_H
 

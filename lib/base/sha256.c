@@ -1,4 +1,5 @@
 /* sha256.c: SHA-256 (FIPS 180-4), in plain C and with the SHA instructions of x86. */
+/* SPDX-License-Identifier: MIT */
 #include <endian.h>
 #include <stdatomic.h>
 #include <stdbool.h>

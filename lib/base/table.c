@@ -1,4 +1,5 @@
 /* table.c: tables of texts and numbers, for people and as markup. */
+/* SPDX-License-Identifier: MIT */
 #include "table_private.h"
 
 #include <math.h>

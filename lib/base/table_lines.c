@@ -1,4 +1,5 @@
 /* table_lines.c: a table in lines that people read: where its columns stand, which of them fit, and its text. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "sg_debug.h"

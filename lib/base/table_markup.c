@@ -1,4 +1,5 @@
 /* table_markup.c: a table in Markdown, LaTeX and HTML. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

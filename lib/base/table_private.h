@@ -1,4 +1,5 @@
 /* table_private.h: what a table holds, for its writers. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_TABLE_PRIVATE_H
 #define SG_TABLE_PRIVATE_H
 

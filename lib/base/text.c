@@ -1,4 +1,5 @@
 /* text.c: texts that are built, the width of text, and how names are spelt. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_text.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* version.c: describes this build: version, commit, compiler, and the identity of each task's code. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_version.h"
 
 #include <string.h>

@@ -3,6 +3,7 @@
  * The operations of a case are timed in turn, so that the samples of one number are neighbours in time. Their quotients
  * (value / bound) are the pairs by which a case is judged: it is true or false if the quartiles of the quotients are
  * both on one side of 1. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* bench_compress.c: a worker's share of a step of every compressor that the section `compressors` of a recipe names, on
  * drawn gradients or on those of a recording. Each is a group of its own: all at once would not fit into memory. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

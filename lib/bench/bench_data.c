@@ -1,4 +1,5 @@
 /* bench_data.c: makes the arrays of a case. */
+/* SPDX-License-Identifier: MIT */
 #include "bench_private.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* bench_group.c: jobs that are compared with plain C and then timed in turn, beside the reference. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

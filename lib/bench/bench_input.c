@@ -1,4 +1,5 @@
 /* bench_input.c: sizes and distributions of the kernel benchmark. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* bench_operation.c: the table of operations that are timed, and how each is called. */
+/* SPDX-License-Identifier: MIT */
 #include "bench_private.h"
 #include "sg_memory.h"
 #include "sg_products.h"

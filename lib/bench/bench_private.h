@@ -1,4 +1,5 @@
 /* bench_private.h: what the files of lib/bench share. */
+/* SPDX-License-Identifier: MIT */
 #ifndef BENCH_PRIVATE_H
 #define BENCH_PRIVATE_H
 

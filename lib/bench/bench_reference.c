@@ -1,4 +1,5 @@
 /* bench_reference.c: what the kernels are compared with. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stddef.h>
 

@@ -1,4 +1,5 @@
 /* bench_report.c: makes the rows of the results, which all have the same keys (results/BENCHMARKS.md). */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
 /* bench_rival.c: loads the rivals and what times a GPU, runs the rivals, and checks what they send. */
+/* SPDX-License-Identifier: MIT */
 #include "bench_rival.h"
 
 #include <math.h>

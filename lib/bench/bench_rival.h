@@ -1,6 +1,7 @@
 /* bench_rival.h: what the kernels are compared with on the CPU: std::nth_element and libtorch. They are not part of the
  * programs: tests/bench/rivals.cpp has them, `make rivals` builds a shared object beside the programs, and the
  * benchmark loads it if it exists. */
+/* SPDX-License-Identifier: MIT */
 #ifndef BENCH_RIVAL_H
 #define BENCH_RIVAL_H
 

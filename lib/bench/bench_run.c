@@ -1,5 +1,6 @@
 /* bench_run.c: runs the cases of a recipe and makes its results. A case is a size, a distribution, a density and a
  * number of threads; its operations are one group of jobs, and each compressor is one. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

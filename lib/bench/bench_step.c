@@ -2,6 +2,7 @@
  * BENCH_RANK where it has a rank; one call of it is timed as a whole. `compress` runs any compressor at the values of
  * sg_compressor_example with all its rounds and workers, one after another; the clock runs for worker 0 and for what
  * every rank does with the sum. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* bench_table.c: the results of the kernel benchmark as a table. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* bench_time.c: takes samples in turn, and computes their statistics. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 #include <time.h>

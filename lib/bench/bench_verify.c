@@ -1,4 +1,5 @@
 /* bench_verify.c: checks that a kernel writes what the plain C version writes, in the process that times it. */
+/* SPDX-License-Identifier: MIT */
 #include "bench_private.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* bench_wire.c: encoding and decoding a message of lib/wire. The message: the case's random positions, one thread. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "bench_private.h"

@@ -3,6 +3,7 @@
  * A case is a combination of threads, size, distribution and density. Within a case all operations on all back-ends,
  * and an in-place `e += g` loop, are timed in turn, sample after sample, so that a change of the machine's speed
  * affects all of them alike. Before an operation is timed, its output is compared with plain C on one thread. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_BENCH_H
 #define SG_BENCH_H
 

@@ -1,4 +1,5 @@
 /* comm.c: opening and closing, workers and ranks, small collectives, and functions for the other files of this room. */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 

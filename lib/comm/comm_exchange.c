@@ -1,5 +1,6 @@
 /* comm_exchange.c: one exchange: its begin, each put of a message, and its end. At the end the ranks first gather the
  * notes, which describe the messages, and then move the messages. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "comm_private.h"

@@ -1,4 +1,5 @@
 /* comm_link.c: how long messages between two ranks take, for a model of the network between them. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
 /* comm_messages.c: gathers the messages of all workers on every rank, and adds them up. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "comm_private.h"

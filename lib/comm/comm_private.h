@@ -1,4 +1,5 @@
 /* comm_private.h: what the parts of an exchange share; private to lib/comm. */
+/* SPDX-License-Identifier: MIT */
 #ifndef COMM_PRIVATE_H
 #define COMM_PRIVATE_H
 

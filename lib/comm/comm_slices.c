@@ -1,5 +1,6 @@
 /* comm_slices.c: messages of all n numbers, from several ranks. Every rank adds up one slice of them, and all ranks get
  * the sums. Every number is summed over the same workers in the same order as on one rank, so the bits are the same. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "comm_private.h"

@@ -1,4 +1,5 @@
 /* comm_watch.c: a thread that looks at the call that waits for other ranks, because the call itself cannot. */
+/* SPDX-License-Identifier: MIT */
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>

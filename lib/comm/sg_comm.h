@@ -5,6 +5,7 @@
  *
  * Every rank must make the same collective calls in the same order. Except sg_comm_put and sg_comm_skip, only one
  * thread calls. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_COMM_H
 #define SG_COMM_H
 

@@ -1,4 +1,5 @@
 /* transport.h: what MPI adds to the exchange within a process; private to lib/comm. Every call is collective. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_TRANSPORT_H
 #define SG_TRANSPORT_H
 

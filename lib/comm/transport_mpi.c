@@ -1,4 +1,5 @@
 /* transport_mpi.c: Open MPI under the exchange. In a build without MPI opening fails if there are several ranks. */
+/* SPDX-License-Identifier: MIT */
 #include "transport.h"
 
 #include <stdbool.h>

@@ -1,5 +1,6 @@
 /* optimizer_adam.c: Adam (Kingma and Ba, ICLR 2015) and AdamW (Loshchilov and Hutter, ICLR 2019), as PyTorch has them.
  * AdamW decays x by itself: neither m nor v see the decay. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "sg_optimizer.h"

@@ -1,6 +1,7 @@
 /* optimizer_muon.c: Muon (Jordan et al., kellerjordan.github.io/posts/muon, 2024), as torch.optim.Muon has it, for the
  * matrices of hidden layers, and AdamW for vectors, embeddings and heads, as its authors train. Deviation: Newton's and
  * Schulz's steps are in float32 and not in bfloat16. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "sg_optimizer.h"

@@ -1,6 +1,7 @@
 /* optimizer_sgd.c: weight decay, momentum, learning rate, in that order (the order of the paper's released trainer).
  * Nesterov's momentum is there in two forms: the key `nesterov` of sgd steps along g + m, as the paper's code does, and
  * the optimizer `nesterov` along g + mu m, as PyTorch's SGD with nesterov=True does. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_optimizer.h"
 
 #include <math.h>

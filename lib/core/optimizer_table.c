@@ -1,4 +1,5 @@
 /* optimizer_table.c: one row an optimizer; the order is the order in help. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_optimizer.h"
 #include "sg_row.h"
 

@@ -1,4 +1,5 @@
 /* rng.c: random numbers by counter (Philox4x32-10): a draw is a function of seed, purpose, worker and step alone. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_rng.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* row.c: tables of rows with names, and checks of rows that are added to them. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_row.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* sg_api.h: macros that mark the exported symbols of libsparsegrad. All other symbols are hidden. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_API_H
 #define SG_API_H
 

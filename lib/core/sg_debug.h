@@ -8,6 +8,7 @@
  * SG_TRACE(level, format, ...) prints one line to stderr where the build has -DSG_TRACE_LEVEL=N with N >= level (make
  * TRACE=N). Elsewhere it is compiled away, but its arguments are still checked against the format.
  *     level 1: once for each run or file; 2: for each step or cell; 3: for each message or layer */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_DEBUG_H
 #define SG_DEBUG_H
 

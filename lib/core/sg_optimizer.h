@@ -6,6 +6,7 @@
  * forms the mean goes through weight decay, momentum and learning rate, in this order, as in the paper's released
  * trainer. A run has one state, that of the mean; workers have none. Checkpoints save it, and the estimate of a run's
  * memory counts it. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_OPTIMIZER_H
 #define SG_OPTIMIZER_H
 

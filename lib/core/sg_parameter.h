@@ -1,4 +1,5 @@
 /* sg_parameter.h: how compressors and optimizers declare their parameters, which are keys of recipes. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_PARAMETER_H
 #define SG_PARAMETER_H
 

@@ -1,4 +1,5 @@
 /* sg_philox.h: Philox4x32-10 (Salmon et al., SC 2011): one block of four random numbers from a counter and a key. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_PHILOX_H
 #define SG_PHILOX_H
 

@@ -2,6 +2,7 @@
  *
  * (seed, purpose, worker, step) identifies a stream. The same stream has the same numbers on any rank, thread and
  * machine, so a checkpoint saves no generator. A stream has 2^34 draws of 32 bits. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_RNG_H
 #define SG_RNG_H
 

@@ -1,5 +1,6 @@
 /* sg_row.h: tables of named rows (compressors, codes, feedback rules, links ...), and the checks of a row that is added
  * to one; not installed. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_ROW_H
 #define SG_ROW_H
 

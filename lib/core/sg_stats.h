@@ -1,4 +1,5 @@
 /* sg_stats.h: the few statistics that results are reported in. If an input is NaN, the result is NaN, unless stated. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_STATS_H
 #define SG_STATS_H
 

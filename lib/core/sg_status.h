@@ -4,6 +4,7 @@
  * it holds the whole message: where, what was wrong with which value, and what to do. Library code never prints and
  * never exits. Unless a header says otherwise, a failed call leaves its outputs as they were, and a function keeps no
  * pointer that it was given. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_STATUS_H
 #define SG_STATUS_H
 

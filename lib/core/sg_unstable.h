@@ -1,4 +1,5 @@
 /* sg_unstable.h: included by the headers that any new version may change; a program must define SPARSEGRAD_UNSTABLE. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_UNSTABLE_H
 #define SG_UNSTABLE_H
 

@@ -1,4 +1,5 @@
 /* sg_words.h: spelling suggestions, words of a list, and numbers read from whole strings; not installed. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_WORDS_H
 #define SG_WORDS_H
 

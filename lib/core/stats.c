@@ -1,4 +1,5 @@
 /* stats.c: sums, means, deviations and quantiles of a few numbers. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_stats.h"
 
 #include <stdbool.h>

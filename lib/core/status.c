@@ -1,4 +1,5 @@
 /* status.c: filling in an error: its status and the message that the user reads. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_status.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* words.c: what people write: suggestions for misspelt words, words of a list, numbers read from whole strings. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_words.h"
 
 #include <errno.h>

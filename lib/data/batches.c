@@ -1,4 +1,5 @@
 /* batches.c: batches of images, which a thread prepares ahead of their use. */
+/* SPDX-License-Identifier: MIT */
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>

@@ -1,4 +1,5 @@
 /* checksum.c: SHA-256 of data files, stored in caches. */
+/* SPDX-License-Identifier: MIT */
 #include "checksum.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* checksum.h: SHA-256 of data files, stored in a cache; private to lib/data. */
+/* SPDX-License-Identifier: MIT */
 #ifndef CHECKSUM_H
 #define CHECKSUM_H
 

@@ -1,4 +1,5 @@
 /* cifar.c: the records of CIFAR-10 and CIFAR-100 in their publisher's binary version. */
+/* SPDX-License-Identifier: MIT */
 #include "images_private.h"
 
 #include <string.h>

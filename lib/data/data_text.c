@@ -1,4 +1,5 @@
 /* data_text.c: maps a data file, or the text that a tool unpacks from it. */
+/* SPDX-License-Identifier: MIT */
 #include "dataset_walk.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* dataset.c: finds labelled matrices, verifies them, keeps them as binary caches, or generates them. */
+/* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>

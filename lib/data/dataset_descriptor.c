@@ -1,4 +1,5 @@
 /* dataset_descriptor.c: reads datasets/NAME.yaml, and finds these descriptions and the script that fetches sets. */
+/* SPDX-License-Identifier: MIT */
 #include "dataset_walk.h"
 
 #include <glob.h>

@@ -1,5 +1,6 @@
 /* dataset_find.c: finds the files of a data set, compares them with the publisher's, and lists the remedies if they are
  * missing. */
+/* SPDX-License-Identifier: MIT */
 #include "dataset_walk.h"
 
 #include <stdbool.h>

@@ -1,4 +1,5 @@
 /* dataset_walk.c: finds a data set of any kind by its name, and loads its files or generates its stand-in. */
+/* SPDX-License-Identifier: MIT */
 #include "dataset_walk.h"
 
 #include <stdio.h>

@@ -2,6 +2,7 @@
  *
  * A kind of sets (images, texts, ratings, labelled rows) has a struct that begins with a struct dataset, into which the
  * functions of its dataset_kind cast. */
+/* SPDX-License-Identifier: MIT */
 #ifndef DATASET_WALK_H
 #define DATASET_WALK_H
 

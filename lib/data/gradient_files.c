@@ -1,4 +1,5 @@
 /* gradient_files.c: the names of files of gradients, which may contain step and worker, and the SHA-256 of all. */
+/* SPDX-License-Identifier: MIT */
 #include <dirent.h>
 #include <inttypes.h>
 #include <string.h>

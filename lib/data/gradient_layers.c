@@ -1,4 +1,5 @@
 /* gradient_layers.c: the layers of an array of gradients, from a list of shapes or from a file with a layer a line. */
+/* SPDX-License-Identifier: MIT */
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdint.h>

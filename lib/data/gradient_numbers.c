@@ -1,4 +1,5 @@
 /* gradient_numbers.c: reads numbers of files as floats. */
+/* SPDX-License-Identifier: MIT */
 #include "gradients_private.h"
 #include "sg_codes.h"
 #include "sg_file.h"

@@ -1,4 +1,5 @@
 /* gradients.c: gradients of any training, in files of one of three formats (sg_gradients.h). */
+/* SPDX-License-Identifier: MIT */
 #include "sg_gradients.h"
 
 #include <fcntl.h>

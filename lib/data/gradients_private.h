@@ -1,4 +1,5 @@
 /* gradients_private.h: the heads of files that hold gradients; private to lib/data. */
+/* SPDX-License-Identifier: MIT */
 #ifndef GRADIENTS_PRIVATE_H
 #define GRADIENTS_PRIVATE_H
 

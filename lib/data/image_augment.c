@@ -1,4 +1,5 @@
 /* image_augment.c: crop, flip and rotation of a training image, and its bytes as floats. */
+/* SPDX-License-Identifier: MIT */
 #include "images_private.h"
 
 #include <math.h>

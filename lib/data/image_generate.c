@@ -1,5 +1,6 @@
 /* image_generate.c: generates cifar-like images, which sg_images.h describes. Real parameters are rounded to integers
  * and all else is integer arithmetic, so every machine makes the same bytes. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdint.h>
 

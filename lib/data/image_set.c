@@ -1,4 +1,5 @@
 /* image_set.c: a set of images from its files or from the generator, with where it comes from. */
+/* SPDX-License-Identifier: MIT */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

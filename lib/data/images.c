@@ -1,4 +1,5 @@
 /* images.c: allocates images, keeps random ones of them, and cuts them among workers. */
+/* SPDX-License-Identifier: MIT */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* images_private.h: images in memory, from their files and on their way into a batch; private to lib/data. */
+/* SPDX-License-Identifier: MIT */
 #ifndef IMAGES_PRIVATE_H
 #define IMAGES_PRIVATE_H
 

@@ -1,4 +1,5 @@
 /* lexicon.c: an open hash table of words that lie one behind the other in memory. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "sg_debug.h"

@@ -1,4 +1,5 @@
 /* libsvm.c: the parser of the LIBSVM text format, which reports every mistake with its line and column. */
+/* SPDX-License-Identifier: MIT */
 #include <float.h>
 #include <math.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /* matrix.c: where the arrays of a matrix lie in its one block of memory, narrower and sparse storage, and the SHA-256
  * of its values. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_matrix.h"
 
 #include <stdbool.h>

@@ -1,5 +1,6 @@
 /* matrix_cache.c: a parsed matrix kept in a cache file, which later runs map instead of parsing the text again. Its
  * parts are struct facts and then the arrays of matrix_layout.h. */
+/* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* matrix_generate.c: labelled matrices that stand in for a set that is not here: gisette-like and two-clouds. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,6 +3,7 @@
  * In memory and in a cache file alike: SG_MATRIX_HEADER_BYTES of header, then label, and then the values of dense
  * storage, or start, column and value of CSR; every array begins at a multiple of 64 bytes. The values come last, so
  * that a matrix can be narrowed in place. */
+/* SPDX-License-Identifier: MIT */
 #ifndef MATRIX_LAYOUT_H
 #define MATRIX_LAYOUT_H
 

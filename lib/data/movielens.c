@@ -1,4 +1,5 @@
 /* movielens.c: parses the text of the MovieLens sets. */
+/* SPDX-License-Identifier: MIT */
 #include "movielens.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* movielens.h: the files of the MovieLens sets; private to lib/data. */
+/* SPDX-License-Identifier: MIT */
 #ifndef MOVIELENS_H
 #define MOVIELENS_H
 

@@ -3,6 +3,7 @@
  * The format is NumPy's (numpy.lib.format, versions 1 to 3): "\x93NUMPY", two bytes of version, the length of the
  * header in 2 bytes (version 1) or 4, and a Python dictionary as
  * {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }. */
+/* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>

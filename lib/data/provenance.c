@@ -1,4 +1,5 @@
 /* provenance.c: the origin of data as results record it, and whether two results have the same data. */
+/* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* ratings.c: splits ratings for training and testing, and draws examples from them. */
+/* SPDX-License-Identifier: MIT */
 #include <stdbool.h>
 #include <string.h>
 

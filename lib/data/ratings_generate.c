@@ -1,4 +1,5 @@
 /* ratings_generate.c: ratings that stand in for MovieLens: users rate items that are popular and fit their taste. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* ratings_set.c: a set of ratings from its file or from the generator, with where it comes from. */
+/* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -3,6 +3,7 @@
  * The format is that of huggingface/safetensors: the length of the header in 8 bytes, low ones first; a JSON object
  * {"NAME":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},…}, where "__metadata__" is free text; then the tensors,
  * which cover the rest of the file without gaps. */
+/* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

@@ -10,6 +10,7 @@
  *
  * The text's SHA-256 is compared with the one in the description. If the publisher gives none, it is compared with the
  * one in SHA256SUMS beside the file, which datasets/fetch wrote when it first fetched it, or anybody with sha256sum. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_DATASET_H
 #define SG_DATASET_H
 

@@ -16,6 +16,7 @@
  *
  * Numbers are read on demand and not cached, so files may be larger than the memory. They are not mapped: truncating a
  * mapped file would kill the program, while a failed read returns an error. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_GRADIENTS_H
 #define SG_GRADIENTS_H
 

@@ -4,6 +4,7 @@
  * data_batch_5.bin and test_batch.bin; cifar-100 has train.bin and test.bin, of which the fine labels are read. A set
  * named cifar-100-SOMETHING has the files of cifar-100 with any number of records. Files are looked for as sg_dataset.h
  * says. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_IMAGES_H
 #define SG_IMAGES_H
 

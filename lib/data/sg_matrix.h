@@ -1,4 +1,5 @@
 /* sg_matrix.h: a labelled data matrix and the LIBSVM text format. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_MATRIX_H
 #define SG_MATRIX_H
 

@@ -4,6 +4,7 @@
  * ml-1m (ratings.dat: the same between "::"), ml-20m and ml-25m (ratings.csv: columns by the names in its first line).
  * A set named ml-100k-SOMETHING has a u.data of any length, and so for the others. Files are looked for as sg_dataset.h
  * says. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_RATINGS_H
 #define SG_RATINGS_H
 

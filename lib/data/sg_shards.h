@@ -1,4 +1,5 @@
 /* sg_shards.h: deals samples to workers, from shards that are all alike to shards of one class each. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_SHARDS_H
 #define SG_SHARDS_H
 

@@ -7,6 +7,7 @@
  *
  * The path of a text, with a '/' in it, may take the place of a set's name. Its last tenth, from the start of a line
  * on, is the test text, and the rest the training text. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_TOKENS_H
 #define SG_TOKENS_H
 

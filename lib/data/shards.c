@@ -1,4 +1,5 @@
 /* shards.c: deals samples to workers: all alike, sorted by class, or by Dirichlet shares of the classes. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* token_generate.c: generates text-like tokens, which sg_tokens.h describes. It uses integer arithmetic, so every
  * machine makes the same tokens. */
+/* SPDX-License-Identifier: MIT */
 
 #include "sg_debug.h"
 #include "sg_memory.h"

@@ -1,4 +1,5 @@
 /* token_set.c: a text for training and one for testing as numbers of words, from files or from the generator. */
+/* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* token_text.c: splits text into words at white space, as Python's split() does. The C library's tables of Unicode turn
  * letters to lower case, one to one. */
+/* SPDX-License-Identifier: MIT */
 #include "token_text.h"
 
 #include <locale.h>

@@ -1,4 +1,5 @@
 /* token_text.h: the words of a text, and their numbers; private to lib/data. */
+/* SPDX-License-Identifier: MIT */
 #ifndef TOKEN_TEXT_H
 #define TOKEN_TEXT_H
 

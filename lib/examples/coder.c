@@ -4,6 +4,7 @@
  *     cc -shared -fPIC coder.c $(pkg-config --cflags sparsegrad) -o my-topk.so
  *     sparsetrain --plugin my-topk.so recipe.yaml      with   methods: [{name: Mine, compressor: my-topk, k: 4}]
  *     sparsebench --plugin my-topk.so --verify-compressors my-topk */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <sg_compressor_plugin.h>
 #include <stdlib.h>

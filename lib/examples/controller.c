@@ -5,6 +5,7 @@
  *     sparsetrain --plugin late.so recipe.yaml
  *
  * A recipe then says   controller: {kind: late, late: 8}. */
+/* SPDX-License-Identifier: MIT */
 #include <sg_compressor_plugin.h>
 
 static void decide(const double *param, double *state, const struct sg_facts *f, struct sg_settings *out) {

@@ -4,6 +4,7 @@
     torchrun --standalone --nproc-per-node=2 ddp_hook.py "topk density=0.05"
 
 Every process prints the loss of all processes at the start and at the end, which are the same numbers in each."""
+# SPDX-License-Identifier: MIT
 import sys
 
 import torch

@@ -3,6 +3,7 @@
  *
  *     cc -shared -fPIC feedback_rule.c $(pkg-config --cflags sparsegrad) -o last-two.so
  *     sparsetrain --plugin last-two.so recipe.yaml      with   error-feedback: last-two */
+/* SPDX-License-Identifier: MIT */
 #include <sg_compressor_plugin.h>
 
 enum { LAST, MEAN }; /* the vectors of a worker; they start as zeros, and checkpoints save them */

@@ -1,4 +1,5 @@
 """The k largest elements of each layer, as the compressor topk sends them."""
+# SPDX-License-Identifier: MIT
 import numpy as np
 
 name = "my-largest"

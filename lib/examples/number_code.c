@@ -2,6 +2,7 @@
  *
  *     cc -shared -fPIC number_code.c $(pkg-config --cflags sparsegrad) -o fixed.so
  *     sparsetrain --plugin fixed.so recipe.yaml      with   {name: Mine, compressor: topk, k: 4, values: fixed} */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <sg_compressor_plugin.h>
 #include <string.h>

@@ -4,6 +4,7 @@
  *     cc own_loop.c -o own_loop $(pkg-config --cflags --libs sparsegrad) -lm
  *     ./own_loop "topk density=0.05"
  *     ./own_loop "topk density=0.05 | natural; error-feedback=ef21" */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <sparsegrad.h>
 #include <stdio.h>

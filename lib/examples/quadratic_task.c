@@ -13,6 +13,7 @@
  *     {"quadratic", "each worker has a point of its own", OF(quadratic), METRICS(quadratic), .ops = &sg_quadratic_ops},
  *
  * A key with `.data = true` decides which data are read, and is the same for all cells of a recipe. */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 

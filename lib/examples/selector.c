@@ -4,6 +4,7 @@
  *     cc -shared -fPIC selector.c $(pkg-config --cflags sparsegrad) -o running-rms.so
  *     sparsetrain --plugin running-rms.so recipe.yaml      with   methods: [{name: Mine, compressor: running-rms}]
  *     sparsebench --plugin running-rms.so --verify-compressors running-rms */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <sg_compressor_plugin.h>
 #include <stdlib.h>

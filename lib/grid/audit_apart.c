@@ -1,4 +1,5 @@
 /* audit_apart.c: which nodes of a result are not compared, with the reason, and which may be missing. */
+/* SPDX-License-Identifier: MIT */
 #include "audit_tree.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* audit_compare.c: compares the records of a run with what they were. */
+/* SPDX-License-Identifier: MIT */
 #include "audit_compare.h"
 
 #include "audit_tree.h"

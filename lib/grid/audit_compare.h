@@ -1,4 +1,5 @@
 /* audit_compare.h: the comparison of a run with what it was, private to the audit. */
+/* SPDX-License-Identifier: MIT */
 #ifndef AUDIT_COMPARE_H
 #define AUDIT_COMPARE_H
 

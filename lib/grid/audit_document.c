@@ -1,5 +1,6 @@
 /* audit_document.c: makes a result again: from the series in a bundle, from the values of every seed that a result
  * has, or from new runs. */
+/* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* audit_evidence.h: what the parts of the audit share about its evidence; private to the audit. */
+/* SPDX-License-Identifier: MIT */
 #ifndef AUDIT_EVIDENCE_H
 #define AUDIT_EVIDENCE_H
 

@@ -1,4 +1,5 @@
 /* audit_paths.c: which files the recipe of a stranger's evidence may name. */
+/* SPDX-License-Identifier: MIT */
 #include <libgen.h>
 #include <limits.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* audit_report.c: the verdicts of an audit, as JSON and as text. */
+/* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* audit_tree.c: the comparison of a result with the one that its evidence makes, node by node. */
+/* SPDX-License-Identifier: MIT */
 #include "audit_tree.h"
 
 #include <math.h>

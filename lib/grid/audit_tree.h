@@ -1,4 +1,5 @@
 /* audit_tree.h: compares a result with the one that its evidence makes, node by node; private to the audit. */
+/* SPDX-License-Identifier: MIT */
 #ifndef AUDIT_TREE_H
 #define AUDIT_TREE_H
 

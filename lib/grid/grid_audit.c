@@ -1,5 +1,6 @@
 /* grid_audit.c: reads the evidence of a result, compares the result with what it makes, and draws the cells that are
  * to be run again. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_audit.h"
 
 #include <inttypes.h>

@@ -1,5 +1,6 @@
 /* grid_baseline.c: reads the rows of a result's document: what each sent and how good it became, beside the row without
  * compression that has its other settings, as learning rate, shards, workers and length. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* grid_bundle.c: makes bundles of results, writes and reads them, and checks those that are given. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_bundle.h"
 
 #include <dirent.h>

@@ -1,4 +1,5 @@
 /* grid_bursts.c: the cost of bursts in finished cells, that is, of sending more at some steps than at others. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "grid_private.h"

@@ -1,5 +1,6 @@
 /* grid_check.c: runs one process that checks the cells against their data before the first of them runs. So a mistake
  * is reported once, and data and optimum are prepared once. */
+/* SPDX-License-Identifier: MIT */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

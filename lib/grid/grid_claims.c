@@ -1,4 +1,5 @@
 /* grid_claims.c: evaluates the claims of a recipe at every seed, and has them judged. */
+/* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

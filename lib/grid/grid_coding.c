@@ -1,4 +1,5 @@
 /* grid_coding.c: the times of encoding and decoding that a modelled network goes by. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* grid_document.c: makes the whole result of a grid as one JSON document, and the plan of a grid that is not run. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "grid_private.h"

@@ -4,6 +4,7 @@
  * steps, made monotone by least squares. A run of T steps that becomes as good as the curve is at T_eff steps has the
  * efficiency T_eff / T. Between two lengths the curve is a straight line on the scale of the quality (sg_metric_loss).
  * Outside of the curve there is no efficiency. Its own runs have 1. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* grid_filter.c: chooses the cells that --method, --seed and --part name. */
+/* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

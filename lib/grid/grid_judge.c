@@ -1,5 +1,6 @@
 /* grid_judge.c: the verdict on a claim, from the numbers of its seeds in the result. A grid and `sparsebench --rejudge`
  * both use it. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

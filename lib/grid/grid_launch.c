@@ -1,4 +1,5 @@
 /* grid_launch.c: prepares a grid's processes: finds the program, saves the recipe, and handles launchers. */
+/* SPDX-License-Identifier: MIT */
 #include <libgen.h>
 #include <signal.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* grid_levels.c: the methods of a result at equal traffic, and its finding's words for traffic and losses. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -2,6 +2,7 @@
  *
  * A cell's lock is a byte of the file FOLDER/.lock, at an offset of the cell's own. Record locks of a file description
  * (F_OFD_SETLK) serve, because NFS and most file systems of clusters keep those for all hosts. */
+/* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* grid_messages.c: the messages of finished runs, and their modelled time on a network. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* grid_network.c: the modelled network of a recipe, and the series that finished cells get from it. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* grid_partial.c: decides whether an existing result file is a partial result of the same command. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "sg_file.h"

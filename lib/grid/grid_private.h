@@ -1,4 +1,5 @@
 /* grid_private.h: what the files of a grid's cells share, and those of its result; private to lib/grid. */
+/* SPDX-License-Identifier: MIT */
 #ifndef GRID_PRIVATE_H
 #define GRID_PRIVATE_H
 

@@ -1,4 +1,5 @@
 /* grid_process.c: starts one child process, reads from it without waiting, and reaps it. */
+/* SPDX-License-Identifier: MIT */
 #include "grid_process.h"
 
 #include <errno.h>

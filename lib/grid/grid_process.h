@@ -4,6 +4,7 @@
  * mpirun and srun forward, unlike other descriptors) and complains on its standard error, of which the end is kept. It
  * leads a process group of its own, so that ^C in the terminal reaches it once, through the grid, and it gets SIGTERM
  * when the grid dies. */
+/* SPDX-License-Identifier: MIT */
 #ifndef GRID_PROCESS_H
 #define GRID_PROCESS_H
 

@@ -1,4 +1,5 @@
 /* grid_results.c: the cells of a grid as a frame, and the results and plots of its document. */
+/* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

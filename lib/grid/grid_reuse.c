@@ -1,4 +1,5 @@
 /* grid_reuse.c: which cells of a grid are finished, and whether they may be reused. */
+/* SPDX-License-Identifier: MIT */
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdlib.h>

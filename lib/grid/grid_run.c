@@ -1,4 +1,5 @@
 /* grid_run.c: runs the cells of a grid as processes, a limited number at once. */
+/* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <math.h>
 #include <signal.h>

@@ -1,4 +1,5 @@
 /* grid_running.c: reads the partial series of unfinished cells, and describes their progress. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

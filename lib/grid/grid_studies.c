@@ -1,5 +1,6 @@
 /* grid_studies.c: which trial wins a study, whose run at a fresh seed is the result, and which study's result is the
  * median of a label. */
+/* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,7 @@
 /* grid_summary.c: the finding of a grid, in numbers and in sentences: the methods at equal traffic, and which of them
  * are as good as no compression. It is made from the document alone, so that published results get it again. The rules
  * are in results/DEFINITIONS.md. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* grid_summary.h: the rows of a result, each beside the row without compression that has its other settings; private to
  * the files that make a result's `traffic`, `times_less` and `summary`. */
+/* SPDX-License-Identifier: MIT */
 #ifndef GRID_SUMMARY_H
 #define GRID_SUMMARY_H
 

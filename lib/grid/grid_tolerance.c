@@ -12,6 +12,7 @@
  * chaotic that is loose: "within tolerance" says that a run is of the same kind, "same bits" that it is the same. It
  * does not cover decisions: ACCORDION (recipes/mini/table1.yaml), which switches k by a norm, is off by 0.16 of its
  * volume and by 0.49 of error_norm. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_audit.h"
 #include "sg_json.h"
 #include "sg_task.h"

@@ -1,4 +1,5 @@
 /* grid_view.c: shows on stderr a running grid, and the finished cells that were found. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_grid_view.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 /* grid_view_text.c: makes the text that shows a running grid on a terminal. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -14,6 +14,7 @@
  * other last bits, which training makes larger. For tasks with it `tolerance` says how far a value of a column may be
  * from what it was, as a share of the column's largest magnitude; grid_tolerance.c says where the numbers come from.
  * Where a bundle declares a smaller one, that counts. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_AUDIT_H
 #define SG_AUDIT_H
 

@@ -11,6 +11,7 @@
  *   recipe.yaml        the bytes of the recipe
  *   result.json        the bytes of the result
  * A result and its cells give the same bytes whenever and wherever they are bundled. `tar` makes one file of it. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_BUNDLE_H
 #define SG_BUNDLE_H
 

@@ -5,6 +5,7 @@
  * are missing on this machine are not compared. If the options name a device, the cell must have run on such a device.
  * sparsetrain writes a cell whole or not at all, so a finished cell is never lost.
  * Nothing here prints, except the view (sg_grid_view.h). */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_GRID_H
 #define SG_GRID_H
 

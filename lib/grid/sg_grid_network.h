@@ -2,6 +2,7 @@
  *
  * The messages of a run are read from its records once, and can then be timed on any number of networks. All results
  * are computed from the records of runs: nothing is run, and no time is a measurement (sg_net.h). */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_GRID_NETWORK_H
 #define SG_GRID_NETWORK_H
 

@@ -1,4 +1,5 @@
 /* sg_grid_view.h: shows the progress of a grid on stderr: redrawn on a terminal, elsewhere a line per finished cell. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_GRID_VIEW_H
 #define SG_GRID_VIEW_H
 

@@ -1,4 +1,5 @@
 /* chunk.c: layers that are cut into chunks, and means over the workers that sent a number. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

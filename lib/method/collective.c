@@ -1,4 +1,5 @@
 /* collective.c: what coders and compressors of several rounds share: hooks, messages of floats, a selection of p. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_compressor_parts.h"
 #include "sg_debug.h"
 

@@ -1,5 +1,6 @@
 /* compress_accordion.c: Top-k that sends k-max elements of a layer in critical regimes and k-min in others. It is
  * another name for topk under the controller of control_accordion.c. */
+/* SPDX-License-Identifier: MIT */
 #include "method_private.h"
 
 #include <math.h>

@@ -5,6 +5,7 @@
  * threshold is the least of its largest ceil(density m) magnitudes. If more than 1.3 k numbers reach that, the k
  * largest are sent; if more than k, the k that come first; if fewer than 0.8 k, the threshold falls by a fifth, at most
  * ten times. Momentum and its masking are a feedback rule (feedback_momentum.c). */
+/* SPDX-License-Identifier: MIT */
 #include "sg_compressor_parts.h"
 
 #include <math.h>

@@ -2,6 +2,7 @@
  * What rounding loses stays in the residual. `{compressor: none, values: fp16}` sends the same and counts 32 bits a
  * value, as the paper does; these count 16. bf16 loses at most 2^-8 of a normal number and fp16 2^-11 of one between
  * 2^-14 and 65504, but both may lose all of a subnormal one, so neither has a bound. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_compressor_parts.h"
 
 const struct sg_compressor_ops sg_compress_fp16 = {

@@ -1,4 +1,5 @@
 /* compress_none.c: no compression, the baseline. Sends p whole; the residual stays zero. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_compressor_parts.h"
 
 static int select_all(struct sg_worker *w, struct sg_select *s) {

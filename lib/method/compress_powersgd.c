@@ -15,6 +15,7 @@
  * Q has the unit of the gradients, and M Q would have its square, which floats do not hold for gradients of 1e-24 or
  * 1e20. So the next step begins with columns of Q that are divided by a power of two, which makes them about 1 long.
  * Such a factor is exact, and the basis that follows does not depend on it. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_compressor_parts.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* compress_qsgd.c: QSGD: every element in the code `levels` (lib/wire/code_levels.c). */
+/* SPDX-License-Identifier: MIT */
 #include "sg_compressor_parts.h"
 
 #include <math.h>

@@ -4,6 +4,7 @@
  * for (E|x - C(x)|^2 = (1 - k/n)|x|^2). `unbiased` multiplies them by n/k instead, so that E C(x) = x. p minus the
  * message is then no useful residual, so `unbiased` excludes error feedback. `shared` draws the same subset for all
  * workers. Every rank computes the positions from the seed, so they are not sent and cost no bits. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_compressor_parts.h"
 
 #include <math.h>

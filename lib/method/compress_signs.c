@@ -1,5 +1,6 @@
 /* compress_signs.c: every element as one bit, in one of the codes of lib/wire/code_signs.c. The sum of what workers
  * send is the result, or is compressed again, or the workers vote with their signs. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "sg_compressor_parts.h"

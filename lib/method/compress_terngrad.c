@@ -1,6 +1,7 @@
 /* compress_terngrad.c: TernGrad (Wen et al., NeurIPS 2017): every element as -s, 0 or s, s the largest magnitude of its
  * layer, at random without bias. That is the code `levels` of one level, with the largest magnitude of a layer as one
  * bucket. Layers may be clipped first, which is a bias. Workers may share the s of each layer, the largest of all. */
+/* SPDX-License-Identifier: MIT */
 #include <float.h>
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* compress_threshold.c: the hard-threshold sparsifier (section 4.2), one lambda for all layers: constant, or steered by
  * the controller of a budget (control_budget.c). */
+/* SPDX-License-Identifier: MIT */
 #include "method_private.h"
 
 #include <float.h>

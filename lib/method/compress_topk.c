@@ -1,4 +1,5 @@
 /* compress_topk.c: exact Top-k per layer, ties to the lower index. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_compressor_parts.h"
 
 #include <stdlib.h>

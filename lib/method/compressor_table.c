@@ -1,4 +1,5 @@
 /* compressor_table.c: the table of compressors, and those that plug-ins add. */
+/* SPDX-License-Identifier: MIT */
 #include "method_private.h"
 
 #include <math.h>

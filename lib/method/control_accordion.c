@@ -8,6 +8,7 @@
  *   accumulate 1  as the code of ACCORDION's authors: after the epochs 0, interval, 2 interval, … the sum of that
  *                 epoch's gradients; and where the learning rate falls at any other epoch all layers become critical
  *                 until the next decision */
+/* SPDX-License-Identifier: MIT */
 #include "method_private.h"
 
 #include <math.h>

@@ -9,6 +9,7 @@
  *
  * A budget of entries is never exceeded, because a message can be cut to its largest. A budget of bits is for messages
  * whose entries do not tell their size, and they are sent as they are: it is missed by what the last steps send. */
+/* SPDX-License-Identifier: MIT */
 #include "method_private.h"
 
 #include <math.h>

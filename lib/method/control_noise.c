@@ -19,6 +19,7 @@
  * Where one threshold never reaches a layer, nothing of it is sent. `floor` is the least share of a layer's entries
  * that it sends under the law: no lambda_l is above sigma_l / sqrt(floor). These derivations are the project's own,
  * without a publication. That a threshold should follow the step size is gamma-FedHT's (arXiv 2505.12479). */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "method_private.h"

@@ -1,6 +1,7 @@
 /* control_schedule.c: knobs that follow a schedule: the warm-up of Deep Gradient Compression (Lin et al., ICLR 2018)
  * and periodic doubling, as section 2 of the paper describes AdaQS (Guo et al., ICASSP 2020; control_adaqs.c has its
  * trigger). */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "method_private.h"

@@ -1,4 +1,5 @@
 /* controller_table.c: the table of controllers, and those that the zoo and plug-ins add. */
+/* SPDX-License-Identifier: MIT */
 #include "method_private.h"
 #include "sg_row.h"
 

@@ -6,6 +6,7 @@
  *
  * EF21-SGDM (Fatkhullin, Tyurin, Richtarik, NeurIPS 2023) does the same with v in the place of g, a worker's moving
  * mean v <- (1 - eta) v + eta g. The first v is g. */
+/* SPDX-License-Identifier: MIT */
 #include "method_private.h"
 
 /* vector[0] is the last gradient; here it becomes g minus that, and p = e + it. */

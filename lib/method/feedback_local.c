@@ -29,6 +29,7 @@
  * NaiveFDA, as the authors' code has it (github.com/miketheologitis/TFD-FedL-Sync-FDA, fdavg/strategies/naive.py).
  * The publication decides by the variance of the workers' parameters, which that mean bounds from above. To compress
  * what is sent is our addition: the publication sends all of l. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -12,6 +12,7 @@
  *
  * The rule `dist-ef-sgdm` has u <- m u + g, and m u + g replaces g. The residuals of the workers, and that of the
  * receivers if the compressor has one (ef-signsgd-twice), are multiplied by (gamma of the last step) / gamma. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "method_private.h"

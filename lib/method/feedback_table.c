@@ -1,4 +1,5 @@
 /* feedback_table.c: the rules of the paper, and the table of all rules. */
+/* SPDX-License-Identifier: MIT */
 #include "method_private.h"
 #include "sg_row.h"
 

@@ -1,4 +1,5 @@
 /* flat.c: selections of one vector, and its entries as bytes, in calls without structs; and the library's version. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_flat.h"
 
 #include <pthread.h>

@@ -1,5 +1,6 @@
 /* integer_sum.c: what compressors share whose workers send integers that are added exactly, after they agreed on a
  * scale. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_compressor_parts.h"
 
 #include <float.h>

@@ -1,5 +1,6 @@
 /* message_check.c: checks that the messages of added compressors and codes are well formed. These are not tested here,
  * so a wrong position or size could corrupt memory or results. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "method_private.h"

@@ -1,4 +1,5 @@
 /* method.c: opening and closing a method: layers, controller, room for the workers' messages. */
+/* SPDX-License-Identifier: MIT */
 #include "method_private.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* method_bytes.c: a step of a method whose messages are exchanged as bytes or added up, by functions of the caller. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

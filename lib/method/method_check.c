@@ -1,5 +1,6 @@
 /* method_check.c: the parameters of a method, presets filled in: each in its range, and all of them against each
  * other. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* method_choose.c: measures error and size of each layer for several values of the knob, for controllers that compare
  * them. It runs the compressor itself, on the host, with worker 0's buffers. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "method_private.h"

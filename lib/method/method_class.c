@@ -1,4 +1,5 @@
 /* method_class.c: what a method's compressor lost of each worker's p, and the traits of its messages. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "method_private.h"

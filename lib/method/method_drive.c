@@ -1,4 +1,5 @@
 /* method_drive.c: the order of a step's calls (sg_drive.h), and the exchange of workers that live in one process. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* method_memory.c: how much memory a method takes, for an estimate before a run. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <malloc.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* method_message.c: one worker's message: a selection with its values in a code, or what a coder makes of p; and what
  * the message leaves in the residual. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* method_private.h: what the files of lib/method share; not installed. */
+/* SPDX-License-Identifier: MIT */
 #ifndef METHOD_PRIVATE_H
 #define METHOD_PRIVATE_H
 

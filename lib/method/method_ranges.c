@@ -1,5 +1,6 @@
 /* method_ranges.c: messages of ranges of layers, so that an exchange can begin before all gradients are there. A range
  * is compressed as if its layers were the whole model; the parts are then joined to the message of all layers. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

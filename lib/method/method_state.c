@@ -3,6 +3,7 @@
  * Common to all workers: the controller's numbers, what a compressor of several rounds shares, the feedback rule's
  * common vectors. Of a worker: what its compressor keeps, the rule's vectors, and of worker 0 the sum of its gradients
  * if a controller asks for it. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "method_private.h"

@@ -1,4 +1,5 @@
 /* method_step.c: a step of a method: the controller's decision, error feedback, the message, what is learned. */
+/* SPDX-License-Identifier: MIT */
 #include "method_private.h"
 
 #include <math.h>

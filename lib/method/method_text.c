@@ -1,4 +1,5 @@
 /* method_text.c: a method from one line of text: names become rows of the tables, decimals their numbers. */
+/* SPDX-License-Identifier: MIT */
 #include <float.h>
 #include <locale.h>
 #include <math.h>

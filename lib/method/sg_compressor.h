@@ -9,6 +9,7 @@
  * sg_method.h, which adds error feedback, a controller and the state of all workers.
  *
  * Letters are those of Algorithm 1 of the paper: g gradient, e residual, p what is to be compressed. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_COMPRESSOR_H
 #define SG_COMPRESSOR_H
 

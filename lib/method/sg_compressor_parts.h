@@ -1,6 +1,7 @@
 /* sg_compressor_parts.h: what compressors are made of: how much of a layer is sent, exact Top-k, estimated thresholds,
  * exact sums of integers, messages of coders and rounds, and chunks of layers. A compressor stands on this
  * header and sg_compressor.h alone, and needs nothing of the inside of a method. Not installed. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_COMPRESSOR_PARTS_H
 #define SG_COMPRESSOR_PARTS_H
 

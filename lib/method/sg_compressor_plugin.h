@@ -16,6 +16,7 @@
  *
  * Every message of an added compressor or code is checked when it is made: its code, counts, positions, bytes and
  * bits. An invalid message stops the run with an error that states what is wrong. Values are not checked. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_COMPRESSOR_PLUGIN_H
 #define SG_COMPRESSOR_PLUGIN_H
 

@@ -3,6 +3,7 @@
  * Before a step a controller sees numbers that are the same on every rank, and sets the knob of each layer. It does not
  * communicate and sees no vector, so every rank has one and all decide alike. A controller works with any compressor
  * that has a knob, unless it says otherwise. It is one `const struct sg_controller_ops`. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_CONTROLLER_H
 #define SG_CONTROLLER_H
 

@@ -3,6 +3,7 @@
  * sg_method_drive is for callers with an exchange of their own, such as the trainer; it calls their hooks in the right
  * order. sg_method_play is for callers whose workers are all in this process: it needs only gradients, residuals and
  * buffers, and it calls sg_method_drive. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_DRIVE_H
 #define SG_DRIVE_H
 

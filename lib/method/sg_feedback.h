@@ -8,6 +8,7 @@
  *
  * A rule may replace g by another vector and change the meaning of the sum over workers. For that it may keep vectors
  * of its own, for each worker and common to all workers. Checkpoints save all of them. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_FEEDBACK_H
 #define SG_FEEDBACK_H
 

@@ -9,6 +9,7 @@
  *   sg_cuda.h.
  *   - After fork() the calls of the child work with one thread, because OpenMP's other threads are in the parent only.
  *   - Calls on distinct vectors or methods may come from distinct threads. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_FLAT_H
 #define SG_FLAT_H
 

@@ -12,6 +12,7 @@
  * messages a step, one in each round. sg_drive.h plays such a step, and here is what its hooks call.
  *
  * Distinct workers may send and keep from distinct threads. The other calls are for one thread. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_METHOD_H
 #define SG_METHOD_H
 

@@ -1,4 +1,5 @@
 /* share_parameter.c: k or density, shared by the compressors that send a given share of every layer. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_compressor_parts.h"
 
 #include <math.h>

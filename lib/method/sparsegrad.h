@@ -21,6 +21,7 @@
  * Versions are semantic: a new major version may change what is stable, and while the major version is 0, so may a new
  * minor one. The shared library's name and the version of its symbols (SPARSEGRAD_0.1) say which it is; programs that
  * were linked against another one do not start. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SPARSEGRAD_H
 #define SPARSEGRAD_H
 

@@ -15,6 +15,7 @@
  * The first step sends nothing, because the sizes of gradients are known only after it. At each step a worker sends at
  * most its remaining share, so no burst exceeds the budget. At the last step each worker sends its largest entries, as
  * many as remain. If messages are `whole`, neither is possible, because the budget is not in entries. */
+/* SPDX-License-Identifier: MIT */
 #include "method_private.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /* threshold_estimate.c: what compressors share that find a threshold for each layer from the layer's own numbers: p,
  * its moments, how many numbers are above, the exact k-th magnitude, and which numbers are the k largest. Plain loops
  * on one thread. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_compressor_parts.h"
 
 #include <math.h>

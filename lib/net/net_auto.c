@@ -1,5 +1,6 @@
 /* net_auto.c: collectives that a library chooses by the length of the messages, as NCCL and MPI do: the fastest of
  * several ways to do the same exchange. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "net_private.h"

@@ -1,4 +1,5 @@
 /* net_bursts.c: the extra cost of sending different numbers of entries at different steps, instead of equal ones. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "net_private.h"

@@ -1,4 +1,5 @@
 /* net_coding.c: what encoding and decoding take on processors, by published figures and by this project's own. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "net_private.h"

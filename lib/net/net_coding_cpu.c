@@ -1,6 +1,7 @@
 /* net_coding_cpu.c: nanoseconds of encoding and decoding, from results/bench-compressors.json by
  * tests/bench/coding_rows.py: AMD EPYC, avx512, 2 threads. number_ns is that
  * of adding one number of a message to the sum. */
+/* SPDX-License-Identifier: MIT */
 #include "net_private.h"
 
 const struct sg_coding net_coding_cpu[] = {

@@ -1,4 +1,5 @@
 /* net_collectives.c: the costs of collectives in which all messages have one length. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "net_private.h"

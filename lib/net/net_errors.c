@@ -1,5 +1,6 @@
 /* net_errors.c: how far modelled times are from published ones, by how messages travel. The test
  * tests/unit/test_net_validation.c computes these numbers from the publications' and compares them. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "sg_net.h"

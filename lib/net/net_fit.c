@@ -1,4 +1,5 @@
 /* net_fit.c: alpha and beta from measured times. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_net_fit.h"
 
 #include <math.h>

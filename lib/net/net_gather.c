@@ -1,4 +1,5 @@
 /* net_gather.c: the costs of collectives in which messages differ in length. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "net_private.h"

@@ -2,6 +2,7 @@
  *
  * The bus bandwidth is that of a collective's bottleneck, which is below the line rate. alpha is that of one hop: what
  * an all-reduce of a small tensor takes divided by the 2(P-1) hops of its ring, so it has the share of the software. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_net.h"
 #include "sg_row.h"
 

@@ -3,6 +3,7 @@
  * The constants and rules are those of src/graph/tuning.cc, commit 5067397, for Ampere and Intel's processors; times
  * there are in microseconds and bandwidths in GB/s. Left out are NVLS, CollNet, PAT, NVLSTree, Power and the network
  * plug-in's own latency. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "net_private.h"

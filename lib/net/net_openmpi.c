@@ -1,6 +1,7 @@
 /* net_openmpi.c: the exchanges of this program's own ranks over Open MPI (lib/comm). Ranks first gather notes about
  * their messages, and then move these by the algorithms that Open MPI chooses for so many ranks and bytes. A rank has
  * one worker here. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "net_private.h"

@@ -1,4 +1,5 @@
 /* net_private.h: what the files of this room share. */
+/* SPDX-License-Identifier: MIT */
 #ifndef NET_PRIVATE_H
 #define NET_PRIVATE_H
 

@@ -1,4 +1,5 @@
 /* net_step.c: the time line of one step of training. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

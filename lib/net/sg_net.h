@@ -8,6 +8,7 @@
  * Nothing here allocates, prints or keeps state, so every function is safe in any thread. Times are in seconds and
  * sizes in bytes, both as doubles, which are finite and >= 0. Arrays belong to the caller and are borrowed for the
  * call. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_NET_H
 #define SG_NET_H
 

@@ -1,5 +1,6 @@
 /* sg_net_fit.h: alpha and beta of a link from measured times: those of `sparsebench --measure-link`, of tests of the
  * network model, and of the report on real links. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_NET_FIT_H
 #define SG_NET_FIT_H
 

@@ -2,6 +2,7 @@
  *
  * Values of the same seed are a pair, for they share their draws. The interval is Student's for the mean of their
  * differences: it holds for one column alone, so of many columns one in twenty leaves it by chance. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

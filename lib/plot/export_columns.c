@@ -1,5 +1,6 @@
 /* export_columns.c: csv and tsv: every point of every curve in long format, with numbers that read back as the same
  * double. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

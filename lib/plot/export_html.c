@@ -1,6 +1,7 @@
 /* export_html.c: results as one page in HTML that needs no other file. Titles, tables, claims, provenance and the
  * recipe are markup and figures are SVG, so that they can be read without script; page.js and page_axes.js switch,
  * read and draw the figures. page_files.h has the bytes of script and style. */
+/* SPDX-License-Identifier: MIT */
 #include <ctype.h>
 #include <string.h>
 

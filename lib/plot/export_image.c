@@ -1,4 +1,5 @@
 /* export_image.c: png and pdf, which rsvg-convert makes of the SVG. */
+/* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>

@@ -1,5 +1,6 @@
 /* export_pgfplots.c: a group of axes of PGFPlots with data and styles, as a LaTeX document of one page or, as
  * "pgfplots-axis", for \input into a tikzpicture. Where everything stands is left to PGFPlots. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* export_svg.c: draws a figure as SVG, at the places that its layout gives. What shows data says what it shows: a group
  * has its method in data-method, a line its values in data-x and data-y, a point its label and values, with the ends of
  * band or bar in data-low and data-high. A page switches and reads these elements. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* export_tables.c: markdown, latex and table: final values, verdicts and what was found. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "html_private.h"

@@ -1,5 +1,6 @@
 /* figure_bands.c: reads what a panel of curves shows of the seeds, mean and deviation or median and quartiles, smooths
  * it and says so. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

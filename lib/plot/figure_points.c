@@ -1,4 +1,5 @@
 /* figure_points.c: reads the panels that show one point for each label. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

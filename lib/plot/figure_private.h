@@ -1,4 +1,5 @@
 /* figure_private.h: shared by the files that read a figure: its panels and curves, its points and its bands. */
+/* SPDX-License-Identifier: MIT */
 #ifndef FIGURE_PRIVATE_H
 #define FIGURE_PRIVATE_H
 

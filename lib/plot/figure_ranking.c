@@ -1,5 +1,6 @@
 /* figure_ranking.c: reads the panels that sort labels by a value: those that a range of another column holds, the best
  * first, as all that send about the same. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

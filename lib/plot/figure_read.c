@@ -1,4 +1,5 @@
 /* figure_read.c: reads a document's plots as panels of curves, ready to draw. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* html_figures.c: the figures of a page, which are the very drawings of the other formats; the script of the page
  * switches and reads them. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "html_private.h"

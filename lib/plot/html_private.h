@@ -1,4 +1,5 @@
 /* html_private.h: the parts of a page in HTML. */
+/* SPDX-License-Identifier: MIT */
 #ifndef HTML_PRIVATE_H
 #define HTML_PRIVATE_H
 

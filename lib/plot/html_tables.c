@@ -1,4 +1,5 @@
 /* html_tables.c: the tables of a page: final values, claims, cells, where the numbers come from, times of kernels. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

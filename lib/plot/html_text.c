@@ -1,4 +1,5 @@
 /* html_text.c: text, JSON and YAML for a page in HTML, where nothing that a result says can become markup or script. */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

@@ -1,4 +1,5 @@
 /* overlay.c: several results as one, so that their curves lie in the same panels. */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 // page.js: reads, switches, enlarges and compares the figures of a page, which are drawn in it, and sorts its tables.
+// SPDX-License-Identifier: MIT
 "use strict";
 
 const one = (selector, from = document) => from.querySelector(selector);

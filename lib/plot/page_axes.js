@@ -1,4 +1,5 @@
 // page_axes.js: draws a panel of curves over other columns and scales than those of its file, for page.js.
+// SPDX-License-Identifier: MIT
 
 const axisKeys = ["x", "y"];
 const drawn = (name, attributes, ...children) => {

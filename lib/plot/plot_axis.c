@@ -1,4 +1,5 @@
 /* plot_axis.c: decides what a panel shows of its curves, how its axes run and where they have labels. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "plot_private.h"

@@ -1,4 +1,5 @@
 /* plot_document.c: what the readers of figures and of tables both look up in a result document. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>

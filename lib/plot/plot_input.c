@@ -1,4 +1,5 @@
 /* plot_input.c: brings a result in JSON or a series into the one form that exporters read. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* plot_labels.c: what tables and figures are called: headings and axis labels of columns, titles, sources, captions. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "plot_private.h"

@@ -1,4 +1,5 @@
 /* plot_layout.c: computes the position and size of every part of a figure on the sheet. */
+/* SPDX-License-Identifier: MIT */
 #include "plot_layout.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /* plot_layout.h: where the parts of a figure lie on its sheet, in inches from the upper left corner. Every text has the
  * room that it takes in the widest font, so that no two lie over each other. */
+/* SPDX-License-Identifier: MIT */
 #ifndef PLOT_LAYOUT_H
 #define PLOT_LAYOUT_H
 

@@ -1,4 +1,5 @@
 /* plot_legend.c: which curves the legend of a panel names, in which rows, and when all panels have one together. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "plot_private.h"

@@ -1,4 +1,5 @@
 /* plot_measure.c: how wide a text is, and how it is broken into lines. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "plot_private.h"

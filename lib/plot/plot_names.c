@@ -1,4 +1,5 @@
 /* plot_names.c: what a legend calls its curves: λ for lambda, numbers as a person writes them, and what is true. */
+/* SPDX-License-Identifier: MIT */
 #include <ctype.h>
 #include <math.h>
 #include <string.h>

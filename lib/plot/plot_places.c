@@ -1,4 +1,5 @@
 /* plot_places.c: the tables of a result's rankings: which place each method has, and with whom it shares it. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

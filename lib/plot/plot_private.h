@@ -1,4 +1,5 @@
 /* plot_private.h: shared by the readers and exporters of lib/plot. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_PLOT_PRIVATE_H
 #define SG_PLOT_PRIVATE_H
 

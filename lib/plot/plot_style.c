@@ -1,4 +1,5 @@
 /* plot_style.c: hue, shade, dash and marker of every entry of a figure's legend. */
+/* SPDX-License-Identifier: MIT */
 #include <ctype.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* plot_table.c: the table of export formats. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "plot_private.h"

@@ -1,4 +1,5 @@
 /* plot_ticks.c: where an axis has ticks and what is written at them, so that no two labels touch. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

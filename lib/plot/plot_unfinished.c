@@ -1,4 +1,5 @@
 /* plot_unfinished.c: says under figures and tables how far the cells came that are not finished. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

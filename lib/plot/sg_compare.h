@@ -1,4 +1,5 @@
 /* sg_compare.h: what differs between two results of sparsebench, beyond the noise of their seeds. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_COMPARE_H
 #define SG_COMPARE_H
 

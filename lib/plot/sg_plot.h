@@ -6,6 +6,7 @@
  *                          documents                      -> sg_page_write (html)
  *
  * A document always has the shape of a sparsebench result; a run of sparsetrain becomes one with a single label. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_PLOT_H
 #define SG_PLOT_H
 

@@ -1,4 +1,5 @@
 /* summary_order.c: sorts the rows of a table by one of its columns. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

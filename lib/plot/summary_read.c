@@ -1,4 +1,5 @@
 /* summary_read.c: reads final values of every label and the claims, ready to tabulate. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

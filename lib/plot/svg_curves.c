@@ -1,4 +1,5 @@
 /* svg_curves.c: draws what a panel shows of the data: curves with bands, points with bars, rows of a ranking. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "sg_markup.h"

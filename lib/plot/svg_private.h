@@ -1,5 +1,6 @@
 /* svg_private.h: shared by the files that draw a figure as SVG. Positions are in inches in the layout and in pixels in
  * the drawing. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SVG_PRIVATE_H
 #define SVG_PRIVATE_H
 

@@ -1,5 +1,6 @@
 /* table_numbers.c: how a table writes its numbers: a column in one power of ten with the same decimals, a claim on one
  * line. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

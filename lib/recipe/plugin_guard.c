@@ -1,5 +1,6 @@
 /* plugin_guard.c: protects the program's results from side effects of loading a shared object: a mode of arithmetic,
  * such as the flushing of small numbers to zero by -ffast-math, a locale, and output on stdout. */
+/* SPDX-License-Identifier: MIT */
 #include <fcntl.h>
 #include <fenv.h>
 #include <locale.h>

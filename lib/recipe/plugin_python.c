@@ -8,6 +8,7 @@
  *     program -> file                    struct request; offset, rows, parameters, knobs, state, p, and g of a selector
  *     file -> program                    uint64 status, as above, with text; uint64 counts of the layers; double bits;
  *                                        state; positions; values of a coder */
+/* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>

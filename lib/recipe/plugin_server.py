@@ -6,6 +6,7 @@ It may ask by name for its parameters, g (select only), step, worker, seed, laye
 worker keeps for this layer, which a checkpoint has. The file may define
     parameters = {"k": (1, 4e9, 10, "elements sent of a layer")}     least, greatest, preset (or None), help
     name, traits       by default the file's own name, and "feedback"; traits are words: feedback, dense, random."""
+# SPDX-License-Identifier: MIT
 import importlib.util
 import inspect
 import os

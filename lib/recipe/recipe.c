@@ -1,4 +1,5 @@
 /* recipe.c: reads a recipe from its text, and frees it. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 #include <unistd.h>
 

@@ -1,4 +1,5 @@
 /* recipe_cells.c: makes the cells of a recipe: methods x lists x trials x seeds. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* recipe_check.c: checks the raw tree against the schema and makes the resolved tree. The check continues after a
  * problem, so that the user sees all of them. */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* recipe_claim.c: reads claims of a checked recipe, and states them in results. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stddef.h>
 

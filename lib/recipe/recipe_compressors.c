@@ -1,5 +1,6 @@
 /* recipe_compressors.c: all compressors for --help-compressors, as a table or as JSON: what each promises, and what it
  * costs on an example. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* recipe_copied.c: methods whose k is copied from the run of another method (`k-from`): what their recipe must have,
  * and which cell each of their cells copies from. */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* recipe_cross_checks.c: the rules that span several keys, which a table of single keys cannot state. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -7,6 +7,7 @@
  * each by itself (a Latin hypercube: McKay, Beckman and Conover, Technometrics 21, 1979). Deviations: AlgoPerf draws a
  * quasi-random sequence; and a draw has four digits, so that the value in a result can be given to a recipe as it
  * is. */
+/* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>

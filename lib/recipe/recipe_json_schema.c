@@ -4,6 +4,7 @@
  * A section becomes a definition. One of its keys (`kind`, `compressor` …) may decide which others it has; each value
  * of that key is an if and a then. The JSON Schema accepts whatever the programs accept. Names of methods, expressions
  * and rules between keys are left to them. */
+/* SPDX-License-Identifier: MIT */
 #include <float.h>
 #include <math.h>
 #include <string.h>

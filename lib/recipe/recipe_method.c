@@ -1,4 +1,5 @@
 /* recipe_method.c: reads the compression of a cell: names become rows of tables, expressions become numbers. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

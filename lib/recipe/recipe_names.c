@@ -1,5 +1,6 @@
 /* recipe_names.c: checks the series and constants that a recipe names against those of its task and those that it
  * records. Recipes spell them with '-', tables of tasks and results with '_'. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "recipe_private.h"

@@ -1,5 +1,6 @@
 /* recipe_override.c: applies --set key=value, and changes that a program makes, to the raw tree. It creates any key;
  * the check that follows reports unknown keys. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "recipe_private.h"

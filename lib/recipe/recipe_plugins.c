@@ -1,4 +1,5 @@
 /* recipe_plugins.c: loads plug-ins of compressors, and finds those that a cell uses. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "recipe_private.h"

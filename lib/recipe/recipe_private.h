@@ -3,6 +3,7 @@
  * A read goes text -> raw tree (sg_node_read) -> --set (recipe_override.c) -> resolved tree (recipe_check.c against the
  * rows of recipe_schema.c) -> rules that span several keys (recipe_cross_checks.c). Everything wrong with the content
  * is noted in one sg_problems and the reading goes on. */
+/* SPDX-License-Identifier: MIT */
 #ifndef RECIPE_PRIVATE_H
 #define RECIPE_PRIVATE_H
 

@@ -1,4 +1,5 @@
 /* recipe_problems.c: collects the problems of a recipe, and reports them ordered by position. */
+/* SPDX-License-Identifier: MIT */
 #include <stdarg.h>
 #include <string.h>
 

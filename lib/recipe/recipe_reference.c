@@ -1,5 +1,6 @@
 /* recipe_reference.c: prints the reference of all keys from the schema rows, in Markdown that reads well on a
  * terminal. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* recipe_schema.c: every key of a recipe. This table gives the parser, --set, --help-recipe (recipes/REFERENCE.md) and
  * the resolved copy. */
+/* SPDX-License-Identifier: MIT */
 #include <float.h>
 #include <math.h>
 #include <string.h>

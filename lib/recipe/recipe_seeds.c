@@ -1,5 +1,6 @@
 /* recipe_seeds.c: converts the short forms of seeds, {first: 1, count: 3}, 1..3, 1,2,3 and 1..3,7, to the list that
  * they mean, so that the cells do not depend on the form. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "recipe_private.h"

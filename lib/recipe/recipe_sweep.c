@@ -1,5 +1,6 @@
 /* recipe_sweep.c: expands claims and plots that name a method without the value of a list. If workers is a list,
  * 'Top-k k=1' means 'Top-k k=1 workers=4' and 'Top-k k=1 workers=8'. */
+/* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* recipe_value.c: checks values without children against their schema row. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

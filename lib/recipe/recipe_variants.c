@@ -1,5 +1,6 @@
 /* recipe_variants.c: the names that a recipe can use, from the tables of tasks, optimizers, compressors …, and the
  * sections in which their parameters are keys. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "recipe_private.h"

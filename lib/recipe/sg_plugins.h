@@ -1,6 +1,7 @@
 /* sg_plugins.h: the plug-ins of compressors that a program has loaded, and what they mean for the identity of a run.
  *
  * They are one list per process. A program loads them before it reads a recipe or prints help, and they stay. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_PLUGINS_H
 #define SG_PLUGINS_H
 

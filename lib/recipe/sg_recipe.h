@@ -5,6 +5,7 @@
  * table. The same table gives --help-recipe (recipes/REFERENCE.md), --set and the resolved copy in results. The reader
  * is strict: unknown, duplicate, misplaced, ill-typed, out-of-range or missing keys, anchors, aliases, tags, a second
  * document, depth > 8 and more than 1 MiB are errors with "path:line:column:". Up to 10 errors are reported at once. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_RECIPE_H
 #define SG_RECIPE_H
 

@@ -1,4 +1,5 @@
 /* sg_recipe_claim.h: a claim of a recipe, read for those who judge it, and how a result states it. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_RECIPE_CLAIM_H
 #define SG_RECIPE_CLAIM_H
 

@@ -1,4 +1,5 @@
 /* arena.c: memory that is given piece by piece and freed as a whole. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "sg_fields.h"

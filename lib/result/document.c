@@ -1,4 +1,5 @@
 /* document.c: the members of a result in tables, and with these its reader and its writer. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_document.h"
 
 #include <math.h>

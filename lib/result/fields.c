@@ -1,4 +1,5 @@
 /* fields.c: reads and writes structures by the tables of their members. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_fields.h"
 
 #include <math.h>

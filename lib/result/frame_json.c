@@ -1,4 +1,5 @@
 /* frame_json.c: writes the numbers of a label into a result's JSON, and reads them back. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

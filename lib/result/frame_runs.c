@@ -1,5 +1,6 @@
 /* frame_runs.c: the runs of a label together: their values at the end, and their series as mean and deviation over the
  * seeds at each recorded step. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* frame_value.c: reduces a series to one number, as a recipe's `at` says: its last, best, mean, first below … */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* output.c: the files of one run, from their names to the result. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_output.h"
 
 #include <stdlib.h>

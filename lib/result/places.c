@@ -1,4 +1,5 @@
 /* places.c: the places of methods in a ranking, which share one until a test parts them. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_places.h"
 
 #include <math.h>

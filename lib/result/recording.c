@@ -1,4 +1,5 @@
 /* recording.c: writes and reads the inputs of a run's compressors, or its gradients. */
+/* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* run.c: a run read back from its series or from folded JSON, and facts about this machine. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 #include <sys/sysinfo.h>

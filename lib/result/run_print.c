@@ -1,4 +1,5 @@
 /* run_print.c: a run as a table that a person reads. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* run_reuse.c: whether a finished series is the one that a run would write now, and the series' checksum. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "sg_debug.h"

@@ -1,4 +1,5 @@
 # schema.awk: results/SCHEMA.md from the headers sg_frame.h and sg_document.h, whose structures are a result's schema.
+# SPDX-License-Identifier: MIT
 
 function kind(type, list) {
     sub(/^const /, "", type)

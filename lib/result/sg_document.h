@@ -3,6 +3,7 @@
  * A grid fills it, and figures, tables, pages, audits and searches read its members. Members are written in their
  * order, and names are keys (sg_fields.h). results/SCHEMA.md is made from this header and from the structure of a
  * label in sg_frame.h. The formulas of the numbers are in results/DEFINITIONS.md. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_DOCUMENT_H
 #define SG_DOCUMENT_H
 

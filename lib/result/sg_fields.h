@@ -22,6 +22,7 @@
  * that JSON which are not in the table are written again as they were.
  *
  * All memory belongs to an arena. A program that has none left ends (sg_memory.h). */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_FIELDS_H
 #define SG_FIELDS_H
 

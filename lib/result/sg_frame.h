@@ -3,6 +3,7 @@
  * A grid makes a frame of its runs, and figures, tables and comparisons read one back from a result's JSON. Only this
  * file defines the value of a column in a run (sg_run_value), the statistics over the seeds of a label
  * (sg_frame_spread), and the JSON of both. The formulas are in results/DEFINITIONS.md. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_FRAME_H
 #define SG_FRAME_H
 

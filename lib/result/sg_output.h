@@ -2,6 +2,7 @@
  *
  * FILE appears when the run is over. Until then its series is FILE.part, which one process at a time holds, and its
  * checkpoint is FILE.ckpt. Without FILE the result goes to standard output, and nothing can be resumed. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_OUTPUT_H
 #define SG_OUTPUT_H
 

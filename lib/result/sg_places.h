@@ -1,4 +1,5 @@
 /* sg_places.h: the places of methods in a ranking: which of them the seeds can tell apart. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_PLACES_H
 #define SG_PLACES_H
 

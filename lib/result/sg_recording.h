@@ -5,6 +5,7 @@
  * the gradient's scale. A recording of gradients holds a = g, bit for bit, so that they can be replayed (the task
  * `recorded`). The file is a line of JSON, then T (8 + n (8 + 4 d)) bytes of records, and a checksum; lib/FORMATS.md
  * maps every byte. The path appears when all is written; until then the file is PATH.part. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_RECORDING_H
 #define SG_RECORDING_H
 

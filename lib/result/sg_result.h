@@ -19,6 +19,7 @@
  * program: they have the same bytes for every number of ranks and threads and after any interruption.
  *
  * sparsetrain --json folds the same into one object with "series": {column: [values]}, without the checksum. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_RESULT_H
 #define SG_RESULT_H
 

@@ -1,4 +1,5 @@
 /* cnn_models.c: the networks of the paper's image experiments (its Appendix C), and two small ones. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

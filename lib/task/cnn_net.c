@@ -1,4 +1,5 @@
 /* cnn_net.c: layers of convolutional networks: their parameters, where they begin in x, and their forward pass. */
+/* SPDX-License-Identifier: MIT */
 #include "cnn_net.h"
 
 #include <math.h>

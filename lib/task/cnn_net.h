@@ -3,6 +3,7 @@
  * A model is one C function that applies layers to a value. Run without a scope it declares the network: layers get
  * names, shapes and places in the flat parameter vector, in the order of the calls. Run with a scope it computes,
  * taking its parameters in the same order. Layer names and order are those of the PyTorch models in tests/golden. */
+/* SPDX-License-Identifier: MIT */
 #ifndef CNN_NET_H
 #define CNN_NET_H
 

@@ -1,5 +1,6 @@
 /* cnn_task.c: the task `cnn` (Figures 2a and 3, Table 1): image classification on CIFAR by the networks of
  * cnn_models.c. Every worker keeps its own batch-norm statistics and evaluates its part of the test set with them. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

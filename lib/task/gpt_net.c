@@ -1,4 +1,5 @@
 /* gpt_net.c: the tensors of the transformer, their start values and its forward pass. */
+/* SPDX-License-Identifier: MIT */
 #include "gpt_net.h"
 
 #include <math.h>

@@ -4,6 +4,7 @@
  * Parameter tensors have the names, shapes and order of nanoGPT's PyTorch model: transformer.wte.weight,
  * transformer.wpe.weight, of each block transformer.h.I.{ln_1, attn.c_attn, attn.c_proj, ln_2, mlp.c_fc, mlp.c_proj},
  * weight and bias each, and transformer.ln_f. Rows of c_attn belong to queries, keys and values, in this order. */
+/* SPDX-License-Identifier: MIT */
 #ifndef GPT_NET_H
 #define GPT_NET_H
 

@@ -3,6 +3,7 @@
  * A worker draws `batch` windows of `context` tokens at random positions of the training text, as nanoGPT does, and
  * predicts each next token; it keeps nothing from step to step. The test text is cut into windows that lie one behind
  * the other, of which worker i of n evaluates the i-th, the (i + n)-th and so on. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "gpt_net.h"

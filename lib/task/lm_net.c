@@ -1,4 +1,5 @@
 /* lm_net.c: the layers of the LSTM language model, their start values and its forward pass. */
+/* SPDX-License-Identifier: MIT */
 #include "lm_net.h"
 
 #include <math.h>

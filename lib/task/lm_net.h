@@ -3,6 +3,7 @@
  *
  * Parameter tensors have the names and the order of the PyTorch model in tests/golden: encoder.weight, then of each
  * layer rnn.weight_ih, rnn.weight_hh, rnn.bias_ih, rnn.bias_hh, then decoder.bias. */
+/* SPDX-License-Identifier: MIT */
 #ifndef LM_NET_H
 #define LM_NET_H
 

@@ -4,6 +4,7 @@
  * The text is cut into workers x batch columns of equal length that lie side by side. A worker reads `batch` of them,
  * bptt tokens a step, and predicts each next token. It carries the hidden state of its columns from step to step, not
  * its gradient; an epoch begins with zeros. The test text is read the same way. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "lm_net.h"

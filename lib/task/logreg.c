@@ -1,4 +1,5 @@
 /* logreg.c: value and gradient of l2-regularised logistic regression, summed in a fixed order. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "logreg_rows.h"

@@ -1,4 +1,5 @@
 /* logreg_measure.c: the constants of a logistic regression: Lipschitz constants by Lanczos, norms of rows. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* logreg_rows.c: the dense kernels of this machine, and one pass over all rows of a data matrix. */
+/* SPDX-License-Identifier: MIT */
 #include <stdatomic.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* logreg_rows.h: rows of a data matrix as the logistic regression uses them, whatever their storage; private to
  * lib/task. */
+/* SPDX-License-Identifier: MIT */
 #ifndef LOGREG_ROWS_H
 #define LOGREG_ROWS_H
 

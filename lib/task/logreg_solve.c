@@ -1,4 +1,5 @@
 /* logreg_solve.c: the minimum x* by Newton steps, to the limit of double precision. */
+/* SPDX-License-Identifier: MIT */
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>

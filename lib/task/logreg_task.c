@@ -10,6 +10,7 @@
  * the x of that gradient. `lsvrg-shifted` subtracts grad f_i(x*), as their EC-GD* does; we know the name EC-LSVRGstar
  * from memory, and that code lacks it. EC-LSVRG-DIANA, which is not here, learns the shifts by a second, unbiased
  * message. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

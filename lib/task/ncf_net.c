@@ -1,4 +1,5 @@
 /* ncf_net.c: the layers of NeuMF, their start values and its forward pass. */
+/* SPDX-License-Identifier: MIT */
 #include "ncf_net.h"
 
 #include <math.h>

@@ -8,6 +8,7 @@
  * libtorch never sees the tables; the gradients of the rows are added to the tables' gradient in the order of the
  * examples, which is the order in which PyTorch's embedding adds them. On a GPU, or wherever `dense` is set, libtorch
  * looks the rows up and adds a gradient of whole tables: with one chunk, and on a CPU, the same bits. */
+/* SPDX-License-Identifier: MIT */
 #ifndef NCF_NET_H
 #define NCF_NET_H
 

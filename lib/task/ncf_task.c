@@ -1,5 +1,6 @@
 /* ncf_task.c: the task `ncf` (Figure 2c): which item a user chooses next, by NeuMF on the ratings of MovieLens.
  * Every worker evaluates its part of the users. On a GPU gradients are those of whole tables. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* optimum_cache.c: L and x* of a data set, computed once and kept in caches. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
 

@@ -1,5 +1,6 @@
 /* recorded_task.c: the task `recorded`: gradients of another training, read from files step by step. Nothing is
  * trained: the parameters move as the optimizer says and no gradient depends on them, so there is no loss either. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

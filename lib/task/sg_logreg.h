@@ -5,6 +5,7 @@
  * Everything here is double precision. gamma = 1/(L + l2) is as small as 3e-8 on madelon, suboptimalities down to 1e-12
  * of f are plotted, and f* is asked for to 1e-13. Sums over rows and features have a fixed order (lanes as in
  * sg_kernels.h), so results do not depend on threads or instruction set. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_LOGREG_H
 #define SG_LOGREG_H
 

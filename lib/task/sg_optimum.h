@@ -2,6 +2,7 @@
  *
  * The caches (sg_cache.h) are named by the data's SHA-256 and l2. What is read back has the same bits as what was
  * computed. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_OPTIMUM_H
 #define SG_OPTIMUM_H
 

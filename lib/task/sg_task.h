@@ -4,6 +4,7 @@
  * for gradients, moves the parameters and queues evaluations. Adding a task: one file with a `const struct
  * sg_task_ops`, one row in task_table.c with its recipe keys. Tasks that need libtorch live in a shared object that is
  * loaded on demand. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_TASK_H
 #define SG_TASK_H
 

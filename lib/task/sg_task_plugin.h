@@ -1,4 +1,5 @@
 /* sg_task_plugin.h: what the shared object of the libtorch tasks gives to sg_task_load. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_TASK_PLUGIN_H
 #define SG_TASK_PLUGIN_H
 

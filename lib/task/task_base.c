@@ -1,4 +1,5 @@
 /* task_base.c: what all tasks share: opening and closing, the parameters, the description in a result. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "sg_debug.h"

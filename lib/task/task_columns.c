@@ -1,5 +1,6 @@
 /* task_columns.c: the columns and constants that runs of every task have, beside those of task_table.c. The trainer
  * fills them in; recipes, their key reference and the trainer all read this list. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "sg_task.h"

@@ -1,4 +1,5 @@
 /* task_data.c: which data a task reads, decided once for loading and for identifying them. */
+/* SPDX-License-Identifier: MIT */
 #include "task_data.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* task_data.h: which data a task reads, from its section of the recipe; private to lib/task. Names point into it. */
+/* SPDX-License-Identifier: MIT */
 #ifndef TASK_DATA_H
 #define TASK_DATA_H
 

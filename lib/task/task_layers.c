@@ -1,4 +1,5 @@
 /* task_layers.c: the parameter tensors of a network: their names, offsets and start values. */
+/* SPDX-License-Identifier: MIT */
 #include "task_layers.h"
 
 #include <stdarg.h>

@@ -1,4 +1,5 @@
 /* task_layers.h: the parameter tensors of a network, one behind the other in x; private to lib/task. */
+/* SPDX-License-Identifier: MIT */
 #ifndef TASK_LAYERS_H
 #define TASK_LAYERS_H
 

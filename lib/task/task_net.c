@@ -1,4 +1,5 @@
 /* task_net.c: shared code of tasks that train a network with libtorch: scopes, losses, gradients and evaluations. */
+/* SPDX-License-Identifier: MIT */
 #include "task_net.h"
 
 #include <math.h>

@@ -3,6 +3,7 @@
  * A gradient runs on one thread, whatever the machine has, and workers run in parallel. So sums have one order, and
  * results do not depend on threads or ranks. On a GPU workers take turns. Every worker evaluates its part of the test
  * set. */
+/* SPDX-License-Identifier: MIT */
 #ifndef TASK_NET_H
 #define TASK_NET_H
 

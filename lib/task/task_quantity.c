@@ -1,5 +1,6 @@
 /* task_quantity.c: how two values of a column are compared, by the kind of its quantity: on which scale, by which
  * margin a quality may be worse and still count as reached, and in which words. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* task_table.c: the task kinds and their recipe keys. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "sg_memory.h"

@@ -1,4 +1,5 @@
 /* tasks_torch.c: the tasks in the shared object that sg_task_load loads on demand. */
+/* SPDX-License-Identifier: MIT */
 #include <stddef.h>
 #include <string.h>
 

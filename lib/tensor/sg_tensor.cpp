@@ -1,5 +1,6 @@
 /* sg_tensor.cpp: sg_tensor.h over libtorch, 1.13 and 2.x. Exceptions are caught here; none reaches the callers, which
  * are C. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_tensor.h"
 
 #include <ATen/Context.h>

@@ -17,6 +17,7 @@
  * differently and may change the last bits. Inside an OpenMP parallel region each operation runs on its calling thread
  * alone. On a GPU an operation may return before it is done; it runs in order with the kernels of sg_cuda.h. cuDNN and
  * cuBLAS are set up to give the same bits again on the same GPU with the same libraries. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_TENSOR_H
 #define SG_TENSOR_H
 

@@ -1,4 +1,5 @@
 /* gradient_noise.c: how noisy gradients are: sigma^2 and M of the theory, fitted along a run. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* lambda_rules.c: a threshold from the paper's rules, with constants measured along a pilot. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* lemma3_oracle.c: the least error that a recorded run's volume allows (Lemma 3), and what methods would have left. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* magnitude_ranks.c: the exact k-th largest magnitude of all numbers of a run, in two passes and bounded memory. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "sg_debug.h"

@@ -15,6 +15,7 @@
  * half of the draws, A and B, and with cov over all points (and workers)
  *   slope = (cov(x_A, y_B) + cov(x_B, y_A)) / (2 cov(x_A, x_B)),   level = mean y - slope mean x of all draws
  * Both are clipped at 0. Their standard errors are those of the unclipped line, by jackknife over points. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_GRADIENT_NOISE_H
 #define SG_GRADIENT_NOISE_H
 

@@ -13,6 +13,7 @@
  * mean |g_i|^2 / lambda^2 entries. Between two messages its square is lambda^2 / 6 in the mean, so error_norm is
  * d lambda^2 / 6, where every entry has gradients. The law needs lambda to be large beside the noise of a step; a k
  * near d is out of its reach. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_LAMBDA_RULES_H
 #define SG_LAMBDA_RULES_H
 

@@ -8,6 +8,7 @@
  *   regret   error - optimal; a value that rounding makes negative counts as 0
  * For the recorded method these are the errors of its run, up to entries within a rounding of the threshold. ACCORDION
  * uses norms of a, because norms of g are not recorded. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_LEMMA3_ORACLE_H
 #define SG_LEMMA3_ORACLE_H
 

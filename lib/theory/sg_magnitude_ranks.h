@@ -5,6 +5,7 @@
  * and adds up their squares. The second counts, inside the few bins that hold an asked-for rank, by the lower 16 bits.
  * Ranks come out exact; sums of squares are sums in double, in the order of the stream. It takes 0.75 MiB, and 1 MiB
  * more for every rank asked for. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_MAGNITUDE_RANKS_H
 #define SG_MAGNITUDE_RANKS_H
 

@@ -1,4 +1,5 @@
 /* sg_replay.h: configures the method of a cell for a replay of vectors that a run of this or another cell recorded. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_REPLAY_H
 #define SG_REPLAY_H
 

@@ -10,6 +10,7 @@
  * each worker at each point. L is the largest ratio |grad f_i(x) - grad f_i(y)| / |x - y| over workers and neighbouring
  * recorded points x, y, with f_i over the batches of one epoch that is the same at all points: at most the true L. f*
  * is taken as 0, which is at most the true one. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_THEORY_H
 #define SG_THEORY_H
 

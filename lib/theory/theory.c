@@ -1,5 +1,6 @@
 /* theory.c: runs the methods of a recipe for logistic regression or a network, and measures what Theorems 1 and 4 to 7
  * speak of. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* theory_bounds.c: the right-hand sides of section 5.1, term by term (lib/FORMULAS.md). */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "sg_theory.h"

@@ -1,5 +1,6 @@
 /* theory_cell.c: cells of a recipe at work in this process: trained and watched, or their methods played on vectors
  * that were recorded. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* theory_private.h: what the files of lib/theory share. */
+/* SPDX-License-Identifier: MIT */
 #ifndef THEORY_PRIVATE_H
 #define THEORY_PRIVATE_H
 

@@ -1,4 +1,5 @@
 /* theory_scope.c: checks if the theorems apply to a recipe and a method. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "sg_compressor.h"

@@ -1,4 +1,5 @@
 /* theory_smoothness.c: L and f(x0) of a network, measured along a run on samples that stay the same. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

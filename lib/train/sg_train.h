@@ -3,6 +3,7 @@
  * Step t = 0 .. T-1: for each worker i of this rank its gradient g_i, its message and its residual (sg_method.h);
  * exchange and sum in worker order; mean; optimizer; what is recorded. Every number that a run reports is a function of
  * the resolved recipe, the data and the program. Ranks, threads and interruptions do not change a bit. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_TRAIN_H
 #define SG_TRAIN_H
 

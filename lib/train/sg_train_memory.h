@@ -3,6 +3,7 @@
  * An estimate for runs on a CPU, by sg_train_run and sg_train_check (sg_train.h). It counts what a rank has when its
  * task is open, the vectors of its workers, and what gradients and evaluations take meanwhile. tests/cli/memory.bats
  * holds it against the peaks of runs. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_TRAIN_MEMORY_H
 #define SG_TRAIN_MEMORY_H
 

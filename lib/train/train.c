@@ -1,4 +1,5 @@
 /* train.c: the loop of one run: set-up, steps, records, checkpoints, and how it ends. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "sg_clock.h"

@@ -6,6 +6,7 @@
  * while gradients are computed. In the end every worker has its message of all layers, which an exchange that moves
  * nothing counts. Sums run over the same workers in the same order as without buckets, so no bit changes. Of several
  * workers that take turns on a thread, only the last one computes while the exchange is under way. */
+/* SPDX-License-Identifier: MIT */
 #include <pthread.h>
 
 #include "sg_clock.h"

@@ -1,5 +1,6 @@
 /* train_check.c: checks cells against their data before the first of them runs, so that a mistake is found once and not
  * by every cell. */
+/* SPDX-License-Identifier: MIT */
 #include <ctype.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* train_checkpoint.c: writes and reads checkpoints. A checkpoint is the whole state of a run between two steps, for all
  * workers, so that it resumes under any number of ranks. lib/FORMATS.md names every byte. Random draws are named by
  * step, so no state of a generator is needed. */
+/* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* train_choose.c: works out what a cell asks for beside its task, once the task is open: length, feedback, learning
  * rate, compressor, messages and optimizer. Expressions get their values here. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -4,6 +4,7 @@
  * workers) its numbers are replaced by their mean; over layers every element has the same share. Means are no whole
  * numbers, so each layer of each worker sends floor(C + 1/2) entries up to a step, where C is the sum of the means so
  * far. So the volume of a run is that of the other one, but for half an entry a layer and worker. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

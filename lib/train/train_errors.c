@@ -3,6 +3,7 @@
  *
  * Means over workers come from exchanges of dense messages, which nothing counts. Such an exchange adds in the order of
  * the workers, so the numbers have the same bits for any number of ranks. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

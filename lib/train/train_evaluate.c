@@ -1,4 +1,5 @@
 /* train_evaluate.c: which steps are recorded and evaluated, and the evaluation that all workers share. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "sg_memory.h"

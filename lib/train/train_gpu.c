@@ -1,6 +1,7 @@
 /* train_gpu.c: a run whose vectors lie on a GPU. Workers take turns there, so one gradient, one message under
  * construction and one workspace serve them all. Memory: the model, n residuals, the optimizer's state, what the task
  * keeps, the activations of one worker; gradient and sum; 16 bytes an element to select with. */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* train_measure.c: the numbers that are recorded of a step. results/DEFINITIONS.md has their formulas. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* train_memory.c: estimates the memory of a run before its first step, and refuses a run that the host cannot hold. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "sg_host.h"

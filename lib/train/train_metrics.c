@@ -1,4 +1,5 @@
 /* train_metrics.c: finds the source of each column that a cell records. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "sg_text.h"

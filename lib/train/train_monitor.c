@@ -3,6 +3,7 @@
  *
  * Every worker's numbers go to rank 0, which adds them up in the order of the workers. So they have the same bits for
  * any number of ranks. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "sg_memory.h"

@@ -6,6 +6,7 @@
  * is over those that take part. A feedback rule whose receivers keep the estimates of all workers takes its mean over
  * all of them, as EF21-PP does (Fatkhullin et al., arXiv 2110.03294; from memory). The draw is a function of seed and
  * step, so a checkpoint has nothing of it and every rank makes the same. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

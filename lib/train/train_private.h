@@ -1,4 +1,5 @@
 /* train_private.h: the state of one run, and the functions on it; private to lib/train. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_TRAIN_PRIVATE_H
 #define SG_TRAIN_PRIVATE_H
 

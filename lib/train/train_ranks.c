@@ -1,5 +1,6 @@
 /* train_ranks.c: checks that all ranks run the same and end with the same parameters. A rank with another program or
  * recipe would take part in every exchange, and the result would be a mixture under the name of rank 0's run. */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* train_recording.c: a recording of what the compressors are given, or of the gradients (sg_recording.h). */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "sg_memory.h"

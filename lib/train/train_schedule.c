@@ -1,4 +1,5 @@
 /* train_schedule.c: the learning rate of every step. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

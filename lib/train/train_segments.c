@@ -1,5 +1,6 @@
 /* train_segments.c: the segments of a run. A segment is the part that one process ran, from the start or a checkpoint
  * to the next stop. Each may run on another machine, so the run records the machine of every segment. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "sg_clock.h"

@@ -1,4 +1,5 @@
 /* train_series.c: the series of a run, record by record. */
+/* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* train_setup.c: prepares the run of a recipe's cell, and frees it. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

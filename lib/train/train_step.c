@@ -1,4 +1,5 @@
 /* train_step.c: one step of Algorithm 1: gradients, messages, exchange, mean, optimizer. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

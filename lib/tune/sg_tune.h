@@ -3,6 +3,7 @@
  * An action runs cells of the recipe through lib/grid in the folder that sparsebench uses. So cells are reused: after
  * an interruption, and by the sparsebench that follows. Nothing here prints. Adding an action takes one file, its name
  * below, and its option in the program with a row of what it runs. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_TUNE_H
 #define SG_TUNE_H
 

@@ -1,5 +1,6 @@
 /* tune_advise.c: --advise: which compressor makes the steps of a training faster, and what it loses, from recorded
  * gradients, the times of compression on this machine and a modelled network. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

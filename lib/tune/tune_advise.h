@@ -1,4 +1,5 @@
 /* tune_advise.h: what the files of --advise share: which compressor pays on recorded gradients, and what it loses. */
+/* SPDX-License-Identifier: MIT */
 #ifndef TUNE_ADVISE_H
 #define TUNE_ADVISE_H
 

@@ -1,4 +1,5 @@
 /* tune_advise_hook.c: a method as the text that the library's flat calls and its hook for PyTorch take (sg_flat.h). */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

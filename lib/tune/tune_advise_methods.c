@@ -1,5 +1,6 @@
 /* tune_advise_methods.c: the methods that --advise tries: the recipe's own, or a built-in list with a few settings
  * each, spread over the volume. And the recipe that it writes: the user's own with the methods of the list. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* tune_advise_rank.c: measures of each method from the replays of --advise, times on the network, the ranked list. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* tune_advise_replay.c: replays the recorded gradients with a method, step by step in this process. It measures the
  * errors and the time of compression, and compares the error with the smallest that as many bytes allow (Lemma 3). */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

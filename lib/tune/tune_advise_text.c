@@ -1,5 +1,6 @@
 /* tune_advise_text.c: the results of --advise: a sentence, its basis, JSON (its members: cmd/sparsetune.man), and a
  * table. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

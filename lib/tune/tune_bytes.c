@@ -7,6 +7,7 @@
  * For a threshold of which the law of a random walk holds, it is one step and one pilot of 5 % (tune_search.c). Then
  * come whole runs, whose cells sparsebench reuses: with the first seed, then with all. A knob that cannot come within
  * the tolerance, because it is a whole number or at its limit, gets the nearest value. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

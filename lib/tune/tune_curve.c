@@ -1,5 +1,6 @@
 /* tune_curve.c: computes the value of a knob at which a given amount is sent, from measured points of that curve. It
  * runs no cells, so tests can use synthetic curves. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* tune_emit_recipe.c: writes a new recipe with the values that were found. Of the file's comments only those at its
  * start are kept, because the user still has the file. New comments explain how each method's values were found. */
+/* SPDX-License-Identifier: MIT */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

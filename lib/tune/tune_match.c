@@ -8,6 +8,7 @@
  * whole runs, whose cells sparsebench reuses, measure what a lambda sends. If that differs from the target by more than
  * the tolerance, lambda is corrected: by the first seed alone while it is far off, then by the mean over the seeds. Of
  * several targets the middle one is tried first, because its extrapolation error corrects the others. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* tune_measure.c: tries values of a search's knob in runs, and measures the amount that they send and their quality. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* tune_methods.c: what the methods of a recipe are to a search: which number of a method it may change, the method with
  * which runs are compared, and the metric that measures them. And lists of numbers that options give. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

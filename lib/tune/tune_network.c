@@ -1,4 +1,5 @@
 /* tune_network.c: the modelled network of --when and --advise: reads it, times a run on it, and describes it. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "sg_debug.h"

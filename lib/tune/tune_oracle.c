@@ -1,4 +1,5 @@
 /* tune_oracle.c: --oracle: Lemma 3 of a recorded run (sg_lemma3_oracle.h). */
+/* SPDX-License-Identifier: MIT */
 #include "sg_host.h"
 #include "sg_lemma3_oracle.h"
 #include "tune_private.h"

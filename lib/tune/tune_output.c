@@ -1,4 +1,5 @@
 /* tune_output.c: the output of an action of sparsetune: its evidence as JSON, and the parts of tables in text. */
+/* SPDX-License-Identifier: MIT */
 #include <stdarg.h>
 #include <string.h>
 

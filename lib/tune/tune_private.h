@@ -1,4 +1,5 @@
 /* tune_private.h: what the files of lib/tune share. */
+/* SPDX-License-Identifier: MIT */
 #ifndef TUNE_PRIVATE_H
 #define TUNE_PRIVATE_H
 

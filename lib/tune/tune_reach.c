@@ -5,6 +5,7 @@
  * schedule scaled, only those lambdas stay that are nearest to the largest one that reaches a baseline of the same
  * length. Whole runs at the first seed then narrow the gap between the largest lambda that reaches the baseline and the
  * next that does not, until both have been confirmed at all seeds. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -4,6 +4,7 @@
  * pilot that sent fewer than d entries is too short. Its volume is then taken from the law, if that is larger. One
  * whole run replaces the pilot: the law
  * through its volume is the curve on which all goals are solved. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* tune_search.h: the search over one knob of a method. It tries values in runs, and chooses the next value from the
  * amount that these runs send, or from their quality. */
+/* SPDX-License-Identifier: MIT */
 #ifndef TUNE_SEARCH_H
 #define TUNE_SEARCH_H
 

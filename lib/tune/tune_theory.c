@@ -1,4 +1,5 @@
 /* tune_theory.c: --theory: evaluates the results of section 5.1 (sg_theory.h). */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "tune_private.h"

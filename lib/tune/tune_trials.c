@@ -1,4 +1,5 @@
 /* tune_trials.c: trials are cells of the recipe with some keys changed, run by lib/grid. */
+/* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /* tune_when.c: --when: at which bandwidths and numbers of workers compression reaches a target sooner than no
  * compression, by the model of networks, from finished runs. */
+/* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* tune_when.h: what the files of --when share: whether compression reaches a target sooner, on modelled networks. */
+/* SPDX-License-Identifier: MIT */
 #ifndef TUNE_WHEN_H
 #define TUNE_WHEN_H
 

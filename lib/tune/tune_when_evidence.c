@@ -1,5 +1,6 @@
 /* tune_when_evidence.c: the results of --when as JSON that sparseplot-export draws: a panel for each number of workers,
  * a line for each method. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* tune_when_model.c: the arithmetic of --when: when a run attains the target, how long that takes on a network, and at
  * which bandwidths a method gains. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "sg_stats.h"

@@ -1,4 +1,5 @@
 /* tune_when_table.c: the results of --when for readers: the conclusion in sentences, its assumptions, and a table. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

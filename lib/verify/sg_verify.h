@@ -3,6 +3,7 @@
  *
  * The unit tests and sparsebench --verify-compressors run the same checks, of every row of the table. Random draws have
  * fixed seeds, so a verdict is the same every time. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_VERIFY_H
 #define SG_VERIFY_H
 

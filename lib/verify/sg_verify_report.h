@@ -1,4 +1,5 @@
 /* sg_verify_report.h: the verdicts on compressors as JSON and as a table, for sparsebench --verify-compressors. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_VERIFY_REPORT_H
 #define SG_VERIFY_REPORT_H
 

@@ -1,4 +1,5 @@
 /* verify.c: tries a compressor in every way: its settings, the methods that it is opened in, and the list of checks. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_memory.h"
 #include "verify_private.h"
 

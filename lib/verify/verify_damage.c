@@ -1,5 +1,6 @@
 /* verify_damage.c: tests a compressor with inputs at the limits of floats, NaN and Inf, and the decoding of its
  * messages from damaged bytes. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

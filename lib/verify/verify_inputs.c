@@ -1,4 +1,5 @@
 /* verify_inputs.c: vectors that compressors and kernels are tried on. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "sg_rng.h"

@@ -1,4 +1,5 @@
 /* verify_mean.c: what a compressor sends and loses in the mean over many steps. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

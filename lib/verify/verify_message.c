@@ -1,5 +1,6 @@
 /* verify_message.c: a worker's messages by themselves, for all settings, forms of feedback, layers and inputs: well
  * formed, within the declared bound, nothing lost, and the same bits from all kernel tables. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* verify_private.h: types and functions that the checks of a compressor share. */
+/* SPDX-License-Identifier: MIT */
 #ifndef VERIFY_PRIVATE_H
 #define VERIFY_PRIVATE_H
 

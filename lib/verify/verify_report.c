@@ -1,4 +1,5 @@
 /* verify_report.c: tests compressors by name, and reports the verdicts as JSON and as a table. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_memory.h"
 #include "sg_verify_report.h"
 

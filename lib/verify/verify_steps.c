@@ -1,4 +1,5 @@
 /* verify_steps.c: steps of a method with one worker, and of methods that share the workers of a run. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "sg_drive.h"

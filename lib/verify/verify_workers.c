@@ -1,5 +1,6 @@
 /* verify_workers.c: several workers, as a trainer plays them: the same bits by one rank and by three, with other
  * threads, and after a checkpoint. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "sg_memory.h"

@@ -9,6 +9,7 @@
  *
  * Number j of a matrix of c columns is the sum over its products i, in this order and in double, of element j / c of
  * column i times element j % c of row i, rounded to a float. All integers and floats are little-endian. */
+/* SPDX-License-Identifier: MIT */
 #include <float.h>
 #include <math.h>
 

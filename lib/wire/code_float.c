@@ -1,4 +1,5 @@
 /* code_float.c: numbers written as floats: fp32 as they are, fp16 and bf16 rounded to 16 bits (sg_half.h). */
+/* SPDX-License-Identifier: MIT */
 #include <endian.h>
 #include <string.h>
 

@@ -11,6 +11,7 @@
  *
  *     8 bytes each      its place among all numbers of the message, ascending, and the number as a float
  *     8 bytes           how many these are */
+/* SPDX-License-Identifier: MIT */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

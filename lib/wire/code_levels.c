@@ -11,6 +11,7 @@
  * The layout is that of sg_wire_buckets.h: the setting of a part is its s, the scalar of a bucket the unit (finite and
  * >= 0, as s units are) or the norm. A field has w = ceil(log2(s + 1)) bits of level or k, 0 for the number 0, and
  * above them 1 if the number is below 0. A level 0 has no sign. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "sg_wire_buckets.h"

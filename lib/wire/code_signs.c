@@ -20,6 +20,7 @@
  *
  * All integers are little-endian. Means are sums in double, rounded once to a float: those of one bit in the order of
  * sg_kernels.h, those of two in the order of the numbers. */
+/* SPDX-License-Identifier: MIT */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

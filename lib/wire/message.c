@@ -1,4 +1,5 @@
 /* message.c: the table of codes, and adding what a message stands for. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_message.h"
 
 #include <stdlib.h>

@@ -6,6 +6,7 @@
  *
  * Functions keep no state except the table of added codes, and may be called from any thread. They do not validate a
  * message; sg_wire_decode validates one that comes from another process. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_MESSAGE_H
 #define SG_MESSAGE_H
 

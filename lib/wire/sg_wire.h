@@ -13,6 +13,7 @@
  * all others. Exact sizes are known before encoding, so a caller can allocate, compare and report first.
  *
  * Functions keep no state, allocate nothing and may be called from any thread. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_WIRE_H
 #define SG_WIRE_H
 

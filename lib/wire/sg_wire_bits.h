@@ -1,5 +1,6 @@
 /* sg_wire_bits.h: words and bit streams, which the encodings and codes share. Bit b of a stream is bit b % 8 of byte b
  * / 8. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_WIRE_BITS_H
 #define SG_WIRE_BITS_H
 

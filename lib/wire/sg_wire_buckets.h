@@ -9,6 +9,7 @@
  *     8 bytes           zeros, so that a field can be read with the bytes behind it
  *
  * All integers are little-endian. Bit b of a part's fields is bit b % 8 of byte b / 8. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SG_WIRE_BUCKETS_H
 #define SG_WIRE_BUCKETS_H
 

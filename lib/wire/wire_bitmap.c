@@ -1,5 +1,6 @@
 /* wire_bitmap.c: one bit for each of the n elements, set where there is an entry. It is the smallest from about one
  * entry in six. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_wire_bits.h"
 
 static uint64_t size(const struct sg_wire_set *set, unsigned *parameter) {

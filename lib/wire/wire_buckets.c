@@ -1,4 +1,5 @@
 /* wire_buckets.c: the layout that codes with buckets share, and writing and reading it (sg_wire_buckets.h). */
+/* SPDX-License-Identifier: MIT */
 #include "sg_wire_buckets.h"
 
 #include <float.h>

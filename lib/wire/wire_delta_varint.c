@@ -1,5 +1,6 @@
 /* wire_delta_varint.c: the gap before each position (elements skipped) as LEB128: 7 bits a byte, low first, high bit =
  * more follow. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_wire_bits.h"
 
 static uint64_t size(const struct sg_wire_set *set, unsigned *parameter) {

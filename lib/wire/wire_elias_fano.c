@@ -1,6 +1,7 @@
 /* wire_elias_fano.c: the low l = floor(log2(n / count)) bits of each position, and position >> l in unary as one
  * growing stream. It takes about 2 + log2(n / count) bits an entry wherever the entries are, and any of them could be
  * found without decoding the others. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_wire_bits.h"
 
 static unsigned low_width(uint64_t n, size_t count) {

@@ -1,4 +1,5 @@
 /* wire_fields.c: the numbers of a code with parts and buckets in fewer bits (wire_fields.h). */
+/* SPDX-License-Identifier: MIT */
 #include "wire_fields.h"
 
 #include "wire_prefix.h"

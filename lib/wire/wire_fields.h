@@ -5,6 +5,7 @@
  * them in the way that takes the fewest bits: as the fields they were; every integer in a prefix code made for the
  * part; or where many are 0, the lengths of the runs of zeros and the integers between them, both in prefix codes or,
  * as QSGD's publication has them, in Elias' gamma code, which needs no description. */
+/* SPDX-License-Identifier: MIT */
 #ifndef WIRE_FIELDS_H
 #define WIRE_FIELDS_H
 

@@ -1,4 +1,5 @@
 /* wire_message.c: header and data around what the encodings of the table write. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_debug.h"
 #include "sg_row.h"
 #include "wire_fields.h"

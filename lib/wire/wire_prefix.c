@@ -1,4 +1,5 @@
 /* wire_prefix.c: makes prefix codes, describes them, and reads their descriptions (wire_prefix.h). */
+/* SPDX-License-Identifier: MIT */
 #include "wire_prefix.h"
 
 #include <stdlib.h>

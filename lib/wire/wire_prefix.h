@@ -3,6 +3,7 @@
  *
  * An integer is a symbol and some low bits. Below 2^direct the integer is the symbol. From there on 2^cut symbols share
  * the integers of the same bit length, and the bits below those that name the symbol are the low bits. */
+/* SPDX-License-Identifier: MIT */
 #ifndef WIRE_PREFIX_H
 #define WIRE_PREFIX_H
 

@@ -1,4 +1,5 @@
 /* wire_raw.c: each position as 32 bits: there is nothing to compute on either side. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_wire_bits.h"
 
 static uint64_t size(const struct sg_wire_set *set, unsigned *parameter) {

@@ -5,6 +5,7 @@
  * second term falls for each gap by f - (f >> 1) = ceil(f / 2) from b to b + 1. As f never grows with b, these falls
  * shrink. So the cost is convex, and a walk downhill from any b ends at the minimum. Of equal costs the smaller b is
  * taken. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_wire_bits.h"
 
 enum { MAX_B = 31 };

@@ -7,6 +7,7 @@
  *
  * The layout is that of sg_wire_buckets.h. The setting is 8, and the scalar of a part its largest magnitude. A field
  * has 7 bits for the number of the fraction, and above them 1 if the number is below 0. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "sg_wire_buckets.h"

@@ -11,6 +11,7 @@
  * for every number that a block was filled up to: the number of |c_i| from below, and above it 1 if y_i < 0. In the
  * place of the 8 bytes of zeros stands the seed of the signs: number i of the message has the sign - if the highest bit
  * of draw i of the stream (seed, SG_RNG_CODE, 0, 0) is 1. */
+/* SPDX-License-Identifier: MIT */
 #include <float.h>
 #include <math.h>
 

@@ -12,6 +12,7 @@
  *     0, 1, 2 or 4 bytes each          q in two's complement, which is not the least of its bits, or x as a float
  *
  * All are little-endian. Number j has the bits 2 (j % 4) and 2 (j % 4) + 1 of byte j / 4 of the tags. */
+/* SPDX-License-Identifier: MIT */
 #include <float.h>
 #include <math.h>
 

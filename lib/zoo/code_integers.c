@@ -7,6 +7,7 @@
  *
  * The layout is that of sg_wire_buckets.h, and the setting of a part is b. The scalars of a bucket are the unit, or the
  * least and the largest number. A field is q in two's complement, where -2^(b-1) does not occur, or l. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "sg_wire_buckets.h"

@@ -8,6 +8,7 @@
  *     4 bytes a float   in the order of the numbers
  *
  * All integers and floats are little-endian. Number j has the bits 2 (j % 4) and 2 (j % 4) + 1 of byte j / 4. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "sg_debug.h"

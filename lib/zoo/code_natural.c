@@ -8,6 +8,7 @@
  * The layout is that of sg_wire_buckets.h without scalars, and the setting is the bits of a field. `natural` writes the
  * exponent's 8 bits, 0 for the number 0, and the sign above them. `natural-8` is GRACE's variant with 7 bits for
  * exponents: x is 0 below 2^-108, and at most 2^18. The number 0 has no sign. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_wire_buckets.h"
 #include "zoo_private.h"
 

@@ -6,6 +6,7 @@
  *
  * The layout is that of sg_wire_buckets.h. The setting is 6, the scalars of a bucket are the means of its bins, 0 for
  * an empty one, and a field is the bin. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 

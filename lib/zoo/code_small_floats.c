@@ -13,6 +13,7 @@
  * The layout is that of sg_wire_buckets.h. A field has the exponent's bits above those of the mantissa, and the sign
  * above both. The scalar of fp8 is u, that of mxfp8 the power of two plus 127 (E8M0), that of nvfp4 the byte of b. The
  * setting of fp8 and mxfp8 is 8, and that of nvfp4 the bits of the float S, which is 1 if all numbers are 0. */
+/* SPDX-License-Identifier: MIT */
 #include <float.h>
 #include <math.h>
 

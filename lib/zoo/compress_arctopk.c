@@ -8,6 +8,7 @@
  * K is k or density n of the layer's n elements, divided by m and rounded down, and at least 1. Layers that are no
  * matrix, or have at most r columns, are sent whole in round 1, as in the authors' code for language models. PAPER:
  * that code gives a convolution of width t rows of 2 t^2 elements; here it has those of the task's matrix. */
+/* SPDX-License-Identifier: MIT */
 #include <float.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* compress_block_threshold.c: hard-threshold for blocks of neighbours: a block of n elements is sent whole if its norm
  * is above lambda sqrt(n). What is lost of a layer is bounded as by lambda itself, and a block needs one position. */
+/* SPDX-License-Identifier: MIT */
 #include "zoo_private.h"
 
 #include <float.h>

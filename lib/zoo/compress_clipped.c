@@ -9,6 +9,7 @@
  * Of p with |p| > c the number fl(p - r) is sent and r = fl(p - c sign p) stays. The sum of both is p, bit for bit: r
  * is exact where |p| <= 2 c, and where it is not, |r| >= |p| / 2, so that p - r is (Sterbenz's lemma). What is sent is
  * c up to the rounding of r. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_compressor_parts.h"
 
 #include <float.h>

@@ -5,6 +5,7 @@
  *     round 1    every worker sends its p at these positions, without positions
  *
  * What is sent does not grow with the number of workers, and the sum has k entries. The residual becomes 0 there. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "sg_compressor_parts.h"

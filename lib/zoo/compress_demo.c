@@ -13,6 +13,7 @@
  * same.
  *
  * Sums of a transform are in double, columns first and in ascending order, and are rounded once. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

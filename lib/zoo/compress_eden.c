@@ -1,5 +1,6 @@
 /* compress_eden.c: DRIVE and EDEN: blocks of elements rotated at random and rounded to few levels
  * (lib/wire/code_eden.c). */
+/* SPDX-License-Identifier: MIT */
 #include "zoo_private.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /* compress_gaussiank.c: Gaussian-k: the threshold that a normal distribution with the layer's mean and deviation
  * exceeds with probability k / n. It is corrected at most three times by counting the elements that exceed it. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_compressor_parts.h"
 
 #include <math.h>

@@ -17,6 +17,7 @@
  * So a sum takes no more bits than a number: |q| <= 1 / (2 R), and the sum of 2^h workers is at most 2^h / (2 R). What
  * a worker sends it takes out of its residual; what the tree rounds is nobody's. The authors' code needs P = R, and
  * rounds what is below 2^-L up. Memory: M of each layer. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_compressor_parts.h"
 
 #include <math.h>

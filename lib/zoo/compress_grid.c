@@ -6,6 +6,7 @@
  *
  * A message costs the smaller of two sizes: b bits for every element, or b + 32 bits (with position) for every sent
  * one. A number that the code sends unchanged costs 64 bits more. The step is not sent: all workers have it. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_compressor_parts.h"
 
 #include <float.h>

@@ -9,6 +9,7 @@
  * dropped in one branch of the tree is lost if another branch brings that position into the result: the sum and the
  * residuals are then less than all p. With `conserve: 1` worker r adds to its residual what it drops from a sum of two
  * lists, and nothing is lost. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* compress_inceptionn.c: INCEPTIONN: every element in as few bits as an error bound needs (lib/wire/code_inceptionn.c).
  * The bound is on the gradient's scale, as lambda of hard-threshold is. */
+/* SPDX-License-Identifier: MIT */
 #include "zoo_private.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /* compress_induced.c: an unbiased compressor made of a biased one: the k largest magnitudes of a layer as they are, and
  * an unbiased random-k of the rest, scaled. What random-k could not represent well is then not left to chance. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_compressor_parts.h"
 
 #include <float.h>

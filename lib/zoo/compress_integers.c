@@ -1,5 +1,6 @@
 /* compress_integers.c: every element as an integer of few bits in the scale of its neighbours: Dettmers' 8 bits, int8
  * and int4 by blocks, places between the least and the largest (lib/wire/code_8bit.c, code_integers.c). */
+/* SPDX-License-Identifier: MIT */
 #include "zoo_private.h"
 
 #include <math.h>

@@ -7,6 +7,7 @@
  * into the bits.
  *
  * Memory: alpha of this step, 0 where p is sent as it is; alpha of the next; r. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_compressor_parts.h"
 
 #include <math.h>

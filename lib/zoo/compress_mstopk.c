@@ -3,6 +3,7 @@
  * A bisection of `rounds` steps between the mean and the largest magnitude finds two thresholds: the lowest tested one
  * that at most k numbers reach, and the highest tested one that more than k reach. All numbers that reach the first are
  * sent. To complete k, consecutive ones of those between the two are added, starting at a random one. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_compressor_parts.h"
 
 #include <math.h>

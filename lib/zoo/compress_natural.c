@@ -1,5 +1,6 @@
 /* compress_natural.c: natural compression and natural dithering: every element as a power of two, or as a norm times a
  * power of two (lib/wire/code_natural.c, code_levels.c). */
+/* SPDX-License-Identifier: MIT */
 #include "zoo_private.h"
 
 #include <math.h>

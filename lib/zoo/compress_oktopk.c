@@ -12,6 +12,7 @@
  * Only entries for another worker's region cost bits in round 0: 64 each, and 64 an entry in round 1. At a repartition
  * the P - 1 bounds cost 32 bits each. The paper also balances round 1; the authors' code does not, and this file does
  * not either. Their code sends magnitudes > its own threshold; this file sends those >= it, as the paper does. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
 /* compress_quantile.c: SketchML's quantile buckets: every element as the mean of its 64th
  * (lib/wire/code_quantile.c). */
+/* SPDX-License-Identifier: MIT */
 #include "zoo_private.h"
 
 /* What is lost is what the bins vary inside; no bound holds for all x. */

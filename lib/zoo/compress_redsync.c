@@ -4,6 +4,7 @@
  * the interval is no longer than `epsilon`; what was tested last is sent. `trim` begins near the largest magnitude and
  * takes steps of epsilon down until at least k numbers are above. The publication then sends the k largest of these,
  * which is exact Top-k; its authors' code and this compressor send them all. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_compressor_parts.h"
 
 #include <math.h>

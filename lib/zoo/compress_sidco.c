@@ -13,6 +13,7 @@
  *
  * Every five steps a layer takes one stage less if it sent more than 1.2 k on average, and one more if less than 0.8
  * k. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_compressor_parts.h"
 
 #include <float.h>

@@ -1,5 +1,6 @@
 /* compress_small_floats.c: every element as a float of 8 or 4 bits in a scale that neighbours share
  * (lib/zoo/code_small_floats.c). */
+/* SPDX-License-Identifier: MIT */
 #include "zoo_private.h"
 
 /* With the layer's unit u an element from 2^-6 u on loses at most 1 / 17 of itself, and one below at most 2^-10 u; u is

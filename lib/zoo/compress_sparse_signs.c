@@ -5,6 +5,7 @@
  * A message costs what these publications count: for an entry its sign and ceil(log2 n) bits of its position in a layer
  * of n elements, and 32 bits for a mean. Top-k both ways stands here because STC is built in the same way; it sends
  * numbers as they are and counts like Top-k. */
+/* SPDX-License-Identifier: MIT */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

@@ -8,6 +8,7 @@
  * SparseLoCo itself is this under local steps of AdamW, 15 to 100 of them (the code's preset is 30): error feedback
  * {form: local-steps, steps: 30, decay: 0.95, outer: {learning-rate: 0.4}}. The residual with its decay takes the place
  * of DiLoCo's outer momentum (algorithm 1 of the paper, arXiv 2508.15706; the constants are those of the code). */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -11,6 +11,7 @@
  * vectors u are the eigenvectors of M M', or of M' M if M has fewer columns than rows; the other factor is M' u, which
  * is in the row space to the last bit. That takes min(rows, columns)^2 times the elements: seconds for the widest
  * layers. */
+/* SPDX-License-Identifier: MIT */
 #include "zoo_private.h"
 
 #include <float.h>

@@ -3,6 +3,7 @@
  * An experiment, and no method of a publication: it tells what a compressor does to the early steps of a run from what
  * it does to the late ones. Both compressors are those of compress_topk.c and compress_threshold.c, and the residual is
  * handed on as it is. The number of the step alone decides, so there is nothing to keep from step to step. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_compressor_parts.h"
 
 #include <float.h>

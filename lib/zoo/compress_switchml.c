@@ -10,6 +10,7 @@
  * Numbers of two halves are counted twice in entries; their bits are counted once.
  *
  * Memory: E of each block, then of each element the sum of round 1. */
+/* SPDX-License-Identifier: MIT */
 #include "zoo_private.h"
 
 #include <math.h>

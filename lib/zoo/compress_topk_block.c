@@ -1,5 +1,6 @@
 /* compress_topk_block.c: exact Top-k in blocks of neighbours, the same share of each. A block is found faster than a
  * layer, and its positions are short. */
+/* SPDX-License-Identifier: MIT */
 #include "zoo_private.h"
 
 #include <math.h>

@@ -5,6 +5,7 @@
  * Dynamic communication thresholding (DCT) keeps it for 1000 iterations, Ok-Topk's local selection for 32. In the
  * update form of error feedback the threshold follows the learning rate, as lambda gamma does. It is a selector and not
  * a controller of hard-threshold's lambda, because a controller sees no vector and so no k-th magnitude. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_compressor_parts.h"
 
 #include <float.h>

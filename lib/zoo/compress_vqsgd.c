@@ -9,6 +9,7 @@
  * The probabilities are those of the authors' code (rajkmaity/vqsgd); omega follows from |C(x)| = R for k = 1. With
  * `least-error` what is sent is multiplied by 1 / (1 + omega), as any unbiased compressor may be to make it relative.
  * That is not of the publication. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_compressor_parts.h"
 
 #include <float.h>

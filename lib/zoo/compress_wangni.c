@@ -5,6 +5,7 @@
  * m. So what is sent is x in the mean. m is found by the greedy algorithm of the paper: first such that the
  * probabilities |x| / m, be they above 1, add up to k; then, as long as m falls, such that those below 1 add up to what
  * the others leave of k. The message is in the code `least`, and a position costs ceil(log2 n) bits. */
+/* SPDX-License-Identifier: MIT */
 #include "zoo_private.h"
 
 #include <float.h>

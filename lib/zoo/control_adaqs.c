@@ -11,6 +11,7 @@
  *
  * So a deep fall doubles the knob at as many decisions as it has halvings, and the knob is about as 1 / MSDR. A ratio
  * without a value, because the gradients did not vary, changes nothing. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "sg_controller.h"

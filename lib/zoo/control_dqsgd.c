@@ -11,6 +11,7 @@
  * the nearest whole number, and is at least 2; and |g_n| is the largest norm over the workers at the step before,
  * because all messages of a step have the same levels and workers do not communicate before they send. The first step
  * has |g_0| for it. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "sg_controller.h"

@@ -10,6 +10,7 @@
  * without residuals. For a selector <x - C(x), x> = |x - C(x)|^2, because what is sent stays as it is. So in each layer
  * the lag along x, as a share of |x|^2, is the relative error, and both differ from this by a weight of 1 / |x|^2 of
  * the layer, which counts a loss as a share of its layer (results/WHY.md compares such choices). */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 

@@ -4,6 +4,7 @@
  *     c = C(eta e + g - h)      e <- e + g - h - c      h <- h + c
  *
  * The optimizer is given the sum of all workers' h. With eta = 0 it is EF21. */
+/* SPDX-License-Identifier: MIT */
 #include <string.h>
 
 #include "sg_compressor_parts.h"

@@ -4,6 +4,7 @@
  *     p = e + g      e <- (1 - beta) e + beta (p - C(p))
  *
  * With beta = 1 it is the common feedback. With less, the rest of what was not sent is lost. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_compressor_parts.h"
 
 enum { BETA, PARAMS };

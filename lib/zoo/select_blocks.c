@@ -1,4 +1,5 @@
 /* select_blocks.c: layers cut into blocks of neighbours, for selectors that treat every block as if it were a layer. */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
 #include "zoo_private.h"

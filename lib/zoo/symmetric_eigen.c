@@ -1,5 +1,6 @@
 /* symmetric_eigen.c: eigenvectors of a symmetric matrix by Jacobi's rotations, cyclic by rows. The result depends on
  * the matrix alone, for it is computed in a fixed order on one thread. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "zoo_private.h"

@@ -1,4 +1,5 @@
 /* zoo_codes.c: adds the codes of the zoo to their table by the function that plug-ins use. Their numbers are kept. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_debug.h"
 #include "sg_wire_buckets.h"
 #include "zoo_private.h"

@@ -1,4 +1,5 @@
 /* zoo_private.h: the rows of the zoo, each declared in a file of its own, and what several of these files share. */
+/* SPDX-License-Identifier: MIT */
 #ifndef ZOO_PRIVATE_H
 #define ZOO_PRIVATE_H
 

@@ -1,4 +1,5 @@
 /* zoo_table.c: adds the zoo to the tables by the functions that plug-ins use. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_debug.h"
 #include "zoo_private.h"
 

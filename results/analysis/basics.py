@@ -1,4 +1,5 @@
 """What the scripts of this folder share: results as they are read, random draws, statistics, and lines of text."""
+# SPDX-License-Identifier: MIT
 
 import json
 import math

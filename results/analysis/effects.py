@@ -8,6 +8,7 @@ list, what the second value gains over the first, mean over the other lists; of 
 effect of the others (Box, Hunter and Hunter, Statistics for Experimenters). It is found at every seed. The interval is
 that of its mean by Student's distribution, with a probability of 0.95 for normal numbers. Python's standard library is
 enough."""
+# SPDX-License-Identifier: MIT
 
 import argparse
 import itertools

@@ -17,6 +17,7 @@ error with x-at: {mean: true}. Methods without any error are left out, and so ar
 * over the methods that --later names, which came after the error was derived, the correlation alone
 
 --json writes the evidence, which sparseplot-export draws. Python's standard library is enough."""
+# SPDX-License-Identifier: MIT
 
 import argparse
 import collections

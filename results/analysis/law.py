@@ -6,6 +6,7 @@ A share V of the steps sends. Under the law V is s^2 for steps of deviation s, a
 A walk of finite steps leaves beyond the threshold, by 0.583 s in the mean (Siegmund, Sequential Analysis, 1985), so V
 is s^2 / (1 + 0.583 s)^2. For each share, by default 0.0009 to 0.08, prints s from this, what a simulated walk sent,
 and its mean square over 1/6. results/WHY.md compares them with runs. Python's standard library is enough."""
+# SPDX-License-Identifier: MIT
 
 import random
 import sys

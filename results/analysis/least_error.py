@@ -22,6 +22,7 @@ are in units of sum_i e_i^2 for `least` and of the squared mean for `least_mean`
 
 Ten thousand entries over 600 steps take an hour of one core, and N cores share it. Python's standard library is
 enough."""
+# SPDX-License-Identifier: MIT
 
 import argparse
 import array

@@ -7,6 +7,7 @@ documents that are named: the rows after a line <!-- NAME -->, up to the next em
 every paragraph that begins with **Verdicts.** and names results in backticks. results/analysis/pages.ini has the
 tables. --check writes nothing, prints the first lines that differ and exits with 1 if any does. Python's standard
 library is enough."""
+# SPDX-License-Identifier: MIT
 import argparse
 import configparser
 import difflib

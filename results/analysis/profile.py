@@ -13,6 +13,7 @@ X} makes X the target. A method's cost on a task is the least median of its sett
 Intervals hold 95 % of 10,000 draws of tasks and seeds with replacement. Simulated, they hold the truth in 64, 82, 89
 and 94 % of cases for the score of 2, 4, 8 and 32 tasks. --json writes the evidence, which sparseplot-export draws.
 Python's standard library is enough."""
+# SPDX-License-Identifier: MIT
 
 import argparse
 import math

@@ -1,6 +1,7 @@
 """Reads a published result for the documents that quote it: pages.py here and tests/cli/readme_numbers.py.
 
 Python's standard library is enough."""
+# SPDX-License-Identifier: MIT
 import json
 import math
 import os

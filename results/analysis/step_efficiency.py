@@ -15,6 +15,7 @@ A form that is a table is a line between two neighbours on logarithms, and is no
 forms does not reach counts for none. phi becomes a quality by the curve without compression. Printed is the root of the
 mean square of the error in quality, and of the standard error of the seeds. A form is kept if its error is within twice
 the latter and below that of sends and of slow-down. Python's standard library is enough."""
+# SPDX-License-Identifier: MIT
 
 import argparse
 import math

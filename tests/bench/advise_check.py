@@ -7,6 +7,7 @@ which error picks the best of methods that send as much, and whether a pick is b
 
 usage: advise_check.py BIN FOLDER OUTPUT [TASK... | published | again]
 again: judge what is stored by the results as they are now; nothing is replayed or trained."""
+# SPDX-License-Identifier: MIT
 import json
 import os
 import sys

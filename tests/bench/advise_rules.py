@@ -1,5 +1,6 @@
 """Rules that pick one method of several that send about as much: by an error of sparsetune --advise, by an error or the
 metric of a short run, or always hard-threshold. What they pick is held against what published results reach."""
+# SPDX-License-Identifier: MIT
 import json
 import os
 import re

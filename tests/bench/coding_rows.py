@@ -2,6 +2,7 @@
 
 usage: coding_rows.py results/bench-compressors.json > lib/net/net_coding_cpu.c
 """
+# SPDX-License-Identifier: MIT
 import json
 import sys
 
@@ -16,6 +17,7 @@ first = document["results"][0]
 print(f"""/* net_coding_cpu.c: nanoseconds of encoding and decoding, from results/bench-compressors.json by
  * tests/bench/coding_rows.py: {host["cpu"]}, {first["back_end"]}, {first["threads"]} threads. number_ns is that
  * of adding one number of a message to the sum. */
+/* SPDX-License-Identifier: MIT */
 #include "net_private.h"
 
 const struct sg_coding net_coding_cpu[] = {{""")

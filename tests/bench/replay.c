@@ -2,6 +2,7 @@
  * += g`, which is the least that error feedback does with a gradient. usage: replay FOLDER [ELEMENTS STEPS ROUNDS]
  * It writes files of STEPS gradients into FOLDER and removes them. All of them are in the page cache, so no disk is
  * timed. */
+/* SPDX-License-Identifier: MIT */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 /* rivals.cpp: the selections and products of bench_rival.h in C++, by std::nth_element and by libtorch. */
+/* SPDX-License-Identifier: MIT */
 #include <ATen/Functions.h>
 #include <ATen/Parallel.h>
 #include <c10/core/InferenceMode.h>

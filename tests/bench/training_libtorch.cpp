@@ -3,6 +3,7 @@
  * usage: training_libtorch resnet20|resnet18|lstm|gpt|ncf WORKERS BATCH STEPS THREADS inside|beside
  *   inside: worker after worker, the threads inside each operation; beside: workers beside each other, one thread each
  * Prints seconds a step. */
+/* SPDX-License-Identifier: MIT */
 #include <torch/torch.h>
 
 #include <chrono>

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # sparsetune --advise: which compressor to use, from recorded gradients and the model of networks.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

@@ -2,6 +2,7 @@
 # results/analysis/effects.py, least_error.py and step_efficiency.py: a factorial experiment, the least error of recorded
 # gradients, and which form of step efficiency predicts other lengths.
 # explain.bats and profile.bats test the other scripts; copied.bats has the effects of an experiment that ran.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

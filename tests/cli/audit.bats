@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # sparsebench --bundle and --audit, with the real sparsetrain: no bit changes unseen, and what does not come back is named.
+# SPDX-License-Identifier: MIT
 load common
 
 setup_file() {

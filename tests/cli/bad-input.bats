@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Bad input to the programs that is not tested beside what is good: place, remedy, exit code, and nothing lost.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

@@ -1,5 +1,6 @@
 /* broken_plugin.c: a plug-in whose compressors each break one promise, named by the property that must be seen to
  * fail. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <sg_compressor_plugin.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 """browser.py: drives a headless Chromium over its DevTools pipe, with the standard library alone."""
+# SPDX-License-Identifier: MIT
 import base64
 import json
 import os

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # The task cnn through the programs, on a few generated images: same bytes everywhere, clear errors.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

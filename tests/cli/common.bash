@@ -1,4 +1,5 @@
 # Shared by all Bats files: where the tree and the programs are, and small helpers.
+# SPDX-License-Identifier: MIT
 bats_require_minimum_version 1.5.0
 ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 BIN=${SG_BIN:-$ROOT/build/bin}

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # The scripts of --completion, in bash, zsh and fish.
+# SPDX-License-Identifier: MIT
 load common
 
 PROGRAMS="sparsetrain sparsebench sparsetune sparseplot-export"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Methods whose k is copied from another method's run (k-from): what they send, and what they refuse.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

@@ -5,6 +5,7 @@
 A case is a function below; `processes` names the numbers of processes that it is for. All cases of a world run one
 after another in the same processes, which print nothing but the names of those that pass. A case that takes longer than
 LIMIT says where each process waits and ends the run."""
+# SPDX-License-Identifier: MIT
 import faulthandler
 import io
 import itertools

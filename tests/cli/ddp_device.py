@@ -3,6 +3,7 @@
     EMULATED=build/release/emulation/libsparsegrad_emulated.so ddp_device.py 2 [CASE...]       as ddp_cases.py
 
 Of one process it has a case for a GPU and NCCL, with a library that was built with CUDA, and without EMULATED."""
+# SPDX-License-Identifier: MIT
 import ctypes as c
 import os
 import sys

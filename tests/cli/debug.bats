@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Asserts and traces (lib/core/sg_debug.h): on where the build asks for them, nothing elsewhere.
+# SPDX-License-Identifier: MIT
 load common
 
 compile() { # PROGRAM, then options of the compiler; the source is $BATS_TEST_TMPDIR/small.c

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Runs of several lengths of one shape (`stretch`), and which fraction of its steps a run is worth (`step-efficiency`).
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

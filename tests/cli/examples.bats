@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # The examples of lib/examples do what they say: each is compiled as its head says, and run.
+# SPDX-License-Identifier: MIT
 load common
 
 EXAMPLES=$ROOT/lib/examples

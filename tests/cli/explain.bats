@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # results/analysis/explain.py: errors that are made to order methods, or not to; results that are joined; refusals.
 # results/analysis/law.py: the law of a threshold, simulated.
+# SPDX-License-Identifier: MIT
 load common
 
 # Results of twelve methods at four seeds: total_error orders them, error_relative is the same doubled,

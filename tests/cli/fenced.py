@@ -3,6 +3,7 @@
 Usage: fenced.py DOCUMENT, in the folder where its commands are to run. A command is a block of sh with the output in a
 block without a language behind it, or the first line of a block of text, behind a dollar sign. What is shown must be
 whole lines of what is printed, without the lines that begin with #. Prints what differs and how many commands ran."""
+# SPDX-License-Identifier: MIT
 import re
 import subprocess
 import sys

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # datasets/fetch, from a publisher on this disk.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # Figures as a reader sees them: in the published ones nothing lies over anything else, at any width, and they are what
 # sparseplot-export draws today of their results (figures.py reads the SVG); and what curves and bands show.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

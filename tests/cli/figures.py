@@ -7,6 +7,7 @@ figures.py same A B           compares the texts of two figures, with their plac
 The boxes of texts are computed with the widths of DejaVu Sans, because SVG leaves the choice of a font to its viewer and
 this is the widest in use.
 """
+# SPDX-License-Identifier: MIT
 import re
 import sys
 import xml.etree.ElementTree as tree

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # The files of a run: who may write them, what a stop or a kill leaves, what is resumed and what is refused.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

@@ -4,6 +4,7 @@ forged.
 
 First every kind of node of the result is changed, removed and joined by another one. Then come changes that need more
 than one place, among them those that leave out what is unwelcome."""
+# SPDX-License-Identifier: MIT
 import copy
 import hashlib
 import json

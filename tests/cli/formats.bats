@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # lib/FORMATS.md against the bytes that the programs write: formats.py decodes them by its maps alone.
+# SPDX-License-Identifier: MIT
 load common
 
 SMOKE=$ROOT/recipes/smoke.yaml

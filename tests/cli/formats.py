@@ -9,6 +9,7 @@ usage: formats.py message FILE                 messages behind each other; each 
        formats.py prefix BITS N                integers in a prefix code
        formats.py doubles FILE WHAT DATA L2    what makes the key: L2 is a number
 """
+# SPDX-License-Identifier: MIT
 import hashlib
 import json
 import struct

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # The task gpt through the programs, on a little text: same bytes everywhere, texts of one's own, clear errors.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

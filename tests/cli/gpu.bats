@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Training on an emulated GPU over ranks, and on a real one where there is one.
+# SPDX-License-Identifier: MIT
 load common
 
 need_emulation() {

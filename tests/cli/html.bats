@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Pages in HTML: what they hold, that no text of a result becomes markup, and what they do in a browser.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

@@ -1,6 +1,7 @@
 """html_page.py: what a page of results says and does. usage: html_page.py static|hostile|browser|picture|harmless PAGE RESULT...
 
 `static` and `hostile` read the markup; the others use headless Chromium."""
+# SPDX-License-Identifier: MIT
 import base64
 import html.parser
 import json

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Text of a result stays text in every format that sparseplot-export writes, whatever it holds.
+# SPDX-License-Identifier: MIT
 load common
 
 FORMATS="csv tsv svg png pdf pgfplots pgfplots-axis table markdown latex html"

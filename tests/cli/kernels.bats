@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Recipes of kind: kernels, end to end.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # The installed library as others use it: from C, C++ and Python, shared and static, and from PyTorch.
+# SPDX-License-Identifier: MIT
 load common
 
 setup_file() {

@@ -10,6 +10,7 @@
 The ways: `whole`, with register(..., whole=True), gives the reference's messages, residuals and means; `layers` gives its
 residuals and means; and `near` the gradients' mean within a tenth, where sums are rounded or compressed again.
 """
+# SPDX-License-Identifier: MIT
 import hashlib
 import pickle
 import subprocess

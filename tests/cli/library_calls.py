@@ -1,4 +1,5 @@
 """library_calls.py: wrong calls of libsparsegrad, each of which must raise; right ones, what they count and list."""
+# SPDX-License-Identifier: MIT
 import copy
 import os
 import pickle

@@ -6,6 +6,7 @@
  * gradients: float32 [STEPS][WORKERS][d]. out: for each step the number of its rounds in 8 bytes; for each round and
  * each worker the message as a trainer sends it, behind its length in 8 bytes; and the sum [d]. At the end the
  * residuals [WORKERS][d]. */
+/* SPDX-License-Identifier: MIT */
 #define SPARSEGRAD_UNSTABLE
 #include <sg_wire.h>
 #include <sparsegrad.h>

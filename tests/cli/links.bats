@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Steps on shaped links between namespaces of this machine (make links): a short try, and what is left of it.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # The task lm through the programs, on a little generated text: same bytes everywhere, clear errors.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # The real madelon: the stochastic experiment against an independent implementation, and compressors on local steps.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # The memory of a run, before it runs: held against the peaks of real runs, and refused where the host has too little.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

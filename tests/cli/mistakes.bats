@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Mistakes in a recipe are found before the first step, once, with place and remedy.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

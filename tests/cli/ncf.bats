@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # The task ncf through the programs, on a few generated ratings: same bytes everywhere, clear errors.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

@@ -1,4 +1,5 @@
 """Compares two JSON files in numbers to 1e-9 and in all else word by word: near.py ONE OTHER [KEY...]"""
+# SPDX-License-Identifier: MIT
 import json
 import sys
 

@@ -3,6 +3,7 @@
 Computes what results/analysis/least_error.py found at each of its prices, from the definitions in results/THRESHOLDS.md;
 with `tiny` also every choice of messages there is, which neither a bound may exceed nor anything attained undercut.
 """
+# SPDX-License-Identifier: MIT
 import itertools
 import json
 import sys

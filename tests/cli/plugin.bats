@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # Compressors outside the repository: built with what `make install` puts in place alone, run by all programs as one of the
 # table is, part of what a finished run is known by, and refused with a reason where something is wrong with them.
+# SPDX-License-Identifier: MIT
 load common
 
 setup_file() {

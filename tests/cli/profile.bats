@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # results/analysis/profile.py: made results whose order is known, what is not reached, what is refused, the published
 # ones, and simulated methods of which the truth is known.
+# SPDX-License-Identifier: MIT
 load common
 
 # Three tasks of two seeds. "Cheap" sends a tenth, "Twice" two tenths, "Twin" the same as Twice, "Bad" the least but

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # The same workers over R MPI ranks: same bytes for every R, and clear ends. A push tries the largest R of each list.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # What the README shows is what happens: its commands, its C, its YAML, its links, the published results.
+# SPDX-License-Identifier: MIT
 load common
 
 # A copy of the tree as a user has it, built: its commands write where they please.

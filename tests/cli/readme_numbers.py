@@ -4,6 +4,7 @@ tests/cli/readme-numbers.tsv has a row for each: words of README.md with the num
 gives each number there, separated by semicolons, in the words of results/analysis/published.py. In place of a result,
 "-" says that a number is a setting. Every number of those parts of README.md must stand in a row. Prints what is wrong,
 and how many numbers have a source."""
+# SPDX-License-Identifier: MIT
 import os
 import re
 import sys

@@ -5,6 +5,7 @@ usage: recipe_schema.py SCHEMA RECIPE...        a line "PATH ok", or "PATH refus
 The second form changes the recipes: every key is renamed, left out or given values of every kind, and each STRIDE-th of
 these changes is tried with PROGRAM, too: "both accept", "both refuse", "program refuses" or "schema refuses", CHANGE.
 """
+# SPDX-License-Identifier: MIT
 import copy
 import json
 import re

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # The task recorded: gradients from files of NumPy, of PyTorch, and of our own runs.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # The key reference says what is true: its example runs, and tasks have the series and constants that it lists.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Finished cells and what they depend on: data, versions, checkpoints and partial results, with the real sparsetrain.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # The recipes of the networks as they are, on generated images, text and ratings: every recipe resolves, and some steps of
 # each network run, of the true ones too.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

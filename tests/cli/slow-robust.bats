@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # Every recipe under any number of ranks and threads, and runs killed at random moments: always the same bytes.
 # The moments follow from SG_TEST_SEED, which is printed.
+# SPDX-License-Identifier: MIT
 load common
 
 setup_file() {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Under Slurm: ranks by srun, cells as an array, preemption and requeue. Each test gets the same bytes as without Slurm.
+# SPDX-License-Identifier: MIT
 load common
 
 setup_file() {

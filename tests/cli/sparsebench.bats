@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # sparsebench on a stand-in for sparsetrain: cells, reuse, failures, signals, output.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

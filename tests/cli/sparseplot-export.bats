@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # sparseplot-export: every format, its choices, its errors. Golden outputs: `tests/golden/plot/update` rewrites them.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # sparsetrain: one run, its output, its errors.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # sparsetune --oracle and --rule.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # sparsetune: matched densities, what comes out, resumption, bad input.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

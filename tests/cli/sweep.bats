@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Keys of a recipe that are lists of values: cells, labels, results and plots.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # What programs write to a terminal, a launcher's pipe, a full disk and closed descriptors.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

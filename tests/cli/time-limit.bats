@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # --time-limit: runs and grids in several segments, and what a result says of cells that are not finished.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # The torture's own behaviour: it notices what it is for, says how to try it again, and its table is the document's.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # What the programs say of mistakes and grids, word by word, with their exit codes. `make golden` renews the transcripts.
+# SPDX-License-Identifier: MIT
 load common
 
 compare() { # NAME

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # The shape of the tree: dependency arrows, headers, build, installation.
+# SPDX-License-Identifier: MIT
 load common
 
 # ROOM and the rooms that it may include, a line each, from the list in lib/README.md.
@@ -236,7 +237,7 @@ identities() { # of the tasks, of a copy of the tree
 
 @test "the makefiles keep to 120 columns and 450 lines" {
     cd "$ROOT"
-    [ "$(cat Makefile recipes/figures.mk tests/tests.mk | wc -l)" -le 450 ]
+    [ "$(cat Makefile recipes/figures.mk tests/tests.mk | grep -vc SPDX)" -le 450 ]
     [ -z "$(awk 'length > 120 { print FILENAME ": " FNR }' Makefile recipes/figures.mk tests/tests.mk)" ]
 }
 
@@ -340,6 +341,16 @@ C
     sed 's/^\.OP --seed.*/.OP --sead/; s/^\.OP --set$/.OP --sead/' "$ROOT/cmd/sparsetrain.man" >"$BATS_TEST_TMPDIR/sead.man"
     run -1 awk -v version=0 -f "$ROOT/cmd/man.awk" <("$BIN/sparsetrain" --help) "$BATS_TEST_TMPDIR/sead.man"
     [[ $output == *"--help has no --sead"* ]]
+}
+
+@test "every source that is written by hand has its licence in a line behind its opening comment" {
+    cd "$ROOT"
+    sources | grep -vE '^(tests/fuzz/corpus/|tests/golden/.*_golden\.h$)' >"$BATS_TEST_TMPDIR/files"
+    { grep -E '(\.(c|h|cpp|cu|cuh|css|js|py|bash|bats|awk|mk|sbatch|pbs|def|yml)|^Makefile)$' "$BATS_TEST_TMPDIR/files"
+        xargs -d '\n' grep -lIm 1 '^#!' <"$BATS_TEST_TMPDIR/files"; } | sort -u >"$BATS_TEST_TMPDIR/sources"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/sources")" -ge 900 ]
+    run -0 xargs -d '\n' -a "$BATS_TEST_TMPDIR/sources" grep -LE '^(/\*|//|#) SPDX-License-Identifier: MIT( \*/)?$'
+    [ -z "$output" ] || { echo "$output"; false; }
 }
 
 @test "no paths of one machine in the tree" {

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Methods that a recipe tunes: trials as cells, their draws, reuse, and interrupted grids.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

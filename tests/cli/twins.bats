@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Compressors against their twins in Python (tests/twins), bit for bit, on normal vectors and at the edges.
+# SPDX-License-Identifier: MIT
 load common
 
 setup_file() {

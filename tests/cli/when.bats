@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # sparsetune --when: when compression is worth it, from finished runs and the model of networks.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

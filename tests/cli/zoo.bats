@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # What is core: what the recipes of the paper's figures name, and what another feature of the core needs. A build with
 # ZOO=0 lacks the rest.
+# SPDX-License-Identifier: MIT
 load common
 
 setup() {

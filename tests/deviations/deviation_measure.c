@@ -3,6 +3,7 @@
  *
  * The gradient has a matrix of 48 x 80 with heavy tails around two outer products that all workers share, one of 40 x
  * 25 that is smaller and normal, and a vector of 100 numbers below 0. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

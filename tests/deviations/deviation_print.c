@@ -1,4 +1,5 @@
 /* deviation_print.c: prints results/DEVIATIONS.md: the list of deviations with what each costs on the example. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* deviation_table.c: where released code does something else than its publication, as read in its files. */
+/* SPDX-License-Identifier: MIT */
 #include "deviations.h"
 
 #define GRACE(f) .repository = "sands-lab/grace", .commit = "fd3a7f42e71570aa6aecf368a2515388593bfb00", .file = f

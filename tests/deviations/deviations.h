@@ -1,5 +1,6 @@
 /* deviations.h: where released code does something else than its publication, which setting does the same here, and
  * what that costs on an example. */
+/* SPDX-License-Identifier: MIT */
 #ifndef DEVIATIONS_H
 #define DEVIATIONS_H
 

@@ -1,4 +1,5 @@
 /* released.c: the rows of released compressors, each its publication's with another way to select or to encode. */
+/* SPDX-License-Identifier: MIT */
 #include "released.h"
 
 #include "sg_debug.h"

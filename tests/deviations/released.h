@@ -1,5 +1,6 @@
 /* released.h: compressors as released code has them where it departs from its publication, as rows for the tests that
  * measure what that costs (deviation_measure.c) and that compare them with their twins (tests/twins). */
+/* SPDX-License-Identifier: MIT */
 #ifndef RELEASED_H
 #define RELEASED_H
 

@@ -1,5 +1,6 @@
 /* released_coders.c: numbers as released code rounds them, or factors and integers as it makes them, where it departs
  * from its publication. What is read back is written as floats, and costs what the released format would. */
+/* SPDX-License-Identifier: MIT */
 #include <float.h>
 #include <math.h>
 #include <string.h>

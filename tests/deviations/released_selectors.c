@@ -1,4 +1,5 @@
 /* released_selectors.c: elements as released code selects them where it departs from its publication. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 

@@ -11,6 +11,7 @@
  * does whoever goes beyond the pages of an allocation. Copies between pinned memory and the device are under way until
  * the host waits: what comes from the device is not there before, and memory that a copy still reads must not change.
  * Waits are counted. */
+/* SPDX-License-Identifier: MIT */
 #ifndef EMULATION_CUDA_RUNTIME_H
 #define EMULATION_CUDA_RUNTIME_H
 

@@ -1,4 +1,5 @@
 /* emulated_memory.h: the emulated device's memory, and copies between it and the host that are under way. */
+/* SPDX-License-Identifier: MIT */
 #ifndef EMULATED_MEMORY_H
 #define EMULATED_MEMORY_H
 

@@ -1,4 +1,5 @@
 /* emulated_threads.h: the emulation's CUDA threads, each of which is a fiber, and where they meet. */
+/* SPDX-License-Identifier: MIT */
 #ifndef EMULATED_THREADS_H
 #define EMULATED_THREADS_H
 

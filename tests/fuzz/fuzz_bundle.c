@@ -1,6 +1,7 @@
 /* A bundle from hostile bytes: a folder whose files a stranger wrote. What is read must be what stands there, its
  * checksums must be right, and what is written again must be read as the same. A fuzzer cannot guess checksums: an odd
  * first byte has them put in. The files are the other bytes, cut at 0xff, in the order of `name`. */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,5 +1,6 @@
 /* The head of a checkpoint from hostile bytes: a cell may resume from it only if format, key and identity are its own.
  * A fuzzer cannot guess them, so bits of byte 0 say which of them are put in. */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -1,4 +1,5 @@
 /* Image files from hostile hands, as both formats, with and without a fixed number of records. */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
 #include "images_private.h"

@@ -1,5 +1,6 @@
 /* Expressions from hostile text: what the check accepts is computed, and what has no names has the value that the check
  * says. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* A result from hostile hands, as --audit and --compare read it: refused with a message, or its labels and
  * columns can be asked for. */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 

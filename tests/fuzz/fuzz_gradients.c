@@ -1,5 +1,6 @@
 /* Gradients from hostile .npy and .safetensors files: what is accepted has the shape that it says, and is read
  * whole. */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,5 +1,6 @@
 /* Shapes of layers from hostile text, as a list in a recipe and as a file: what is accepted has layers whose elements
  * follow each other and whose rows divide them. */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

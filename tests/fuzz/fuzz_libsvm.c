@@ -1,5 +1,6 @@
 /* LIBSVM text from hostile files, with d from the text and with d = 20, and what is accepted once more through the
  * cache's own checks of shape. */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
 #include "replay.h"

@@ -1,5 +1,6 @@
 /* A binary matrix from a hostile cache file. Every accepted CSR position is followed. The file's checksum would stop
  * a fuzzer at the door, so inputs are repaired first: byte 0 says whether to. */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -1,4 +1,5 @@
 /* Ratings from hostile files in every format, and what is accepted through the split. */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 
 #include "replay.h"

@@ -1,4 +1,5 @@
 /* Recipes from hostile text: what comes before a NUL is the file, what follows is one --set. */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 

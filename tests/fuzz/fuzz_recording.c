@@ -1,4 +1,5 @@
 /* Recordings from hostile files: what is accepted has the shape that it says, and is read to its end. */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>

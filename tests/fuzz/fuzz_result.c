@@ -1,4 +1,5 @@
 /* Results from hostile text, through every exporter that needs no other program. */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 

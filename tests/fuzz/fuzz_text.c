@@ -1,4 +1,5 @@
 /* A method's text from hostile hands: refused with a message, or it makes two steps of two workers with finite sums. */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* Texts from hostile hands: what is read is whole, and says the same again where all words are known. */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* Encoded messages from hostile bytes: several may follow each other, as between ranks. What is accepted must be a
  * message, and the only bytes that mean it; in fewer bits, where bytes may be as well written otherwise, it must be the
  * same message when it is written and read again. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

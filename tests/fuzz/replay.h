@@ -1,6 +1,7 @@
 /* replay.h: lets a fuzz target run without a fuzzer: every file named on the command line, and every file in a folder
  * named there, goes through LLVMFuzzerTestOneInput once. main is weak, so that libFuzzer's takes its place under
  * -fsanitize=fuzzer. */
+/* SPDX-License-Identifier: MIT */
 #ifndef REPLAY_H
 #define REPLAY_H
 

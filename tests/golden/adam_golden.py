@@ -1,5 +1,6 @@
 """Golden values of Adam and AdamW: PyTorch's, in double precision, on a few gradients.
 usage: python3 tests/golden/adam_golden.py > tests/golden/adam_golden.h"""
+# SPDX-License-Identifier: MIT
 import sys
 
 import torch

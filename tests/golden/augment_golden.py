@@ -1,6 +1,7 @@
 """Golden values of image augmentation and normalisation, independent of the library: Philox in Python integers, shifts,
 flips and rotations in NumPy on padded arrays.
 usage: python3 tests/golden/augment_golden.py > tests/golden/augment_golden.h"""
+# SPDX-License-Identifier: MIT
 import hashlib
 import math
 import sys

@@ -9,6 +9,7 @@ with PROJECTIONS vectors of random signs: if two vectors differ by u, their prod
 A ReLU near 0 and a maximum with a close second have gradients that rounding decides. So batch-norms get biases of
 +-1, and of some seeds the one is taken whose nearest such place is farthest away, in deviations of its layer.
 GoogLeNet's million windows leave no such seed: PyTorch's own single precision is off by 1e-2 there."""
+# SPDX-License-Identifier: MIT
 import sys
 
 import numpy as np

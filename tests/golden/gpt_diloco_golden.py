@@ -3,6 +3,7 @@ steps of AdamW on each worker's own model, then PyTorch's SGD with nesterov=True
 mean of what is sent of shared - own and of a residual with a decay.
 usage: python3 tests/golden/gpt_diloco_golden.py > tests/golden/gpt_diloco_golden.h
        python3 tests/golden/gpt_diloco_golden.py search FIRST LAST: how good these seeds are"""
+# SPDX-License-Identifier: MIT
 import copy
 
 import torch

@@ -2,6 +2,7 @@
 attention by nn.MultiheadAttention, clipping before the feedback, AdamW without decay of vectors, warm-up and a cosine.
 usage: python3 tests/golden/gpt_steps_golden.py > tests/golden/gpt_steps_golden.h
        python3 tests/golden/gpt_steps_golden.py search FIRST LAST: how good these seeds are"""
+# SPDX-License-Identifier: MIT
 import functools
 import math
 

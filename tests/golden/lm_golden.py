@@ -1,6 +1,7 @@
 """Golden values of the language model: PyTorch in double precision, its own nn.LSTM, from the start and with the dropout
 masks of our own generator. Two steps of training with the state carried between them, then an evaluation.
 usage: python3 tests/golden/lm_golden.py > tests/golden/lm_golden.h"""
+# SPDX-License-Identifier: MIT
 import sys
 
 import numpy as np

@@ -2,6 +2,7 @@
 columns, state carried and zeroed, clipping before the feedback, warm-up and decay.
 usage: python3 tests/golden/lm_steps_golden.py > tests/golden/lm_steps_golden.h
        python3 tests/golden/lm_steps_golden.py search FIRST LAST: how good these seeds are"""
+# SPDX-License-Identifier: MIT
 import torch
 import torch.nn.functional as F
 from torch import nn

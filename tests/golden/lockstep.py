@@ -2,6 +2,7 @@
 ncf_steps_golden.py).
 Gradients are autograd's, clipping and optimizers are PyTorch's own; the rest are the rules of the paper in plain words.
 A trajectory in double precision gives the values, the same in single precision how far rounding may carry them."""
+# SPDX-License-Identifier: MIT
 import sys
 from collections import Counter
 

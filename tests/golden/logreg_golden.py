@@ -1,5 +1,6 @@
 """Golden values of the logistic regression, independent of the library: NumPy long double, and SciPy for the start.
 usage: python3 tests/golden/logreg_golden.py > tests/golden/logreg_golden.h"""
+# SPDX-License-Identifier: MIT
 import sys
 
 import numpy as np

@@ -3,6 +3,7 @@ other splits and draws. 20 workers of 100 rows, one row a step, x0 = x* + 1e-4, 
 and with hard-threshold at 5e-4 on p = e + gamma g, 3000 steps, error norm (1/n) sum |e_i|^2 after every step.
 usage: python3 tests/golden/madelon_reference.py FILE [SEEDS] > tests/golden/madelon_reference.txt
 FILE: the unpacked LIBSVM text of madelon."""
+# SPDX-License-Identifier: MIT
 import datetime
 import sys
 

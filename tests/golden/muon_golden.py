@@ -1,6 +1,7 @@
 """Golden values of Muon: PyTorch's, whose products are in double precision here in place of bfloat16, on matrices of each
 form and a vector, which AdamW moves as its authors have it; and how far the steps in bfloat16 are from these.
 usage: python3 tests/golden/muon_golden.py > tests/golden/muon_golden.h (PyTorch 2.9 or newer)"""
+# SPDX-License-Identifier: MIT
 import sys
 
 import torch

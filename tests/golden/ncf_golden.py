@@ -5,6 +5,7 @@ usage: python3 tests/golden/ncf_golden.py > tests/golden/ncf_golden.h
 
 The net is small enough to write its gradient down in full. A ReLU near 0 has a gradient that rounding decides, so of some
 seeds the one is taken whose nearest such place is farthest away."""
+# SPDX-License-Identifier: MIT
 import sys
 
 import numpy as np

@@ -3,6 +3,7 @@ negatives anew every epoch, the shuffle. The last layer is 0 at first, so every 
 exact: biases' are multiples of 1/16, and some are as large as the threshold.
 usage: python3 tests/golden/ncf_steps_golden.py > tests/golden/ncf_steps_golden.h
        python3 tests/golden/ncf_steps_golden.py search FIRST LAST: how good these seeds are"""
+# SPDX-License-Identifier: MIT
 import torch
 import torch.nn.functional as F
 from torch import nn

@@ -1,4 +1,5 @@
 """The numbers of lib/core/sg_rng.h, in NumPy."""
+# SPDX-License-Identifier: MIT
 import numpy as np
 
 SHARD, SAMPLE, INIT, TEST, DROPOUT, NEGATIVE = 1, 2, 5, 7, 9, 10  # purposes

@@ -1,5 +1,6 @@
 /* cuda_host_table.cu: the CUDA kernels as a table on host memory: each call copies its inputs to the device, runs,
  * waits and copies back. Tests use it on a device and on the emulation. */
+/* SPDX-License-Identifier: MIT */
 #include <cuda_runtime.h>
 
 #include "cuda_host_table.h"

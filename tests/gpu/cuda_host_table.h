@@ -1,4 +1,5 @@
 /* cuda_host_table.h: the CUDA kernels behind the table of the CPU's, for tests that compare tables. */
+/* SPDX-License-Identifier: MIT */
 #ifndef CUDA_HOST_TABLE_H
 #define CUDA_HOST_TABLE_H
 

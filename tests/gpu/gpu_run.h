@@ -1,4 +1,5 @@
 /* gpu_run.h: runs of the trainer on a device, and what they wrote. */
+/* SPDX-License-Identifier: MIT */
 #ifndef GPU_RUN_H
 #define GPU_RUN_H
 

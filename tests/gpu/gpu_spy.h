@@ -1,6 +1,7 @@
 /* gpu_spy.h: what tests of training through the CUDA table share: a task, and runs of it on both devices. The task is a
  * small network's shape without the network: float vectors in the kernels' memory, uneven layers of which some are
  * matrices, a gradient that depends on x. */
+/* SPDX-License-Identifier: MIT */
 #ifndef GPU_SPY_H
 #define GPU_SPY_H
 

@@ -1,4 +1,5 @@
 /* kernel_times.cu: times the kernels where they run, arrays and all on the device, for sparsebench, which loads it. */
+/* SPDX-License-Identifier: MIT */
 #include <cuda_runtime.h>
 
 #include <math.h>

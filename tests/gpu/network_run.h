@@ -1,5 +1,6 @@
 /* network_run.h: a small network trained on a GPU: twice the same bytes, and close to the CPU. Where the GPU is
  * emulated, libtorch computes on the CPU next to vectors that go through the CUDA table: the CPU's bytes. */
+/* SPDX-License-Identifier: MIT */
 #ifndef NETWORK_RUN_H
 #define NETWORK_RUN_H
 

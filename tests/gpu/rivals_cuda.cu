@@ -1,5 +1,6 @@
 /* rivals_cuda.cu: error feedback with the parts of CUB, as most people would write it: form p, select with the library,
  * gather. One selection for each layer where Top-k needs one. */
+/* SPDX-License-Identifier: MIT */
 #include <cuda_runtime.h>
 
 #include <cub/device/device_radix_sort.cuh>

@@ -1,4 +1,5 @@
 /* rivals_cuda.h: what the kernels are compared with on a GPU: CUB. */
+/* SPDX-License-Identifier: MIT */
 #ifndef RIVALS_CUDA_H
 #define RIVALS_CUDA_H
 

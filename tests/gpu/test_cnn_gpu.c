@@ -1,4 +1,5 @@
 /* A small residual network trained on a GPU, or on an emulated one. */
+/* SPDX-License-Identifier: MIT */
 #include "network_run.h"
 
 static const char text[] =

@@ -1,5 +1,6 @@
 /* Codes of numbers on a GPU, or emulated: the bytes, bits and floats of the CPU's, for layers of odd sizes, numbers of
  * extreme scales, and everything that may become of a number that is read. */
+/* SPDX-License-Identifier: MIT */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

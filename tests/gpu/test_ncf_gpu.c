@@ -1,4 +1,5 @@
 /* NeuMF trained on a GPU, or on an emulated one: whole tables there, gathered rows on the CPU. */
+/* SPDX-License-Identifier: MIT */
 #include "network_run.h"
 
 static const char text[] =

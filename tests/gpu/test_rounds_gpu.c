@@ -1,5 +1,6 @@
 /* Training with compressors that exchange several vectors a step, through the CUDA table against the CPU's: the same
  * bytes. */
+/* SPDX-License-Identifier: MIT */
 #include "gpu_spy.h"
 
 static const char text[] = HEAD "  - {name: powersgd, compressor: powersgd}\n"

@@ -1,4 +1,5 @@
 /* Training through the CUDA table, on a GPU or emulated, against the CPU's: the same bytes. */
+/* SPDX-License-Identifier: MIT */
 #include "gpu_spy.h"
 #include "sg_method.h"
 

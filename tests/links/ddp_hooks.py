@@ -9,6 +9,7 @@ Each step is timed on every process, from the forward pass to the end of the opt
 The first steps, in which PyTorch cuts its buckets and PowerSGD sends whole gradients, are not timed. PyTorch's PowerSGD
 hook gets one bucket of the whole model: with several under way, processes start their second rounds in orders of their
 own, which gloo ends with an error (seen with 2.15)."""
+# SPDX-License-Identifier: MIT
 import json
 import os
 import pathlib

@@ -10,6 +10,7 @@
  * RATE, in bits a second, limits how often large messages are repeated. Times are medians. Bytes are what the kernel
  * counts at the interface eth0 of each rank's namespace; they are null where there is none. shift, deal and gather take
  * from when the last rank starts until the last one has all, by the clock that ranks of one machine share. */
+/* SPDX-License-Identifier: MIT */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

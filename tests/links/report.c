@@ -17,6 +17,7 @@
  * of shift's messages, _by_a_pair of pair's line alone. measured_step_s, modelled_step_s, step_ratio: the whole step
  * likewise. measured_compression_s: of a step, rank 0.
  * summary: how many rows are within 20 % (near), how many off by more than a factor of 2 (far). */
+/* SPDX-License-Identifier: MIT */
 #include <glob.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
 """The n-th allocation of a program fails: it says so and fails, or its output is whole. It never crashes and never loses keys."""
+# SPDX-License-Identifier: MIT
 
 import os
 import re

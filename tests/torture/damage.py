@@ -1,4 +1,5 @@
 """Damaged checkpoints, unfinished series, recordings and caches: --resume refuses, or the bytes are those of an undamaged run."""
+# SPDX-License-Identifier: MIT
 
 import os
 

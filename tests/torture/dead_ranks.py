@@ -1,4 +1,5 @@
 """A rank, or mpirun, is killed: all ranks are gone within seconds, the checkpoint is there, and the run can be resumed."""
+# SPDX-License-Identifier: MIT
 
 import os
 import signal

@@ -1,6 +1,7 @@
 /* Preloaded into a program: its FAIL_AT-th allocation fails. Says so by making the file FAIL_MARK, and at the end
  * writes the number of allocations into FAIL_COUNT. Those before main are not counted: they are of runtimes, and CUDA's
  * does not live through one that fails. */
+/* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -4,6 +4,7 @@ the harness's own corpus and RUNS more.
 What it finds goes into build/torture/corpus, the inputs that break something into build/torture/failures. `fuzz.py merge` (make
 fuzz-merge) takes from that corpus what reaches code that the corpus in the tree does not reach, as long as it is small.
 """
+# SPDX-License-Identifier: MIT
 
 import os
 import re

@@ -1,4 +1,5 @@
 """Recipes, expressions and --set made to harm, through programs built with sanitizers: a message, never a crash or a hang."""
+# SPDX-License-Identifier: MIT
 
 import os
 import re

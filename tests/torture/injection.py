@@ -1,4 +1,5 @@
 """Text made to break out of every export format, in every field of a result: no command runs, no raw line, no markup that is not well formed."""
+# SPDX-License-Identifier: MIT
 
 import json
 import os

@@ -1,5 +1,6 @@
 /* kill_behind_rename.c: preloaded, it kills the process right behind its DIE_AT-th rename: a checkpoint got its
  * name. */
+/* SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>

@@ -1,4 +1,5 @@
 """Runs that are killed at random moments, up to three times, and resumed under other threads and ranks: the same bytes."""
+# SPDX-License-Identifier: MIT
 
 import os
 import shutil

@@ -1,4 +1,5 @@
 """Little memory, few descriptors, full disks, closed streams: a message and a failure, or a whole result; never a mixture."""
+# SPDX-License-Identifier: MIT
 
 import json
 import os

@@ -1,4 +1,5 @@
 """Random methods under valgrind, resumed from a checkpoint: no use of memory that nobody wrote, which sanitizers do not see."""
+# SPDX-License-Identifier: MIT
 
 import os
 import shutil

@@ -1,4 +1,5 @@
 """Random methods from the program's own tables: the same bytes for ranks, after a kill, and in the sanitizer build."""
+# SPDX-License-Identifier: MIT
 
 import array
 import json

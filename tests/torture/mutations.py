@@ -1,4 +1,5 @@
 """Real files with bytes changed, through programs built with sanitizers: recipes, results, series, recordings, data, caches, cells."""
+# SPDX-License-Identifier: MIT
 
 import hashlib
 import os

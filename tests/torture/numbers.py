@@ -1,4 +1,5 @@
 """Numbers at the edge of what floats hold, in data, parameters and steps: exit 0 means status ok, JSON holds no NaN, and nothing is without a message."""
+# SPDX-License-Identifier: MIT
 
 import json
 import os

@@ -1,4 +1,5 @@
 """The same bytes for any number of ranks and threads, under every encoding, precision and method."""
+# SPDX-License-Identifier: MIT
 
 import json
 import os

@@ -1,4 +1,5 @@
 """A run is killed at a chosen system call, or one of its system calls fails; then it is resumed: the same bytes."""
+# SPDX-License-Identifier: MIT
 
 import os
 import re

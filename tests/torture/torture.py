@@ -8,6 +8,7 @@ A campaign is a module with
     conclude(t)      optional: raises Failure when the cases together did not try what they are for
 A case ends in one of three ways: it returns (passed), raises Failure, or raises NoEffect when what it injected did not happen
 (the process had ended before the signal came). Case number i depends on the seed, the campaign and i only."""
+# SPDX-License-Identifier: MIT
 
 import os
 import random

@@ -1,4 +1,5 @@
 """Two runs that write one file, and two grids in one folder: a whole result of one of them, and the other one says why not."""
+# SPDX-License-Identifier: MIT
 
 import json
 import os

@@ -1,6 +1,7 @@
 """ARC-Top-K (Chen et al., arXiv 2510.26709): the rows of the workers' mean matrix whose sketch is the longest.
 
 Sums over a row are in double, 16 interleaved ones that are then added one after another, and rounded once."""
+# SPDX-License-Identifier: MIT
 
 import numpy as np
 

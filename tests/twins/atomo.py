@@ -1,4 +1,5 @@
 """Spectral ATOMO (Wang et al., NeurIPS 2018): singular triplets drawn in proportion to their values."""
+# SPDX-License-Identifier: MIT
 
 import numpy as np
 

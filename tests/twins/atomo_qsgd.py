@@ -1,4 +1,5 @@
 """QSGD as the code of ATOMO rounds (Wang et al., NeurIPS 2018): up where the draw is above the fraction, not below."""
+# SPDX-License-Identifier: MIT
 
 import numpy as np
 

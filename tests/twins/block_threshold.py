@@ -1,4 +1,5 @@
 """Blocks of neighbours whose mean square is above lambda^2, sent whole."""
+# SPDX-License-Identifier: MIT
 
 import numpy as np
 

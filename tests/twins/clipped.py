@@ -1,5 +1,6 @@
 """Top-k and hard-threshold whose numbers are clipped at a multiple of their threshold; that of Top-k is the least magnitude
 other than 0 that it sends. p - r is sent and r = fl(p - c sign p) stays, so that both add up to p exactly."""
+# SPDX-License-Identifier: MIT
 
 import numpy as np
 

@@ -1,4 +1,5 @@
 """Cyclic local Top-k (ScaleCom, Chen et al., NeurIPS 2020): worker t mod P chooses the positions of all."""
+# SPDX-License-Identifier: MIT
 
 import numpy as np
 

@@ -1,4 +1,5 @@
 """What the twins share: floats of 32 bits in doubles, and Philox4x32-10 as published (Salmon et al., SC 2011)."""
+# SPDX-License-Identifier: MIT
 
 import math
 import struct

@@ -1,6 +1,7 @@
 """DeMo (Peng, Quesnelle, Kingma, 2024): the k largest DCT-II coefficients of every chunk, mean over those who sent each.
 
 Sums are in double, over columns and then over rows, in ascending order."""
+# SPDX-License-Identifier: MIT
 
 import math
 

@@ -1,4 +1,5 @@
 """Deep gradient compression's selection (Lin, Han, Mao, Wang, Dally, ICLR 2018), as the authors' code does it."""
+# SPDX-License-Identifier: MIT
 
 import math
 

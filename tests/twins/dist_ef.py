@@ -6,6 +6,7 @@ gamma, C the sign of every number with the mean magnitude of its layer, and M wo
 
 It is also played with other compressors, whose servers keep nothing or something else.
 """
+# SPDX-License-Identifier: MIT
 
 import numpy as np
 

@@ -1,6 +1,7 @@
 """DRIVE (Vargaftik et al., NeurIPS 2021) and EDEN (ICML 2022): a random rotation, and the nearest of 2^b levels.
 
 Sums are in double: those over a block from left to right, the transform's from neighbours to halves."""
+# SPDX-License-Identifier: MIT
 
 import numpy as np
 

@@ -1,5 +1,6 @@
 """Numbers in fewer bits once more, from lib/FORMATS.md: reads `twin fields`, writes the same numbers from their
 fields, and says how many cases agree bit for bit."""
+# SPDX-License-Identifier: MIT
 
 import heapq
 import struct

@@ -1,4 +1,5 @@
 """Gaussian-k (Shi, Chu, Cheung, See, 2019): the quantile of a normal distribution, corrected at most three times."""
+# SPDX-License-Identifier: MIT
 
 from statistics import NormalDist
 

@@ -1,4 +1,5 @@
 """Multiples of a fixed step (Gupta et al., ICML 2015): the nearest, ties to even, or at random; what b bits lack is exact."""
+# SPDX-License-Identifier: MIT
 
 import numpy as np
 

@@ -1,4 +1,5 @@
 """Global Top-k over a binomial tree (Shi et al., ICDCS 2019), by dense vectors with a mask of what is in a list."""
+# SPDX-License-Identifier: MIT
 
 import numpy as np
 

@@ -1,4 +1,5 @@
 """Floats of 16 bits: IEEE halves, and bfloat16, which has 8 bits of mantissa with the hidden one."""
+# SPDX-License-Identifier: MIT
 
 import numpy as np
 

@@ -1,4 +1,5 @@
 """Hard-threshold (Sahu et al., NeurIPS 2021, section 5): every element of magnitude lambda or more."""
+# SPDX-License-Identifier: MIT
 
 import numpy as np
 

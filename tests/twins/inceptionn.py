@@ -1,4 +1,5 @@
 """INCEPTIONN (MICRO 2018): whole multiples of twice the error bound in 0, 8 or 16 bits, what is beyond in 32 as it is."""
+# SPDX-License-Identifier: MIT
 
 import math
 

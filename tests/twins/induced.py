@@ -1,4 +1,5 @@
 """An induced compressor (Horvath, Richtarik, ICLR 2021): Top-k, and an unbiased random-k of what it leaves."""
+# SPDX-License-Identifier: MIT
 
 import numpy as np
 

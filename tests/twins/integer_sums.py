@@ -1,4 +1,5 @@
 """Integers that workers add, in a scale they know in common: SwitchML (NSDI 2021), IntSGD (ICLR 2022), Global-QSGD (2025)."""
+# SPDX-License-Identifier: MIT
 
 import math
 

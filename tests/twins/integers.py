@@ -1,4 +1,5 @@
 """Integers of few bits: Dettmers' 8 bits (ICLR 2016), int8 and int4 by blocks, places between least and largest (CGX)."""
+# SPDX-License-Identifier: MIT
 
 import numpy as np
 

@@ -12,6 +12,7 @@ Qsparse-local-SGD (Basu et al., NeurIPS 2019):
 NaiveFDA (Theologitis et al., arXiv 2405.20988): the same, not at every H-th step, but where the mean of |x - x_i|^2 over workers
 exceeds the square of a threshold. Each worker sends that number of its own at every step, in 32 bits.
 """
+# SPDX-License-Identifier: MIT
 
 import copy
 import importlib

@@ -1,4 +1,5 @@
 """Top-k whose numbers are two bits that name one of four values of a layer, as SparseLoCo has them (Sarfi et al., 2025)."""
+# SPDX-License-Identifier: MIT
 
 import numpy as np
 

@@ -1,4 +1,5 @@
 """MSTopk (Shi et al., MLSys 2021): what reaches a threshold found by bisection, and a random run of what is just below."""
+# SPDX-License-Identifier: MIT
 
 import numpy as np
 

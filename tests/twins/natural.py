@@ -1,4 +1,5 @@
 """Natural compression and natural dithering (Horváth et al., MSML 2022): powers of two, rounded at random."""
+# SPDX-License-Identifier: MIT
 
 import math
 

@@ -8,6 +8,7 @@ k of four bytes); Tang et al. 2021 (two rounds); Bai et al. 2021 (servers among 
 everybody sends at once, K of all messages and of the sums that go back pass the server's link at a time, and the sum of
 sparse messages has each position once.
 """
+# SPDX-License-Identifier: MIT
 import json
 import math
 import sys

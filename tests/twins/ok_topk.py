@@ -1,5 +1,6 @@
 """Ok-Topk (Li, Hoefler, PPoPP 2022): thresholds of workers and of all, which are exact at times and follow the number of
 entries in between; regions that workers own."""
+# SPDX-License-Identifier: MIT
 
 import numpy as np
 

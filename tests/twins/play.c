@@ -16,6 +16,7 @@
  *     e FLOATS                             its residual, after the last round; absent without error feedback
  *     own FLOATS                           by how much x exceeds its own parameters; absent if they are x
  *     sum FLOATS                           and after all workers the sum, as the last round leaves it */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

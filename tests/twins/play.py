@@ -20,6 +20,7 @@ Where singular vectors make the last bits a matter of the algorithm, a module ma
 be off, relative to the largest number. It may also have check(), which tries its functions on worked examples, and can keep
 what steps hand on in `case.memory`, a dict which is empty at the beginning of a case.
 """
+# SPDX-License-Identifier: MIT
 
 import importlib
 import os

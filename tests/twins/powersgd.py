@@ -2,6 +2,7 @@
 
 Sums are in double and rounded once, in the order that the library states: products with rows in 16 interleaved sums,
 products with columns by ascending row, P Q' by ascending column."""
+# SPDX-License-Identifier: MIT
 
 import math
 import sys

@@ -1,6 +1,7 @@
 """results/analysis/profile.py once more, in NumPy: costs, ratios, performance profiles, scores, ranks and their bootstrap.
 
 Reads the evidence on stdin, takes from it what every setting costs at every seed, and compares the rest."""
+# SPDX-License-Identifier: MIT
 
 import json
 import sys

@@ -1,4 +1,5 @@
 """QSGD (Alistarh et al., NeurIPS 2017) once more, from its definition: reads `twin qsgd`, says how many cases agree."""
+# SPDX-License-Identifier: MIT
 
 import math
 import struct

@@ -1,5 +1,6 @@
 """Random-k (Stich, Cordonnier, Jaggi, NeurIPS 2018): a random subset of each layer, of a worker's own or of all workers;
 unbiased, what is sent is scaled by n / k."""
+# SPDX-License-Identifier: MIT
 
 import numpy as np
 

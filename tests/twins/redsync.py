@@ -1,4 +1,5 @@
 """RedSync (Fang et al., JPDC 2019): a threshold between the mean and the largest magnitude, by bisection or in steps."""
+# SPDX-License-Identifier: MIT
 
 import numpy as np
 

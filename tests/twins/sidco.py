@@ -1,4 +1,5 @@
 """SIDCo (Abdelmoniem, Elzanaty, Alouini, Canini, MLSys 2021): thresholds by fits of the magnitudes, in stages."""
+# SPDX-License-Identifier: MIT
 
 import math
 

@@ -1,6 +1,7 @@
 """What becomes of the sum of signs: the majority vote of signSGD (Bernstein et al., ICLR 2019), and the second compression
 of STC (Sattler et al., TNNLS 2020), of 1-bit Adam (Tang et al., ICML 2021) and of dist-EF-SGD (Zheng et al., NeurIPS
 2019), with a residual of the receivers."""
+# SPDX-License-Identifier: MIT
 
 import numpy as np
 

@@ -1,6 +1,7 @@
 """Every number as its sign: EF-SignSGD (Karimireddy et al., ICML 2019) with the mean magnitude of the layer, the scale of
 1-bit Adam (Tang et al., ICML 2021) with the root of the mean square, and 1-bit SGD (Seide et al., Interspeech 2014) with
 the mean of each side. 0 counts as positive. Also as codes of what Top-k selects."""
+# SPDX-License-Identifier: MIT
 
 import numpy as np
 

@@ -1,4 +1,5 @@
 """SketchML's quantile buckets (SIGMOD 2018) as in GRACE: the mean of the 64th of its bucket that a number is in."""
+# SPDX-License-Identifier: MIT
 
 import numpy as np
 

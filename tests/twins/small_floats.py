@@ -2,6 +2,7 @@
 
 E4M3 and E2M1 are nearest numbers, ties to even, on the grid that belongs to the exponent; the largest for what is beyond.
 Scales and products are floats of 32 bits in the order of the publications."""
+# SPDX-License-Identifier: MIT
 
 import hashlib
 

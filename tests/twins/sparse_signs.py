@@ -1,5 +1,6 @@
 """Some elements as their signs: Strom (Interspeech 2015), sign-Top-k (Basu et al., NeurIPS 2019), and the means of the
 largest positive and negative elements (Dryden et al., MLHPC 2016)."""
+# SPDX-License-Identifier: MIT
 
 import numpy as np
 

@@ -1,5 +1,6 @@
 """SparseLoCo (Sarfi et al., 2025; its authors' code): the k largest of every tile in two bits each, scaled to the median of
 the workers' norms, mean over the workers that sent each."""
+# SPDX-License-Identifier: MIT
 
 import math
 

@@ -1,4 +1,5 @@
 """The singular triplets of each layer's matrix above tau; layers that are no matrices as they are."""
+# SPDX-License-Identifier: MIT
 
 import numpy as np
 

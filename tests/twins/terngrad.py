@@ -1,5 +1,6 @@
 """TernGrad (Wen et al., NeurIPS 2017): the sign times the layer's largest magnitude s with the probability |p| / s, or 0.
 With clipping at so many standard deviations first, and with the largest s of all workers."""
+# SPDX-License-Identifier: MIT
 
 import numpy as np
 

@@ -1,4 +1,5 @@
 """Top-k (Stich, Cordonnier, Jaggi, NeurIPS 2018): the k largest magnitudes, of equal ones those with the lower index."""
+# SPDX-License-Identifier: MIT
 
 import numpy as np
 

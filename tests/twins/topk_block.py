@@ -1,4 +1,5 @@
 """Top-k of every block of neighbours; a shorter block sends as large a share, rounded up."""
+# SPDX-License-Identifier: MIT
 
 import numpy as np
 

@@ -1,4 +1,5 @@
 """Top-k by a threshold that is found at every refresh-th step only (Gupta et al., KDD 2021)."""
+# SPDX-License-Identifier: MIT
 
 import numpy as np
 

@@ -1,4 +1,5 @@
 """Top-k and hard-threshold in turn: one before step `at`, the other from it on, with one residual."""
+# SPDX-License-Identifier: MIT
 
 import hard_threshold
 import topk

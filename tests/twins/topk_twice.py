@@ -1,4 +1,5 @@
 """Top-k both ways with error feedback at both ends (Tang et al., DoubleSqueeze, ICML 2019, algorithm 1; Zhong et al., 2021)."""
+# SPDX-License-Identifier: MIT
 
 import numpy as np
 

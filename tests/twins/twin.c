@@ -5,6 +5,7 @@
  *     twin fields    a line for each message in fewer bits: CODE, its data, its numbers in fewer bits
  *     twin powersgd  lines: case RANK LOCAL RELEASED WORKERS SEED ROWS×COLUMNS…; then for each step g of every worker,
  *                    sum, and e of every worker */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* vectors.h: what both twins' programs give to the library. */
+/* SPDX-License-Identifier: MIT */
 #ifndef TWIN_VECTORS_H
 #define TWIN_VECTORS_H
 

@@ -1,4 +1,5 @@
 """vqSGD with the cross-polytope (Gandikota, Kane, Maity, Mazumdar, AISTATS 2021): k of its 2n vertices, drawn at random."""
+# SPDX-License-Identifier: MIT
 
 import math
 

@@ -1,4 +1,5 @@
 """Gradient sparsification (Wangni, Wang, Liu, Zhang, NeurIPS 2018): the greedy algorithm for the probabilities."""
+# SPDX-License-Identifier: MIT
 
 import math
 

@@ -1,5 +1,6 @@
 /* kernel_tables.h: runs a test with every kernel table of the CPU or, built for a GPU, with that of the device or its
  * emulation. */
+/* SPDX-License-Identifier: MIT */
 #ifndef KERNEL_TABLES_H
 #define KERNEL_TABLES_H
 

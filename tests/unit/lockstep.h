@@ -1,6 +1,7 @@
 /* lockstep.h: training steps of a network beside PyTorch's, of which tests/golden/lockstep.py writes the golden values.
  * The trainer runs as it does in sparsetrain; only the first weights are the test's. A golden header comes before this
  * one. */
+/* SPDX-License-Identifier: MIT */
 #ifndef LOCKSTEP_H
 #define LOCKSTEP_H
 

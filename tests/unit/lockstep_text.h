@@ -1,4 +1,5 @@
 /* lockstep_text.h: the text on which language models train beside PyTorch's. A golden header comes before this one. */
+/* SPDX-License-Identifier: MIT */
 #ifndef LOCKSTEP_TEXT_H
 #define LOCKSTEP_TEXT_H
 

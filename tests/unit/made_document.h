@@ -1,4 +1,5 @@
 /* made_document.h: results as the JSON that a user would read, for tests of those who make them. */
+/* SPDX-License-Identifier: MIT */
 #ifndef MADE_DOCUMENT_H
 #define MADE_DOCUMENT_H
 

@@ -1,4 +1,5 @@
 /* message_values.h: the numbers of a message of floats. */
+/* SPDX-License-Identifier: MIT */
 #ifndef MESSAGE_VALUES_H
 #define MESSAGE_VALUES_H
 

@@ -1,4 +1,5 @@
 /* method_case.h: methods as tests open them, and the same steps of one on several ranks. */
+/* SPDX-License-Identifier: MIT */
 #ifndef METHOD_CASE_H
 #define METHOD_CASE_H
 

@@ -1,5 +1,6 @@
 /* mg_wfbp.h: MG-WFBP's buckets (Shi et al., INFOCOM 2019) as its released code finds them (HKBU-HPML/MG-WFBP, commit
  * 5b8ad54, distributed_optimizer.py): it computes all starts anew after every merge. */
+/* SPDX-License-Identifier: MIT */
 #ifndef MG_WFBP_H
 #define MG_WFBP_H
 

@@ -1,6 +1,7 @@
 /* net_models.h: the parameters of published models in the order of the backward pass, with an estimate of how the
  * backward pass divides among them: by multiplications, with a tenth spread evenly. Nobody published measured times of
  * these models' layers, so tests that use the estimate say so. */
+/* SPDX-License-Identifier: MIT */
 #ifndef NET_MODELS_H
 #define NET_MODELS_H
 

@@ -1,4 +1,5 @@
 /* open_task.h: a task by itself, without the trainer. */
+/* SPDX-License-Identifier: MIT */
 #ifndef OPEN_TASK_H
 #define OPEN_TASK_H
 

@@ -1,4 +1,5 @@
 /* patterns.h: what tests of compressors and kernels share, beside the inputs of sg_verify.h. */
+/* SPDX-License-Identifier: MIT */
 #ifndef PATTERNS_H
 #define PATTERNS_H
 

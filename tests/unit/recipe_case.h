@@ -1,4 +1,5 @@
 /* recipe_case.h: a small right recipe, and what the recipe tests do with it. */
+/* SPDX-License-Identifier: MIT */
 #ifndef RECIPE_CASE_H
 #define RECIPE_CASE_H
 

@@ -1,4 +1,5 @@
 /* recipe_grid.h: the cells of a recipe in a test. */
+/* SPDX-License-Identifier: MIT */
 #ifndef RECIPE_GRID_H
 #define RECIPE_GRID_H
 

@@ -1,4 +1,5 @@
 /* spy_run.h: gradients for the spy task, and runs of the trainer on it. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SPY_RUN_H
 #define SPY_RUN_H
 

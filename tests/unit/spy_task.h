@@ -1,5 +1,6 @@
 /* spy_task.h: a task made for watching the trainer, 12 parameters and 4 workers: what every worker was asked and every
  * x. The linker takes it instead of the real logreg. */
+/* SPDX-License-Identifier: MIT */
 #ifndef SPY_TASK_H
 #define SPY_TASK_H
 

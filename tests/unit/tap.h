@@ -1,5 +1,6 @@
 /* tap.h: unit tests that speak TAP. The plan is printed last, so a crash is a failure.
  *     int main(void) { ok(1 + 1 == 2, "sum"); return tap_done(); } */
+/* SPDX-License-Identifier: MIT */
 #ifndef TAP_H
 #define TAP_H
 

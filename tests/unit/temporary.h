@@ -1,4 +1,5 @@
 /* temporary.h: a folder for a test's files, removed with all in it at the end. */
+/* SPDX-License-Identifier: MIT */
 #ifndef TEMPORARY_H
 #define TEMPORARY_H
 

@@ -1,5 +1,6 @@
 /* Rows that are added to the tables of compressors, codes and feedback rules: found by name, number and place, run, and
  * travelling as bytes; and what is refused, with what the message says. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

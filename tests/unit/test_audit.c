@@ -1,4 +1,5 @@
 /* Audits: numbers compared with what they were. */
+/* SPDX-License-Identifier: MIT */
 #include "tap.h"
 
 #include <math.h>

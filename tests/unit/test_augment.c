@@ -1,4 +1,5 @@
 /* Augmentation and normalisation against augment_golden.py. */
+/* SPDX-License-Identifier: MIT */
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>

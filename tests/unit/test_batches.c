@@ -1,4 +1,5 @@
 /* Batches are functions of (seed, worker, step), whoever asks and in whatever order. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* Verdicts on claims about times of kernels, on constructed results with quotients known in closed form. */
+/* SPDX-License-Identifier: MIT */
 #include "recipe_case.h"
 
 #include <math.h>

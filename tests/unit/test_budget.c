@@ -1,4 +1,5 @@
 /* The threshold that spends a budget: the controller on made worlds, and through the compressor. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

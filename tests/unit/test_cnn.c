@@ -4,6 +4,7 @@
  * Errors are relative. Of a vector of which the golden file has the length and random projections: the root mean square
  * of the projections' differences, and the difference of the lengths, over the length. A convolution's bias in front of
  * a batch-norm has no gradient but rounding, so that a bias is measured together with its weight. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

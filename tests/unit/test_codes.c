@@ -1,5 +1,6 @@
 /* The inner loops of the codes (sg_codes.h) of every instruction set this machine has, against definitions written out
  * here; and whole codes, whose bytes and numbers are those of plain C. */
+/* SPDX-License-Identifier: MIT */
 #include "kernel_tables.h"
 #include "sg_codes.h"
 #include "sg_message.h"

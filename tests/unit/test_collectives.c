@@ -2,6 +2,7 @@
  * and others to rounding, for any number of workers; the published feedback of gtopk loses what the tree drops; same
  * bits for any split of the workers over ranks and after a checkpoint; what ok-topk sends stays near k; demo's
  * transform. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* The exchange, in one process; tests/cli/ranks.bats runs the same over ranks, where every rank must see the same. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>

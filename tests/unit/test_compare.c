@@ -1,4 +1,5 @@
 /* What differs between two results, beyond the noise of seeds. */
+/* SPDX-License-Identifier: MIT */
 #include "tap.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* What single compressors promise beyond the common properties, and what they refuse. */
+/* SPDX-License-Identifier: MIT */
 #include "message_values.h"
 #include "sg_verify.h"
 #include "tap.h"

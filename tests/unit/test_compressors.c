@@ -1,4 +1,5 @@
 /* Every compressor of the table, tried in every way that lib/verify knows, on vectors of up to 2^20 + 1 elements. */
+/* SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

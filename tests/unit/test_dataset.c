@@ -1,4 +1,5 @@
 /* test_dataset.c: labelled data sets: where files are found, their caches, pins, descriptions and stand-ins. */
+/* SPDX-License-Identifier: MIT */
 #include <fcntl.h>
 #include <glob.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* Dense row kernels: exact on integers, the same bits in every instruction set, margins independent of the batch. */
+/* SPDX-License-Identifier: MIT */
 #include "kernel_tables.h"
 #include "sg_dense.h"
 

@@ -1,5 +1,6 @@
 /* The deviations of released code: each differs from the published way in the direction that its row states, and each
  * compressor that is as released code has it is one of them. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

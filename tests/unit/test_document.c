@@ -1,4 +1,5 @@
 /* Results as one structure: every published one comes back as it was, and so do members that no structure has. */
+/* SPDX-License-Identifier: MIT */
 #include <glob.h>
 #include <math.h>
 #include <stdlib.h>

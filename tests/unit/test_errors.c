@@ -1,5 +1,6 @@
 /* The mean residual as runs record it, by hand from the steps of x: x less the mean residual moves exactly as SGD, for
  * every compressor of the table and every feedback rule for which theory says so (Stich and Karimireddy, 2020). */
+/* SPDX-License-Identifier: MIT */
 #include "sg_compressor.h"
 #include "spy_run.h"
 

@@ -1,4 +1,5 @@
 /* test_expression.c: arithmetic over named constants. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* Feedback rules against their publications' own pseudocode, in double precision: momentum correction with factor
  * masking, EF21, EF21-SGDM, EControl, the low-pass filter; sequences that were worked out by hand; the residual's
  * correction for a new learning rate; the table; what they refuse. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

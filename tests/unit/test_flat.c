@@ -1,4 +1,5 @@
 /* The flat calls: selections and bytes of one vector, methods from texts, steps in bytes of every compressor. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* A frame made of runs and the same one read back from JSON, and what a run has at the places that recipes name. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

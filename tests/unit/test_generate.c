@@ -1,4 +1,5 @@
 /* test_generate.c: generated matrices: their bytes on any number of threads, and how like gisette gisette-like is. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

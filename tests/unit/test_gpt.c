@@ -1,5 +1,6 @@
 /* The transformer: its sizes and start values, and what a token may see. test_gpt_steps.c holds its training against
  * PyTorch's. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

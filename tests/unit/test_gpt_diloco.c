@@ -1,6 +1,7 @@
 /* Two rounds of DiLoCo with the transformer beside PyTorch's (tests/golden/gpt_diloco_golden.py): five steps of AdamW
  * on each worker's own parameters, with clipping and a cosine behind a warm-up, and Nesterov's momentum for what all
  * share; everything is sent, or Top-k or hard-threshold of it with a residual. */
+/* SPDX-License-Identifier: MIT */
 #include "../golden/gpt_diloco_golden.h"
 #include "lockstep.h"
 #include "lockstep_text.h"

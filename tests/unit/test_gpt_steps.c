@@ -1,5 +1,6 @@
 /* Ten training steps of the transformer with error feedback beside PyTorch's (tests/golden/gpt_steps_golden.py): none,
  * Top-k and hard-threshold, clipping, AdamW without decay of vectors, a cosine behind a warm-up. */
+/* SPDX-License-Identifier: MIT */
 #include "../golden/gpt_steps_golden.h"
 #include "lockstep.h"
 #include "lockstep_text.h"

@@ -1,4 +1,5 @@
 /* Aggregates over seeds and verdicts of claims, on constructed runs with values known in closed form. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>

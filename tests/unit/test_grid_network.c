@@ -1,4 +1,5 @@
 /* Series of a modelled network, from runs that are made up here, against the collectives' formulas. */
+/* SPDX-License-Identifier: MIT */
 #include "recipe_case.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* Halves against the definition of the format, and what rounding a message leaves in the residual. */
+/* SPDX-License-Identifier: MIT */
 #include "method_case.h"
 #include "tap.h"
 

@@ -1,4 +1,5 @@
 /* cifar-like: the same bytes everywhere, and classes that are textures rather than places. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

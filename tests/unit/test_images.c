@@ -1,4 +1,5 @@
 /* CIFAR files: what is read, what is refused, and where a set comes from. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* Compressors whose workers' integers are added: SwitchML, IntSGD, Global-QSGD. The sum is within their promise of that
  * of all p, residuals hold what is missing, and the bits are the published ones. */
+/* SPDX-License-Identifier: MIT */
 #include "method_case.h"
 #include "method_private.h"
 #include "sg_drive.h"

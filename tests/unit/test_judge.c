@@ -1,4 +1,5 @@
 /* Verdicts on claims from the numbers of their seeds, in cases known in closed form and on planted noise. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* The selections of every kernel table, against definitions written out here and against plain C. */
+/* SPDX-License-Identifier: MIT */
 #include "kernel_tables.h"
 #include "sg_dense.h"
 

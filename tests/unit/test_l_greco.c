@@ -1,5 +1,6 @@
 /* The controller l-greco: its dynamic programming against all choices there are, on small cases; its promises on larger
  * ones, and through the method: it loses no more than the own knob would, and costs no more. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* The code `levels` (QSGD): what is read back is one of the two levels around a number, right in the mean, with the
  * variance that the publication bounds; exact bits. And how the numbers of every code with levels travel in fewer
  * bits. */
+/* SPDX-License-Identifier: MIT */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* test_libsvm.c: the parser of LIBSVM text: every error with its place, every storage, numbers as strtod reads them. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

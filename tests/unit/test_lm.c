@@ -1,4 +1,5 @@
 /* The language model: its size, and PyTorch's outputs, state and gradients (tests/golden/lm_golden.py). */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

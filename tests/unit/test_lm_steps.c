@@ -1,5 +1,6 @@
 /* Ten training steps of the language model with error feedback beside PyTorch's (tests/golden/lm_steps_golden.py):
  * none, Top-k and hard-threshold, clipping, state carried from step to step, SGD with warm-up and decay. */
+/* SPDX-License-Identifier: MIT */
 #include "../golden/lm_steps_golden.h"
 #include "lockstep.h"
 #include "lockstep_text.h"

@@ -1,4 +1,5 @@
 /* test_logreg.c: logistic regression against NumPy and SciPy and finite differences; the cache of L and x*. */
+/* SPDX-License-Identifier: MIT */
 #include <float.h>
 #include <glob.h>
 #include <math.h>

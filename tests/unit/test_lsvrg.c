@@ -1,5 +1,6 @@
 /* test_lsvrg.c: the variance-reduced oracles of logistic regression against the formula of loopless SVRG, row by row in
  * plain double precision from the same named draws; their expectation and variance; their state; what is refused. */
+/* SPDX-License-Identifier: MIT */
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

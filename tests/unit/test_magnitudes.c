@@ -1,4 +1,5 @@
 /* The K-th largest magnitude of a stream against sorting it. Values are whole numbers, so sums of squares are exact. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>

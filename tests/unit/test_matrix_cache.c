@@ -1,4 +1,5 @@
 /* test_matrix_cache.c: matrices that go to a file and come back, and files that were damaged. */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* Messages: the table of codes, what `valid` refuses, and the one decoder: any weight, any threads, any mixture. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* Controllers on compressors: ACCORDION by either name, on any knob; schedules, resets and levels by hand-calculated
  * values; what has no knob refuses; state in checkpoints. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

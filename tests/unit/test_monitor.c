@@ -1,4 +1,5 @@
 /* What compressors lose, as runs record it: by hand from the steps of x, and for every compressor of the table. */
+/* SPDX-License-Identifier: MIT */
 #include "sg_compressor.h"
 #include "spy_run.h"
 

@@ -1,5 +1,6 @@
 /* NeuMF: its sizes, PyTorch's loss, gradient and outputs (tests/golden/ncf_golden.py), rows gathered or looked up by
  * libtorch, and the rows that a gradient of the task touches. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* Ten training steps of NeuMF with error feedback beside PyTorch's (tests/golden/ncf_steps_golden.py): none, Top-k and
  * hard-threshold, Adam, three epochs with negatives of their own. At the first step some biases' gradients are exactly
  * as large as the threshold, and are sent. */
+/* SPDX-License-Identifier: MIT */
 #include "../golden/ncf_steps_golden.h"
 #include "lockstep.h"
 

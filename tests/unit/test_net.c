@@ -1,4 +1,5 @@
 /* The network model against itself: formulas by hand, fits of exact lines, and the time lines of small steps. */
+/* SPDX-License-Identifier: MIT */
 #include "tap.h"
 
 #include <math.h>

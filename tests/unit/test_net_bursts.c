@@ -1,4 +1,5 @@
 /* What bursts cost, against small runs by hand and against Jensen's inequality. */
+/* SPDX-License-Identifier: MIT */
 #include "tap.h"
 
 #include <math.h>

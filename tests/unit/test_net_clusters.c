@@ -1,5 +1,6 @@
 /* The model against what a cluster measured: ddl-benchmarks (HKBU-HPML, commit 30de09b, results/2020-05-29/README.md),
  * V100 GPUs in nodes of four, NCCL through Horovod. Each line shows what the model says beside what was published. */
+/* SPDX-License-Identifier: MIT */
 #include "tap.h"
 
 #include <math.h>

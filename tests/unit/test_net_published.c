@@ -1,5 +1,6 @@
 /* The model against single published figures: NCCL's times on 8 H200, HiPress's constants and decisions, PowerSGD's two
  * all-reduces, and padded sparse all-gathers that were slower than no compression. */
+/* SPDX-License-Identifier: MIT */
 #include "tap.h"
 
 #include <math.h>

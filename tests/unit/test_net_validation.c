@@ -1,5 +1,6 @@
 /* The modelled network of recipes against published times of others: as it comes, and with what was given. The rows
  * that this prints are those of results/NETWORK.md, and their extremes those of sg_net_errors. */
+/* SPDX-License-Identifier: MIT */
 #include "recipe_case.h"
 
 #include <math.h>

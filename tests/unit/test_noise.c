@@ -1,5 +1,6 @@
 /* The constants of Assumptions 3 and 4: exact on logistic regression against all rows one by one, estimates from draws
  * against the exact, lines against numbers made to lie on one. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* The optimizers of every kernel table against sequences computed by hand, in numbers that are exact in binary, and
  * Adam, AdamW and Muon against PyTorch's (tests/golden/adam_golden.py, muon_golden.py). */
+/* SPDX-License-Identifier: MIT */
 #include "tap.h"
 
 #include <math.h>

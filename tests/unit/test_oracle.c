@@ -1,5 +1,6 @@
 /* Recordings of runs, and the oracle of Lemma 3 on them against brute force. The spy's numbers are multiples of 1/32
  * below 2^10 (see test_train.c), so everything here is exact. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* The places of a ranking: by hand, and of simulated methods of which the truth is known. */
+/* SPDX-License-Identifier: MIT */
 #include "tap.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* Thinning, views, ticks and formats of the exporters; reading of odd documents. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

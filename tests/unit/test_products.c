@@ -1,5 +1,6 @@
 /* Products with thin matrices: every table gives the bits of the stated order of sums, for any shape and threads, and
  * writes nothing else. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

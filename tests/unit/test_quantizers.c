@@ -1,6 +1,7 @@
 /* The coder `grid`: its step is on the gradient's scale, and it obeys a budget of entries. What coders promise of the
  * mean and of the error is tried with every compressor (lib/verify: test_compressors). And which of them declare to be
  * unbiased. */
+/* SPDX-License-Identifier: MIT */
 #include "method_case.h"
 #include "method_private.h"
 #include "tap.h"

@@ -1,5 +1,6 @@
 /* Messages that are made range by range of layers (sg_method_send_range): joined, they are the message of all layers,
  * with the same residual; the part of a range is that of a model which has these layers only. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "method_case.h"

@@ -1,4 +1,5 @@
 /* Ratings: what is read, what is refused, who is left after the split, and the examples of training and testing. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>

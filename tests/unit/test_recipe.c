@@ -1,4 +1,5 @@
 /* Recipes that must be refused, with the exact place and words, and what right ones become. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "recipe_case.h"

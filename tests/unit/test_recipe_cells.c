@@ -1,4 +1,5 @@
 /* Cells, per-method overrides and --set. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "recipe_grid.h"

@@ -1,4 +1,5 @@
 /* The parts of a method beside its compressor: controller, code of values, feedback rule. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "recipe_case.h"

@@ -1,4 +1,5 @@
 /* Names of series, constants and methods in a recipe: each must exist, or is refused at its place. */
+/* SPDX-License-Identifier: MIT */
 #include "recipe_case.h"
 
 /* Every name of a series or constant is known before anything runs. */

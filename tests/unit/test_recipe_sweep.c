@@ -1,4 +1,5 @@
 /* Lists outside of the parameters of methods. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "recipe_grid.h"

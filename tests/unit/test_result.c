@@ -1,4 +1,5 @@
 /* JSON numbers, whole files, SHA-256 and series read back. */
+/* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>

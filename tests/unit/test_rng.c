@@ -1,5 +1,6 @@
 /* Random streams: published vectors, and distributions at fixed seeds. A bound of z standard deviations is stated where
  * one is used: with a fixed seed it holds or fails for good, and a wrong generator misses it by far. */
+/* SPDX-License-Identifier: MIT */
 #include "tap.h"
 
 #include <math.h>

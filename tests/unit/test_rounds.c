@@ -1,6 +1,7 @@
 /* Compressors of several rounds through the method, as a trainer plays it: nothing is lost between workers, their
  * residuals and the sum; PowerSGD finds a matrix of its rank exactly, goes on from where it was, and never gets stuck;
  * same bits for any split of the workers over ranks and any threads, and after a checkpoint. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

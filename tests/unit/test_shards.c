@@ -1,4 +1,5 @@
 /* Shards: every sample once, equal sizes, and as unlike as asked for. */
+/* SPDX-License-Identifier: MIT */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

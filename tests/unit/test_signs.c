@@ -1,5 +1,6 @@
 /* The codes and compressors of signs: what they make of a vector whose values were computed from their publications'
  * formulas with NumPy 2.4, and bytes that `valid` refuses. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

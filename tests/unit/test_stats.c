@@ -1,4 +1,5 @@
 /* Statistics against closed forms and hand-computed values. */
+/* SPDX-License-Identifier: MIT */
 #include "tap.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* A step in parts (sg_method_step_with): each process decodes and adds the messages of one part of the vector. */
+/* SPDX-License-Identifier: MIT */
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
 /* Sums and masks of every kernel table, in the order that sg_kernels.h states, and as the generator draws them. */
+/* SPDX-License-Identifier: MIT */
 #include "kernel_tables.h"
 
 static void test_sums(const struct sg_kernels *kernels) {

@@ -1,4 +1,5 @@
 /* Tables: what lines of a width show of them, and what stands in markup. */
+/* SPDX-License-Identifier: MIT */
 #include "tap.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* Tensors: values and derivatives that can be worked out by hand, and failures. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

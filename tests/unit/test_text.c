@@ -1,4 +1,5 @@
 /* Words: suggestions, numbers, spellings; how text of strangers is shown. */
+/* SPDX-License-Identifier: MIT */
 #include "tap.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
 /* The right-hand sides of section 5.1 against numbers worked out elsewhere (Python, double precision), and both sides
  * on a small problem on which the theorems must hold. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

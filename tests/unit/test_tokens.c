@@ -1,4 +1,5 @@
 /* Text as word numbers: what is read, what is refused, and where a set comes from. */
+/* SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

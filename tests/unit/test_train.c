@@ -1,6 +1,7 @@
 /* The trainer on a task made for watching it. Gradients of the exact tests are multiples of 1/8 below 2 and do not
  * depend on x, gamma is 1/4 and n is 4: every sum is a multiple of 1/128 below 2^10, so floats hold it exactly and
  * tests ask for equality. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* Workers with parameters of their own in the trainer, on the spy task: where gradients are taken, what all workers
  * share, what is evaluated, what is recorded, and checkpoints; against plain loops in double precision. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

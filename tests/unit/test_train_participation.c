@@ -1,5 +1,6 @@
 /* Client sampling in the trainer, on the spy task: who takes part, the mean over these, what stays as it is of the
  * others, what is recorded, what is refused, and checkpoints; against plain loops in double precision. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

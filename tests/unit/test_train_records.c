@@ -1,5 +1,6 @@
 /* What the trainer schedules, measures, evaluates and decides, on the spy task. Numbers are exact in binary unless a
  * tolerance says otherwise; see test_train.c. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>

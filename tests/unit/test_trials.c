@@ -1,5 +1,6 @@
 /* Trials: what they draw, the cells that they are, what recipes refuse, and the result of a study on constructed
  * runs. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 
 #include "made_document.h"

@@ -1,4 +1,5 @@
 /* The search for a lambda on made curves, pilots extrapolated along a schedule, and the recipe that comes out. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* The operations on whole vectors of every kernel table (mix, add_quotient, copy, zero_at) against their formulas: the
  * same bits for all lengths and numbers of threads. */
+/* SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* How often the last step's k-th magnitude is a good enough hint for Top-k: logistic regression on madelon, 20 workers,
  * error feedback, the kernel watched from outside. results/BENCHMARKS.md has the definition and the numbers. */
+/* SPDX-License-Identifier: MIT */
 #include "method_case.h"
 #include "message_values.h"
 #include "tap.h"

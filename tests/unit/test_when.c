@@ -1,5 +1,6 @@
 /* When compression is worth it: the arithmetic of sparsetune --when on runs that are made up here, against closed
  * forms. */
+/* SPDX-License-Identifier: MIT */
 #include "recipe_case.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* Every encoding x many sets of positions x both codes of floats: exact sizes, round trips, and hostile bytes. */
+/* SPDX-License-Identifier: MIT */
 #include "tap.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 /* train_once.h: a run of the trainer on a recipe in the test's own text. */
+/* SPDX-License-Identifier: MIT */
 #ifndef TRAIN_ONCE_H
 #define TRAIN_ONCE_H
 

@@ -23,6 +23,7 @@ libsparsegrad.ddp.register compresses what processes of a DistributedDataParalle
 step on lets a small transformer diverge, in any implementation: begin with `; controller=warm-up` or hard-threshold.
 
 The library of a wheel has no OpenMP: there `threads` changes nothing. Results never depend on it."""
+# SPDX-License-Identifier: MIT
 from .binding import (Error, Parameter, Row, codes, compressors, controllers, error_feedback, version)
 from .method import Method, Sent, decode, is_finite, steps, topk
 

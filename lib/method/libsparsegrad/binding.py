@@ -2,6 +2,7 @@
 
 The library lies beside this file, or in the build or installation that it is a part of; else the loader looks for
 it."""
+# SPDX-License-Identifier: MIT
 import ctypes as c
 import math
 import operator

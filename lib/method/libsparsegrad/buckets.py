@@ -1,4 +1,5 @@
 """buckets.py: a bucket of gradients that PyTorch's DistributedDataParallel hands to a hook, for ddp.py."""
+# SPDX-License-Identifier: MIT
 import torch
 
 from .parameters import give

@@ -40,6 +40,7 @@ their own (cser, local-steps, diloco, dynamic-averaging) is refused, and so is f
 
 A checkpoint of every process needs state.state_dict(), or the state itself, which pickle and torch.save take. What
 state.load_state_dict() or register(model, state) resumes goes on with the same bits as a run that was not ended."""
+# SPDX-License-Identifier: MIT
 import concurrent.futures
 import functools
 import re

@@ -9,6 +9,7 @@ here: the backward pass goes on beside it. A group travels over the model's own 
 
 Sums and residuals have the bits of the same method on the CPU. Each process says in its message how it is. What makes a
 step bad reaches the gradients on the device, and the host hears of it when the next step begins."""
+# SPDX-License-Identifier: MIT
 import contextlib
 import ctypes as c
 import re

@@ -1,4 +1,5 @@
 """groups.py: layers that a process exchanges together, for ddp.py."""
+# SPDX-License-Identifier: MIT
 import re
 
 import numpy as np

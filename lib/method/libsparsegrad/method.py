@@ -4,6 +4,7 @@ Vectors are float32, contiguous and aligned, and nothing is copied: what another
 with a TypeError or a ValueError before the library sees it. Other errors are a RuntimeError. Where the workers are
 processes, each has a Method with `first` and `count`, and functions that the caller gives exchange bytes or add numbers
 up (step, ddp.py)."""
+# SPDX-License-Identifier: MIT
 import contextlib
 import ctypes as c
 import math

@@ -1,5 +1,6 @@
 /* old_symbols.c: the library of the wheel calls these functions of the C library by their oldest versions, so that it
  * runs with glibc 2.28. The newer versions compute the same and differ in errno alone. */
+/* SPDX-License-Identifier: MIT */
 #ifdef __x86_64__
 #define OLDEST "GLIBC_2.2.5"
 #else

@@ -1,4 +1,5 @@
 """parameters.py: gradients of PyTorch's parameters as one vector of float32 on the host, in which each is a layer."""
+# SPDX-License-Identifier: MIT
 import warnings
 
 import numpy as np

@@ -2,6 +2,7 @@
 
 Before each exchange every process says how it is, the number of the group of layers, sizes, and which parameters it
 used. One that failed comes there in the place of its next exchange, so that nobody waits for it."""
+# SPDX-License-Identifier: MIT
 import functools
 import json
 import weakref

@@ -1,4 +1,5 @@
 """workers.py: n workers simulated in one process, as most papers train, on the gradients of PyTorch's parameters."""
+# SPDX-License-Identifier: MIT
 import numpy as np
 import torch
 
