@@ -1,7 +1,8 @@
 /* sg_compressor_plugin.h: compressors, codes, feedback rules and controllers in a shared object of their own.
  *
  * sparsetrain, sparsebench and sparsetune load such an object with --plugin FILE, or from the list of files in
- * $SPARSEGRAD_PLUGINS. Its rows are appended to the tables, and recipes name them like all other rows.
+ * $SPARSEGRAD_PLUGINS, and Python with libsparsegrad.load_plugin. Its rows are appended to the tables, and recipes and
+ * texts name them like all other rows.
  *
  *     #include <sg_compressor_plugin.h>
  *     static const struct sg_compressor_ops mine = {.name = "mine", ...};
@@ -54,6 +55,12 @@ struct sg_compressor_plugin {
     const struct sg_feedback_rule *const *rules;
     const struct sg_controller_ops *const *controllers;
 };
+
+/* Adds the rows of an object that is loaded to the tables, codes first, because compressors may be written in them. It
+ * must not run beside another call. SG_ERR_ARGUMENT: the object was compiled for another interface, or a row is wrong;
+ * rows before it stay. */
+SG_UNSTABLE SG_CHECKED sg_status sg_compressor_plugin_add(const struct sg_compressor_plugin *rows,
+                                                          struct sg_error *err);
 
 /* The symbol that a program looks up. It must be visible for all compiler options. */
 #define SG_PLUGIN_SYMBOL "sparsegrad_plugin"

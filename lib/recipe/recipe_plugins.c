@@ -57,40 +57,24 @@ static sg_status check_keys(struct sg_error *err) {
     return status;
 }
 
-static sg_status add_compressor(const struct sg_compressor_ops *ops, struct sg_error *err) {
-    const sg_status status = sg_compressor_add(ops, err);
-    if (status == SG_OK && ops->collective && !sg_collective_find(ops->collective))
-        return sg_fail(
-            err, SG_ERR_ARGUMENT,
-            "compressor '%s': the network model has no collective '%s': sparsetrain --help-recipe lists them",
-            ops->name, ops->collective);
-    return status;
+/* The compressors of a plug-in name collectives of the network model, which the library does not have. */
+static sg_status check_collectives(const struct sg_compressor_plugin *rows, struct sg_error *err) {
+    for (size_t i = 0; rows->compressors && rows->compressors[i]; i++) {
+        const struct sg_compressor_ops *ops = rows->compressors[i];
+        if (ops->collective && !sg_collective_find(ops->collective))
+            return sg_fail(
+                err, SG_ERR_ARGUMENT,
+                "compressor '%s': the network model has no collective '%s': sparsetrain --help-recipe lists them",
+                ops->name, ops->collective);
+    }
+    return SG_OK;
 }
 
-/* Codes come first, because compressors may be written in them. */
 static sg_status add_rows(const struct sg_compressor_plugin *rows, struct sg_error *err) {
-    sg_status status = SG_OK;
-    for (size_t i = 0; status == SG_OK && rows->codes && rows->codes[i]; i++)
-        status = sg_code_add(rows->codes[i], err);
-    for (size_t i = 0; status == SG_OK && rows->rules && rows->rules[i]; i++)
-        status = sg_feedback_add(rows->rules[i], err);
-    for (size_t i = 0; status == SG_OK && rows->controllers && rows->controllers[i]; i++)
-        status = sg_controller_add(rows->controllers[i], err);
-    for (size_t i = 0; status == SG_OK && rows->compressors && rows->compressors[i]; i++)
-        status = add_compressor(rows->compressors[i], err);
-    return status == SG_OK ? check_keys(err) : status;
-}
-
-/* Checks that the plug-in was compiled against the headers of this library. */
-static sg_status check_interface(const struct sg_plugin_interface *theirs, struct sg_error *err) {
-    const struct sg_plugin_interface ours = SG_PLUGIN_INTERFACE;
-    if (memcmp(theirs, &ours, sizeof ours) == 0)
-        return SG_OK;
-    const bool same = theirs->format == ours.format && theirs->major == ours.major && theirs->minor == ours.minor;
-    return sg_fail(err, SG_ERR_ARGUMENT,
-                   "it was compiled for %s %u.%u of the library, and this program has %u.%u: compile it again with the "
-                   "headers that belong to the program",
-                   same ? "another state of version" : "version", theirs->major, theirs->minor, ours.major, ours.minor);
+    sg_status status = sg_compressor_plugin_add(rows, err);
+    SG_DO(status, check_collectives(rows, err));
+    SG_DO(status, check_keys(err));
+    return status;
 }
 
 static sg_status open_file(struct plugin *p, struct sg_error *err) {
@@ -105,7 +89,7 @@ static sg_status open_file(struct plugin *p, struct sg_error *err) {
     switch (status) {
     case SG_OK:
         p->rows = symbol;
-        return check_interface(&p->rows->interface, err);
+        return SG_OK;
     case SG_ERR_MISMATCH:
         return sg_fail(err, SG_ERR_ARGUMENT,
                        "it has no symbol %s: define it as sg_compressor_plugin.h says, with SG_EXPORT before it",

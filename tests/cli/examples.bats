@@ -46,6 +46,49 @@ compile() { # FILE: by the command at its head, with all warnings
     jq -e '[.results[] | select(.compressor == "running-rms").final.density.mean] | .[0] == 1 and .[1] > 0 and .[1] < 0.5 and .[2] == 0' mine.json
 }
 
+@test "selector.c in Python: a text names it after load_plugin, with the bits of the program; what is none is refused" {
+    need_numpy
+    compile selector.c
+    cut -c 1-100 running-rms.so >no.so
+    cc -shared -fPIC -o other.so -xc - <<<'int other = 1;'
+    cat >use.py <<'PY'
+import sys
+import numpy as np
+import libsparsegrad as sg
+rng = np.random.default_rng(3)
+g = [rng.standard_normal(300).astype("f4") for _ in range(3)]
+for file in ("no.so", "other.so"):
+    try:
+        sg.load_plugin(file)
+        sys.exit(f"{file} was loaded")
+    except sg.Error as error:
+        assert "is no plug-in" in str(error), error
+try:
+    sg.Method("running-rms", [200, 100])
+    sys.exit("it was known before")
+except sg.Error:
+    pass
+for _ in range(2):
+    sg.load_plugin("running-rms.so")
+assert sg.compressors()["running-rms"].parameters["factor"].preset == 2
+assert list(sg.plugins().values())[0] == sys.argv[1]
+method = sg.Method("running-rms factor=1.5", [200, 100])
+e = method.residual()
+mean, waiting = np.zeros(2), np.zeros(300, "f4")
+for t in range(3):
+    total = method.step(t, [g[t]], [e])
+    squares = [np.sum(np.square(part, dtype="f8")) / part.size for part in (g[t][:200], g[t][200:])]
+    mean = 0.9 * mean + 0.1 * np.array(squares)
+    threshold = np.repeat(1.5 * np.sqrt(mean / (1 - 0.9 ** (t + 1))), [200, 100])
+    waiting += g[t]
+    sent = np.where(np.abs(waiting) > threshold, waiting, 0)
+    waiting = (waiting - sent).astype("f4")
+    assert np.array_equal(total, sent.astype("f4")) and np.array_equal(e, waiting), t
+assert method.sent.entries == np.count_nonzero(sent) > 0
+PY
+    LD_LIBRARY_PATH='' PYTHONPATH=$ROOT/lib/method run -0 "$PYTHON" use.py "$(sha256sum running-rms.so | cut -d ' ' -f 1)"
+}
+
 @test "number_code.c writes the values of a selector in 16 bits" {
     compile number_code.c
     sparsetrain -q --plugin fixed.so "$ROOT/recipes/smoke.yaml" --method "Top-k k=4" --set methods.Top-k.values=fixed \

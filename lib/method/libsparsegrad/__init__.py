@@ -24,11 +24,12 @@ step on lets a small transformer diverge, in any implementation: begin with `; c
 
 The library of a wheel has no OpenMP: there `threads` changes nothing. Results never depend on it."""
 # SPDX-License-Identifier: MIT
-from .binding import (Error, Parameter, Row, codes, compressors, controllers, error_feedback, version)
+from .binding import (Error, Parameter, Row, codes, compressors, controllers, error_feedback, load_plugin, plugins,
+                      version)
 from .method import Method, Sent, decode, is_finite, steps, topk
 
 __all__ = ["Error", "Method", "Parameter", "Row", "Sent", "Workers", "codes", "compressors", "controllers", "decode",
-           "error_feedback", "is_finite", "steps", "topk", "version"]
+           "error_feedback", "is_finite", "load_plugin", "plugins", "steps", "topk", "version"]
 __version__ = version
 
 

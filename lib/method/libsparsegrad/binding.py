@@ -4,11 +4,13 @@ The library lies beside this file, or in the build or installation that it is a 
 it."""
 # SPDX-License-Identifier: MIT
 import ctypes as c
+import hashlib
 import math
 import operator
+import os
 import pathlib
 import sys
-from typing import Any, Dict, NamedTuple, Optional, Sequence
+from typing import Any, Dict, NamedTuple, Optional, Sequence, Union
 
 import numpy as np
 
@@ -92,7 +94,38 @@ class sg_exchange(c.Structure):
 
 sg_method_step_with = _checked("sg_method_step_with", pointer_t, size_t, c.c_uint64, real_t, pointer_t, pointer_t,
                                pointer_t, to(sg_exchange))
+sg_compressor_plugin_add = _checked("sg_compressor_plugin_add", pointer_t)
 version: str = _function("sg_library_version", text_t)().decode()
+
+
+# ---- rows of one's own
+
+_plugins: Dict[str, str] = {}
+
+
+def plugins() -> Dict[str, str]:
+    """The files that load_plugin loaded, with their SHA-256."""
+    return dict(_plugins)
+
+
+def load_plugin(path: Union[str, "os.PathLike[str]"]) -> None:
+    """Loads a shared object as sg_compressor_plugin.h describes it. From then on texts may name its compressors, codes,
+    rules and controllers. Every process of a training loads the same files; loading one again changes nothing."""
+    file = pathlib.Path(path).resolve()
+    if str(file) in _plugins:
+        return
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    c.CDLL(library._name, mode=c.RTLD_GLOBAL)  # the object calls functions of the library, and is not linked with it
+    try:
+        rows = c.c_char.in_dll(c.CDLL(str(file)), "sparsegrad_plugin")
+    except (OSError, ValueError) as problem:
+        raise Error(f"{file} is no plug-in: {problem}") from None
+    try:
+        sg_compressor_plugin_add(c.addressof(rows))
+    except Error as error:
+        error.args = (f"{file}: {error}",)
+        raise
+    _plugins[str(file)] = digest
 
 
 # ---- what a text may name

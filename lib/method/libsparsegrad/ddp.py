@@ -53,7 +53,7 @@ import torch
 import torch.distributed as dist
 
 from . import device
-from .binding import version
+from .binding import plugins, version
 from .buckets import Bucket
 from .groups import Group
 from .method import Method, Sent, decode, is_finite, steps
@@ -109,7 +109,8 @@ class State(Processes):
             self.open(model, text, whole, group_bytes, hooks)
             cuts = [g.whole.start for g in self.groups]
             same = {"version": version, "method": text, "lengths": self.sizes, "rows": self.rows, "groups": cuts,
-                    "search for unused parameters": self.tracks, "exchange on a device": self.device is not None}
+                    "search for unused parameters": self.tracks, "exchange on a device": self.device is not None,
+                    "set of plug-ins": sorted(plugins().values())}
         except Exception as error:
             problem = error
         self.agree(problem, same)
