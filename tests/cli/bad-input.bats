@@ -121,7 +121,7 @@ tiny() {
     sed 's/^workers: 4/workers: 0\nmomentum: 0.9/' "$SMOKE" >r.yaml
     for program in "sparsetrain --method SGD" sparsebench; do
         run -2 --separate-stderr $program - <r.yaml
-        [[ ${stderr_lines[0]} == "${program%% *}: <stdin>:5:10: "*workers* ]]
+        [[ ${stderr_lines[0]} == "${program%% *}: <stdin>:6:10: "*workers* ]]
         [[ $stderr == *"<stdin>:6:1: "*momentum*optimizer* ]] # where the key belongs
     done
     head -c 2097152 /dev/zero | tr '\0' '#' >big.yaml

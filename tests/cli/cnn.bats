@@ -121,7 +121,7 @@ cnn() { # METHOD ARGUMENTS...
 @test "through sparsebench: cells, means, the stand-in is named" {
     need_torch
     sparsebench -q cnn.yaml --set 'methods.Top-k.density=[0.01, 0.05]' --set epochs=1 --folder cells -o all.json
-    [ "$(jq '.results | length' all.json)" = 9 ]
+    [ "$(jq '.results | length' all.json)" = 10 ]
     [ "$(jq -r '[.results[].cells[].status] | unique[]' all.json)" = ok ]
     grep -q cifar-like all.json
 }
