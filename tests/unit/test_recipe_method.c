@@ -24,7 +24,7 @@ static void test_controller_mistakes(void) {
     refused(TOPK "controller: {kind: acordion, high: 4}}\n",
             "r.yaml:8:58: unknown kind 'acordion' (did you mean 'accordion'?)");
     refused(TOPK "controller: {high: 4}}\n",
-            "r.yaml:8:51: missing key 'kind' (name of a controller; its parameters stand beside it)");
+            "r.yaml:8:51: missing key 'kind' (name of a controller, with its parameters beside it)");
     refused(TOPK "controller: accordion}\n", "r.yaml:8:51: method 'A': controller: accordion needs 'high'");
     refused(TOPK "controller: {kind: accordion, high: 4, hihg: 5}}\n",
             "r.yaml:8:78: unknown key 'hihg' (did you mean 'high'?)");
@@ -132,9 +132,8 @@ static void test_local_training(void) {
     sg_recipe_free(&recipe);
     refused(TOPK "error-feedback: {form: update, outer: {learning-rate: 1}}}\n",
             "r.yaml:8:70: key 'outer' does not belong here (it is a key of error-feedback form 'diloco')");
-    refused(
-        TOPK "error-feedback: {form: diloco, outer: {kind: nesterov}}}\n",
-        "r.yaml:8:77: missing key 'learning-rate' (gamma. An expression may use the task's constants, as 1/(L+l2))");
+    refused(TOPK "error-feedback: {form: diloco, outer: {kind: nesterov}}}\n",
+            "r.yaml:8:77: missing key 'learning-rate' (gamma. Expressions may use the task's constants, as 1/(L+l2))");
     refused(TOPK "error-feedback: {form: diloco, outer: {kind: nesterov, learning-rate: 1, momentum: 0}}}\n",
             "r.yaml:8:77: error-feedback.outer: nesterov needs a momentum above 0");
     refused(TOPK "error-feedback: cser, optimizer: {kind: adamw, learning-rate: 1}}\n",

@@ -109,8 +109,8 @@ static void test_claim_problems(void) {
                 "'Top-k'?)");
     /* No work of a --set: what is wrong without it, alone and beside a name that it takes away. */
     refused_set(SMALL "claims: [{text: t, metrik: loss, of: Top-k, at-most: 1}]\n", "workers=2",
-                "r.yaml:10:10: missing key 'metric' (series or constant that is compared; for kernels "
-                "`time`)\nr.yaml:10:20: unknown key 'metrik' (did you mean 'metric'?)");
+                "r.yaml:10:10: missing key 'metric' (what is compared; for kernels `time`)\nr.yaml:10:20: unknown key "
+                "'metrik' (did you mean 'metric'?)");
     refused_set(SMALL "claims: [{text: t, metric: loss, of: Top-k, at-most: 1}]\n"
                       "plots: [{x: step, y: loss, methods: [SDG]}]\n",
                 "methods.Top-k.k=[1, 7]", "r.yaml:11:38: unknown method 'SDG' (did you mean 'SGD'?)");
