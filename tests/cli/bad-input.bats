@@ -122,7 +122,7 @@ tiny() {
     for program in "sparsetrain --method SGD" sparsebench; do
         run -2 --separate-stderr $program - <r.yaml
         [[ ${stderr_lines[0]} == "${program%% *}: <stdin>:6:10: "*workers* ]]
-        [[ $stderr == *"<stdin>:6:1: "*momentum*optimizer* ]] # where the key belongs
+        [[ $stderr == *"<stdin>:7:1: "*momentum*optimizer* ]] # where the key belongs
     done
     head -c 2097152 /dev/zero | tr '\0' '#' >big.yaml
     run -2 --separate-stderr sparsebench - <big.yaml
