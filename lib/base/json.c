@@ -42,6 +42,12 @@ void sg_json_set(cJSON *object, const char *key, cJSON *take_value) {
     cJSON_AddItemToObject(object, key, item);
 }
 
+void sg_json_move(cJSON *to, cJSON *take_from) {
+    for (cJSON *member; take_from && (member = take_from->child);)
+        sg_json_set(to, member->string, cJSON_DetachItemViaPointer(take_from, member));
+    cJSON_Delete(take_from);
+}
+
 void sg_json_set_number(cJSON *object, const char *key, double value) {
     sg_json_set(object, key, number_item(value));
 }

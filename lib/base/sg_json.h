@@ -53,6 +53,9 @@ struct sg_member {
 #define SG_SET(object, ...) sg_json_set_members(object, (const struct sg_member[]){__VA_ARGS__, {.key = NULL}})
 cJSON *sg_json_set_members(cJSON *object, const struct sg_member *members); /* the last has no key */
 
+/* Moves the members of an object, in their order, to the end of another; NULL has none. */
+void sg_json_move(cJSON *to, cJSON *take_from);
+
 void sg_json_push(cJSON *array, cJSON *take_value); /* does nothing if the value is NULL */
 void sg_json_push_number(cJSON *array, double value);
 void sg_json_push_string(cJSON *array, const char *value);

@@ -279,12 +279,7 @@ static cJSON *key_schema(struct writer *w, const struct sg_schema_row *row, cons
         sg_json_set(out, one ? "allOf" : "anyOf", forms);
         return out;
     }
-    for (cJSON *member; (member = forms->child->child) != NULL;) {
-        char *name = sg_strdup(member->string);
-        sg_json_set(out, name, cJSON_DetachItemViaPointer(forms->child, member));
-        free(name);
-    }
-    cJSON_Delete(forms);
+    sg_json_move(out, any_of(forms));
     return out;
 }
 
@@ -387,14 +382,8 @@ void sg_recipe_json_schema(FILE *out) {
     struct writer w = {.definitions = cJSON_CreateObject()};
     sg_schema_open(&w.schema);
     cJSON *root = SG_OBJECT(SG_TEXT("$schema", "http://json-schema.org/draft-07/schema#"),
-                            SG_TEXT("title", "recipe of sparsegrad")),
-          *top = section_schema(&w, "", "");
-    for (cJSON *member; (member = top->child) != NULL;) {
-        char *name = sg_strdup(member->string);
-        sg_json_set(root, name, cJSON_DetachItemViaPointer(top, member));
-        free(name);
-    }
-    cJSON_Delete(top);
+                            SG_TEXT("title", "recipe of sparsegrad"));
+    sg_json_move(root, section_schema(&w, "", ""));
     sg_json_set(root, "definitions", w.definitions);
     put_json(out, root, 0, 0);
     fputc('\n', out);

@@ -109,10 +109,7 @@ sg_status train_header(struct train *t, struct sg_error *err) {
     sg_json_set_u64(h, "seed", cell->seed);
     SG_SET(h, SG_TEXT("cell_key", cell->key), SG_VALUE("program", program_json(cell)),
            SG_VALUE("recipe", SG_OBJECT(SG_VALUE("resolved", sg_node_json(&cell->resolved)))));
-    cJSON *facts = sg_task_describe(t->task);
-    for (cJSON *fact; facts && (fact = facts->child);)
-        sg_json_set(h, fact->string, cJSON_DetachItemViaPointer(facts, fact));
-    cJSON_Delete(facts);
+    sg_json_move(h, sg_task_describe(t->task));
     cJSON_DeleteItemFromObjectCaseSensitive(cJSON_GetObjectItemCaseSensitive(h, "dataset"), "path"); /* in `run` */
     for (size_t i = 0; i < t->n_constants; i++)
         sg_json_set_number(constants, t->constant[i].name, t->constant[i].value);

@@ -14,9 +14,7 @@ cJSON *tune_evidence(const struct sg_tune *t, const char *action, cJSON *take_tu
     SG_SET(out, SG_TEXT("schema", SG_SCHEMA_TUNE), SG_TEXT("status", "ok"), SG_VALUE("program", NULL),
            SG_VALUE("run", NULL), SG_VALUE("recipe", sg_recipe_json(t->recipe)));
     sg_json_set_string(tune, "action", action);
-    for (cJSON *member; take_tune && (member = take_tune->child);)
-        sg_json_set(tune, member->string, cJSON_DetachItemViaPointer(take_tune, member));
-    cJSON_Delete(take_tune);
+    sg_json_move(tune, take_tune);
     sg_json_set(out, "tune", tune);
     return out;
 }
