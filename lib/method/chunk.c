@@ -14,7 +14,7 @@ static size_t divisor(size_t n, size_t most) {
 
 struct method_chunks method_chunks_of(const struct sg_shared *s, size_t l, size_t most) {
     const size_t begin = s->layout.offset[l], n = s->layout.offset[l + 1] - begin;
-    const size_t rows = s->layout.rows && n > 0 ? s->layout.rows[l] : 1, columns = n / rows;
+    const size_t rows = method_rows(s, l), columns = n / rows;
     struct method_chunks c = {
         .begin = begin, .columns = columns, .height = divisor(rows, most), .width = divisor(columns, most)};
     c.across = columns / c.width;

@@ -16,6 +16,10 @@ size_t method_elements(const struct sg_shared *s) {
     return s->layout.offset[s->layout.n_layers];
 }
 
+size_t method_rows(const struct sg_shared *s, size_t l) {
+    return s->layout.rows && s->layout.offset[l + 1] > s->layout.offset[l] ? s->layout.rows[l] : 1;
+}
+
 size_t method_count_all(const struct sg_worker *w) {
     const struct sg_layout *layout = &w->shared->layout;
     for (size_t l = 0; l < layout->n_layers; l++)

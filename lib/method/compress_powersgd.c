@@ -36,7 +36,7 @@ struct matrix {
 
 static struct matrix shape_at(const struct sg_shared *s, size_t l, double given) {
     const size_t begin = s->layout.offset[l], n = s->layout.offset[l + 1] - begin;
-    const size_t rows = s->layout.rows && n > 0 ? s->layout.rows[l] : 1, columns = n / rows;
+    const size_t rows = method_rows(s, l), columns = n / rows;
     const double knob = floor(given), least = s->param[LEAST];
     size_t rank = knob < 1 ? 1 : knob < (double)rows ? (size_t)knob : rows;
     rank = rank < columns ? rank : columns;

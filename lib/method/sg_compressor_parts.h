@@ -172,6 +172,8 @@ size_t method_first_knob(const double *param);
 /* The `floats` hooks of rounds that keep one float for each layer, or for each element: how many the model has. */
 size_t method_float_a_layer(const struct sg_shared *s);
 size_t method_elements(const struct sg_shared *s);
+/* The rows of a layer as a matrix, 1 of a vector or of nothing. */
+size_t method_rows(const struct sg_shared *s, size_t l);
 /* w->count <- how many each layer has, for a message of all; returns their sum. */
 size_t method_count_all(const struct sg_worker *w);
 /* For `data_bytes`: upper bound of the bytes of all elements in this code; its parameters are the compressor's. */

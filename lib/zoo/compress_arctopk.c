@@ -25,7 +25,7 @@ struct pieces {
 
 static struct pieces pieces_of(const struct sg_shared *s, size_t l) {
     const size_t begin = s->layout.offset[l], n = s->layout.offset[l + 1] - begin;
-    const size_t rows = s->layout.rows != NULL && n > 0 ? s->layout.rows[l] : 1, columns = n / rows;
+    const size_t rows = method_rows(s, l), columns = n / rows;
     if (rows == 1 || columns <= (size_t)s->param[RANK])
         return (struct pieces){begin, 1, n, 1, true};
     const size_t share = sg_share_in(s, l, n) / columns;
