@@ -237,6 +237,7 @@ static void push_once(cJSON *out, const char *name) {
 cJSON *sg_series_names(const struct sg_schema_row *row) {
     const bool recorded = strcmp(row->path, "record.series") == 0;
     const struct sg_task_kind *task;
+    struct names bursts = {.n = 0};
     if (is_axis(row))
         return NULL;
     cJSON *out = cJSON_CreateArray();
@@ -252,8 +253,9 @@ cJSON *sg_series_names(const struct sg_schema_row *row) {
     push_once(out, "step-efficiency");
     for (size_t i = 0; i < SG_NET_SERIES; i++)
         push_once(out, sg_net_series[i].name);
-    for (size_t i = 0; i < 2 * SG_BURSTS; i++)
-        push_once(out, i % 2 ? sg_burst_table[i / 2].of_workers : sg_burst_table[i / 2].series);
+    add_bursts(&bursts);
+    for (size_t i = 0; i < bursts.n; i++)
+        push_once(out, bursts.at[i]);
     for (size_t i = 0; row->constant && i < SG_COMMON_CONSTANTS; i++)
         push_once(out, sg_common_constants[i].name);
     for (size_t k = 0; row->constant && (task = sg_task_kind_at(k)) != NULL; k++)

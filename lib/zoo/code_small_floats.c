@@ -50,6 +50,16 @@ static float number_of(const struct small_float *f, uint32_t field) {
     return field & sign ? -size : size;
 }
 
+static void write_scaled(const struct small_float *f, uint32_t *field, const float *x, size_t count, float by) {
+    for (size_t j = 0; j < count; j++)
+        field[j] = field_of(f, x[j] * by);
+}
+
+static void read_scaled(const struct small_float *f, float *out, const uint32_t *field, size_t count, float unit) {
+    for (size_t j = 0; j < count; j++)
+        out[j] = number_of(f, field[j]) * unit;
+}
+
 /* No number of 8 bits is NaN. */
 static bool valid_e4m3(const uint32_t *field, size_t count, uint32_t setting) {
     uint32_t wrong = 0;
@@ -81,8 +91,7 @@ static void write_fp8(const struct sg_code_kernels *kernels, uint32_t *field, co
 static void read_fp8(const struct sg_code_kernels *kernels, float *out, const uint32_t *field, size_t count,
                      const float *scalar, uint32_t setting) {
     (void)kernels, (void)setting;
-    for (size_t j = 0; j < count; j++)
-        out[j] = number_of(&e4m3, field[j]) * *scalar;
+    read_scaled(&e4m3, out, field, count, *scalar);
 }
 
 static bool valid_unit(const float *scalar, uint32_t setting) {
@@ -123,18 +132,14 @@ static void measure_power(float *scalar, const float *x, size_t count, const str
 
 static void write_mxfp8(const struct sg_code_kernels *kernels, uint32_t *field, const float *x, size_t count,
                         const float *scalar, uint32_t setting, const uint32_t *draw) {
-    const float inverse = ldexpf(1, 127 - (int)*scalar);
     (void)kernels, (void)setting, (void)draw;
-    for (size_t j = 0; j < count; j++)
-        field[j] = field_of(&e4m3, x[j] * inverse);
+    write_scaled(&e4m3, field, x, count, ldexpf(1, 127 - (int)*scalar));
 }
 
 static void read_mxfp8(const struct sg_code_kernels *kernels, float *out, const uint32_t *field, size_t count,
                        const float *scalar, uint32_t setting) {
-    const float power = ldexpf(1, (int)*scalar - 127);
     (void)kernels, (void)setting;
-    for (size_t j = 0; j < count; j++)
-        out[j] = number_of(&e4m3, field[j]) * power;
+    read_scaled(&e4m3, out, field, count, ldexpf(1, (int)*scalar - 127));
 }
 
 static bool valid_power(const float *scalar, uint32_t setting) {
@@ -188,18 +193,14 @@ static float nv_unit(float scalar, uint32_t setting) {
 
 static void write_nvfp4(const struct sg_code_kernels *kernels, uint32_t *field, const float *x, size_t count,
                         const float *scalar, uint32_t setting, const uint32_t *draw) {
-    const float inverse = *scalar > 0 ? fminf(1 / nv_unit(*scalar, setting), FLT_MAX) : 0;
     (void)kernels, (void)draw;
-    for (size_t j = 0; j < count; j++)
-        field[j] = field_of(&e2m1, x[j] * inverse);
+    write_scaled(&e2m1, field, x, count, *scalar > 0 ? fminf(1 / nv_unit(*scalar, setting), FLT_MAX) : 0);
 }
 
 static void read_nvfp4(const struct sg_code_kernels *kernels, float *out, const uint32_t *field, size_t count,
                        const float *scalar, uint32_t setting) {
-    const float unit = nv_unit(*scalar, setting);
     (void)kernels;
-    for (size_t j = 0; j < count; j++)
-        out[j] = number_of(&e2m1, field[j]) * unit;
+    read_scaled(&e2m1, out, field, count, nv_unit(*scalar, setting));
 }
 
 static bool valid_block(const float *scalar, uint32_t setting) {
