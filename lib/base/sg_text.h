@@ -30,6 +30,8 @@ size_t sg_text_line(const char *utf8, size_t columns);
 /* Copies `name` into out [size] with '_' for '-', cut to fit, because recipes say error-norm and results error_norm.
  * Returns out, which may be name itself. */
 char *sg_snake(char *out, size_t size, const char *name);
+/* Writes a blank for each '_' of a name, so that readers see words. Returns the name. */
+char *sg_spaced(char *name);
 /* True if a [length], which has no NUL in it, equals b, where '-' equals '_'. */
 bool sg_same_name(const char *a, size_t length, const char *b);
 

@@ -70,6 +70,12 @@ char *sg_snake(char *out, size_t size, const char *name) {
     return out;
 }
 
+char *sg_spaced(char *name) {
+    for (char *c = name; *c; c++)
+        *c = *c == '_' ? ' ' : *c;
+    return name;
+}
+
 bool sg_same_name(const char *a, size_t length, const char *b) {
     SG_ASSERT(a && b);
     for (size_t i = 0; i < length; i++)

@@ -117,8 +117,7 @@ static void put_against_baseline(FILE *out, const struct summary *s) {
             }
     }
     snprintf(quality, sizeof quality, "%s", s->metric->name);
-    for (char *p = quality; *p; p++)
-        *p = *p == '_' ? ' ' : *p;
+    sg_spaced(quality);
     at_text(at, s->at);
     if (!first) {
         fprintf(out, "No method has a %s at every seed", quality);

@@ -171,8 +171,7 @@ static void put_round(FILE *out, const char *name, double x) {
 static void put_fact(FILE *out, const char *before, const cJSON *item) {
     char *name = sg_format(before[0] ? "%s, %s" : "%s%s", before, item->string ? item->string : "");
     const cJSON *child;
-    for (char *c = name; c && *c; c++)
-        *c = *c == '_' ? ' ' : *c;
+    sg_spaced(name);
     if (cJSON_IsObject(item)) {
         cJSON_ArrayForEach(child, item) put_fact(out, name, child);
     } else if (!cJSON_IsNull(item) && !(cJSON_IsString(item) && !item->valuestring[0]) &&

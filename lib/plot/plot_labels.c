@@ -9,9 +9,8 @@
 
 /* "hit rate (%)" of hit_rate; the caller frees it. */
 static char *name_with_unit(const char *column, const char *unit) {
-    char *out = sg_format(unit[0] ? "%s (%s)" : "%s", column, unit);
-    for (size_t i = 0; i < strlen(column); i++)
-        out[i] = out[i] == '_' ? ' ' : out[i];
+    char *name = sg_spaced(sg_strdup(column)), *out = sg_format(unit[0] ? "%s (%s)" : "%s", name, unit);
+    free(name);
     return out;
 }
 

@@ -107,8 +107,6 @@ SG_CHECKED sg_status advise_replay(struct advise *a, struct advise_candidate *c,
 SG_CHECKED sg_status advise_measure(struct advise *a, struct advise_candidate *c, struct sg_error *err);
 SG_CHECKED sg_status advise_rank(struct advise *a, struct sg_error *err);
 
-/* The numbers of the model that is meant: network.elements, else those of a recorded gradient. */
-double advise_elements(const struct advise *a);
 /* The name of an error as an option; NULL for ADVISE_ERRORS. */
 const char *advise_error_word(enum advise_error which);
 bool advise_times_coding(const struct advise *a); /* the times of coding are those of the replays on this machine */

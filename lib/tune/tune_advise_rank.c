@@ -99,10 +99,6 @@ bool advise_times_coding(const struct advise *a) {
     return isnan(a->network.coding_s) && !a->network.processor_given;
 }
 
-double advise_elements(const struct advise *a) {
-    return a->network.elements > 0 ? a->network.elements : (double)a->d;
-}
-
 static sg_status find_times(struct advise *a, struct advise_candidate *c, struct sg_error *err) {
     const struct sg_run *run = &c->outcome->run;
     struct sg_grid_network network = a->network;
@@ -129,7 +125,8 @@ static sg_status find_times(struct advise *a, struct advise_candidate *c, struct
 
 sg_status advise_measure(struct advise *a, struct advise_candidate *c, struct sg_error *err) {
     const struct sg_run *run = &c->outcome->run;
-    c->bytes = sg_run_last(run, "bytes_sent") / sg_run_last(run, "step") * (advise_elements(a) / (double)a->d);
+    c->bytes = sg_run_last(run, "bytes_sent") / sg_run_last(run, "step") *
+               (tune_elements(&a->network, (double)a->d) / (double)a->d);
     count_starved(c);
     look_at_volume(c);
     look_at_kind(c);

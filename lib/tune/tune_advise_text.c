@@ -11,7 +11,7 @@
 enum { ROWS = 8 };
 
 static double dense_bytes(const struct advise *a) {
-    return 4 * advise_elements(a);
+    return 4 * tune_elements(&a->network, (double)a->d);
 }
 
 /* ---- sentences ---- */
@@ -72,25 +72,15 @@ static void put_place(FILE *out, const struct advise *a) {
         fprintf(out, "with %zu workers at %.3g Gbit/s", a->network.net.workers, 8e-9 / link->byte_s);
 }
 
-/* The method with the smallest error of those beyond the tolerance. */
-static const struct advise_candidate *nearest(const struct advise *a) {
-    const struct advise_candidate *near = NULL;
-    for (size_t i = 0; i < a->n; i++)
-        if (!a->candidate[i].why[0] && i != a->baseline &&
-            (!near || a->candidate[i].error[ADVISE_RELATIVE] < near->error[ADVISE_RELATIVE]))
-            near = &a->candidate[i];
-    return near;
-}
-
-/* Among the methods within the tolerance, or among those beyond it, the one with the fastest steps; if several are
- * equally fast, the one with the smallest error. NULL = there is none. */
-static const struct advise_candidate *fastest(const struct advise *a, bool within) {
+/* Among the methods within the tolerance, or among those beyond it, the one with the smallest error; with `fastest` the
+ * one with the fastest steps, and of those equally fast the one with the smallest error. NULL = there is none. */
+static const struct advise_candidate *find_best(const struct advise *a, bool within, bool fastest) {
     const struct advise_candidate *best = NULL;
     for (size_t i = 0; i < a->n; i++) {
         const struct advise_candidate *c = &a->candidate[i];
         if (advise_is_open(c) && c->within == within &&
-            (!best || c->step_s < best->step_s ||
-             (c->step_s == best->step_s && c->error[ADVISE_RELATIVE] < best->error[ADVISE_RELATIVE])))
+            (!best || (fastest && c->step_s < best->step_s) ||
+             ((!fastest || c->step_s == best->step_s) && c->error[ADVISE_RELATIVE] < best->error[ADVISE_RELATIVE])))
             best = c;
     }
     return best;
@@ -107,8 +97,9 @@ static void put_large_error(FILE *out, const struct advise_candidate *c) {
 }
 
 static char *answer_text(const struct advise *a) {
-    const struct advise_candidate *best = a->listed > 0 ? &a->candidate[a->list[0]] : NULL, *near = nearest(a);
-    const struct advise_candidate *fast = fastest(a, true);
+    const struct advise_candidate *best = a->listed > 0 ? &a->candidate[a->list[0]] : NULL,
+                                  *near = find_best(a, false, false);
+    const struct advise_candidate *fast = find_best(a, true, true);
     char *text = NULL, model[TUNE_MODEL_CHARS];
     size_t size;
     FILE *out = sg_memstream(&text, &size);
@@ -158,7 +149,7 @@ static double above(double x) {
 
 /* Adds a sentence on the methods that the tolerance excludes from the list: their number, and the fastest. */
 static void add_outside(cJSON *out, const struct advise *a) {
-    const struct advise_candidate *fast = fastest(a, false);
+    const struct advise_candidate *fast = find_best(a, false, true);
     size_t all = 0, outside = 0;
     for (size_t i = 0; i < a->n; i++) {
         all += advise_is_open(&a->candidate[i]);
@@ -210,10 +201,9 @@ static cJSON *assumptions_json(const struct advise *a) {
     tune_say_network(out, n, (double)a->d, a->assumed, "so steps are compression and communication alone");
     tune_sentence_taken(out, coding_text(a));
     cJSON_ArrayForEach(one, a->left_out)
-        tune_sentence(out, "%s is left out: %s.", sg_json_string(one, "method", ""), sg_json_string(one, "reason", ""));
+        tune_say_left_out(out, sg_json_string(one, "method", ""), sg_json_string(one, "reason", ""));
     for (size_t i = 0; i < a->n; i++)
-        if (a->candidate[i].why[0])
-            tune_sentence(out, "%s is left out: %s.", a->candidate[i].cell->label, a->candidate[i].why);
+        tune_say_left_out(out, a->candidate[i].cell->label, a->candidate[i].why);
     tune_sentence_taken(out, sg_grid_error_text(n, &a->trials.recipe));
     return out;
 }
@@ -307,7 +297,7 @@ static void add_row(sg_table *t, const struct advise *a, const struct advise_can
 
 /* The rows: the first methods of the list, and the fastest method if the conclusion names it. Returns how many. */
 static size_t find_rows(const struct advise_candidate *row[ROWS + 1], const struct advise *a) {
-    const struct advise_candidate *fast = fastest(a, true);
+    const struct advise_candidate *fast = find_best(a, true, true);
     size_t n = 0;
     while (n < a->listed && n < ROWS) {
         row[n] = &a->candidate[a->list[n]];

@@ -52,7 +52,7 @@ static const char *grouped(char out[32], double whole) {
     return out;
 }
 
-static double elements_of(const struct sg_grid_network *n, double d) {
+double tune_elements(const struct sg_grid_network *n, double d) {
     return n->elements > 0 ? n->elements : d;
 }
 
@@ -60,8 +60,8 @@ const char *tune_model_text(char out[TUNE_MODEL_CHARS], const struct sg_grid_net
     char elements[32], own[32], bytes[24], recorded[64] = "";
     if (n->elements > 0 && n->elements != d)
         snprintf(recorded, sizeof recorded, "; %s were recorded", grouped(own, d));
-    snprintf(out, TUNE_MODEL_CHARS, "a model of %s numbers (%s a step%s)", grouped(elements, elements_of(n, d)),
-             sg_memory_text(bytes, 4 * elements_of(n, d)), recorded);
+    snprintf(out, TUNE_MODEL_CHARS, "a model of %s numbers (%s a step%s)", grouped(elements, tune_elements(n, d)),
+             sg_memory_text(bytes, 4 * tune_elements(n, d)), recorded);
     return out;
 }
 
@@ -70,7 +70,7 @@ static const double FAR = 100;
 
 void tune_say_network(cJSON *list, const struct sg_grid_network *n, double d, bool assumed,
                       const char *without_compute) {
-    const double hidden = n->compute_s / (n->net.between.byte_s * n->share), sent = 4 * elements_of(n, d);
+    const double hidden = n->compute_s / (n->net.between.byte_s * n->share), sent = 4 * tune_elements(n, d);
     char could[24], has[24];
     if (assumed)
         tune_sentence(list, "The recipe has no section network, so the link %s is assumed.", n->net.between.name);

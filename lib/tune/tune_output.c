@@ -77,6 +77,11 @@ void tune_sentence(cJSON *list, const char *format, ...) {
     free(text);
 }
 
+void tune_say_left_out(cJSON *list, const char *method, const char *why) {
+    if (why[0])
+        tune_sentence(list, "%s is left out: %s.", method, why);
+}
+
 void tune_sentence_taken(cJSON *list, char *take_text) {
     sg_json_push_string(list, take_text ? take_text : "");
     free(take_text);

@@ -210,6 +210,8 @@ struct sg_theory_options tune_trained_here(const struct sg_tune *t, const struct
 void tune_say(const struct sg_tune *t, const char *format, ...) SG_PRINTF(2, 3);
 /* Appends a sentence to an array. */
 void tune_sentence(cJSON *list, const char *format, ...) SG_PRINTF(2, 3);
+/* Appends that a method is left out, and why; "" = it is not. */
+void tune_say_left_out(cJSON *list, const char *method, const char *why);
 void tune_sentence_taken(cJSON *list, char *take_text); /* NULL: an empty one */
 /* A text as lines of comment, broken at blanks. */
 void tune_put_comment(FILE *out, const char *text, const struct sg_tune *t);
@@ -231,7 +233,9 @@ SG_CHECKED sg_status tune_network_read(struct sg_grid_network *out, bool *assume
 /* total <- every series of the network's model at the last of a run's first `records` records, one or more. */
 SG_CHECKED sg_status tune_network_seconds(double total[SG_NET_TOTALS], const struct sg_grid_messages *messages,
                                           const struct sg_grid_network *network, size_t records, struct sg_error *err);
-/* The size of the model that is meant, where runs or a recording have d numbers: "a model of 279,232 numbers (1.1 MB a
+/* The numbers of the model that is meant, where runs or a recording have d: network.elements, else d. */
+double tune_elements(const struct sg_grid_network *n, double d);
+/* The size of that model, where runs or a recording have d numbers: "a model of 279,232 numbers (1.1 MB a
  * step)". Returns out. */
 enum { TUNE_MODEL_CHARS = 128 };
 const char *tune_model_text(char out[TUNE_MODEL_CHARS], const struct sg_grid_network *n, double d);

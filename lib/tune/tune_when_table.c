@@ -32,9 +32,7 @@ const char *when_where(const struct when_gain *g) {
 
 const char *when_target_text(const struct when *w, char out[WHEN_TEXT]) {
     snprintf(out, WHEN_TEXT, "%s %.4g", w->metric, w->target);
-    for (char *c = out; *c; c++)
-        *c = *c == '_' ? ' ' : *c;
-    return out;
+    return sg_spaced(out);
 }
 
 /* How many times sooner, as "129", "5.12" or "1.004"; returns out. */
@@ -159,8 +157,7 @@ cJSON *when_assumptions_json(const struct when *w) {
                       : "There is %zu seed, which does not tell what is within noise.",
                   w->seeds);
     for (size_t m = 0; m < w->n_methods; m++)
-        if (w->method[m].why[0])
-            tune_sentence(out, "%s is left out: %s.", label_of(w, m), w->method[m].why);
+        tune_say_left_out(out, label_of(w, m), w->method[m].why);
     tune_sentence_taken(out, sg_grid_error_text(n, w->t->recipe));
     free(model);
     return out;

@@ -186,6 +186,10 @@ PY
     run -0 advise replay.yaml --tolerance 0 --table
     [[ ${lines[0]} == *", compression does not pay here: no method has an error within the tolerance, 0 of |g|^2; the nearest is "* ]]
     jq -e '.tune | (.pays | not) and .list == []' advice.json
+    # Another run without compression is not the nearest method.
+    sed 's/^  - {name: QSGD/  - {name: Again, compressor: none}\n&/' replay.yaml >again.yaml
+    run -0 advise again.yaml --candidates recipe --tolerance 0 --table
+    [[ ${lines[0]} == *"the nearest is QSGD with "* ]]
     # The fastest is the fastest within the tolerance, listed or not, and it has a row. What is outside is counted.
     run -0 advise replay.yaml --set network.compute=0.1 --set network.bandwidth=0.5 --set network.coding=100 --table
     fastest=$(jq -r '[.tune.candidates[] | select(.within and (.baseline | not))] | min_by(.step_s).label' advice.json)
