@@ -16,14 +16,18 @@ static const cJSON *recipe_of(const struct summary *s) {
     return s->document->recipe ? s->document->recipe->resolved : NULL;
 }
 
-/* The row's method in the recipe. */
-static const cJSON *method_of(const struct summary *s, const struct summary_row *r) {
+static const cJSON *method_named(const cJSON *methods, const char *name) {
     const cJSON *item;
-    cJSON_ArrayForEach(item, sg_json_get(recipe_of(s), "methods")) {
-        if (strcmp(sg_json_string(item, "name", ""), r->label->method) == 0)
+    cJSON_ArrayForEach(item, methods) {
+        if (strcmp(sg_json_string(item, "name", ""), name) == 0)
             return item;
     }
     return NULL;
+}
+
+/* The row's method in the recipe. */
+static const cJSON *method_of(const struct summary *s, const struct summary_row *r) {
+    return method_named(sg_json_get(recipe_of(s), "methods"), r->label->method);
 }
 
 static bool is_given(const cJSON *value) {
@@ -65,20 +69,22 @@ static bool same_settings(const struct summary *s, const struct summary_row *a, 
     return true;
 }
 
-/* True if the row trains without compression, so that others can be compared with it. */
-static bool is_uncompressed(const struct summary *s, const struct summary_row *r) {
+bool grid_is_uncompressed(const cJSON *methods, const char *name, const char *compressor, bool baseline) {
     static const char *const also[] = {"error_feedback", "controller", "values", "message", "k_from"};
-    const cJSON *method = method_of(s, r);
-    bool plain = r->label->compressor && strcmp(r->label->compressor, "none") == 0;
+    const cJSON *method = method_named(methods, name);
+    bool plain = compressor && strcmp(compressor, "none") == 0;
     for (size_t i = 0; i < sizeof also / sizeof *also; i++)
         plain = plain && !is_given(sg_json_get(method, also[i]));
-    return r->label->baseline || plain;
+    return baseline || plain;
 }
 
 static void find_baselines(struct summary *s) {
-    for (size_t i = 0; i < s->n; i++)
-        if (is_uncompressed(s, &s->row[i]))
+    for (size_t i = 0; i < s->n; i++) {
+        const struct sg_frame_label *label = s->row[i].label;
+        if (grid_is_uncompressed(sg_json_get(recipe_of(s), "methods"), label->method, label->compressor,
+                                 label->baseline))
             s->row[i].base = &s->row[i];
+    }
     for (int declared = 1; declared >= 0; declared--) /* the recipe's baselines go first */
         for (size_t i = 0; i < s->n; i++)
             for (size_t b = 0; !s->row[i].base && b < s->n; b++)

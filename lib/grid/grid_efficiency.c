@@ -34,11 +34,6 @@ struct curve {
     double longest; /* the value of the longest run, against which losses count */
 };
 
-static bool is_plain(const struct sg_cell *cell) {
-    return strcmp(sg_node_string(cell->method, "compressor", ""), "none") == 0 &&
-           !sg_node_get(cell->method, "controller") && !sg_node_get(cell->method, "values");
-}
-
 static char *setting_of(const struct sg_cell *cell) {
     static const char *const own[] = {"method", "epochs", "steps", "error_feedback", "scope", "message", "record"},
                              *const schedule[] = {"warm_up_epochs", "decay_at"};
@@ -52,7 +47,7 @@ static char *setting_of(const struct sg_cell *cell) {
     return text;
 }
 
-static struct end end_of(const struct sg_cell *cell, const struct sg_cell_outcome *outcome,
+static struct end end_of(const struct sg_cell *cell, const struct sg_cell_outcome *outcome, const cJSON *methods,
                          const struct sg_metric *metric, const struct sg_node *at) {
     char why[SG_WHY_CHARS];
     const struct sg_run *run = &outcome->run;
@@ -60,7 +55,8 @@ static struct end end_of(const struct sg_cell *cell, const struct sg_cell_outcom
     if (!done || run->n_points == 0 || (cell->trial > 0 && !cell->winner))
         return (struct end){0};
     return (struct end){.setting = setting_of(cell),
-                        .plain = is_plain(cell),
+                        .plain = grid_is_uncompressed(methods, cell->name,
+                                                      sg_node_string(cell->method, "compressor", NULL), cell->baseline),
                         .steps = sg_run_series(run, "step")[run->n_points - 1],
                         .value = sg_grid_value(outcome, metric->name, at, why)};
 }
@@ -125,8 +121,10 @@ void grid_add_efficiency(struct sg_cell_outcome *outcomes, const struct sg_cell 
         return;
     struct end *end = sg_calloc(count + 1, sizeof *end);
     struct curve curve = {.knot = sg_calloc(count + 1, sizeof *curve.knot)};
+    cJSON *methods = sg_node_json(sg_node_get(&recipe->root, "methods"));
     for (size_t i = 0; i < count; i++)
-        end[i] = end_of(&cells[i], &outcomes[i], metric, sg_node_get(&recipe->root, "step-efficiency.at"));
+        end[i] = end_of(&cells[i], &outcomes[i], methods, metric, sg_node_get(&recipe->root, "step-efficiency.at"));
+    cJSON_Delete(methods);
     for (size_t i = 0; i < count; i++) {
         struct sg_run *run = &outcomes[i].run;
         if (!run->header)

@@ -103,6 +103,10 @@ static inline double grid_scale(const struct sg_grid_network *n, double d) {
     return n->elements > 0 && d > 0 ? n->elements / d : 1;
 }
 
+/* True if a method of the recipe's methods, in JSON, trains without compression, so that others can be compared with
+ * it: it is a baseline, or its compressor is none and it has no key that changes what arrives. */
+bool grid_is_uncompressed(const cJSON *methods, const char *name, const char *compressor, bool baseline);
+
 /* Adds the series `step_efficiency`, if the recipe has the key; it has a value at the end of a run (grid_efficiency.c).
  */
 void grid_add_efficiency(struct sg_cell_outcome *outcomes, const struct sg_cell *cells, size_t count,

@@ -22,6 +22,7 @@ methods:
   - {name: Shorter, compressor: none, stretch: [0.25, 0.5]}
   - {name: All, compressor: topk, density: 1, stretch: [0.5, 0.75, 1, 2]}
   - {name: Top-1, compressor: topk, k: 1}
+  - {name: Rounded, compressor: none, message: {values: bf16}, stretch: 0.75}
 claims:
   - text: A run of three quarters is worth at most all of its steps
     metric: step-efficiency
@@ -38,7 +39,7 @@ keys() { # RECIPE LABEL: the keys of its cells
 }
 
 @test "a stretched run is the run of a recipe with the longer schedule, and its cell is the same" {
-    sed -e '/step-efficiency/d' -e '/Shorter\|All\|Top-1/d' -e '/^claims:/,$d' -e 's/epochs: 8/epochs: 4/' \
+    sed -e '/step-efficiency/d' -e '/Shorter\|All\|Top-1\|Rounded/d' -e '/^claims:/,$d' -e 's/epochs: 8/epochs: 4/' \
         -e 's/warm-up-epochs: 1, decay-at: \[5, 7\]/warm-up-epochs: 0.5, decay-at: [2.5, 3.5]/' r.yaml >short.yaml
     [ "$(keys r.yaml "Shorter stretch=0.5")" = "$(keys short.yaml SGD)" ]
     [ "$(keys r.yaml "Shorter stretch=0.25")" != "$(keys short.yaml SGD)" ]
@@ -65,6 +66,7 @@ keys() { # RECIPE LABEL: the keys of its cells
         efficiency("All stretch=0.5") == [1, 1] and efficiency("All stretch=1") == [1, 1] and
         efficiency("All stretch=2") == [null, null] and
         close(efficiency("All stretch=0.75")[1]; expected("All stretch=0.75"; 0.75; 1)) and
+        efficiency("Rounded")[1] != 1 and close(efficiency("Rounded")[1]; expected("Rounded"; 0.75; 1)) and # it rounds
         efficiency("Top-1")[0] == null and efficiency("Top-1")[1] < 1' r.json # it ends above the shortest run at seed 1
     [ "$(jq -c '.plots[0].points[] | select(.label == "Top-1").y.values | length' r.json)" = 2 ]
     # All of the entries with their positions are two times the data of SGD. Top-1 has no efficiency at seed 1.
