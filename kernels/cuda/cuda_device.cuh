@@ -75,14 +75,11 @@ struct view {
 struct sg_cuda {
     struct view v;
     uint32_t blocks;
+    int number; /* of the device */
     void *memory;
 };
 
-/* A call's arguments; `aligned`: vector loads are allowed. */
-struct pass {
-    struct sg_cuda_select s;
-    bool aligned;
-};
+typedef struct sg_cuda_select pass; /* a call's arguments */
 
 struct shared {
     uint32_t histogram[BINS];
@@ -204,8 +201,8 @@ __device__ inline void grid_sync(const view &v) {
 /* One thread, after a grid_sync behind the pass. */
 __device__ inline void report_status(const view &v, const pass &a) {
     const uint32_t bad = v.control->bad_layer;
-    a.s.result->status = bad == NONE ? SG_KERNEL_OK : SG_KERNEL_NONFINITE;
-    a.s.result->layer = bad == NONE ? 0 : bad;
+    a.result->status = bad == NONE ? SG_KERNEL_OK : SG_KERNEL_NONFINITE;
+    a.result->layer = bad == NONE ? 0 : bad;
     v.control->bad_layer = NONE;
 }
 
@@ -252,8 +249,17 @@ static inline int least_of(std::initializer_list<int> blocks) {
     return least;
 }
 
-static inline struct pass pass_of(const struct sg_cuda_select *s) {
-    return {*s, ((uintptr_t)s->g | (uintptr_t)s->e | (uintptr_t)s->value) % sizeof(float4) == 0};
+/* Returns whether the workspace's device is the thread's current one, and the vectors, where NULL is left out, lie in
+ * its memory at multiples of `alignment` bytes. If not, sg_cuda_last_error says what is wrong. */
+bool cuda_may_launch(const sg_cuda *c, size_t alignment, std::initializer_list<const void *> vector);
+
+/* A cooperative launch of the workspace's grid. */
+template <typename... Args>
+static int launch_select(const sg_cuda *c, void *stream, const pass *a, void (*kernel)(view, pass, Args...),
+                         typename converted<Args>::to... args) {
+    return cuda_may_launch(c, sizeof(float4), {a->g, a->e, a->index, a->value})
+               ? launch<view, pass, Args...>(c->blocks, true, stream, kernel, c->v, *a, args...)
+               : (int)SG_KERNEL_DEVICE;
 }
 
 /* Blocks of a pass in which every thread may take several of n elements. */

@@ -43,8 +43,16 @@ void sg_cuda_device_facts(const sg_cuda_device *d, struct sg_cuda_facts *out) {
     (void)cudaRuntimeGetVersion(&out->runtime);
 }
 
+void sg_cuda_device_set_stream(sg_cuda_device *d, void *stream) {
+    (void)table_wait_for_all(d);
+    d->stream = (cudaStream_t)stream;
+}
+
+/* A call that failed without an error of CUDA was refused (record_launch). */
 const char *sg_cuda_device_error(const sg_cuda_device *d) {
-    return d->error == cudaSuccess ? NULL : cudaGetErrorString(d->error);
+    return d->error == cudaSuccess        ? NULL
+           : d->error == cudaErrorUnknown ? sg_cuda_last_error()
+                                          : cudaGetErrorString(d->error);
 }
 
 void sg_cuda_device_close(sg_cuda_device *d) {
@@ -77,7 +85,7 @@ static int hand_over(sg_cuda_device *d) {
 
 int table_wait_for_all(sg_cuda_device *d) {
     if (ready(d))
-        check(d, cudaStreamSynchronize(STREAM));
+        check(d, cudaStreamSynchronize(d->stream));
     return hand_over(d);
 }
 
@@ -111,7 +119,7 @@ void table_get_later(const struct sg_exec *exec, void *host, const void *from, s
     char *host_in = table_place(d, bytes);
     if (!host_in)
         return;
-    check(d, cudaMemcpyAsync(host_in, from, bytes, cudaMemcpyDeviceToHost, STREAM));
+    check(d, cudaMemcpyAsync(host_in, from, bytes, cudaMemcpyDeviceToHost, d->stream));
     d->arrival[d->n_arrivals++] = {host, host_in, bytes};
 }
 
@@ -126,7 +134,7 @@ void *table_allocate(const struct sg_exec *exec, size_t bytes) {
         (void)cudaGetLastError(); /* the returned NULL reports it */
         return NULL;
     }
-    check(d, cudaMemsetAsync(memory, 0, bytes, STREAM));
+    check(d, cudaMemsetAsync(memory, 0, bytes, d->stream));
     return memory;
 }
 
@@ -138,23 +146,29 @@ void table_release(const struct sg_exec *exec, void *memory) {
 void table_zero(const struct sg_exec *exec, void *to, size_t bytes) {
     sg_cuda_device *d = device_of(exec);
     if (ready(d))
-        check(d, cudaMemsetAsync(to, 0, bytes, STREAM));
+        check(d, cudaMemsetAsync(to, 0, bytes, d->stream));
 }
 
-/* Waits for a long copy; the wait costs little compared with the copy itself. */
+/* Copies between ordinary memory and the device in order with the other work, and waits for it, since CUDA may read or
+ * write the host's memory after the call otherwise. */
+static void copy_long(sg_cuda_device *d, void *to, const void *from, size_t bytes, cudaMemcpyKind kind) {
+    check(d, cudaMemcpyAsync(to, from, bytes, kind, d->stream));
+    check(d, cudaStreamSynchronize(d->stream));
+}
+
 void table_put(const struct sg_exec *exec, void *to, const void *host, size_t bytes) {
     sg_cuda_device *d = device_of(exec);
     if (bytes == 0 || !ready(d))
         return;
     if (bytes > PINNED_BYTES) {
-        check(d, cudaMemcpy(to, host, bytes, cudaMemcpyHostToDevice));
+        copy_long(d, to, host, bytes, cudaMemcpyHostToDevice);
         return;
     }
     char *host_out = table_place(d, bytes);
     if (!host_out)
         return;
     memcpy(host_out, host, bytes);
-    check(d, cudaMemcpyAsync(to, host_out, bytes, cudaMemcpyHostToDevice, STREAM));
+    check(d, cudaMemcpyAsync(to, host_out, bytes, cudaMemcpyHostToDevice, d->stream));
 }
 
 int table_get(const struct sg_exec *exec, void *host, const void *from, size_t bytes) {
@@ -164,6 +178,6 @@ int table_get(const struct sg_exec *exec, void *host, const void *from, size_t b
     if (bytes <= PINNED_BYTES)
         return table_wait_for_all(d);
     if (ready(d))
-        check(d, cudaMemcpy(host, from, bytes, cudaMemcpyDeviceToHost));
+        copy_long(d, host, from, bytes, cudaMemcpyDeviceToHost);
     return hand_over(d);
 }

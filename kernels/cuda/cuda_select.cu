@@ -10,11 +10,11 @@ __device__ static void move_lists(const view &v, const pass &a, uint64_t before)
         const uint32_t from = v.piece[p].begin, found = v.found[p];
         const uint64_t to = before + warp_sum(v.found, block_begin(v), p);
         for (uint32_t j = lane(); j < found; j += WARP) {
-            a.s.index[to + j] = v.list_index[from + j];
-            a.s.value[to + j] = v.list_value[from + j];
+            a.index[to + j] = v.list_index[from + j];
+            a.value[to + j] = v.list_value[from + j];
         }
         if (lane() == 0 && found > 0)
-            atomicAdd(&a.s.count[v.piece[p].layer], found);
+            atomicAdd(&a.count[v.piece[p].layer], found);
     }
 }
 
@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM) threshold_kernel(view 
     }
     if (blockIdx.x == 0)
         for (uint32_t l = threadIdx.x; l < v.n_layers; l += THREADS)
-            a.s.count[l] = 0;
+            a.count[l] = 0;
     __syncthreads();
     const uint64_t here = warp() == 0 ? warp_sum(v.found, block_begin(v), block_end(v)) : 0;
     if (threadIdx.x == 0)
@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM) threshold_kernel(view 
         if (lane() == 0)
             before = earlier;
         if (lane() == 0 && blockIdx.x == gridDim.x - 1)
-            a.s.result->sent = (uint32_t)(earlier + here);
+            a.result->sent = (uint32_t)(earlier + here);
     }
     __syncthreads();
     move_lists(v, a, before);
@@ -47,8 +47,7 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM) threshold_kernel(view 
 }
 
 int sg_cuda_select_threshold(sg_cuda *c, void *stream, const struct sg_cuda_select *s, const float *tau) {
-    return launch(c->blocks, true, stream, s->e ? threshold_kernel<FROM_BOTH> : threshold_kernel<FROM_GRADIENT>, c->v,
-                  pass_of(s), tau);
+    return launch_select(c, stream, s, s->e ? threshold_kernel<FROM_BOTH> : threshold_kernel<FROM_GRADIENT>, tau);
 }
 
 /* ---- given positions, everything ------------------------------------------------------------------------------ */
@@ -57,40 +56,39 @@ template <source S>
 __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM) positions_kernel(view v, pass a, const uint32_t *position) {
     for (uint32_t p = warp_begin(v); p < warp_end(v); p++)
         stream<S, KEEP>(v, a, p, INF_BITS, NULL);
-    const uint64_t total = warp_sum(a.s.count, 0, v.n_layers);
+    const uint64_t total = warp_sum(a.count, 0, v.n_layers);
     grid_sync(v);
     for (uint64_t j = blockIdx.x * THREADS + threadIdx.x; j < total; j += gridDim.x * THREADS) {
         const uint32_t at = position[j];
-        a.s.value[j] = S == FROM_BOTH ? a.s.e[at] : form<FROM_GRADIENT>(a, a.s.g[at], 0);
-        a.s.index[j] = at;
+        a.value[j] = S == FROM_BOTH ? a.e[at] : form<FROM_GRADIENT>(a, a.g[at], 0);
+        a.index[j] = at;
         if (S == FROM_BOTH)
-            a.s.e[at] = 0;
+            a.e[at] = 0;
     }
     if (blockIdx.x == 0 && threadIdx.x == 0) {
-        a.s.result->sent = (uint32_t)total;
+        a.result->sent = (uint32_t)total;
         report_status(v, a);
     }
 }
 
 int sg_cuda_select_positions(sg_cuda *c, void *stream, const struct sg_cuda_select *s, const uint32_t *position) {
-    return launch(c->blocks, true, stream, s->e ? positions_kernel<FROM_BOTH> : positions_kernel<FROM_GRADIENT>, c->v,
-                  pass_of(s), position);
+    return launch_select(c, stream, s, s->e ? positions_kernel<FROM_BOTH> : positions_kernel<FROM_GRADIENT>, position);
 }
 
 template <source S> __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM) all_kernel(view v, pass a) {
     for (uint32_t p = warp_begin(v); p < warp_end(v); p++)
         stream<S, SEND_ALL>(v, a, p, INF_BITS, NULL);
     for (uint32_t l = blockIdx.x * THREADS + threadIdx.x; l < v.n_layers; l += gridDim.x * THREADS)
-        a.s.count[l] = v.layer_size[l];
+        a.count[l] = v.layer_size[l];
     grid_sync(v);
     if (blockIdx.x == 0 && threadIdx.x == 0) {
-        a.s.result->sent = v.n;
+        a.result->sent = v.n;
         report_status(v, a);
     }
 }
 
 int sg_cuda_select_all(sg_cuda *c, void *stream, const struct sg_cuda_select *s) {
-    return launch(c->blocks, true, stream, s->e ? all_kernel<FROM_BOTH> : all_kernel<FROM_GRADIENT>, c->v, pass_of(s));
+    return launch_select(c, stream, s, s->e ? all_kernel<FROM_BOTH> : all_kernel<FROM_GRADIENT>);
 }
 
 int select_kernels_blocks(void) {

@@ -21,8 +21,8 @@ enum action {
 template <source S> __device__ inline float form(const pass &a, float g, float e) {
     if (S == FROM_RESIDUAL)
         return e;
-    const float scaled = __fmul_rn(a.s.scale, g);
-    return S == FROM_GRADIENT ? scaled : __fadd_rn(__fmul_rn(a.s.decay, e), scaled);
+    const float scaled = __fmul_rn(a.scale, g);
+    return S == FROM_GRADIENT ? scaled : __fadd_rn(__fmul_rn(a.decay, e), scaled);
 }
 
 /* Element j of a lane in the step that starts at `at`. */
@@ -51,9 +51,9 @@ template <source S> __device__ inline void load_rows(float (&x)[ITEMS], const pa
 #pragma unroll
     for (uint32_t r = 0; r < ROWS; r++) {
         if (S != FROM_RESIDUAL && rows >> r & 1)
-            g[r] = __ldcs((const float4 *)(a.s.g + place(at, 4 * r))); /* not again: leave the cache to e */
+            g[r] = __ldcs((const float4 *)(a.g + place(at, 4 * r))); /* not again: leave the cache to e */
         if (S != FROM_GRADIENT && rows >> r & 1)
-            e[r] = *(const float4 *)(a.s.e + place(at, 4 * r));
+            e[r] = *(const float4 *)(a.e + place(at, 4 * r));
     }
 #pragma unroll
     for (uint32_t r = 0; r < ROWS; r++) {
@@ -74,7 +74,7 @@ __device__ inline float4 load_some(const float *from, uint32_t valid) {
 template <source S> __device__ inline void load_part(float (&x)[ITEMS], const pass &a, uint32_t at, uint32_t valid) {
     uint32_t rows = 0;
     for (uint32_t r = 0; r < ROWS; r++)
-        rows |= (uint32_t)(a.aligned && (valid >> (4 * r) & 15) == 15) << r;
+        rows |= (uint32_t)((valid >> (4 * r) & 15) == 15) << r;
     load_rows<S>(x, a, at, rows);
 #pragma unroll
     for (uint32_t r = 0; r < ROWS; r++) {
@@ -83,9 +83,9 @@ template <source S> __device__ inline void load_part(float (&x)[ITEMS], const pa
             continue;
         float4 g = {}, e = {};
         if (S != FROM_RESIDUAL)
-            g = load_some(a.s.g + place(at, 4 * r), some);
+            g = load_some(a.g + place(at, 4 * r), some);
         if (S != FROM_GRADIENT)
-            e = load_some(a.s.e + place(at, 4 * r), some);
+            e = load_some(a.e + place(at, 4 * r), some);
         x[4 * r] = form<S>(a, g.x, e.x);
         x[4 * r + 1] = form<S>(a, g.y, e.y);
         x[4 * r + 2] = form<S>(a, g.z, e.z);
@@ -149,7 +149,7 @@ __device__ inline void stream(const view &v, const pass &a, uint32_t p, uint32_t
     uint32_t found = 0, largest = 0;
     for (uint32_t at = w.begin / 4 * 4; at < w.end; at += STEP) {
         float x[ITEMS];
-        const bool whole = a.aligned && at >= w.begin && w.end - at >= STEP;
+        const bool whole = at >= w.begin && w.end - at >= STEP;
         const uint32_t valid = whole ? (1U << ITEMS) - 1 : valid_items(w, at);
         if (whole)
             load_rows<S>(x, a, at, (1U << ROWS) - 1);
@@ -166,9 +166,9 @@ __device__ inline void stream(const view &v, const pass &a, uint32_t p, uint32_t
         }
         hits = opaque(hits & valid);
         if (S == FROM_BOTH)
-            store(a.s.e, x, at, whole, valid, A == SEND ? hits : A == SEND_ALL ? valid : 0);
+            store(a.e, x, at, whole, valid, A == SEND ? hits : A == SEND_ALL ? valid : 0);
         if (A == SEND_ALL)
-            store(a.s.value, x, at, whole, valid, 0);
+            store(a.value, x, at, whole, valid, 0);
         if (A == SEND || A == COLLECT)
             found = append(v, w.begin, found, x, at, hits);
     }

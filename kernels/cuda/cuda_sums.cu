@@ -100,7 +100,9 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
 }
 
 int sg_cuda_sum_squares(sg_cuda *c, void *stream, const float *x, size_t n, double *sum) {
-    return launch(c->blocks, true, stream, squares_kernel, c->v, x, (uint32_t)n, sum);
+    return cuda_may_launch(c, sizeof *x, {x})
+               ? launch(c->blocks, true, stream, squares_kernel, c->v, x, (uint32_t)n, sum)
+               : (int)SG_KERNEL_DEVICE;
 }
 
 int sums_kernels_blocks(void) {

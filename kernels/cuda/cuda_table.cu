@@ -31,7 +31,7 @@ static const void *copy_to_host(sg_cuda_device *d, size_t at, size_t bytes) {
     char *on_host = table_place(d, bytes);
     if (!on_host)
         return NULL;
-    check(d, cudaMemcpyAsync(on_host, d->there + at, bytes, cudaMemcpyDeviceToHost, STREAM));
+    check(d, cudaMemcpyAsync(on_host, d->there + at, bytes, cudaMemcpyDeviceToHost, d->stream));
     return table_wait_for_all(d) == SG_KERNEL_OK ? on_host : NULL;
 }
 
@@ -71,7 +71,8 @@ static int workspace(sg_cuda_device *d, size_t n_layers, const size_t *offset, s
         return SG_KERNEL_MEMORY;
     memcpy(d->workspace.offset, offset, (n_layers + 1) * sizeof *offset);
     d->workspace.n_layers = n_layers;
-    const int status = sg_cuda_open(&d->workspace.cuda, n_layers, offset);
+    check(d, cudaStreamSynchronize(d->stream)); /* the workspace is filled on the default stream */
+    const int status = sg_cuda_open(&d->workspace.cuda, n_layers, offset, 0);
     if (status == SG_KERNEL_DEVICE)
         record_launch(d, status);
     (void)cudaGetLastError(); /* the returned status reports lack of memory */
@@ -113,7 +114,7 @@ static int begin(struct sg_cuda_select *out, const struct sg_select *s, const vo
         memcpy(on_host, parameter, each);
     if (guess)
         memcpy(on_host + each, guess, each);
-    check(d, cudaMemcpyAsync(d->there, on_host, 3 * each, cudaMemcpyHostToDevice, STREAM));
+    check(d, cudaMemcpyAsync(d->there, on_host, 3 * each, cudaMemcpyHostToDevice, d->stream));
     *out = {};
     out->g = s->g;
     out->e = s->e;
@@ -153,7 +154,7 @@ static int select_threshold(const struct sg_select *s, const float *tau) {
     const int status = begin(&call, s, tau, NULL);
     if (status != SG_KERNEL_OK)
         return status;
-    return finish(s, sg_cuda_select_threshold(d->workspace.cuda, STREAM, &call, (const float *)d->there), NULL);
+    return finish(s, sg_cuda_select_threshold(d->workspace.cuda, d->stream, &call, (const float *)d->there), NULL);
 }
 
 static int select_topk(const struct sg_select *s, const size_t *k, float *guess) {
@@ -169,7 +170,7 @@ static int select_topk(const struct sg_select *s, const size_t *k, float *guess)
     if (status != SG_KERNEL_OK)
         return status;
     float *guess_there = guess ? (float *)(d->there + layers_bytes(s)) : NULL;
-    return finish(s, sg_cuda_select_topk(d->workspace.cuda, STREAM, &call, (const uint32_t *)d->there, guess_there),
+    return finish(s, sg_cuda_select_topk(d->workspace.cuda, d->stream, &call, (const uint32_t *)d->there, guess_there),
                   guess);
 }
 
@@ -183,15 +184,16 @@ static int select_positions(const struct sg_select *s, const uint32_t *position)
     if (status != SG_KERNEL_OK)
         return status;
     table_put(s->exec, s->index, position, total * sizeof *position);
-    return finish(s, sg_cuda_select_positions(d->workspace.cuda, STREAM, &call, s->index), NULL);
+    return finish(s, sg_cuda_select_positions(d->workspace.cuda, d->stream, &call, s->index), NULL);
 }
 
 static int select_all(const struct sg_select *s) {
+    sg_cuda_device *d = device_of(s->exec);
     struct sg_cuda_select call;
     const int status = begin(&call, s, NULL, NULL);
     if (status != SG_KERNEL_OK)
         return status;
-    return finish(s, sg_cuda_select_all(device_of(s->exec)->workspace.cuda, STREAM, &call), NULL);
+    return finish(s, sg_cuda_select_all(d->workspace.cuda, d->stream, &call), NULL);
 }
 
 /* ---- sums and vectors -------------------------------------------------------------------------------------------- */
@@ -212,7 +214,7 @@ static void scatter_add_messages(const struct sg_exec *exec, float *dense, size_
             batch[i] = {message[m + i].index, message[m + i].value, (const uint32_t *)d->there + i};
         }
         table_put(exec, d->there, count, now * sizeof *count);
-        record_launch(d, sg_cuda_scatter_add_messages(STREAM, dense, n, batch, now));
+        record_launch(d, sg_cuda_scatter_add_messages(d->stream, dense, n, batch, now));
     }
 }
 
@@ -255,7 +257,7 @@ static double *begin_squares(const struct sg_exec *exec, const float *x, size_t 
     double *sum = record_launch(d, workspace(d, 0, NULL, n)) == SG_KERNEL_OK ? (double *)table_room(exec, sizeof *sum)
                                                                              : (double *)NULL;
     if (sum)
-        (void)record_launch(d, sg_cuda_sum_squares(d->workspace.cuda, STREAM, x, n, sum));
+        (void)record_launch(d, sg_cuda_sum_squares(d->workspace.cuda, d->stream, x, n, sum));
     return sum;
 }
 

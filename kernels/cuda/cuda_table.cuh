@@ -17,7 +17,7 @@ struct arrival {
 
 enum {
     MOST_ARRIVALS = 256,
-    PINNED_BYTES = 1 << 16 /* longer copies are synchronous and need no pinned memory */
+    PINNED_BYTES = 1 << 16 /* longer copies are waited for and need no pinned memory */
 };
 
 /* An open workspace and the layout that it is for, or all 0. */
@@ -28,7 +28,8 @@ struct table_workspace {
 
 struct sg_cuda_device {
     int number;
-    cudaError_t error; /* the first; no work is enqueued after it */
+    cudaStream_t stream; /* of all work; NULL = the legacy default stream, where libtorch works too */
+    cudaError_t error;   /* the first; no work is enqueued after it */
     /* The one in use, and the one before: a budget that cuts a message takes the layout of the whole model in turn with
      * that of the layers. */
     struct table_workspace workspace, previous;
@@ -43,8 +44,6 @@ struct sg_cuda_device {
     char *staged; /* device copy of messages in host memory */
     size_t staged_room;
 };
-
-static const cudaStream_t STREAM = NULL; /* the legacy default stream, where libtorch works too */
 
 static inline sg_cuda_device *device_of(const struct sg_exec *exec) {
     SG_ASSERT(exec->device);
@@ -78,7 +77,8 @@ template <typename... Args>
 static int enqueue(const struct sg_exec *exec, uint32_t blocks, void (*kernel)(Args...),
                    typename converted<Args>::to... args) {
     sg_cuda_device *d = device_of(exec);
-    return ready(d) ? record_launch(d, launch<Args...>(blocks, false, STREAM, kernel, args...)) : (int)SG_KERNEL_DEVICE;
+    return ready(d) ? record_launch(d, launch<Args...>(blocks, false, d->stream, kernel, args...))
+                    : (int)SG_KERNEL_DEVICE;
 }
 
 /* Returns `bytes` of device memory, valid until the next call of the table. NULL = the device failed; lack of memory

@@ -245,10 +245,10 @@ __device__ static void send_list(const view &v, const pass &a, const uint32_t *k
         if (over || (tie && tie_before < ties)) {
             const uint64_t to = base + over_before + (tie_before < ties ? tie_before : ties);
             const uint32_t at = v.list_index[w.begin + j + lane()];
-            a.s.index[to] = at;
-            a.s.value[to] = x;
+            a.index[to] = at;
+            a.value[to] = x;
             if (S == FROM_BOTH)
-                a.s.e[at] = 0;
+                a.e[at] = 0;
         }
         above += (uint32_t)__popc(over_votes);
         equal += (uint32_t)__popc(tie_votes);
@@ -257,7 +257,7 @@ __device__ static void send_list(const view &v, const pass &a, const uint32_t *k
 
 __device__ static void finish_layers(const view &v, const pass &a, const uint32_t *k, float *guess) {
     for (uint32_t l = blockIdx.x * THREADS + threadIdx.x; l < v.n_layers; l += gridDim.x * THREADS) {
-        a.s.count[l] = k[l];
+        a.count[l] = k[l];
         if (guess)
             guess[l] = k[l] > 0 ? __uint_as_float(v.layer[l].prefix) : -1;
         v.layer[l].have = 0;
@@ -265,7 +265,7 @@ __device__ static void finish_layers(const view &v, const pass &a, const uint32_
     if (blockIdx.x == 0 && warp() == 0) {
         const uint64_t sent = warp_sum(k, 0, v.n_layers);
         if (lane() == 0) {
-            a.s.result->sent = (uint32_t)sent;
+            a.result->sent = (uint32_t)sent;
             report_status(v, a);
         }
     }
@@ -310,7 +310,7 @@ int sg_cuda_select_topk(sg_cuda *c, void *stream, const struct sg_cuda_select *s
         s->e ? topk_kernel<FROM_BOTH, true> : topk_kernel<FROM_GRADIENT, true>;
     void (*const cold)(view, pass, const uint32_t *, float *) =
         s->e ? topk_kernel<FROM_BOTH, false> : topk_kernel<FROM_GRADIENT, false>;
-    return launch(c->blocks, true, stream, guess ? warm : cold, c->v, pass_of(s), k, guess);
+    return launch_select(c, stream, s, guess ? warm : cold, k, guess);
 }
 
 int topk_kernels_blocks(void) {

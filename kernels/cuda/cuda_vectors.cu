@@ -87,7 +87,7 @@ void cuda_add_quotient(const struct sg_exec *exec, float *x, const float *y, flo
 void cuda_copy(const struct sg_exec *exec, float *to, const float *x, size_t n) {
     sg_cuda_device *d = device_of(exec);
     if (n > 0 && ready(d))
-        check(d, cudaMemcpyAsync(to, x, n * sizeof *to, cudaMemcpyDeviceToDevice, STREAM));
+        check(d, cudaMemcpyAsync(to, x, n * sizeof *to, cudaMemcpyDeviceToDevice, d->stream));
 }
 
 /* Indices differ, so no two threads write the same x[index[j]]. */

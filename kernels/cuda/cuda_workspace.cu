@@ -2,15 +2,52 @@
 /* SPDX-License-Identifier: MIT */
 #include "cuda_device.cuh"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static thread_local cudaError_t last_error = cudaSuccess;
+static thread_local char refusal[160]; /* what was wrong with the arguments of the last call; "" = nothing */
 
 const char *sg_cuda_last_error(void) {
     const cudaError_t pending = cudaGetLastError();
-    return cudaGetErrorString(pending != cudaSuccess ? pending : last_error);
+    return pending == cudaSuccess && refusal[0] ? refusal
+                                                : cudaGetErrorString(pending != cudaSuccess ? pending : last_error);
+}
+
+static bool refuse(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(refusal, sizeof refusal, format, args);
+    va_end(args);
+    return false;
+}
+
+bool cuda_may_launch(const sg_cuda *c, size_t alignment, std::initializer_list<const void *> vector) {
+    int current = -1;
+    refusal[0] = 0;
+    last_error = cudaGetDevice(&current);
+    if (last_error != cudaSuccess)
+        return false;
+    if (current != c->number)
+        return refuse("the thread's current device is %d: set device %d, where the workspace is", current, c->number);
+    for (const void *x : vector) {
+        struct cudaPointerAttributes is = {};
+        if (!x || c->v.n == 0)
+            continue;
+        last_error = cudaPointerGetAttributes(&is, x);
+        if (last_error != cudaSuccess)
+            return false;
+        if (is.type != cudaMemoryTypeDevice && is.type != cudaMemoryTypeManaged)
+            return refuse("the vector at %p is not in the memory of a device: it must be on device %d", x, c->number);
+        if (is.type == cudaMemoryTypeDevice && is.device != c->number)
+            return refuse("the vector at %p is on device %d: it must be on device %d, where the workspace is", x,
+                          is.device, c->number);
+        if ((uintptr_t)x % alignment != 0)
+            return refuse("the vector at %p must start at a multiple of %zu bytes", x, alignment);
+    }
+    return true;
 }
 
 /* The most blocks that a launch may have whose blocks wait for each other: UINT32_MAX = no limit, 0 = a limit that is
@@ -52,14 +89,15 @@ bool sg_cuda_available(char *why, size_t room) {
 /* ---- cutting -------------------------------------------------------------------------------------------------- */
 
 /* Blocks of the grid: all that the device holds at once, but no more than have a step for every warp, and no more than
- * the environment allows. 0 = an error. */
-static uint32_t choose_blocks(size_t n) {
-    int device = 0, processors = 0;
-    last_error = cudaGetDevice(&device);
+ * the caller and the environment allow. 0 = an error. */
+static uint32_t choose_blocks(int *device, size_t n, uint32_t most_blocks) {
+    int processors = 0;
+    last_error = cudaGetDevice(device);
     if (last_error == cudaSuccess)
-        last_error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device);
+        last_error = cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, *device);
     const int least = least_of({select_kernels_blocks(), topk_kernels_blocks(), sums_kernels_blocks()});
-    const size_t fit = (size_t)least * (size_t)processors, limit = block_limit(), most = fit < limit ? fit : limit;
+    const size_t fit = (size_t)least * (size_t)processors, allowed = fit < block_limit() ? fit : block_limit();
+    const size_t most = most_blocks > 0 && most_blocks < allowed ? most_blocks : allowed;
     const size_t wanted = n / (STEP * WARPS) + 1;
     return (uint32_t)(wanted < most ? wanted : most);
 }
@@ -166,10 +204,11 @@ static int fill_workspace(sg_cuda *c, const struct tables *t) {
     return device_status(last_error);
 }
 
-int sg_cuda_open(sg_cuda **out, size_t n_layers, const size_t *offset) {
+int sg_cuda_open(sg_cuda **out, size_t n_layers, const size_t *offset, uint32_t most_blocks) {
     const size_t n = offset[n_layers];
     int status = SG_KERNEL_MEMORY;
     *out = NULL;
+    refusal[0] = 0;
     if (n > UINT32_MAX - (1U << 16) || n_layers >= NONE)
         return SG_KERNEL_MEMORY;
     struct tables t = {};
@@ -178,7 +217,7 @@ int sg_cuda_open(sg_cuda **out, size_t n_layers, const size_t *offset) {
         return SG_KERNEL_MEMORY;
     c->v.n = (uint32_t)n;
     c->v.n_layers = (uint32_t)n_layers;
-    c->blocks = choose_blocks(n);
+    c->blocks = choose_blocks(&c->number, n, most_blocks);
     const uint32_t warps = c->blocks * WARPS;
     if (c->blocks == 0) {
         status = SG_KERNEL_DEVICE;

@@ -26,8 +26,9 @@ static sg_status check(const double *param, size_t d, struct sg_error *err) {
     return isnan(param[STEP]) ? sg_fail(err, SG_ERR_ARGUMENT, "needs 'step'") : SG_OK;
 }
 
+/* What follows a message begins where the kernels of a GPU take a vector. */
 static size_t message_bytes(const struct sg_shared *s) {
-    const size_t unit = sizeof(float);
+    const size_t unit = 16;
     return (method_code_bytes(s, &sg_code_grid) + unit - 1) / unit * unit;
 }
 

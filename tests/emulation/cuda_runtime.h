@@ -10,7 +10,7 @@
  * Only kernels and copies may touch the device's memory: a host that reads or writes there ends the program, and so
  * does whoever goes beyond the pages of an allocation. Copies between pinned memory and the device are under way until
  * the host waits: what comes from the device is not there before, and memory that a copy still reads must not change.
- * Waits are counted. */
+ * Waits are counted. Work on a stream while another one has work that nobody waited for ends the program. */
 /* SPDX-License-Identifier: MIT */
 #ifndef EMULATION_CUDA_RUNTIME_H
 #define EMULATION_CUDA_RUNTIME_H
@@ -211,6 +211,7 @@ template <typename... P, typename... A>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(P...), A &&...args) {
     const std::function<void()> call = [&] { kernel(args...); };
     const emulation::open_memory open;
+    emulation::enqueue(config->stream);
     emulation::launch(config->gridDim, config->blockDim, config->attrs->val.cooperative != 0, call);
     return cudaSuccess;
 }
@@ -226,6 +227,7 @@ inline cudaError_t cudaGetDeviceCount(int *count) {
 }
 
 inline cudaError_t cudaSetDevice(int device) {
+    sg_emulated_device = 0;
     return device == 0 ? cudaSuccess : cudaErrorUnknown;
 }
 
@@ -249,7 +251,18 @@ inline cudaError_t cudaRuntimeGetVersion(int *version) {
 }
 
 inline cudaError_t cudaGetDevice(int *device) {
-    *device = 0;
+    *device = sg_emulated_device;
+    return cudaSuccess;
+}
+
+enum cudaMemoryType { cudaMemoryTypeUnregistered, cudaMemoryTypeHost, cudaMemoryTypeDevice, cudaMemoryTypeManaged };
+struct cudaPointerAttributes {
+    cudaMemoryType type;
+    int device;
+};
+
+inline cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *out, const void *memory) {
+    *out = {emulation::is_of_device(memory) ? cudaMemoryTypeDevice : cudaMemoryTypeUnregistered, 0};
     return cudaSuccess;
 }
 
@@ -282,19 +295,27 @@ inline cudaError_t cudaFree(void *memory) {
     return cudaSuccess;
 }
 
-inline cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind) {
-    emulation::wait();
-    const emulation::open_memory open;
+namespace emulation {
+inline cudaError_t copy_pageable(void *to, const void *from, size_t bytes, cudaStream_t stream) {
+    enqueue(stream);
+    wait();
+    const open_memory open;
     if (bytes > 0)
         memcpy(to, from, bytes);
     return cudaSuccess;
 }
+} // namespace emulation
 
-inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t) {
+inline cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind) {
+    return emulation::copy_pageable(to, from, bytes, nullptr);
+}
+
+inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
     const bool to_host = kind == cudaMemcpyDeviceToHost;
     if (!emulation::is_pinned(to_host ? to : from, bytes))
-        return cudaMemcpy(to, from, bytes, kind);
+        return emulation::copy_pageable(to, from, bytes, stream);
     const emulation::open_memory open;
+    emulation::enqueue(stream);
     emulation::copies.push_back({to, from, {(const char *)from, (const char *)from + bytes}, to_host});
     if (to_host)
         memset(to, 0xcd, bytes);
@@ -324,16 +345,15 @@ inline cudaError_t cudaFreeHost(void *memory) {
     return cudaSuccess;
 }
 
-inline cudaError_t cudaMemsetAsync(void *to, int byte, size_t bytes, cudaStream_t) {
+inline cudaError_t cudaMemsetAsync(void *to, int byte, size_t bytes, cudaStream_t stream) {
     const emulation::open_memory open;
+    emulation::enqueue(stream);
     memset(to, byte, bytes);
     return cudaSuccess;
 }
 
 inline cudaError_t cudaMemset(void *to, int byte, size_t bytes) {
-    const emulation::open_memory open;
-    memset(to, byte, bytes);
-    return cudaSuccess;
+    return cudaMemsetAsync(to, byte, bytes, nullptr);
 }
 
 inline cudaError_t cudaDeviceSynchronize() {
@@ -342,7 +362,8 @@ inline cudaError_t cudaDeviceSynchronize() {
 }
 
 inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned) {
-    *stream = nullptr;
+    static char streams;
+    *stream = (cudaStream_t)&streams;
     return cudaSuccess;
 }
 

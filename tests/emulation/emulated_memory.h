@@ -16,6 +16,8 @@ extern "C" {
 __attribute__((weak)) unsigned long sg_emulated_waits = 0;
 /* May the host touch the device's memory? For tests in which libtorch computes there on the CPU. */
 __attribute__((weak)) bool sg_emulated_memory_is_shared = false;
+/* The thread's current device. A test may say that it is another one than 0, which is the only one. */
+__attribute__((weak)) int sg_emulated_device = 0;
 }
 
 namespace emulation {
@@ -33,8 +35,12 @@ inline std::vector<allocation> &allocations = *new std::vector<allocation>;
 inline unsigned opened;
 
 inline void protect(const allocation &a, int how) {
+#if !defined(__SANITIZE_ADDRESS__)
     if (mprotect(a.pages, a.bytes, how) != 0)
         die("the device's memory cannot be protected", "mprotect");
+#else
+    (void)a, (void)how;
+#endif
 }
 
 /* While one of these lives, the device's memory may be touched. */
@@ -57,12 +63,33 @@ inline size_t rounded_up(size_t bytes, size_t to) {
     return (bytes + to - 1) / to * to;
 }
 
+inline bool is_of_device(const void *memory) {
+    return sg_emulated_memory_is_shared ||
+           std::any_of(allocations.begin(), allocations.end(), [=](const allocation &a) {
+               return (const char *)memory >= a.pages && (const char *)memory < a.pages + a.bytes;
+           });
+}
+
+inline std::vector<allocation>::iterator allocation_at(const void *memory) {
+    const auto at = std::find_if(allocations.begin(), allocations.end(),
+                                 [memory](const allocation &a) { return a.memory == memory; });
+    if (at == allocations.end())
+        die("not the device's memory", "cudaFree");
+    return at;
+}
+
 #if defined(__SANITIZE_ADDRESS__) /* which watches every byte, but not who touches it */
 inline void *allocate(size_t bytes) {
-    return aligned_alloc(ALIGNMENT, rounded_up(bytes, ALIGNMENT));
+    const size_t used = rounded_up(bytes, ALIGNMENT);
+    char *memory = (char *)aligned_alloc(ALIGNMENT, used);
+    if (memory)
+        allocations.push_back({memory, memory, used});
+    return memory;
 }
 
 inline void release(void *memory) {
+    if (memory)
+        allocations.erase(allocation_at(memory));
     free(memory);
 }
 #else
@@ -78,12 +105,9 @@ inline void *allocate(size_t bytes) {
 }
 
 inline void release(void *memory) {
-    const auto at = std::find_if(allocations.begin(), allocations.end(),
-                                 [memory](const allocation &a) { return a.memory == memory; });
     if (memory == nullptr)
         return;
-    if (at == allocations.end())
-        die("not the device's memory", "cudaFree");
+    const auto at = allocation_at(memory);
     munmap(at->pages, at->bytes + PAGE);
     allocations.erase(at);
 }
@@ -108,8 +132,20 @@ inline bool is_pinned(const void *memory, size_t bytes) {
     return false;
 }
 
+/* One stream has work at a time, so that all that waits for other streams' work has to wait for it. */
+inline bool busy;
+inline const void *busy_stream;
+
+inline void enqueue(const void *stream) {
+    if (busy && stream != busy_stream)
+        die("work on two streams at once", "stream");
+    busy = true;
+    busy_stream = stream;
+}
+
 inline void wait() {
     sg_emulated_waits++;
+    busy = false;
     for (const copy &c : copies)
         if (c.to_host)
             memcpy(c.to, c.bytes.data(), c.bytes.size());

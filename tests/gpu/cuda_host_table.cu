@@ -24,12 +24,17 @@ static void check(cudaError_t error) {
     failed |= error != cudaSuccess;
 }
 
+void *cuda_host_stream(void) {
+    if (stream == NULL)
+        check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    return stream;
+}
+
 static void arena_open(size_t bytes) {
     failed = false;
     calls++;
     arena_used = 0;
-    if (stream == NULL)
-        check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    (void)cuda_host_stream();
     if (bytes <= arena_bytes)
         return;
     check(cudaFree(arena));
@@ -37,10 +42,10 @@ static void arena_open(size_t bytes) {
     arena_bytes = bytes;
 }
 
-/* Every third call gets pointers that are not 16-byte aligned. */
+/* Every third call gets pointers that are no multiples of 32 bytes. */
 template <typename T> static T *device(const T *from, size_t count) {
-    T *to = (T *)(arena + arena_used + (calls % 3 == 0 ? sizeof(double) : 0));
-    arena_used += (count * sizeof(T) + sizeof(double) + 255) / 256 * 256;
+    T *to = (T *)(arena + arena_used + (calls % 3 == 0 ? sizeof(float4) : 0));
+    arena_used += (count * sizeof(T) + sizeof(float4) + 255) / 256 * 256;
     if (arena_used > arena_bytes)
         abort();
     if (from != NULL && count > 0)
@@ -72,7 +77,7 @@ static sg_cuda *workspace_for(size_t n_layers, const size_t *offset) {
     kept = (size_t *)malloc(bytes);
     memcpy(kept, offset, bytes);
     kept_layers = n_layers;
-    if (sg_cuda_open(&workspace, n_layers, offset) != SG_KERNEL_OK)
+    if (sg_cuda_open(&workspace, n_layers, offset, 0) != SG_KERNEL_OK)
         workspace = NULL;
     return workspace;
 }
@@ -122,16 +127,16 @@ static int finish(int status, const struct sg_select *s, const struct sg_cuda_se
 }
 
 static int select_threshold(const struct sg_select *s, const float *tau) {
-    const struct sg_cuda_select d = begin(s);
     sg_cuda *c = workspace_for(s->n_layers, s->offset);
+    const struct sg_cuda_select d = begin(s);
     if (c == NULL)
         return SG_KERNEL_DEVICE;
     return finish(sg_cuda_select_threshold(c, stream, &d, device(tau, s->n_layers)), s, &d);
 }
 
 static int select_topk(const struct sg_select *s, const size_t *k, float *guess) {
-    const struct sg_cuda_select d = begin(s);
     sg_cuda *c = workspace_for(s->n_layers, s->offset);
+    const struct sg_cuda_select d = begin(s);
     if (c == NULL)
         return SG_KERNEL_DEVICE;
     uint32_t *k32 = (uint32_t *)calloc(s->n_layers + 1, sizeof *k32);
@@ -149,8 +154,8 @@ static int select_positions(const struct sg_select *s, const uint32_t *position)
     size_t total = 0;
     for (size_t l = 0; l < s->n_layers; l++)
         total += s->count[l];
-    const struct sg_cuda_select d = begin(s);
     sg_cuda *c = workspace_for(s->n_layers, s->offset);
+    const struct sg_cuda_select d = begin(s);
     if (c == NULL)
         return SG_KERNEL_DEVICE;
     const uint32_t *at = device(position, total);
@@ -162,8 +167,8 @@ static int select_positions(const struct sg_select *s, const uint32_t *position)
 }
 
 static int select_all(const struct sg_select *s) {
-    const struct sg_cuda_select d = begin(s);
     sg_cuda *c = workspace_for(s->n_layers, s->offset);
+    const struct sg_cuda_select d = begin(s);
     return c == NULL ? (int)SG_KERNEL_DEVICE : finish(sg_cuda_select_all(c, stream, &d), s, &d);
 }
 
@@ -200,7 +205,7 @@ static const struct sg_exec *on_device(void) {
     char why[256];
     if (exec.device == NULL && sg_cuda_device_open((sg_cuda_device **)&exec.device, -1, 0, why, sizeof why) != 0)
         abort();
-    check(cudaStreamSynchronize(stream)); /* its stream is another one */
+    sg_cuda_device_set_stream((sg_cuda_device *)exec.device, cuda_host_stream());
     return &exec;
 }
 

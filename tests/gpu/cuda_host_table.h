@@ -13,6 +13,9 @@ extern "C" {
  * says so. */
 const struct sg_kernels *cuda_host_table(char *why, size_t room);
 
+/* The stream of these calls, which does not wait for the default one. */
+void *cuda_host_stream(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -132,7 +132,7 @@ static sg_status device_open(struct device **out, const struct data *data, struc
         upload_all(d, k);
     }
     free(k);
-    if (d->error == cudaSuccess && sg_cuda_open(&d->workspace, layers, data->layers->offset) != SG_KERNEL_OK)
+    if (d->error == cudaSuccess && sg_cuda_open(&d->workspace, layers, data->layers->offset, 0) != SG_KERNEL_OK)
         d->error = cudaErrorMemoryAllocation;
     if (d->error != cudaSuccess) {
         const sg_status status = sg_fail(err, SG_ERR_MEMORY, "the device's arrays for %zu elements: %s",

@@ -44,7 +44,7 @@ __attribute__((unused)) static void test_tables(void (*test)(const struct sg_ker
 #endif
 }
 
-/* The test's vectors lie in the memory of the kernels, which `in_place` names. */
+/* The test's vectors lie in the memory of the kernels, which `in_place` names. A device works on a stream of its own. */
 __attribute__((unused)) static struct sg_exec in_place = {.threads = 1};
 __attribute__((unused)) static void test_tables_in_place(void (*test)(const struct sg_kernels *kernels)) {
 #ifdef SG_TEST_CUDA
@@ -54,6 +54,7 @@ __attribute__((unused)) static void test_tables_in_place(void (*test)(const stru
         tap_no_gpu(why);
         return;
     }
+    sg_cuda_device_set_stream(device, cuda_host_stream());
     in_place.device = device;
     test(sg_cuda_kernels());
     sg_cuda_device_close(device);

@@ -381,6 +381,77 @@ static void test_block_limit(const struct sg_kernels *kernels) {
     free(e);
 }
 
+/* What the emulated device says is the thread's current one. */
+extern int sg_emulated_device __attribute__((weak));
+
+/* Arguments that the kernels cannot work with are refused with a sentence. A workspace of few blocks has no more, which
+ * the emulation checks by the variable. */
+static void test_refusals(void) {
+    enum { N = 20000, MOST = 2 }; /* 80 kB, a long copy */
+    const size_t offset[] = {0, N};
+    const struct sg_kernels *there = sg_cuda_kernels();
+    struct sg_exec exec = {.threads = 1};
+    char why[256] = "", said[3][256] = {""};
+    sg_cuda *c = NULL;
+    static float host[N];
+    size_t count = 0;
+    if (sg_cuda_device_open((sg_cuda_device **)&exec.device, -1, 0, why, sizeof why) != SG_KERNEL_OK ||
+        sg_cuda_open(&c, 1, offset, MOST) != SG_KERNEL_OK) {
+        tap_no_gpu(why);
+        return;
+    }
+    void *stream = cuda_host_stream();
+    float *memory = there->allocate(&exec, 4 * sizeof host), *e = memory + N + 1; /* which is off by 4 bytes */
+    const struct sg_cuda_select right = {.g = memory,
+                                         .scale = 1,
+                                         .index = (uint32_t *)(memory + 2 * N),
+                                         .value = memory + 3 * N,
+                                         .count = there->allocate(&exec, sizeof(uint32_t)),
+                                         .result = there->allocate(&exec, sizeof(struct sg_cuda_result))};
+    struct sg_cuda_select call = right;
+    (void)there->get(&exec, host, memory, sizeof host); /* the allocations were zeroed on another stream */
+    setenv("SG_CUDA_BLOCKS", "2", 1);
+    sg_cuda_device_set_stream(exec.device, stream);
+    int status = sg_cuda_select_all(c, stream, &right);
+    ok(status == SG_KERNEL_OK && there->get(&exec, host, memory, sizeof host) == SG_KERNEL_OK,
+       "a workspace of at most %d blocks", MOST);
+    unsetenv("SG_CUDA_BLOCKS");
+    call.e = e;
+    status = sg_cuda_select_all(c, stream, &call);
+    snprintf(said[0], sizeof said[0], "%s", sg_cuda_last_error());
+    ok(status == SG_KERNEL_DEVICE && strstr(said[0], "multiple of 16 bytes"), "a vector off 16 bytes: %s", said[0]);
+    call.e = NULL;
+    call.g = host;
+    status = sg_cuda_select_all(c, stream, &call);
+    snprintf(said[1], sizeof said[1], "%s", sg_cuda_last_error());
+    ok(status == SG_KERNEL_DEVICE && strstr(said[1], "not in the memory of a device"), "a vector on the host: %s",
+       said[1]);
+    if (&sg_emulated_device) {
+        sg_emulated_device = 1;
+        status = sg_cuda_select_all(c, stream, &right);
+        sg_emulated_device = 0;
+        snprintf(said[2], sizeof said[2], "%s", sg_cuda_last_error());
+        ok(status == SG_KERNEL_DEVICE && strstr(said[2], "current device is 1"), "another device: %s", said[2]);
+    }
+    const struct sg_select of_table = {.exec = &exec,
+                                       .n_layers = 1,
+                                       .offset = offset,
+                                       .g = memory,
+                                       .e = e,
+                                       .scale = 1,
+                                       .index = right.index,
+                                       .value = right.value,
+                                       .count = &count};
+    status = there->select_all(&of_table);
+    ok(status == SG_KERNEL_DEVICE && strstr(sg_cuda_device_error(exec.device), "multiple of 16 bytes"),
+       "a vector off 16 bytes, by the table: %s", sg_cuda_device_error(exec.device));
+    sg_cuda_close(c);
+    there->release(&exec, memory);
+    there->release(&exec, right.count);
+    there->release(&exec, right.result);
+    sg_cuda_device_close(exec.device);
+}
+
 #endif
 
 static void test_table(const struct sg_kernels *kernels) {
@@ -394,6 +465,7 @@ static void test_table(const struct sg_kernels *kernels) {
         test_threads(kernels);
 #ifdef SG_TEST_CUDA
     test_block_limit(kernels);
+    test_refusals();
 #endif
 }
 

@@ -43,7 +43,8 @@ class _Entries(c.Structure):  # struct sg_cuda_entries
 
 def _checked(name, *args):
     if getattr(kernels, name)(*args) != 0:
-        raise RuntimeError(f"{name} failed on the GPU")
+        kernels.sg_cuda_last_error.restype = c.c_char_p
+        raise RuntimeError(f"{name} failed on the GPU: {kernels.sg_cuda_last_error().decode()}")
 
 
 def _reach():
@@ -85,7 +86,7 @@ class DeviceGroup:
             return
         cut = np.concatenate(([0], np.cumsum(sizes))).astype(np.uintp)
         self.work = pointer_t()
-        _checked("sg_cuda_open", c.byref(self.work), size_t(len(sizes)), pointer_t(cut.ctypes.data))
+        _checked("sg_cuda_open", c.byref(self.work), size_t(len(sizes)), pointer_t(cut.ctypes.data), c.c_uint32(0))
         weakref.finalize(self, kernels.sg_cuda_close, self.work).atexit = False
         alone = Method(device.text, sizes)  # of ones, of which Top-k chooses as many as of anything
         ones = alone.step(0, [np.ones(self.n, np.float32)], [alone.residual()])
