@@ -16,12 +16,15 @@ static void read_raw(struct sg_node *raw, const char *text, size_t length, struc
         sg_recipe_set(raw, p->set[i], (int)i + 1, p);
 }
 
-static void check_raw(struct sg_node *root, const struct sg_node *raw, struct sg_problems *p,
+/* Fills root and runs of the recipe. */
+static void check_raw(struct sg_recipe *recipe, const struct sg_node *raw, struct sg_problems *p,
                       struct sg_problems *claim_problems) {
-    struct sg_check check = {.problems = p, .claim_problems = claim_problems};
+    struct sg_check check = {.problems = p, .claim_problems = claim_problems, .swept = {.kind = SG_NODE_MAP}};
     sg_schema_open(&check.schema);
-    sg_check_root(&check, raw, root);
-    sg_check_forget_labels(&check);
+    sg_check_root(&check, raw, &recipe->root);
+    recipe->run = check.run;
+    recipe->n_runs = check.n_runs;
+    sg_node_clear(&check.swept);
     sg_schema_close(&check.schema);
 }
 
@@ -32,12 +35,13 @@ static void move_own(struct sg_problems *problems, struct sg_problems *claim_pro
     if (claim_problems->count == 0)
         return;
     struct sg_problems others = {.path = problems->path}, own = others;
-    struct sg_node raw = {0}, root = {0};
+    struct sg_node raw = {0};
+    struct sg_recipe unset = {0};
     read_raw(&raw, text, length, &others, 0);
-    check_raw(&root, &raw, &others, &own);
+    check_raw(&unset, &raw, &others, &own);
     sg_problems_move(problems, claim_problems, &own);
     sg_node_clear(&raw);
-    sg_node_clear(&root);
+    sg_recipe_free(&unset);
 }
 
 /* Keeps the errors in the file's claims and plots as text, for programs that judge claims. */
@@ -84,7 +88,7 @@ static sg_status parse(struct sg_recipe *out, struct sg_node *raw, const struct 
     if (problems.count > 0)
         return sg_problems_report(&problems, SG_ERR_FORMAT, err);
     struct sg_recipe recipe = {.path = sg_strdup(from->name), .text = sg_strndup(from->text, from->length)};
-    check_raw(&recipe.root, raw, &problems, from->n_set > 0 ? &claim_problems : &problems);
+    check_raw(&recipe, raw, &problems, from->n_set > 0 ? &claim_problems : &problems);
     move_own(&problems, &claim_problems, from->text, from->length);
     keep_claim_problems(&recipe, &claim_problems);
     keep_set(&recipe, from->set, from->n_set);
@@ -207,6 +211,7 @@ void sg_recipe_free(struct sg_recipe *recipe) {
     for (size_t i = 0; i < recipe->n_set; i++)
         free(recipe->set[i]);
     free(recipe->set);
+    sg_runs_free(recipe->run, recipe->n_runs);
     sg_node_clear(&recipe->root);
     *recipe = (struct sg_recipe){0};
 }

@@ -8,27 +8,11 @@
 #include "sg_file.h"
 #include "sg_json.h"
 
-static bool is_of(const struct sg_label *label, const struct sg_node *method) {
-    const char *name = sg_node_string(method, "name", "");
-    return strlen(name) == label->name && strncmp(label->text, name, label->name) == 0;
-}
-
 static bool may_be(const struct sg_node *choice, const char *word) {
     bool found = choice->kind == SG_NODE_STRING && strcmp(choice->string, word) == 0;
     for (size_t i = 0; i < choice->count; i++)
         found |= may_be(&choice->child[i], word);
     return found;
-}
-
-/* *out <- the run with this label, if it is a cell of this method. */
-static bool find_run(struct sg_run_choice *out, const struct sg_node *root, const struct sg_node *method,
-                     const char *label) {
-    for (size_t turn = 0; sg_run_choice(out, root, method, turn); turn++) {
-        if (strcmp(out->label, label) == 0)
-            return true;
-        sg_run_choice_clear(out);
-    }
-    return false;
 }
 
 /* True if both runs have as many workers and as many steps. Steps of epochs depend on the batch. */
@@ -41,46 +25,37 @@ static bool are_as_long(const struct sg_node *a, const struct sg_node *b) {
     return same;
 }
 
-/* Every run of the method copies from one run, which must have as many workers and steps. */
-static void check_runs(struct sg_check *c, const struct sg_node *root, const struct sg_node *method,
-                       const struct sg_node *copied, const struct sg_node *from, const char *label) {
-    struct sg_run_choice other, run;
-    bool alike = true;
-    if (!find_run(&other, root, from, label))
-        return;
-    if (sg_find_draw(&other.resolved))
+/* Every run of the method copies from the run `other`, which must have as many workers and steps. */
+static void check_source(struct sg_check *c, const struct sg_node *method, const struct sg_node *copied,
+                         const struct sg_recipe_run *other) {
+    if (sg_node_member(other->method, "k-from"))
+        SG_PROBLEM(c, copied, "k-from: the other method copies k itself");
+    if (sg_find_draw(&other->resolved))
         SG_PROBLEM(c, copied,
                    "k-from: the other method has a range, and so several runs at a seed (give it one value)");
-    for (size_t turn = 0; alike && sg_run_choice(&run, root, method, turn); turn++) {
-        alike = are_as_long(&run.resolved, &other.resolved);
-        if (!alike)
+    for (size_t i = 0; i < c->n_runs; i++)
+        if (c->run[i].method == method && !are_as_long(&c->run[i].resolved, &other->resolved)) {
             SG_PROBLEM(c, copied,
                        "k-from: '%.60s' has other workers or steps than '%.60s' (leave out the list, or write a "
                        "method for each of its values)",
-                       run.label, label);
-        sg_run_choice_clear(&run);
-    }
-    sg_run_choice_clear(&other);
+                       c->run[i].label, other->label);
+            return;
+        }
 }
 
 /* `copied` is the section k-from of this method. */
-static void check_method(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods,
-                         const struct sg_node *method, const struct sg_node *copied) {
+static void check_method(struct sg_check *c, const struct sg_node *root, const struct sg_node *method,
+                         const struct sg_node *copied) {
     const char *label = sg_node_string(copied, "method", "");
     const struct sg_node *scope = sg_override(method, root, "scope");
-    const struct sg_label *other = sg_label_find(c, label);
+    const struct sg_recipe_run *other = sg_label_find(c, label);
     if (!other)
         SG_PROBLEM(c, copied,
                    "k-from: no cell has the label '%.100s' (behind the name of a method with lists write their "
                    "values, too)",
                    label);
-    for (size_t i = 0; other && i < methods->count; i++) {
-        if (!is_of(other, &methods->child[i]))
-            continue;
-        if (sg_node_member(&methods->child[i], "k-from"))
-            SG_PROBLEM(c, copied, "k-from: the other method copies k itself");
-        check_runs(c, root, method, copied, &methods->child[i], label);
-    }
+    else
+        check_source(c, method, copied, other);
     if (!sg_node_absent(sg_node_get(method, "k")) || !sg_node_absent(sg_node_get(method, "density")))
         SG_PROBLEM(c, copied, "k-from: it takes the place of 'k' and 'density' (leave these out)");
     if (scope && may_be(scope, "model"))
@@ -96,7 +71,7 @@ void sg_check_copied(struct sg_check *c, const struct sg_node *root, const struc
     for (size_t i = 0; i < methods->count; i++) {
         const struct sg_node *copied = sg_node_member(&methods->child[i], "k-from");
         if (copied)
-            check_method(c, root, methods, &methods->child[i], copied);
+            check_method(c, root, &methods->child[i], copied);
     }
 }
 

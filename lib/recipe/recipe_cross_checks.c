@@ -324,21 +324,6 @@ static void check_parts(struct sg_check *c, const struct sg_node *run, const str
     SG_PROBLEM(c, at, "method '%s': %s", sg_node_string(from, "name", ""), err.msg);
 }
 
-/* Adds the run's label, and takes it over. */
-static void add_label(struct sg_check *c, const struct sg_node *at, struct sg_run_choice *run) {
-    const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(at, "compressor", ""));
-    if (sg_label_find(c, run->label)) {
-        char name[SG_EXCERPT];
-        SG_PROBLEM(c, at, "method name '%s' is used twice", sg_excerpt(name, run->label));
-        return;
-    }
-    c->label = sg_realloc(c->label, (c->n_labels + 1) * sizeof *c->label);
-    c->label[c->n_labels++] =
-        (struct sg_label){run->label, run->base, strlen(sg_node_string(at, "name", "")),
-                          ops->traits & SG_TRAIT_ABSOLUTE && ops->bound && !sg_node_member(at, "controller")};
-    run->label = NULL;
-}
-
 /* Keeps the keys of swept values, which plots can have on an axis. */
 static void keep_swept(struct sg_check *c, const struct sg_node *swept) {
     for (size_t i = 0; i < swept->count; i++)
@@ -346,52 +331,45 @@ static void keep_swept(struct sg_check *c, const struct sg_node *swept) {
             sg_push_copy(&c->swept, swept->child[i].key, &swept->child[i]);
 }
 
-/* Counts the cells of a run at each seed. If it has ranges, it gets the values of the first trial. */
-static void draw_first(struct sg_check *c, const struct sg_node *root, struct sg_run_choice *run,
-                       struct sg_node *drawn) {
-    const struct sg_node *range = sg_find_draw(&run->resolved);
-    const size_t trials = sg_trials(root);
-    c->draws = c->draws || range;
-    c->n_runs += range ? trials + 1 : 1;
+/* Replaces the ranges of a run by the values of the first trial. */
+static void draw_first(struct sg_check *c, const struct sg_node *root, const struct sg_recipe_run *run,
+                       struct sg_node *resolved) {
+    const struct sg_node *range = sg_find_draw(resolved), *seeds = sg_node_get(root, "seeds");
+    struct sg_node drawn;
     if (!range)
         return;
-    if (trials == 0)
+    if (run->trials == 0)
         SG_PROBLEM(c, range, "%s has a range, from which trials draw (add tune: {trials: 5, by: a series})",
                    range->key);
-    if (sg_node_get(&run->resolved, "method.k-from"))
+    if (sg_node_get(resolved, "method.k-from"))
         SG_PROBLEM(c, range, "%s cannot be drawn with k-from, which copies from one run (give one value)", range->key);
-    const struct sg_node *seeds = sg_node_get(root, "seeds"); /* empty if they are wrong */
-    sg_draw_values(&run->resolved, seeds->count > 0 ? (uint64_t)seeds->child[0].number : 1, 1, trials > 0 ? trials : 1,
-                   drawn);
+    const uint64_t seed = seeds->count > 0 ? (uint64_t)seeds->child[0].number : 1; /* wrong seeds are none */
+    sg_draw_values(resolved, seed, 1, run->trials > 0 ? run->trials : 1, &drawn);
+    keep_swept(c, &drawn);
+    sg_node_clear(&drawn);
 }
 
-/* Checks the runs of a method, one for each choice of its lists. */
-static void check_runs(struct sg_check *c, const struct sg_node *root, const struct sg_node *method) {
-    const size_t before = c->problems->count;
-    struct sg_run_choice run;
-    for (size_t turn = 0; c->problems->count == before && sg_run_choice(&run, root, method, turn); turn++) {
-        struct sg_node drawn = {0};
-        draw_first(c, root, &run, &drawn);
-        check_optimizer(c, &run.resolved, method);
-        check_parts(c, &run.resolved, method);
-        add_label(c, method, &run);
-        keep_swept(c, &run.swept);
-        keep_swept(c, &drawn);
-        sg_node_clear(&drawn);
-        sg_run_choice_clear(&run);
-        if (c->n_labels > SG_LABELS)
-            SG_PROBLEM(c, method, "more than %d combinations of methods and lists", SG_LABELS);
-    }
+static void check_run(struct sg_check *c, const struct sg_node *root, const struct sg_recipe_run *run) {
+    struct sg_node first;
+    char name[SG_EXCERPT];
+    keep_swept(c, &run->swept);
+    sg_node_copy(&first, &run->resolved);
+    draw_first(c, root, run, &first);
+    check_optimizer(c, &first, run->method);
+    check_parts(c, &first, run->method);
+    sg_node_clear(&first);
+    if (sg_label_find(c, run->label) != run)
+        SG_PROBLEM(c, run->method, "method name '%s' is used twice", sg_excerpt(name, run->label));
 }
 
-void sg_check_forget_labels(struct sg_check *c) {
-    for (size_t i = 0; i < c->n_labels; i++)
-        free(c->label[i].text);
-    free(c->label);
-    c->label = NULL;
-    c->n_labels = c->n_runs = 0;
-    sg_node_clear(&c->swept);
-    c->swept.kind = SG_NODE_MAP;
+/* Adds the runs of a method, and checks them up to the first problem. */
+static void add_runs(struct sg_check *c, const struct sg_node *root, const struct sg_node *method) {
+    const size_t before = c->problems->count, first = c->n_runs;
+    c->n_runs = sg_expand_method(&c->run, first, root, method);
+    if (first <= SG_LABELS && c->n_runs > SG_LABELS)
+        SG_PROBLEM(c, method, "more than %d combinations of methods and lists", SG_LABELS);
+    for (size_t i = first; i < c->n_runs && c->problems->count == before; i++)
+        check_run(c, root, &c->run[i]);
 }
 
 /* The seed at which a winner runs must not be one at which a trial ran. */
@@ -420,22 +398,28 @@ static void check_lengths(struct sg_check *c, const struct sg_node *root, const 
 }
 
 void sg_check_methods(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods) {
-    size_t before = c->problems->count, n_seeds = sg_node_get(root, "seeds")->count;
-    sg_check_forget_labels(c);
+    size_t before = c->problems->count, n_seeds = sg_node_get(root, "seeds")->count, n_cells = 0;
     for (size_t i = 0; i < methods->count; i++) {
         check_task_key(c, root, &methods->child[i], "shards");
         check_task_key(c, root, &methods->child[i], "sharding");
-        check_runs(c, root, &methods->child[i]);
+        add_runs(c, root, &methods->child[i]);
     }
+    for (size_t i = 0; i < c->n_runs; i++) /* one trial of a study wins */
+        n_cells += c->run[i].trials + 1;
     sg_check_copied(c, root, methods);
     check_lengths(c, root, methods);
     const struct sg_node *tune = sg_node_member(root, "tune");
-    if (tune && !c->draws && c->problems->count == 0)
+    if (tune && n_cells == c->n_runs && c->problems->count == 0)
         SG_PROBLEM_KEY(c, tune, "tune: no key has a range to draw from (write one as learning-rate: log 1e-3..1)");
     if (tune)
         check_fresh(c, sg_node_get(root, "seeds"));
-    if (c->n_runs * n_seeds > SG_CELLS)
-        SG_PROBLEM(c, methods, "%zu cells are more than %d", c->n_runs * n_seeds, SG_CELLS);
-    if (c->problems->count > before)
-        sg_check_forget_labels(c);
+    if (n_cells * n_seeds > SG_CELLS)
+        SG_PROBLEM(c, methods, "%zu cells are more than %d", n_cells * n_seeds, SG_CELLS);
+    if (c->problems->count == before)
+        return;
+    sg_runs_free(c->run, c->n_runs);
+    c->run = NULL;
+    c->n_runs = 0;
+    sg_node_clear(&c->swept);
+    c->swept.kind = SG_NODE_MAP;
 }

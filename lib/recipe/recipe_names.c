@@ -205,16 +205,22 @@ void sg_check_axes(struct sg_check *c, const struct sg_node *plot) {
     }
 }
 
+/* True if the method's compressor is absolute, so that its runs have the constant error-bound. */
+static bool is_bounded(const struct sg_node *method) {
+    const struct sg_compressor_ops *ops = sg_compressor_find(sg_node_string(method, "compressor", ""));
+    return ops->traits & SG_TRAIT_ABSOLUTE && ops->bound && !sg_node_member(method, "controller");
+}
+
 void sg_check_bound_constant(struct sg_check *c, const struct sg_node *term) {
     const char *of = sg_node_string(term, "of", "");
     const struct sg_node *metric = sg_node_get(term, "metric");
     if (!metric || metric->kind != SG_NODE_STRING ||
         strcmp(metric->string, sg_common_constants[SG_CONSTANT_ERROR_BOUND].name) != 0)
         return;
-    for (size_t i = 0; i < c->n_labels; i++) {
-        const struct sg_label *label = &c->label[i];
-        const bool same = strcmp(label->text, of) == 0 || (sg_is_swept_label(c, of) && sg_is_variant_of(label, of));
-        if (same && !label->bounded) {
+    for (size_t i = 0; i < c->n_runs; i++) {
+        const struct sg_recipe_run *run = &c->run[i];
+        const bool same = strcmp(run->label, of) == 0 || (sg_is_swept_label(c, of) && sg_is_variant_of(run, of));
+        if (same && !is_bounded(run->method)) {
             char name[SG_EXCERPT];
             SG_PROBLEM(c, metric,
                        "metric: method '%s' has no 'error-bound', which is a constant of absolute compressors "

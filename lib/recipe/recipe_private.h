@@ -1,8 +1,9 @@
 /* recipe_private.h: what the files of lib/recipe share.
  *
  * A read goes text -> raw tree (sg_node_read) -> --set (recipe_override.c) -> resolved tree (recipe_check.c against the
- * rows of recipe_schema.c) -> rules that span several keys (recipe_cross_checks.c). Everything wrong with the content
- * is noted in one sg_problems and the reading goes on. */
+ * rows of recipe_schema.c) -> runs (recipe_runs.c) -> rules that span several keys (recipe_cross_checks.c). Claims and
+ * plots are checked against the runs, and cells are made of them. Everything wrong with the content is noted in one
+ * sg_problems and the reading goes on. */
 /* SPDX-License-Identifier: MIT */
 #ifndef RECIPE_PRIVATE_H
 #define RECIPE_PRIVATE_H
@@ -157,12 +158,14 @@ char *sg_range_text(const struct sg_schema_row *row, char out[SG_RANGE]);
 
 /* ---- checks ---- */
 
-/* A label that a cell can have. */
-struct sg_label {
-    char *text;
-    size_t base;  /* length in bytes of `text` before the values of lists */
-    size_t name;  /* length in bytes of the method's name, which means all cells of the method in plots */
-    bool bounded; /* its compressor is absolute, so that there is an error-bound */
+/* What the cells of a method have in common that have the same entries of its lists. */
+struct sg_recipe_run {
+    const struct sg_node *method; /* in the recipe's tree */
+    struct sg_node resolved;      /* as in sg_cell, without the seed, and with the ranges */
+    struct sg_node swept;         /* as in sg_cell */
+    char *label;
+    size_t base;   /* length in bytes of the label before the words of `swept` */
+    size_t trials; /* of its study; 0 = it has no range, or the recipe has no section tune */
 };
 
 struct sg_check {
@@ -170,11 +173,10 @@ struct sg_check {
     struct sg_problems *problems;
     struct sg_problems *claim_problems; /* gets the problems of the file's claims and plots; `problems` without --set */
     const struct sg_node *root;         /* the top level as far as it is complete */
-    struct sg_label *label;             /* [n_labels] of the cells; NULL until the methods have passed their checks */
-    size_t n_labels, n_runs;            /* n_runs: cells at each seed, which are more if there are trials */
-    bool draws;                         /* a key has a range */
-    bool series_right;                  /* record.series is complete and free of problems */
-    struct sg_node swept;               /* a map whose keys are those of the cells' swept values */
+    struct sg_recipe_run *run;          /* [n_runs] of the methods; none until the methods have passed their checks */
+    size_t n_runs;
+    bool series_right;    /* record.series is complete and free of problems */
+    struct sg_node swept; /* a map whose keys are those of the cells' swept values */
 };
 
 /* Check the raw tree and complete it into *out, which is meaningful only if no problem was added. */
@@ -213,10 +215,9 @@ size_t sg_expression_names(const struct sg_check *c, const struct sg_schema_row 
 /* Rules that span several keys of one map, called when the map of `section` is complete and free of problems; root is
  * the top level as far as it is complete. They may bring the map into normal form. */
 void sg_check_rules(struct sg_check *c, const char *section, const struct sg_node *root, struct sg_node *map);
-/* Checks rules that span several keys in the list of methods; fills c->label if there is no problem. */
+/* Checks rules that span several keys in the list of methods; fills c->run if there is no problem. */
 void sg_check_methods(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods);
-void sg_check_forget_labels(struct sg_check *c);
-/* Checks methods whose k is copied from another one, once the labels are known. */
+/* Checks methods whose k is copied from another one, once the runs are known. */
 void sg_check_copied(struct sg_check *c, const struct sg_node *root, const struct sg_node *methods);
 /* True if what each worker sends of each layer is recorded at each step. */
 bool sg_records_messages(const struct sg_node *root);
@@ -225,12 +226,12 @@ bool sg_records_messages(const struct sg_node *root);
 void sg_cell_set_key(struct sg_cell *cell);
 void sg_cells_link(struct sg_cell *cells, size_t count);
 
-/* The label with exactly this text; NULL = there is none. */
-const struct sg_label *sg_label_find(const struct sg_check *c, const char *text);
+/* The run with exactly this label; NULL = there is none. */
+const struct sg_recipe_run *sg_label_find(const struct sg_check *c, const char *label);
 /* True if `name` is the name of a method, which means all of its cells in plots. */
 bool sg_is_method(const struct sg_check *c, const char *name);
-/* True if `name` is this label without the values of lists. */
-bool sg_is_variant_of(const struct sg_label *label, const char *name);
+/* True if `name` is the label of this run without the values of lists. */
+bool sg_is_variant_of(const struct sg_recipe_run *run, const char *name);
 /* True if `name` is some label without the values of lists outside of the method's parameters. */
 bool sg_is_swept_label(const struct sg_check *c, const char *name);
 /* Replace each claim, and each entry of a plot's methods, that sg_is_swept_label holds for by one for each label. */
@@ -273,18 +274,12 @@ sg_status sg_read_method(struct sg_method_config *out, double room[SG_METHOD_NUM
                          const struct sg_constant *constants, size_t n, const struct sg_node **at,
                          struct sg_error *err);
 
-/* A cell without its seed. */
-struct sg_run_choice {
-    struct sg_node resolved; /* as in sg_cell, without the seed */
-    struct sg_node swept;    /* as in sg_cell */
-    char *label;
-    size_t base; /* length in bytes of the label before the words of `swept` */
-};
-
-/* The turn-th choice from a method's lists; the lists of its parameters come first, and the last list varies fastest.
- * False past the last choice, and nothing is to be cleared then. Invalid values of the recipe are kept. */
-bool sg_run_choice(struct sg_run_choice *out, const struct sg_node *root, const struct sg_node *method, size_t turn);
-void sg_run_choice_clear(struct sg_run_choice *run);
+/* Appends the runs of a method to the `count` so far, one for each choice from its lists, up to one more than SG_LABELS
+ * in all; returns the new count. The lists of the method's parameters come first, and the last list varies fastest.
+ * Invalid values of the recipe are kept. */
+size_t sg_expand_method(struct sg_recipe_run **run, size_t count, const struct sg_node *root,
+                        const struct sg_node *method);
+void sg_runs_free(struct sg_recipe_run *run, size_t count);
 
 /* The state that a shared object may change when it is loaded (plugin_guard.c). The end restores the state at the
  * beginning; output on stdout in between goes to stderr. It returns a description of the change, NULL = no change. */

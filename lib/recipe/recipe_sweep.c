@@ -7,21 +7,20 @@
 
 #include "recipe_private.h"
 
-bool sg_is_variant_of(const struct sg_label *label, const char *name) {
-    return strlen(name) == label->base && label->text[label->base] != '\0' &&
-           strncmp(label->text, name, label->base) == 0;
+bool sg_is_variant_of(const struct sg_recipe_run *run, const char *name) {
+    return strlen(name) == run->base && run->label[run->base] != '\0' && strncmp(run->label, name, run->base) == 0;
 }
 
-const struct sg_label *sg_label_find(const struct sg_check *c, const char *text) {
-    for (size_t i = 0; i < c->n_labels; i++)
-        if (strcmp(c->label[i].text, text) == 0)
-            return &c->label[i];
+const struct sg_recipe_run *sg_label_find(const struct sg_check *c, const char *label) {
+    for (size_t i = 0; i < c->n_runs; i++)
+        if (strcmp(c->run[i].label, label) == 0)
+            return &c->run[i];
     return NULL;
 }
 
 bool sg_is_swept_label(const struct sg_check *c, const char *name) {
-    for (size_t i = 0; i < c->n_labels; i++)
-        if (sg_is_variant_of(&c->label[i], name))
+    for (size_t i = 0; i < c->n_runs; i++)
+        if (sg_is_variant_of(&c->run[i], name))
             return sg_label_find(c, name) == NULL;
     return false;
 }
@@ -84,17 +83,17 @@ void sg_expand_claims(struct sg_check *c, struct sg_node *claims) {
         const char *name = find_name(c, &claims->child[i]);
         if (!name)
             push_copy(&out, &claims->child[i]);
-        for (size_t l = 0; name && l < c->n_labels; l++)
-            if (sg_is_variant_of(&c->label[l], name))
-                push_variant(c, &out, &claims->child[i], c->label[l].text + c->label[l].base);
+        for (size_t r = 0; name && r < c->n_runs; r++)
+            if (sg_is_variant_of(&c->run[r], name))
+                push_variant(c, &out, &claims->child[i], c->run[r].label + c->run[r].base);
     }
     sg_node_clear(claims);
     *claims = out;
 }
 
 bool sg_is_method(const struct sg_check *c, const char *name) {
-    for (size_t i = 0; i < c->n_labels; i++)
-        if (strlen(name) == c->label[i].name && strncmp(c->label[i].text, name, c->label[i].name) == 0)
+    for (size_t i = 0; i < c->n_runs; i++)
+        if (strcmp(sg_node_string(c->run[i].method, "name", ""), name) == 0)
             return true;
     return false;
 }
@@ -107,9 +106,9 @@ void sg_expand_plot_methods(struct sg_check *c, struct sg_node *methods) {
         const bool swept = sg_is_swept_label(c, name->string) && !sg_is_method(c, name->string);
         if (!swept)
             push_copy(&out, name);
-        for (size_t l = 0; swept && l < c->n_labels; l++)
-            if (sg_is_variant_of(&c->label[l], name->string))
-                append(push_copy(&out, name), c->label[l].text + c->label[l].base);
+        for (size_t r = 0; swept && r < c->n_runs; r++)
+            if (sg_is_variant_of(&c->run[r], name->string))
+                append(push_copy(&out, name), c->run[r].label + c->run[r].base);
     }
     sg_node_clear(methods);
     *methods = out;

@@ -114,12 +114,12 @@ static void check_method(struct sg_check *c, const struct sg_schema_row *row, co
     const bool whole = strcmp(row->path, "plots[].methods") == 0;
     if (sg_label_find(c, raw->string) || sg_is_swept_label(c, raw->string) || (whole && sg_is_method(c, raw->string)))
         return;
-    if (!c->label) /* the methods themselves have problems */
+    if (!c->run) /* the methods themselves have problems */
         return;
     const char *candidate[SG_MAP_KEYS];
-    size_t n = c->n_labels < SG_MAP_KEYS ? c->n_labels : SG_MAP_KEYS;
+    size_t n = c->n_runs < SG_MAP_KEYS ? c->n_runs : SG_MAP_KEYS;
     for (size_t i = 0; i < n; i++)
-        candidate[i] = c->label[i].text;
+        candidate[i] = c->run[i].label;
     note_wrong_name(c, row, raw, candidate, n);
 }
 

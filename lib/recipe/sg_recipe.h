@@ -42,11 +42,13 @@ extern "C" {
  *   series names    in snake_case, like the columns of results: error-norm becomes error_norm */
 
 struct sg_recipe {
-    char *path;          /* as given; "<stdin>" for "-" */
-    char sha256[65];     /* of the file's bytes behind sg_recipe_heading */
-    struct sg_node root; /* resolved */
-    char *text;          /* the file's bytes, NUL-terminated */
-    char **set;          /* [n_set] the --set values, in order */
+    char *path;                /* as given; "<stdin>" for "-" */
+    char sha256[65];           /* of the file's bytes behind sg_recipe_heading */
+    struct sg_node root;       /* resolved */
+    struct sg_recipe_run *run; /* [n_runs] the runs that its methods and lists are expanded to (recipe_private.h) */
+    size_t n_runs;
+    char *text; /* the file's bytes, NUL-terminated */
+    char **set; /* [n_set] the --set values, in order */
     size_t n_set;
     size_t n_recorded; /* how many of `set` are written to results: not a --seed, which a result has by itself */
     /* The errors that a --set makes in the file's claims and plots, as lines "path:line:column: …": it may have removed

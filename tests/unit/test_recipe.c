@@ -342,6 +342,14 @@ static void test_limits(void) {
 
     used = (size_t)snprintf(text, length, "%s", SMALL "seeds: {count: 1000}\n");
     refused_set(text, "methods.Top-k.k=[1,2,3,4,5,6,7,8,9,10]", "r.yaml:8:3: 11000 cells are more than 10000");
+    used = (size_t)snprintf(text, length, "%s", SMALL "  - {name: SGD, compressor: none}\n");
+    for (int list = 0; list < 2; list++) {
+        used += (size_t)snprintf(text + used, length - used, list ? "batch: [1" : "stretch: [1");
+        for (int i = 2; i < 71; i++)
+            used += (size_t)snprintf(text + used, length - used, ",%d", i);
+        used += (size_t)snprintf(text + used, length - used, "]\n");
+    }
+    refused(text, "r.yaml:8:5: more than 4096 combinations of methods and lists"); /* once, not for each method */
     used = (size_t)snprintf(text, length, "%s", SMALL "  - {name: T, compressor: topk, k: [0");
     for (int i = 1; i < 257; i++)
         used += (size_t)snprintf(text + used, length - used, ",%d", i);
