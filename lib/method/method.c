@@ -100,7 +100,7 @@ size_t method_data_bytes(const sg_method *m) {
                                    : 0;
 }
 
-/* ---- memory: one list of what was taken, which sg_method_close walks ---- */
+/* ---- memory: one list of what was taken, which sg_method_close and sg_method_memory walk ---- */
 
 /* Count elements in the kernels' memory, or zeros in the host's. NULL where there is none: then m->lacks is true. */
 static void *take(sg_method *m, bool of_kernels, size_t count, size_t size) {
@@ -110,7 +110,7 @@ static void *take(sg_method *m, bool of_kernels, size_t count, size_t size) {
                             : calloc(count + 1, size);
     m->slot = slot ? slot : m->slot;
     if (at)
-        slot[m->slots++] = (struct method_slot){at, of_kernels};
+        slot[m->slots++] = (struct method_slot){at, of_kernels, m->owner, count * size};
     m->lacks |= !at;
     return at;
 }
@@ -208,14 +208,17 @@ static sg_status allocate(sg_method *m, const struct sg_method_config *config, s
         m->shared.memory = take(m, true, m->floats, sizeof(float));
     if (!m->lacks && rounds && rounds->room)
         m->shared.room = take(m, false, rounds->room(&m->shared), 1);
+    m->owner = METHOD_ROOM;
     for (size_t i = 0; !m->lacks && i < m->rooms; i++)
         open_room(m, &m->room[i], config);
+    m->owner = METHOD_WORKER;
     for (size_t w = 0, room = 0; !m->lacks && w < m->count; w++) {
         while (w >= m->count * (room + 1) / m->rooms)
             room++;
         m->worker[w].room = &m->room[room];
         open_worker(m, &m->worker[w], config);
     }
+    m->owner = METHOD_COMMON;
     if (!m->lacks && method_keeps_lead_sum(m, m->first))
         m->lead_sum = take_vector(m);
     if (m->lead_sum && m->controller->choose) {

@@ -42,17 +42,16 @@ static double code_bytes(const sg_method *m, double entries) {
 
 void sg_method_memory(const sg_method *m, struct sg_method_memory *out) {
     const struct sg_compressor_ops *ops = m->compressor;
-    const struct sg_feedback_rule *rule = m->shared.feedback.rule;
     const double d = (double)m->d, vector = d * sizeof(float), entries = entries_of(m);
     const struct method_worker *w = &m->worker[0];
     const bool positions = !ops->select || !(ops->traits & SG_TRAIT_DENSE);
-    *out = (struct sg_method_memory){.scratch_shared = m->scratch_shared};
-    const int own = (w->p != NULL) + (w->input != NULL), shared = (m->lead_sum != NULL) + (m->lost != NULL);
-    const int resets = m->first_sum ? 2 : 0; /* zeros and the first sum */
-    out->vectors = vector * ((double)(rule->worker_vectors + rule->worker_room) + own);
-    out->worker = (double)(m->worker_doubles * sizeof(double) + malloc_usable_size(w->seen.scratch));
-    out->common = vector * ((double)rule->common_vectors + shared + resets) +
-                  (double)(m->floats * sizeof(float) + malloc_usable_size(m->shared.room));
+    double bytes[METHOD_OWNERS] = {0};
+    for (size_t i = 0; i < m->slots; i++)
+        bytes[m->slot[i].owner] += (double)m->slot[i].bytes;
+    *out = (struct sg_method_memory){.worker = bytes[METHOD_WORKER] + (double)malloc_usable_size(w->seen.scratch),
+                                     .common = bytes[METHOD_COMMON],
+                                     .scratch_shared = m->scratch_shared};
+    /* Of a room, only what the making of a message writes is ever in memory. */
     if (ops->select) {
         out->code = positions ? NULL : m->shared.code;
         const double apart = positions ? 2.0 * PAGE * (d / PIECE + (double)m->shared.layout.n_layers) : 0;

@@ -46,15 +46,19 @@ struct method_range {
 };
 
 /* A piece of a method's memory: the kernels', or the host's. */
+enum method_owner { METHOD_COMMON, METHOD_ROOM, METHOD_WORKER, METHOD_OWNERS };
 struct method_slot {
     void *at;
     bool of_kernels;
+    enum method_owner owner;
+    size_t bytes;
 };
 
 struct sg_method {
-    struct method_slot *slot; /* [slots] all that sg_method_open took, for sg_method_close */
+    struct method_slot *slot; /* [slots] all that sg_method_open took, for sg_method_close and sg_method_memory */
     size_t slots;
-    bool lacks; /* some memory was not there */
+    enum method_owner owner; /* of what is taken now */
+    bool lacks;              /* some memory was not there */
     const struct sg_compressor_ops *compressor;
     const struct sg_controller_ops *controller; /* NULL = none, and the knob is constant */
     double param[SG_METHOD_PARAMS], controller_param[SG_METHOD_PARAMS], code_param[SG_METHOD_PARAMS];

@@ -193,8 +193,7 @@ SG_UNSTABLE bool sg_method_shares_rooms(const sg_method *m);
 /* How much memory a method takes, in bytes: an estimate for a host, before a run. A selector by `k` or `density` sends
  * so many entries; where a threshold, a controller or another run decides, a tenth of the elements is assumed. */
 struct sg_method_memory {
-    double vectors;             /* of a worker, beside its residual and its message */
-    double worker;              /* of all else that is kept of a worker */
+    double worker;              /* of a worker, beside its residual and its message */
     double message;             /* of a worker's message */
     double room;                /* what the making of a message writes of its room */
     double common;              /* of all workers together */

@@ -56,7 +56,7 @@ static struct sizes sizes_of(const struct train *t, size_t worker) {
     return (struct sizes){.residual = t->worker[0].residual ? t->d * sizeof(float) : 0,
                           .steps = t->of_workers ? sizeof t->worker[0].steps : 0,
                           .state = t->of_workers ? t->of_workers->floats * sizeof(float) : 0,
-                          .task = t->task_ops->state_bytes ? t->task_ops->state_bytes(t->task) : 0,
+                          .task = train_state_bytes(t),
                           .method = sg_method_worker_bytes(t->method, worker)};
 }
 

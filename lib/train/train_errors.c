@@ -11,21 +11,16 @@
 #include "train_private.h"
 
 struct errors {
-    bool means, lag, curvature; /* which groups of columns are recorded; the last two need a residual */
-    double gradients;           /* sum over steps of gradient_norm, on the residual's scale; checkpoints hold it */
-    float *sum;                 /* [d] over workers; in the kernels' memory, as the next */
-    float *before;              /* [d] the sum of the residuals before this step; NULL = neither lag nor curvature */
-    double *layer;              /* [n_layers of the task] |ē|^2 in each layer; NULL = not recorded */
-    double *sums;       /* [2][n_layers of the task] over the records, of |e_l|^2 and |g_l|^2; NULL = not recorded;
+    struct error_needs needs;
+    double gradients; /* sum over steps of gradient_norm, on the residual's scale; checkpoints hold it */
+    float *sum;       /* [d] over workers; in the kernels' memory, as the next */
+    float *before;    /* [d] the sum of the residuals before this step; NULL = neither lag nor curvature */
+    double *layer;    /* [n_layers of the task] |ē|^2 in each layer; NULL = not recorded */
+    double *sums;     /* [2][n_layers of the task] over the records, of |e_l|^2 and |g_l|^2; NULL = not recorded;
                                  * on rank 0, and checkpoints hold them */
-    void *x;            /* a copy of x while the task's x is shifted; NULL = no curvature, as the next */
-    char *state;        /* [workers of this rank] of the task, while gradients are computed at the shifted x */
-    size_t state_bytes; /* of each */
+    void *x;          /* a copy of x while the task's x is shifted; NULL = no curvature, as the next */
+    char *state;      /* [workers of this rank] of the task, while gradients are computed at the shifted x */
 };
-
-static bool has_residual(const struct train *t) {
-    return t->worker[0].residual != NULL;
-}
 
 const struct recorded *train_recorded(const struct train *t, enum sg_column from, enum sg_column to) {
     for (size_t i = 0; i < t->series.n_columns; i++) {
@@ -47,33 +42,40 @@ size_t train_errors_parts(const struct train *t, struct part *out) {
     return 2;
 }
 
-/* Vectors on the host are NULL on a GPU, where the columns that need them are refused. */
-static bool allocate(struct train *t, struct errors *e) {
-    const bool shifts = e->curvature, copies = e->lag || e->curvature;
-    e->state_bytes = t->task_ops->state_bytes ? t->task_ops->state_bytes(t->task) : 0;
-    e->sum = e->means || copies ? t->kernels->allocate(&t->exec, t->d * sizeof *e->sum) : NULL;
-    e->before = copies ? t->kernels->allocate(&t->exec, t->d * sizeof *e->before) : NULL;
-    e->layer = e->means && t->series.wants_layers ? sg_calloc(t->info->layout.n_layers, sizeof *e->layer) : NULL;
-    e->sums =
-        t->series.wants[SG_COLUMN_ERROR_BY_LAYER] ? sg_calloc(2 * t->info->layout.n_layers, sizeof *e->sums) : NULL;
-    e->x = shifts ? sg_malloc(sg_task_x_bytes(t->task) + 1) : NULL;
-    e->state = shifts ? sg_malloc(t->count * e->state_bytes + 1) : NULL;
-    if (copies)
-        train_keep_gradients(t);
-    for (size_t w = 0; shifts && w < t->count; w++)
-        t->worker[w].shifted = sg_calloc(t->d + 1, sizeof(float));
-    return (e->sum || !(e->means || copies)) && (e->before || !copies);
+size_t train_state_bytes(const struct train *t) {
+    return t->task_ops->state_bytes ? t->task_ops->state_bytes(t->task) : 0;
 }
 
+struct error_needs train_error_needs(const struct train *t) {
+    const bool *wants = t->series.wants;
+    const bool residual = t->config.feedback.rule->keeps && !sg_method_is_exact(train_method(t));
+    struct error_needs needs = {
+        .residual = residual,
+        .means = residual && (wants[SG_COLUMN_ERROR_MEAN_NORM] || wants[SG_COLUMN_ERROR_COMMON]),
+        .lag = residual && wants[SG_COLUMN_ERROR_LAG] && !t->of_workers,
+        .curvature = residual && wants[SG_COLUMN_ERROR_CURVATURE] && !sg_method_is_local(train_method(t))};
+    needs.before = needs.lag || needs.curvature;
+    needs.recorded = needs.before || t->options->record_gradients;
+    needs.sum = needs.means || needs.before;
+    return needs;
+}
+
+/* Vectors on the host are NULL on a GPU, where the columns that need them are refused. */
 sg_status train_errors_open(struct train *t, struct sg_error *err) {
+    const size_t layers = t->info->layout.n_layers;
     if (!train_recorded(t, SG_COLUMN_GRADIENT_NORM, SG_COLUMN_ERROR_CURVATURE))
         return SG_OK;
-    const bool *wants = t->series.wants, residual = has_residual(t);
     struct errors *e = t->errors = sg_calloc(1, sizeof *e);
-    e->means = residual && (wants[SG_COLUMN_ERROR_MEAN_NORM] || wants[SG_COLUMN_ERROR_COMMON]);
-    e->lag = residual && wants[SG_COLUMN_ERROR_LAG] && !t->of_workers;
-    e->curvature = residual && wants[SG_COLUMN_ERROR_CURVATURE] && !sg_method_is_local(t->method);
-    return allocate(t, e) ? SG_OK : sg_fail_memory(err, "the columns of the mean residual");
+    const struct error_needs needs = e->needs = train_error_needs(t);
+    e->sum = needs.sum ? t->kernels->allocate(&t->exec, t->d * sizeof *e->sum) : NULL;
+    e->before = needs.before ? t->kernels->allocate(&t->exec, t->d * sizeof *e->before) : NULL;
+    e->layer = needs.means && t->series.wants_layers ? sg_calloc(layers, sizeof *e->layer) : NULL;
+    e->sums = t->series.wants[SG_COLUMN_ERROR_BY_LAYER] ? sg_calloc(2 * layers, sizeof *e->sums) : NULL;
+    e->x = needs.curvature ? sg_malloc(sg_task_x_bytes(t->task) + 1) : NULL;
+    e->state = needs.curvature ? sg_malloc(t->count * train_state_bytes(t) + 1) : NULL;
+    return (e->sum || !needs.sum) && (e->before || !needs.before)
+               ? SG_OK
+               : sg_fail_memory(err, "the columns of the mean residual");
 }
 
 void train_errors_close(struct train *t) {
@@ -82,8 +84,6 @@ void train_errors_close(struct train *t) {
         return;
     t->kernels->release(&t->exec, e->sum);
     t->kernels->release(&t->exec, e->before);
-    for (size_t w = 0; w < t->count; w++)
-        free(t->worker[w].shifted);
     free(e->layer);
     free(e->sums);
     free(e->x);
@@ -139,18 +139,19 @@ static const float *shifted_of(const struct worker *w) {
 static sg_status shifted_gradients(struct train *t, struct sg_error *err) {
     struct errors *e = t->errors;
     const double unit = t->config.feedback.rule->in_updates ? 1 : t->gamma;
+    const size_t state_bytes = train_state_bytes(t);
     sg_status status = SG_OK;
     train_shift_x(t, e->x, e->before, unit / (double)t->workers);
 #pragma omp parallel for schedule(static) num_threads(t->threads) if (t->info->parallel_workers)
     for (size_t w = 0; w < t->count; w++) {
         struct worker *worker = &t->worker[w];
-        char *state = e->state + w * e->state_bytes;
-        if (e->state_bytes)
+        char *state = e->state + w * state_bytes;
+        if (state_bytes)
             t->task_ops->state_save(t->task, t->first + w, state);
         memset(worker->shifted, 0, t->d * sizeof *worker->shifted);
         worker->error.status = t->task_ops->gradient(t->task, t->first + w, t->step, worker->shifted, &worker->error);
         worker->gradient_not_finite = worker->error.status == SG_ERR_NONFINITE;
-        if (e->state_bytes)
+        if (state_bytes)
             t->task_ops->state_load(t->task, t->first + w, state);
     }
     memcpy(sg_task_x(t->task), e->x, sg_task_x_bytes(t->task));
@@ -169,7 +170,7 @@ sg_status train_errors_begin(struct train *t, struct sg_error *err) {
     if (!e || !e->before || !train_records(t, t->step + 1))
         return SG_OK;
     sg_status status = add_workers(t, e->before, residual_of, NULL, err);
-    if (status == SG_OK && e->curvature)
+    if (status == SG_OK && e->needs.curvature)
         status = shifted_gradients(t, err);
     return status;
 }
@@ -257,18 +258,18 @@ sg_status train_errors_record(struct train *t, const struct sg_outcome *outcome,
     value[SG_COLUMN_ERROR_RELATIVE] = e->gradients > 0 && !t->of_workers ? train_total_error(t) / e->gradients : NAN;
     if (!train_records(t, t->step))
         return SG_OK;
-    if (!has_residual(t) && t->config.feedback.rule->keeps) { /* it is always zero */
+    if (!t->worker[0].residual && t->config.feedback.rule->keeps) { /* it is always zero */
         value[SG_COLUMN_ERROR_LAG] = 0;
         value[SG_COLUMN_ERROR_CURVATURE] = sg_method_is_local(t->method) ? (double)NAN : 0;
     }
     if (t->of_workers) /* a residual is not on the scale of gradients */
         value[SG_COLUMN_ERROR_LAG] = NAN;
-    if (e->means)
+    if (e->needs.means)
         status = measure_mean(t, &value[SG_COLUMN_ERROR_MEAN_NORM], err);
     value[SG_COLUMN_ERROR_COMMON] = n > 1 ? (n * *norm - value[SG_COLUMN_ERROR_NORM]) / (n - 1) : NAN;
-    if (status == SG_OK && e->lag)
+    if (status == SG_OK && e->needs.lag)
         status = measure_lag(t, &value[SG_COLUMN_ERROR_LAG], err);
-    if (status == SG_OK && e->curvature)
+    if (status == SG_OK && e->needs.curvature)
         status = measure_curvature(t, &value[SG_COLUMN_ERROR_CURVATURE], err);
     return status;
 }

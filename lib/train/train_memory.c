@@ -43,22 +43,22 @@ static void add_exchange(struct sg_train_memory *m, const struct train *t, const
         add(m, method->message * (double)t->count);
 }
 
-/* What all workers' vectors of this kind take. */
+/* The vectors of workers, those of the method and of the task, and what the columns of the mean residual share. */
 static void add_vectors(struct sg_train_memory *m, const struct train *t, const struct sg_method_memory *method) {
     const double vector = (double)t->d * sizeof(float);
-    const bool *wants = t->series.wants, keeps = t->config.feedback.rule->keeps && !sg_method_is_exact(t->probe);
-    const bool means = keeps && (wants[SG_COLUMN_ERROR_MEAN_NORM] || wants[SG_COLUMN_ERROR_COMMON]);
-    const bool curvature = keeps && wants[SG_COLUMN_ERROR_CURVATURE] && !sg_method_is_local(t->probe);
     const bool shares = method->scratch_shared && train_parts(t) < t->count;
-    const bool lag = keeps && ((wants[SG_COLUMN_ERROR_LAG] && !t->of_workers) || curvature);
-    const double copies = (t->options->record_gradients || lag) + curvature;
-    add_each(m, keeps ? vector : 0);
-    add_each(m, method->vectors + method->worker);
-    add_each(m, t->of_workers ? (double)t->of_workers->floats * sizeof(float) : 0);
+    const struct error_needs needs = train_error_needs(t);
+    struct worker none;
+    struct worker_vector v[WORKER_VECTORS];
+    train_worker_vectors(t, &none, v);
+    for (size_t i = 0; i < WORKER_VECTORS; i++)
+        add_each(m, (double)v[i].floats * sizeof(float));
+    add_each(m, method->worker + (double)t->info->worker_bytes);
     add_each(m, shares ? method->message : method->room);
-    add_each(m, vector * copies + (double)t->info->worker_bytes);
     add(m, shares ? method->room * (double)train_parts(t) : 0);
-    add(m, vector * (double)((lag || means) + lag));
+    add(m, vector * (double)(needs.sum + needs.before));
+    if (needs.curvature)
+        add(m, (double)sg_task_x_bytes(t->task) + (double)(t->count * train_state_bytes(t)));
 }
 
 sg_status train_memory_estimate(struct train *t, struct sg_error *err) {

@@ -252,8 +252,15 @@ void train_spread(uint32_t *k, size_t steps, const struct sg_layout *layout, siz
                   const struct train_axes *axes);
 size_t train_parts(const struct train *t); /* of this rank's workers; the parts run in parallel */
 sg_status train_open_method(sg_method **out, const struct train *t, size_t count, struct sg_error *err);
-/* Makes room for a copy of each worker's gradient, `recorded`, where there is none. */
-void train_keep_gradients(struct train *t);
+/* The vectors of a worker, which open, close and the forecast of memory walk. */
+struct worker_vector {
+    float **at;
+    size_t floats; /* 0 = the worker has no such vector */
+    bool of_kernels;
+};
+enum { WORKER_VECTORS = 4 };
+void train_worker_vectors(const struct train *t, struct worker *w, struct worker_vector out[WORKER_VECTORS]);
+const sg_method *train_method(const struct train *t); /* or the method of one worker, while memory is estimated */
 /* Estimates the memory of this rank, and refuses a run that this host cannot hold; on a GPU they do nothing. The second
  * only sets t->memory, once the method's config is chosen (train_memory.c). */
 sg_status train_memory(struct train *t, struct sg_error *err);
@@ -316,6 +323,13 @@ void train_monitor_begin(struct train *t);
 void train_monitor_measure(struct train *t);
 sg_status train_monitor_record(struct train *t, double value[SG_COLUMNS], struct sg_error *err);
 
+/* What the columns of gradients and of the mean residual keep, for open and for the forecast of memory. */
+struct error_needs {
+    bool residual, means, lag, curvature; /* a residual, and which groups of columns of it are recorded */
+    bool sum, before, recorded;           /* two vectors of the rank, and the gradient of each worker */
+};
+struct error_needs train_error_needs(const struct train *t);
+size_t train_state_bytes(const struct train *t); /* that a task keeps of each worker */
 /* Gradients and the mean residual; without a recorded column of theirs the functions do nothing. train_errors_begin is
  * called before the gradients of a step, train_errors_gradient after each of them, and train_errors_record after every
  * step, behind train_account; begin and record are collective. train_errors_layers: |(1/n) sum_i e_i|^2 in each layer

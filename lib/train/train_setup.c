@@ -133,30 +133,45 @@ static sg_status choose_and_place(struct train *t, struct sg_error *err) {
 
 enum { ROWS = 64 }; /* how many rows may wait if the task has no queue */
 
-/* n zeros of one worker, in the kernels' memory. */
-static float *worker_vector(struct train *t, size_t n) {
-    return t->kernels->allocate(&t->exec, n * sizeof(float));
+const sg_method *train_method(const struct train *t) {
+    return t->method ? t->method : t->probe;
 }
 
-void train_keep_gradients(struct train *t) {
-    for (size_t w = 0; w < t->count; w++)
-        if (!t->worker[w].recorded)
-            t->worker[w].recorded = sg_calloc(t->d + 1, sizeof(float));
+void train_worker_vectors(const struct train *t, struct worker *w, struct worker_vector out[WORKER_VECTORS]) {
+    const struct error_needs needs = train_error_needs(t);
+    out[0] = (struct worker_vector){&w->residual, needs.residual ? t->d : 0, true};
+    out[1] = (struct worker_vector){&w->state, t->of_workers ? t->of_workers->floats : 0, true};
+    out[2] = (struct worker_vector){&w->recorded, needs.recorded ? t->d : 0, false};
+    out[3] = (struct worker_vector){&w->shifted, needs.curvature ? t->d : 0, false};
 }
 
-static bool allocate_worker(struct train *t, struct worker *w, bool keeps) {
-    if (keeps)
-        w->residual = worker_vector(t, t->d);
-    if (t->of_workers)
-        w->state = worker_vector(t, t->of_workers->floats);
+static bool open_worker(struct train *t, struct worker *w) {
+    struct worker_vector v[WORKER_VECTORS];
+    bool whole = true;
+    train_worker_vectors(t, w, v);
+    for (size_t i = 0; i < WORKER_VECTORS; i++)
+        if (v[i].floats > 0) {
+            const size_t bytes = v[i].floats * sizeof(float);
+            *v[i].at = v[i].of_kernels ? t->kernels->allocate(&t->exec, bytes) : sg_calloc(1, bytes);
+            whole = whole && *v[i].at;
+        }
     if (t->series.keeps_layers)
         w->layers = t->series.layers_mine + (size_t)(w - t->worker) * LAYER_COLUMNS * t->info->layout.n_layers;
-    return (w->residual || !keeps) && (w->state || !t->of_workers);
+    return whole;
+}
+
+static void close_worker(struct train *t, struct worker *w) {
+    struct worker_vector v[WORKER_VECTORS];
+    train_worker_vectors(t, w, v);
+    for (size_t i = 0; i < WORKER_VECTORS; i++)
+        if (v[i].of_kernels)
+            t->kernels->release(&t->exec, *v[i].at);
+        else
+            free(*v[i].at);
 }
 
 static bool allocate_buffers(struct train *t) {
     struct series *s = &t->series;
-    const bool keeps = t->config.feedback.rule->keeps && !sg_method_is_exact(t->method);
     t->gradient = sg_calloc(t->n_gradients, sizeof *t->gradient);
     t->sum = t->kernels->allocate(&t->exec, t->d * sizeof *t->sum);
     s->capacity = t->info->evaluation == SG_EVALUATE_QUEUED ? t->task_ops->queue_capacity : ROWS;
@@ -171,15 +186,13 @@ static bool allocate_buffers(struct train *t) {
         t->shared_x = sg_malloc(sg_task_x_bytes(t->task) + 1);
     if (t->of_x)
         t->state = t->kernels->allocate(&t->exec, t->of_x->floats * sizeof *t->state);
-    if (t->options->record_gradients)
-        train_keep_gradients(t);
     if (train_moves_weights(t))
         t->scratch = sg_malloc(sg_muon_scratch(t->weight, t->n_weights) * sizeof *t->scratch);
     bool whole = t->sum && (t->state || !t->of_x);
     for (size_t i = 0; whole && i < t->n_gradients; i++)
         whole = (t->gradient[i] = t->kernels->allocate(&t->exec, t->d * sizeof(float))) != NULL;
     for (size_t w = 0; whole && w < t->count; w++)
-        whole = allocate_worker(t, &t->worker[w], keeps);
+        whole = open_worker(t, &t->worker[w]);
     return whole;
 }
 
@@ -256,11 +269,8 @@ void train_teardown(struct train *t) {
     train_monitor_close(t);
     train_errors_close(t);
     train_buckets_close(t);
-    for (size_t w = 0; t->worker && w < t->count; w++) {
-        t->kernels->release(&t->exec, t->worker[w].residual);
-        t->kernels->release(&t->exec, t->worker[w].state);
-        free(t->worker[w].recorded);
-    }
+    for (size_t w = 0; t->method && w < t->count; w++)
+        close_worker(t, &t->worker[w]);
     for (size_t i = 0; t->gradient && i < t->n_gradients; i++)
         t->kernels->release(&t->exec, t->gradient[i]);
     for (size_t i = 0; i < t->series.n_rows; i++)
