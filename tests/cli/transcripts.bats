@@ -23,6 +23,14 @@ compare() { # NAME
     compare sparsetune
 }
 
+@test "sparsetune --when and --advise" {
+    compare advice
+}
+
+@test "datasets/fetch" {
+    compare fetch
+}
+
 @test "sparseplot-export" {
     compare sparseplot-export
 }

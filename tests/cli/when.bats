@@ -71,10 +71,6 @@ when() {
 
 @test "--when: a table for readers, which ends in sentences" {
     run -0 when --bandwidths 0.001,0.1,10 --clusters 2,64 --table
-    [[ ${lines[0]} == "# All times are modelled and none was measured: 1gbe, auto, overlap fused in 25 MiB, coding of v100." ]]
-    [[ $output == *"# A message takes 0 us beside its bytes at every bandwidth (network.latency)."* ]]
-    [[ $output == *"# Steps to the target are those of the runs with 4 workers"* ]]
-    [[ $output == *"# workers  Gbit/s  fastest"*"# at which bandwidths it gains over no compression, Gbit/s"* ]]
     # A sentence for each cluster, about the bandwidth nearest to that of its link.
     [[ ${lines[-2]} == "For a model of "*" numbers ("*" a step): with 2 workers at "*" Gbit/s, "* ]]
     [[ ${lines[-1]} == "With 64 workers at "*" Gbit/s, "*"."* ]]
@@ -96,11 +92,9 @@ when() {
     [[ $output != *"4 workers"*"64"*"(Gbit/s"* ]] && [[ $output == *"reaches suboptimality"* ]]
 }
 
-@test "--when without a network assumes one and says so; without compute time there is no bound" {
+@test "--when without a network assumes one; without compute time there is no bound" {
     sed -i '/^network:/d' r.yaml
     run -0 when --table
-    [[ $output == *"# The recipe has no section network, so the link 10gbe-tcp is assumed."* ]]
-    [[ $output == *"# No compute time is given (network.compute), so these are times of communication alone"* ]]
     jq -e '.tune.network_assumed and all(.tune.points[]; .speedup_free == null)
         and ([.results[].label] | index("free compression, at most") == null)' when.json
     [ "$(jq '.tune.points | length' when.json)" = 28 ]
@@ -108,12 +102,10 @@ when() {
     jq -e '(.tune.network_assumed | not) and .network.compute_s == 0.5 and all(.tune.points[]; .speedup_free >= 1)' when.json
 }
 
-@test "--when: a method that does not reach the target at every seed is left out, and it is said" {
+@test "--when: a method that does not reach the target at every seed is left out" {
     sed -i 's/levels: 4}/levels: 4, learning-rate: 1e-9}/' r.yaml
     echo '  - {name: Wild, compressor: topk, k: 1, learning-rate: 1e30}' >>r.yaml
     run -0 when --table
-    [[ $output == *"# QSGD is left out: it does not reach the target at seed 1."* ]]
-    [[ $output == *"# Wild is left out: its run with seed 1 diverged."* ]]
     jq -e '[.tune.methods[] | select(.reaches | not) | .label] == ["QSGD", "Wild"]
         and ([.results[].label] | index("QSGD") == null) and all(.tune.gains[]; .label != "QSGD")' when.json
 }
@@ -125,34 +117,4 @@ when() {
     jq -e '.tune | (.target / .baseline_value / 1.25 - 1 | fabs) < 1e-12 and .tolerance == null and .margin == "1.25 times"' when.json
     run -0 when --tolerance 0.5
     jq -e '.tune | (.target - 1.5 * .baseline_value | fabs) < 1e-12 and .tolerance == 0.5' when.json
-    run -2 when --target 1e-12
-    [[ $output == *"SGD is the run without compression to compare with, and it does not reach the target at seed 1 (suboptimality 1e-12)"* ]]
-    run -2 when --target 1e12
-    [[ $output == *"SGD has reached a suboptimality of 1e+12 before its first step, at seed 1: give a --target below "*"offset-from-optimum="* ]]
-    run -2 when --metric nothing
-    [[ $output == *"r.yaml: record.series has no nothing"* ]]
-}
-
-@test "--when refuses what it cannot do" {
-    for list in 0,1 1,x 2,1 1,1 "" 1e9; do
-        run -2 when --bandwidths "$list"
-        [[ $output == *"--bandwidths=$list: give up to 32 bandwidths in Gbit/s, above 0 and up to 1e+06, ascending"* ]]
-    done
-    run -2 when --clusters 1.5
-    [[ $output == *"--clusters=1.5: 1.5 is no number of workers"* ]]
-    run -2 when --clusters 4,6 --set network.nodes=2 --set network.workers=8
-    [[ $output == *"6 workers do not fill nodes of 4 workers each"* ]]
-    run -2 sparsetune r.yaml --reach-baseline --clusters 4
-    [[ $output == *"--clusters is an option of --when; --reach-baseline has no use for it"* ]]
-    run -2 when --theory
-    [[ $output == *"--theory and --when: one at a time"* ]]
-    sed '/name: SGD/d; s/^network.*//' r.yaml >none.yaml
-    run -2 sparsetune none.yaml --when --folder cells
-    [[ $output == *"none.yaml: --when needs a method with compressor: none to compare with"* ]]
-    sed 's/, bytes-sent//; /^network:/d' r.yaml >silent.yaml
-    run -2 sparsetune silent.yaml --when --folder cells
-    [[ $output == *"a network needs what runs sent (add bytes-sent or bits to record.series)"* ]]
-    [ ! -e cells ]
-    run -0 sparsetune r.yaml --when --dry-run
-    [[ $output == *"4 methods at 2 seeds: modelled times until they reach the suboptimality of SGD, at 7 bandwidths on clusters of 4 sizes"* ]]
 }
