@@ -30,7 +30,8 @@ SG_UNSTABLE bool sg_cuda_available(char *why, size_t room);
 /* Says what this thread's last SG_KERNEL_DEVICE was: CUDA's message, or what was wrong with an argument. */
 SG_UNSTABLE const char *sg_cuda_last_error(void);
 
-/* The workspace of one layout on the current device: 8 bytes for each element and 8 KiB for each layer. */
+/* The workspace of one layout on the current device: 8 bytes for each element, 8 KiB for each layer and 128 KiB for each
+ * block. */
 typedef struct sg_cuda sg_cuda;
 
 /* Opens a workspace for at most 2^32 - 2^16 elements, and synchronises. offset [n_layers + 1] is host memory, as in

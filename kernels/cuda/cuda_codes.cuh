@@ -21,18 +21,6 @@ __device__ inline uint32_t grid_warps() {
     return gridDim.x * WARPS;
 }
 
-/* One warp: the sum of x over the lanes below this one, and over all lanes. */
-template <typename T> __device__ inline T lanes_before(T x, T *all) {
-    T before = 0, sum = 0;
-    for (uint32_t l = 0; l < WARP; l++) {
-        const T other = __shfl_sync(ALL_LANES, x, l);
-        before += l < lane() ? other : 0;
-        sum += other;
-    }
-    *all = sum;
-    return before;
-}
-
 /* The last i < n with at(i) <= place; at is ascending and at(0) <= place. Of several, the last one is not empty. */
 template <typename At> __device__ inline uint32_t last_at_most(uint32_t n, uint64_t place, At at) {
     uint32_t low = 0, high = n;

@@ -30,6 +30,7 @@ constexpr uint32_t ALL_LANES = 0xffffffff, NONE = 0xffffffff;
 constexpr uint32_t ROWS = 4, ROW = 4 * WARP, STEP = ROWS * ROW,
                    ITEMS = 4 * ROWS; /* a lane takes 4 neighbours of a row */
 constexpr uint32_t INF_BITS = 0x7f800000, BINS = 1 << 11;
+constexpr uint32_t FIT = 32 * THREADS; /* candidates of a layer that one block orders sooner than the grid does */
 
 struct cuda_span {
     uint32_t begin, end, layer;
@@ -43,6 +44,7 @@ struct terms {
 /* Of Top-k. Between calls `have`, `arrived` and the histogram are 0. */
 struct layer_state {
     uint32_t have;    /* candidates that reach the guess */
+    uint32_t again;   /* candidates of the second pass, if there is one: this many, or a few less */
     uint32_t arrived; /* blocks whose counts are in the histogram */
     uint32_t prefix;  /* leading bits of the k-th magnitude, as far as they are known */
     uint32_t rank;    /* its rank among the magnitudes that start so */
@@ -51,6 +53,7 @@ struct layer_state {
 struct control {
     uint32_t arrived;   /* at the grid's barrier: see grid_sync */
     uint32_t bad_layer; /* the first layer that is not finite; NONE between calls */
+    uint32_t done;      /* blocks that have ordered their layers; 0 between calls */
 };
 
 /* The device's part of the workspace. */
@@ -61,6 +64,7 @@ struct view {
     const uint32_t *layer_block;  /* [n_layers] first block with a piece of it */
     const uint32_t *layer_blocks; /* [n_layers] how many blocks have one */
     const uint32_t *layer_size;   /* [n_layers] */
+    const uint32_t *layer_piece;  /* [n_layers + 1] first piece of each */
     struct layer_state *layer;
     uint32_t *histogram;   /* [n_layers][BINS] */
     uint32_t *list_index;  /* [n] */
@@ -68,7 +72,9 @@ struct view {
     uint32_t *found;       /* [pieces] length of each piece's list */
     uint64_t *split;       /* [pieces] Top-k: of the list, above the k-th magnitude << 32 | equal to it */
     uint64_t *head, *tail; /* [blocks] sums of a block's pieces: all; or those of its first and of its last layer */
-    double *part;          /* [n / SG_KERNEL_BLOCK] */
+    double *part;          /* [n / SG_KERNEL_BLOCK + 1] sums of squares; below 0 between calls */
+    uint32_t *order_index; /* [blocks][FIT] candidates of the layer that a block orders alone */
+    float *order_value;    /* [blocks][FIT] */
     struct control *control;
 };
 
@@ -83,7 +89,7 @@ typedef struct sg_cuda_select pass; /* a call's arguments */
 
 struct shared {
     uint32_t histogram[BINS];
-    uint64_t before; /* what earlier blocks have */
+    uint64_t warp[WARPS]; /* what each warp has; [0] also what earlier blocks have */
 };
 
 /* ---- warps ---- */
@@ -112,6 +118,17 @@ template <typename T> __device__ inline uint64_t warp_sum(const T *x, uint32_t b
     for (uint32_t half = WARP / 2; half > 0; half /= 2)
         sum += __shfl_xor_sync(ALL_LANES, sum, half);
     return sum;
+}
+
+/* One warp: the sum of the integers x over the lanes below this one, and over all lanes. */
+template <typename T> __device__ inline T lanes_before(T x, T *all) {
+    T sum = x;
+    for (uint32_t step = 1; step < WARP; step *= 2) {
+        const T other = __shfl_sync(ALL_LANES, sum, (lane() - step) % WARP);
+        sum += lane() >= step ? other : 0;
+    }
+    *all = __shfl_sync(ALL_LANES, sum, WARP - 1);
+    return sum - x;
 }
 
 /* ---- this block's and this warp's pieces ---- */

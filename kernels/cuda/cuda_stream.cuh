@@ -131,6 +131,13 @@ __device__ inline uint32_t append(const view &v, uint32_t begin, uint32_t found,
             all += (uint32_t)__popc(votes);
         }
         uint32_t to = begin + found + before;
+        if (all == ROW && to % 4 == 0) { /* one store of 16 bytes a lane; else four, each to sectors of four lanes */
+            const uint32_t first = place(at, 4 * r);
+            *(uint4 *)(v.list_index + to) = make_uint4(first, first + 1, first + 2, first + 3);
+            *(float4 *)(v.list_value + to) = make_float4(x[4 * r], x[4 * r + 1], x[4 * r + 2], x[4 * r + 3]);
+            found += ROW;
+            continue;
+        }
 #pragma unroll
         for (uint32_t c = 0; c < 4; c++)
             if (mine >> c & 1) {

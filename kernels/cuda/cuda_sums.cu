@@ -78,12 +78,27 @@ __device__ static double square_block(const float *x, uint32_t n) {
     return add_lanes(sum);
 }
 
+/* The part, as soon as another block has written it. Its place is ready for the next call then. A part that is not there
+ * is below 0, as no sum of squares is, so the number itself says that it has come. */
+__device__ static double take_part(double *part) {
+    const volatile double *from = part;
+    double x = *from;
+    while (x < 0) {
+        __nanosleep(32);
+        x = *from;
+    }
+    *part = -1;
+    return x;
+}
+
+/* Block 0 adds the parts in order, one dependent addition after the other, while the others compute them. */
 __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
     squares_kernel(view v, const float *x, uint32_t n, double *sum) {
     SG_SHARED(terms, sh);
     constexpr uint32_t GROUPS = THREADS / SG_KERNEL_LANES, BLOCK = SG_KERNEL_BLOCK;
-    const uint32_t blocks = n / BLOCK + (n % BLOCK > 0);
-    for (uint32_t b = blockIdx.x * GROUPS; b < blocks; b += gridDim.x * GROUPS) {
+    const uint32_t blocks = n / BLOCK + (n % BLOCK > 0), alone = gridDim.x == 1, others = gridDim.x - 1 + alone;
+    const uint32_t first = alone ? 0 : blockIdx.x > 0 ? (blockIdx.x - 1) * GROUPS : blocks;
+    for (uint32_t b = first; b < blocks; b += others * GROUPS) {
         const uint32_t mine = b + threadIdx.x / SG_KERNEL_LANES, at = mine * BLOCK;
         const bool some = mine < blocks;
         const uint32_t left = some ? n - at : 0;
@@ -91,9 +106,8 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM)
         if (some && threadIdx.x % SG_KERNEL_LANES == 0)
             v.part[mine] = part;
     }
-    grid_sync(v);
     if (blockIdx.x == 0) {
-        const double total = sum_in_order(sh, blocks, [&](uint64_t b) { return v.part[b]; });
+        const double total = sum_in_order(sh, blocks, [&](uint64_t b) { return take_part(&v.part[b]); });
         if (threadIdx.x == 0)
             *sum = total;
     }

@@ -6,9 +6,11 @@
  *   3. The k-th magnitude is found digit by digit (11 + 10 + 10 bits) by counting the candidates in histograms.
  *   4. Candidates above it, and the first of those equal to it, go to their place in the output.
  *
- * Between the steps the grid waits for itself. All blocks see the same counts, so they agree on the way without
- * asking. */
+ * Steps 3 and 4 of a layer are done by one block, which needs no barrier of the grid for them. If any layer has more
+ * than FIT candidates, the whole grid does them for all layers, and waits for itself in between. All blocks see the same
+ * counts, so they agree on the way without asking. */
 /* SPDX-License-Identifier: MIT */
+#include "cuda_digits.cuh"
 #include "cuda_stream.cuh"
 
 /* ---- floors --------------------------------------------------------------------------------------------------- */
@@ -24,7 +26,7 @@ __device__ static bool missed(const view &v, const uint32_t *k, uint32_t l) {
     return v.layer[l].have < k[l];
 }
 
-/* Returns the same value in every block. */
+/* Whether a layer missed, or has more candidates than fit. Both are the same in every block. */
 __device__ static bool any_missed(const view &v, const uint32_t *k) {
     bool here = false;
     for (uint32_t l = threadIdx.x; l < v.n_layers; l += THREADS)
@@ -32,58 +34,14 @@ __device__ static bool any_missed(const view &v, const uint32_t *k) {
     return __syncthreads_or(here);
 }
 
-/* ---- digits --------------------------------------------------------------------------------------------------- */
-
-/* Bits [shift, shift + bits) of a magnitude, the next digit behind those in the layer's prefix. */
-struct digit {
-    uint32_t shift, bits;
-};
-
-/* Every lane has a share of the elements, higher lanes larger ones. Returns the lane whose share holds the element of
- * that rank, counted from the largest, and `above` gets how many elements are in higher lanes. If there are fewer than
- * `rank` it returns NONE. All lanes get the same. */
-__device__ static uint32_t lane_of_rank(uint32_t share, uint32_t rank, uint32_t *above) {
-    uint32_t sum = share; /* of this lane and higher ones */
-    for (uint32_t step = 1; step < WARP; step *= 2) {
-        const uint32_t more = __shfl_down_sync(ALL_LANES, sum, step);
-        sum += lane() + step < WARP ? more : 0;
-    }
-    const uint32_t found = 31U - (uint32_t)__clz((int)__ballot_sync(ALL_LANES, sum >= rank)); /* __clz(0) is 32 */
-    *above = __shfl_sync(ALL_LANES, sum - share, found);
-    return found;
+__device__ static bool any_too_long(const view &v, const uint32_t *k) {
+    bool here = false;
+    for (uint32_t l = threadIdx.x; l < v.n_layers; l += THREADS)
+        here |= (missed(v, k, l) ? v.layer[l].again : v.layer[l].have) > FIT;
+    return __syncthreads_or(here);
 }
 
-/* One warp: the digit of the k-th magnitude from the layer's complete histogram, which is cleared for the next one. A
- * lane takes a range of neighbouring bins, then two bins of the range that holds the digit. */
-__device__ static void pick_digit(const view &v, uint32_t l, digit d, uint32_t k) {
-    constexpr uint32_t RANGE = BINS / WARP;
-    static_assert(RANGE == 2 * WARP, "two bins a lane");
-    uint32_t *histogram = v.histogram + (size_t)l * BINS, *mine = histogram + lane() * RANGE;
-    layer_state *layer = &v.layer[l];
-    const bool first = d.shift + d.bits == 31;
-    const uint32_t rank = first ? k : layer->rank;
-    uint32_t sum = 0, above, beyond;
-#pragma unroll 8
-    for (uint32_t i = 0; i < RANGE; i += 4) {
-        const uint4 four = __ldcg((const uint4 *)(mine + i));
-        sum += four.x + four.y + four.z + four.w;
-    }
-    const uint32_t range = lane_of_rank(sum, rank, &above);
-    if (range != NONE) {
-        const uint32_t bin = range * RANGE + 2 * lane();
-        const uint32_t low = __ldcg(histogram + bin), high = __ldcg(histogram + bin + 1);
-        const uint32_t holder = lane_of_rank(low + high, rank - above, &beyond);
-        if (lane() == holder) {
-            const uint32_t left = rank - above - beyond; /* the rank in these two bins */
-            const bool upper = left <= high;
-            layer->prefix = (first ? 0 : layer->prefix << d.bits) | (bin + upper);
-            layer->rank = left - (upper ? 0 : high);
-        }
-    }
-    __syncwarp();
-    for (uint32_t i = 0; i < RANGE; i += 4)
-        *(uint4 *)(mine + i) = make_uint4(0, 0, 0, 0);
-}
+/* ---- digits ---------------------------------------------------------------------------------------------------- */
 
 /* This block has counted all its pieces of the layers that `counted` (missed or not). The last one to say so picks. */
 __device__ static void pick_digits(const view &v, const uint32_t *k, digit d, bool all, bool counted) {
@@ -106,41 +64,13 @@ __device__ static void pick_digits(const view &v, const uint32_t *k, digit d, bo
     }
 }
 
-/* One warp: the digits of a piece's candidates. Equal ones are added together, also from round to round: a list of
- * equal magnitudes is one addition. */
-__device__ static void count_list(const view &v, uint32_t p, digit d) {
-    const cuda_span w = v.piece[p];
-    uint32_t *histogram = v.histogram + (size_t)w.layer * BINS;
-    const uint32_t prefix = v.layer[w.layer].prefix, known = d.shift + d.bits, found = v.found[p];
-    uint32_t held = NONE, holds = 0; /* not added yet: all lanes have the same */
-    for (uint32_t j = 0; j < found; j += WARP) {
-        uint32_t key = NONE;
-        if (j + lane() < found) {
-            const uint32_t bits = magnitude(v.list_value[w.begin + j + lane()]);
-            if (known == 31 || bits >> known == prefix)
-                key = bits >> d.shift & ((1U << d.bits) - 1);
-        }
-        const uint32_t equal = __match_any_sync(ALL_LANES, key);
-        if (__all_sync(ALL_LANES, equal == ALL_LANES)) {
-            if (key != held && lane() == 0 && holds > 0)
-                atomicAdd(&histogram[held], holds);
-            holds = (key == held ? holds : 0) + (key == NONE ? 0 : WARP);
-            held = key;
-        } else if (key != NONE && (equal & lanes_below()) == 0) {
-            atomicAdd(&histogram[key], (uint32_t)__popc(equal));
-        }
-    }
-    if (lane() == 0 && holds > 0)
-        atomicAdd(&histogram[held], holds);
-}
-
 /* The next digit of all layers, or the first of those that did not miss. */
 __device__ static void next_digit(const view &v, const uint32_t *k, digit d) {
     const bool all = d.shift + d.bits < 31;
     for (uint32_t p = warp_begin(v); p < warp_end(v); p++) {
         const uint32_t l = v.piece[p].layer;
         if (k[l] > 0 && (all || !missed(v, k, l)))
-            count_list(v, p, d);
+            count_list(v, l, v.list_value + v.piece[p].begin, v.found[p], d);
     }
     pick_digits(v, k, d, all, false);
     grid_sync(v);
@@ -184,18 +114,24 @@ __device__ static void search_missed(const view &v, const pass &a, const uint32_
 
 /* ---- output --------------------------------------------------------------------------------------------------- */
 
-/* Above the k-th magnitude << 32 | equal to it, of each piece; summed over the block's first and last layer. */
+/* One warp: how many of some candidates of layer l are above the k-th magnitude << 32 | equal to it. */
+__device__ static uint64_t split_list(const view &v, uint32_t l, const float *value, uint32_t found) {
+    const uint32_t kth = v.layer[l].prefix;
+    uint64_t split = 0;
+    for (uint32_t j = 0; j < found; j += WARP) {
+        const uint32_t bits = j + lane() < found ? magnitude(value[j + lane()]) : 0;
+        const uint32_t above = __ballot_sync(ALL_LANES, bits > kth);
+        const uint32_t equal = __ballot_sync(ALL_LANES, j + lane() < found && bits == kth);
+        split += (uint64_t)__popc(above) << 32 | (uint64_t)__popc(equal);
+    }
+    return split;
+}
+
+/* The split of each piece; summed over the block's first and last layer. */
 __device__ static void split_lists(const view &v) {
     for (uint32_t p = warp_begin(v); p < warp_end(v); p++) {
         const cuda_span w = v.piece[p];
-        const uint32_t kth = v.layer[w.layer].prefix, found = v.found[p];
-        uint64_t split = 0;
-        for (uint32_t j = 0; j < found; j += WARP) {
-            const uint32_t bits = j + lane() < found ? magnitude(v.list_value[w.begin + j + lane()]) : 0;
-            const uint32_t above = __ballot_sync(ALL_LANES, bits > kth);
-            const uint32_t equal = __ballot_sync(ALL_LANES, j + lane() < found && bits == kth);
-            split += (uint64_t)__popc(above) << 32 | (uint64_t)__popc(equal);
-        }
+        const uint64_t split = split_list(v, w.layer, v.list_value + w.begin, v.found[p]);
         if (lane() == 0)
             v.split[p] = split;
     }
@@ -221,30 +157,24 @@ __device__ static uint64_t split_before(const view &v) {
     return from == blockIdx.x ? 0 : v.tail[from] + warp_sum(v.head, from + 1, blockIdx.x);
 }
 
-/* One warp, one piece: what is sent goes to the output and leaves e. */
+/* One warp, some candidates of layer l: what is sent goes to the output and leaves e. before: the split of the layer's
+ * candidates before these. */
 template <source S>
-__device__ static void send_list(const view &v, const pass &a, const uint32_t *k, uint32_t p, uint64_t before) {
-    const cuda_span w = v.piece[p];
-    const uint32_t kth = v.layer[w.layer].prefix, ties = v.layer[w.layer].rank, found = v.found[p];
-    uint32_t start = block_begin(v);
-    if (v.piece[start].layer != w.layer) {
-        before = 0;
-        for (start = p; v.piece[start - 1].layer == w.layer; start--)
-            ;
-    }
-    before += warp_sum(v.split, start, p);
-    const uint64_t base = warp_sum(k, 0, w.layer);
+__device__ static void send_list(const view &v, const pass &a, const uint32_t *k, uint32_t l, const uint32_t *index,
+                                 const float *value, uint32_t found, uint64_t before) {
+    const uint32_t kth = v.layer[l].prefix, ties = v.layer[l].rank;
+    const uint64_t base = warp_sum(k, 0, l);
     uint32_t above = (uint32_t)(before >> 32), equal = (uint32_t)before;
     for (uint32_t j = 0; j < found; j += WARP) {
         const bool mine = j + lane() < found;
-        const float x = mine ? v.list_value[w.begin + j + lane()] : 0;
+        const float x = mine ? value[j + lane()] : 0;
         const bool tie = mine && magnitude(x) == kth, over = magnitude(x) > kth;
         const uint32_t over_votes = __ballot_sync(ALL_LANES, over), tie_votes = __ballot_sync(ALL_LANES, tie);
         const uint32_t over_before = above + (uint32_t)__popc(over_votes & lanes_below());
         const uint32_t tie_before = equal + (uint32_t)__popc(tie_votes & lanes_below());
         if (over || (tie && tie_before < ties)) {
             const uint64_t to = base + over_before + (tie_before < ties ? tie_before : ties);
-            const uint32_t at = v.list_index[w.begin + j + lane()];
+            const uint32_t at = index[j + lane()];
             a.index[to] = at;
             a.value[to] = x;
             if (S == FROM_BOTH)
@@ -255,20 +185,124 @@ __device__ static void send_list(const view &v, const pass &a, const uint32_t *k
     }
 }
 
-__device__ static void finish_layers(const view &v, const pass &a, const uint32_t *k, float *guess) {
-    for (uint32_t l = blockIdx.x * THREADS + threadIdx.x; l < v.n_layers; l += gridDim.x * THREADS) {
+/* One warp, one piece. before: the split that earlier blocks have of this one's first layer. */
+template <source S>
+__device__ static void send_piece(const view &v, const pass &a, const uint32_t *k, uint32_t p, uint64_t before) {
+    const cuda_span w = v.piece[p];
+    uint32_t start = block_begin(v);
+    if (v.piece[start].layer != w.layer) {
+        before = 0;
+        start = v.layer_piece[w.layer];
+    }
+    send_list<S>(v, a, k, w.layer, v.list_index + w.begin, v.list_value + w.begin, v.found[p],
+                 before + warp_sum(v.split, start, p));
+}
+
+/* One block of all, or every block its share. */
+__device__ static void finish_layers(const view &v, const pass &a, const uint32_t *k, float *guess, bool one) {
+    const uint32_t first = one ? threadIdx.x : (uint32_t)first_place();
+    for (uint32_t l = first; l < v.n_layers; l += one ? THREADS : (uint32_t)stride()) {
         a.count[l] = k[l];
         if (guess)
             guess[l] = k[l] > 0 ? __uint_as_float(v.layer[l].prefix) : -1;
         v.layer[l].have = 0;
     }
-    if (blockIdx.x == 0 && warp() == 0) {
+    if ((one || blockIdx.x == 0) && warp() == 0) {
         const uint64_t sent = warp_sum(k, 0, v.n_layers);
         if (lane() == 0) {
             a.result->sent = (uint32_t)sent;
             report_status(v, a);
         }
     }
+}
+
+/* ---- a layer by one block ----------------------------------------------------------------------------------------- */
+
+/* Range of a warp, in order and in whole rows of lanes, of n things that a block shares. */
+struct share {
+    uint32_t begin, end;
+};
+
+__device__ static share share_of(uint32_t n) {
+    const uint32_t each = (n + THREADS - 1) / THREADS * WARP, begin = warp() * each, end = begin + each;
+    return {begin < n ? begin : n, end < n ? end : n};
+}
+
+/* What the warps before this one have, and all of them. */
+__device__ static uint64_t before_warp(shared &sh, uint64_t mine, uint64_t *all) {
+    __syncthreads();
+    if (lane() == 0)
+        sh.warp[warp()] = mine;
+    __syncthreads();
+    *all = warp_sum(sh.warp, 0, WARPS);
+    return warp_sum(sh.warp, 0, warp());
+}
+
+/* The layer's candidates to the block's own list, in order. Returns their number. A warp takes 32 pieces at a time, and
+ * a lane looks up which of them holds its candidate. */
+__device__ static uint32_t gather(const view &v, uint32_t l, uint32_t *index, float *value, shared &sh) {
+    const uint32_t first = v.layer_piece[l];
+    const share mine = share_of(v.layer_piece[l + 1] - first);
+    uint64_t all;
+    uint32_t next = (uint32_t)before_warp(sh, warp_sum(v.found, first + mine.begin, first + mine.end), &all);
+    for (uint32_t p = mine.begin; p < mine.end; p += WARP) {
+        const bool some = p + lane() < mine.end;
+        const uint32_t begin = some ? v.piece[first + p + lane()].begin : 0;
+        uint32_t found;
+        const uint32_t before = lanes_before(some ? v.found[first + p + lane()] : 0, &found);
+        for (uint32_t j = lane(); j - lane() < found; j += WARP) {
+            uint32_t holder = 0;
+            for (uint32_t half = WARP / 2; half > 0; half /= 2)
+                holder += __shfl_sync(ALL_LANES, before, holder + half) <= j ? half : 0;
+            const uint32_t from = __shfl_sync(ALL_LANES, begin, holder) + j - __shfl_sync(ALL_LANES, before, holder);
+            if (j < found && next + j < FIT) { /* of numbers that are not finite there may be more */
+                index[next + j] = v.list_index[from];
+                value[next + j] = v.list_value[from];
+            }
+        }
+        next += found;
+    }
+    __syncthreads();
+    return all < FIT ? (uint32_t)all : FIT;
+}
+
+/* Steps 3 and 4. `digits` of the k-th magnitude are not known. */
+template <source S>
+__device__ static void order_layer(const view &v, const pass &a, const uint32_t *k, uint32_t l, uint32_t digits,
+                                   shared &sh) {
+    uint32_t *index = v.order_index + (size_t)blockIdx.x * FIT;
+    float *value = v.order_value + (size_t)blockIdx.x * FIT;
+    const share mine = share_of(gather(v, l, index, value, sh));
+    const uint32_t found = mine.end - mine.begin;
+    while (digits-- > 0) {
+        const digit d = {10 * digits, digits == 2 ? 11U : 10U};
+        count_list(v, l, value + mine.begin, found, d);
+        __syncthreads();
+        if (warp() == 0)
+            pick_digit(v, l, d, k[l]);
+        __syncthreads();
+    }
+    uint64_t all;
+    const uint64_t before = before_warp(sh, split_list(v, l, value + mine.begin, found), &all);
+    send_list<S>(v, a, k, l, index + mine.begin, value + mine.begin, found, before);
+}
+
+/* Block b takes layers b, b + blocks, ... The last block that is done completes the outputs and prepares the next call,
+ * since by then no block decides by the counts of this one. */
+template <source S>
+__device__ static void order_layers(const view &v, const pass &a, const uint32_t *k, float *guess, shared &sh) {
+    for (uint32_t l = blockIdx.x; l < v.n_layers; l += gridDim.x)
+        if (k[l] > 0)
+            order_layer<S>(v, a, k, l, missed(v, k, l) ? 2 : 3, sh);
+    __syncthreads();
+    if (threadIdx.x == 0)
+        sh.warp[0] = add_ordered(&v.control->done, 1) + 1;
+    __syncthreads();
+    if (sh.warp[0] < gridDim.x)
+        return;
+    if (threadIdx.x == 0)
+        v.control->done = 0;
+    finish_layers(v, a, k, guess, true);
 }
 
 /* WARM: guesses are given. */
@@ -283,12 +317,18 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM) topk_kernel(view v, pa
                 atomicAdd(&v.layer[l].have, v.found[p]);
         }
         grid_sync(v);
-        if (any_missed(v, k))
-            search_missed<S == FROM_BOTH ? FROM_RESIDUAL : S, false>(v, a, k, sh.histogram);
-        next_digit(v, k, digit{20, 11});
-    } else {
-        search_missed<S, true>(v, a, k, sh.histogram);
     }
+    const bool again = !WARM || any_missed(v, k);
+    if (again)
+        search_missed<WARM && S == FROM_BOTH ? FROM_RESIDUAL : S, !WARM>(v, a, k, sh.histogram);
+    if (!any_too_long(v, k)) {
+        if (again)
+            grid_sync(v);
+        order_layers<S>(v, a, k, guess, sh);
+        return;
+    }
+    if (WARM)
+        next_digit(v, k, digit{20, 11});
     next_digit(v, k, digit{10, 10});
     next_digit(v, k, digit{0, 10});
     split_lists(v);
@@ -296,13 +336,13 @@ __global__ void __launch_bounds__(THREADS, BLOCKS_PER_SM) topk_kernel(view v, pa
     if (warp() == 0) {
         const uint64_t before = split_before(v);
         if (lane() == 0)
-            sh.before = before;
+            sh.warp[0] = before;
     }
     __syncthreads();
     for (uint32_t p = warp_begin(v); p < warp_end(v); p++)
         if (k[v.piece[p].layer] > 0)
-            send_list<S>(v, a, k, p, sh.before);
-    finish_layers(v, a, k, guess);
+            send_piece<S>(v, a, k, p, sh.warp[0]);
+    finish_layers(v, a, k, guess, false);
 }
 
 int sg_cuda_select_topk(sg_cuda *c, void *stream, const struct sg_cuda_select *s, const uint32_t *k, float *guess) {

@@ -105,7 +105,7 @@ static uint32_t choose_blocks(int *device, size_t n, uint32_t most_blocks) {
 /* The tables of struct view on the host. */
 struct tables {
     struct cuda_span *piece;
-    uint32_t *warp_piece, *layer_block, *layer_blocks, *layer_size;
+    uint32_t *warp_piece, *layer_block, *layer_blocks, *layer_size, *layer_piece;
     uint32_t n_pieces;
 };
 
@@ -124,13 +124,16 @@ static void cut_pieces(struct tables *t, uint32_t warps, size_t n_layers, const 
                 t->layer_block[l] = w / WARPS;
             t->layer_blocks[l] = w / WARPS - t->layer_block[l] + 1;
             t->piece[t->n_pieces++] = {(uint32_t)at, (uint32_t)stop, (uint32_t)l};
+            t->layer_piece[l + 1]++;
             at = stop;
         }
     }
     SG_ASSERT(t->n_pieces == 0 || t->piece[t->n_pieces - 1].end == n);
     t->warp_piece[warps] = t->n_pieces;
-    for (l = 0; l < n_layers; l++)
+    for (l = 0; l < n_layers; l++) {
         t->layer_size[l] = (uint32_t)(offset[l + 1] - offset[l]);
+        t->layer_piece[l + 1] += t->layer_piece[l];
+    }
 }
 
 /* ---- memory --------------------------------------------------------------------------------------------------- */
@@ -149,7 +152,7 @@ template <typename T> static void take(struct slab *s, T **out, size_t count) {
 
 struct device_tables {
     struct cuda_span *piece;
-    uint32_t *warp_piece, *layer_block, *layer_blocks, *layer_size;
+    uint32_t *warp_piece, *layer_block, *layer_blocks, *layer_size, *layer_piece;
 };
 
 static void lay_out(struct slab *s, struct view *v, struct device_tables *d, uint32_t blocks, uint32_t pieces) {
@@ -159,6 +162,7 @@ static void lay_out(struct slab *s, struct view *v, struct device_tables *d, uin
     take(s, &d->layer_block, layers);
     take(s, &d->layer_blocks, layers);
     take(s, &d->layer_size, layers);
+    take(s, &d->layer_piece, layers);
     take(s, &v->control, 1);
     take(s, &v->layer, layers);
     take(s, &v->histogram, layers * BINS);
@@ -169,6 +173,8 @@ static void lay_out(struct slab *s, struct view *v, struct device_tables *d, uin
     take(s, &v->part, (size_t)v->n / SG_KERNEL_BLOCK + 1);
     take(s, &v->list_index, v->n);
     take(s, &v->list_value, v->n);
+    take(s, &v->order_index, (size_t)blocks * FIT);
+    take(s, &v->order_value, (size_t)blocks * FIT);
 }
 
 template <typename T> static void upload(T *to, const T *from, size_t count) {
@@ -176,7 +182,7 @@ template <typename T> static void upload(T *to, const T *from, size_t count) {
         last_error = cudaMemcpy(to, from, count * sizeof *to, cudaMemcpyHostToDevice);
 }
 
-/* Everything but the lists starts as 0, bad_layer as NONE. */
+/* Everything but the lists starts as 0, bad_layer as NONE, and parts as a number below 0. */
 static int fill_workspace(sg_cuda *c, const struct tables *t) {
     struct slab s = {NULL, 0};
     struct device_tables d;
@@ -186,14 +192,17 @@ static int fill_workspace(sg_cuda *c, const struct tables *t) {
         return device_status(last_error);
     s = {(char *)c->memory, 0};
     lay_out(&s, &c->v, &d, c->blocks, t->n_pieces);
-    const struct control start = {0, NONE};
-    last_error = cudaMemset(c->memory, 0, (size_t)((char *)c->v.list_index - (char *)c->memory));
+    const struct control start = {0, NONE, 0};
+    last_error = cudaMemset(c->memory, 0, (size_t)((char *)c->v.part - (char *)c->memory));
+    if (last_error == cudaSuccess)
+        last_error = cudaMemset(c->v.part, 0xc0, (size_t)((char *)c->v.list_index - (char *)c->v.part));
     upload(c->v.control, &start, 1);
     upload(d.piece, t->piece, t->n_pieces);
     upload(d.warp_piece, t->warp_piece, c->blocks * WARPS + 1);
     upload(d.layer_block, t->layer_block, c->v.n_layers);
     upload(d.layer_blocks, t->layer_blocks, c->v.n_layers);
     upload(d.layer_size, t->layer_size, c->v.n_layers);
+    upload(d.layer_piece, t->layer_piece, c->v.n_layers + (size_t)1);
     if (last_error == cudaSuccess)
         last_error = cudaDeviceSynchronize(); /* the caller's stream may not wait for the default one */
     c->v.piece = d.piece;
@@ -201,6 +210,7 @@ static int fill_workspace(sg_cuda *c, const struct tables *t) {
     c->v.layer_block = d.layer_block;
     c->v.layer_blocks = d.layer_blocks;
     c->v.layer_size = d.layer_size;
+    c->v.layer_piece = d.layer_piece;
     return device_status(last_error);
 }
 
@@ -225,11 +235,12 @@ int sg_cuda_open(sg_cuda **out, size_t n_layers, const size_t *offset, uint32_t 
     }
     t.piece = (struct cuda_span *)malloc((warps + n_layers) * sizeof *t.piece);
     t.warp_piece = (uint32_t *)malloc((warps + (size_t)1) * sizeof *t.warp_piece);
-    t.layer_block = (uint32_t *)calloc(3 * (n_layers + 1), sizeof *t.layer_block);
+    t.layer_block = (uint32_t *)calloc(4 * (n_layers + 1), sizeof *t.layer_block);
     if (!t.piece || !t.warp_piece || !t.layer_block)
         goto out;
     t.layer_blocks = t.layer_block + n_layers;
     t.layer_size = t.layer_blocks + n_layers;
+    t.layer_piece = t.layer_size + n_layers;
     cut_pieces(&t, warps, n_layers, offset);
     status = fill_workspace(c, &t);
 out:
