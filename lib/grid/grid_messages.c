@@ -13,9 +13,11 @@
 /* Layers stand in the order of the backward pass, the last one of the model first. */
 struct sg_grid_messages {
     const struct sg_cell *cell;
-    bool codes;   /* the compressor is not `none`, so it encodes and decodes */
-    bool again;   /* the sum is compressed once more, to a message like a worker's */
-    double entry; /* bytes of a number of a message; 0 = a message has all numbers of the model */
+    struct sg_feedback feedback; /* its rule is NULL if this program does not have it */
+    struct sg_stream stream;     /* of the rule; interval 0 = it has none */
+    bool codes;                  /* the compressor is not `none`, so it encodes and decodes */
+    bool again;                  /* the sum is compressed once more, to a message like a worker's */
+    double entry;                /* bytes of a number of a message; 0 = a message has all numbers of the model */
     size_t records, layers, workers;
     double d;
     double *steps;    /* [records] since the record before */
@@ -68,27 +70,40 @@ static bool find_sent(double *sent, const struct sg_grid_messages *m, const cJSO
     return true;
 }
 
-static const struct sg_feedback_rule *rule_of(const struct sg_grid_messages *m) {
-    return sg_feedback_find(sg_node_string(&m->cell->resolved, "error-feedback.form", ""));
+static void read_feedback(struct sg_grid_messages *m) {
+    const struct sg_node *section = sg_node_get(&m->cell->resolved, "error-feedback");
+    const struct sg_feedback_rule *rule = sg_feedback_find(sg_node_string(section, "form", ""));
+    m->feedback.rule = rule;
+    for (size_t i = 0; rule && i < rule->n_params; i++)
+        m->feedback.param[i] = sg_node_number(section, rule->params[i].name, rule->params[i].preset);
+    if (rule && rule->stream)
+        rule->stream(m->feedback.param, &m->stream);
 }
 
-/* Every so many steps send; 1 = all, or those that send are not known. */
-static double interval_of(const struct sg_grid_messages *m) {
-    const struct sg_feedback_rule *rule = rule_of(m);
-    return rule && rule->sends ? sg_node_number(&m->cell->resolved, "error-feedback.steps", 1) : 1;
+/* True if messages are sent at the end of this many steps, or if it is not known when they are. */
+static bool sends_after(const struct sg_grid_messages *m, double steps) {
+    return !m->feedback.rule || (steps > 0 && sg_feedback_sends(&m->feedback, (uint64_t)steps - 1));
 }
 
-/* A worker takes steps by itself: with local-steps and diloco it makes a message every few steps, with
+/* How many of the steps behind `before`, up to `now`, send. */
+static double count_sending(const struct sg_grid_messages *m, double before, double now) {
+    double count = 0;
+    for (double step = before + 1; m->stream.interval > 0 && step <= now; step++)
+        count += sends_after(m, step);
+    return m->stream.interval > 0 ? count : now - before;
+}
+
+/* A worker takes steps by itself: with local-steps and diloco it codes each number once in an interval, with
  * dynamic-averaging at the steps at which something was sent. All steps of the record with most bytes a step count as
  * such steps. */
 static void find_coded(struct sg_grid_messages *m) {
-    const struct sg_feedback_rule *rule = rule_of(m);
-    const bool dynamic = rule && rule->measure;
+    const bool dynamic = m->feedback.rule && m->feedback.rule->measure;
+    const double interval = m->stream.interval > 0 ? (double)m->stream.interval : 1;
     double most = 0, steps = 0, coded = 0;
     for (size_t i = 0; i < m->records; i++)
         most = fmax(most, m->mean[i]);
     for (size_t i = 0; i < m->records; i++) {
-        m->coded[i] = dynamic && most > 0 ? m->mean[i] / most : 1 / interval_of(m);
+        m->coded[i] = dynamic && most > 0 ? m->mean[i] / most : 1 / interval;
         steps += m->steps[i];
         coded += m->steps[i] * m->coded[i];
     }
@@ -101,19 +116,19 @@ static void read_records(struct sg_grid_messages *m, const struct sg_run *run) {
                  *sent = bytes ? bytes : sg_run_series(run, "bits"), unit = bytes ? 1 : 8;
     const double *density = sg_run_series(run, "density"), *padded = sg_run_series(run, "density_padded");
     const cJSON *record = run->layers ? run->layers->child : NULL;
-    const double interval = interval_of(m);
+    double last = 0;
     for (size_t i = 0; i < m->records; i++, record = record ? record->next : NULL) {
         const double grown = sent[i] - (i > 0 ? sent[i - 1] : 0), before = i > 0 ? step[i - 1] : 0;
         const bool uneven = density && padded && density[i] > 0 && padded[i] > density[i];
         m->steps[i] = step[i] - before;
-        m->sending[i] = floor(step[i] / interval) - floor(before / interval);
+        m->sending[i] = count_sending(m, before, step[i]);
+        last += m->sending[i];
         m->mean[i] = m->sending[i] > 0 ? fmax(0, grown) / m->sending[i] / unit : 0;
         m->longer[i] = uneven ? padded[i] / density[i] : 1;
         find_shares(m->share + i * m->layers, m, record);
-        const bool sends = fmod(step[i], interval) == 0; /* the entries of workers are those of this step */
+        const bool sends = sends_after(m, step[i]); /* the entries of workers are those of this step */
         m->by_worker[i] = m->sent && sends && find_sent(m->sent + i * m->layers * m->workers, m, record, m->mean[i]);
     }
-    const double last = m->records > 0 ? floor(step[m->records - 1] / interval) : 0;
     m->mean_of_all = last > 0 ? fmax(0, sent[m->records - 1]) / last / unit : 0;
     find_coded(m);
 }
@@ -167,6 +182,7 @@ void sg_grid_messages_open(struct sg_grid_messages **out, const struct sg_cell *
         const cJSON *layer = run->layers ? cJSON_GetArrayItem(layers, (int)(m->layers - 1 - l)) : NULL;
         m->elements[l] = layer ? sg_json_number(layer, "elements", 0) : m->d / (double)m->layers;
     }
+    read_feedback(m);
     read_records(m, run);
     *out = m;
 }
@@ -324,8 +340,10 @@ static void add_steps(struct sg_sum total[SG_NET_TOTALS], struct model *m, size_
     else
         put_messages(m, share, mean, of->longer[i]);
     sg_net_step_time(&time, NULL, &m->net, m->collective, m->overlap, &m->step, m->work);
-    sg_sum_add(&total[SG_NET_TIME], steps * time.step_s);
-    sg_sum_add(&total[SG_NET_EXPOSED_TIME], steps * time.exposed_s);
+    /* The steps between a message and where its sum moves x hide it, too. */
+    const double waits = fmax(0, time.exposed_s - (double)of->stream.delay * time.compute_s);
+    sg_sum_add(&total[SG_NET_TIME], steps * (time.step_s - time.exposed_s + waits));
+    sg_sum_add(&total[SG_NET_EXPOSED_TIME], steps * waits);
     sg_sum_add(&total[SG_NET_COMPUTE_TIME], steps * (time.compute_s + time.coding_s));
     sg_sum_add(&total[SG_NET_CODING_TIME], steps * time.coding_s);
 }

@@ -23,6 +23,12 @@
  * keep what was not sent, is not in that publication; SparseLoCo (Sarfi et al., arXiv 2508.15706, algorithm 1) does it,
  * with a decay of e in the place of the outer momentum.
  *
+ * Streaming DiLoCo (Douillard et al., arXiv 2501.18512, algorithm 2) is both of these with P fragments of layers, which
+ * send l at steps of their own (method_fragments.c). The mean of a fragment moves x a delay of tau steps later, and
+ * there x_i <- alpha x_i + (1 - alpha) x, which is l <- alpha (l - the step of x). As in torchft, l counts from the x
+ * that all workers share; the publication writes x_i of the fragment's last message in its place, which with alpha = 0
+ * and tau = 0 is the same.
+ *
  * Dynamic averaging: the same, but all workers send when they have come far enough. After every step they add up
  * |l|^2, one float each, and send if its mean exceeds threshold^2. This is Federated Dynamic Averaging (Theologitis,
  * Frangias, Anestis, Samoladas, Deligiannakis, arXiv 2405.20988, after Kamp et al., ECML PKDD 2018) in its variant
@@ -93,7 +99,7 @@ const struct sg_feedback_rule sg_feedback_cser = {
 
 /* ---- local steps ---- */
 
-enum { STEPS, LOCAL_PARAMS };
+enum { STEPS, FRAGMENTS, DELAY, MIXING, STRIDED, LOCAL_PARAMS };
 enum { THRESHOLD, DYNAMIC_PARAMS };
 
 static const float *step_alone(const struct sg_feedback_state *s, const float *g) {
@@ -110,8 +116,24 @@ static const float *way(const struct sg_feedback_state *s) {
     return s->vector[0];
 }
 
-static bool sends(const double *param, uint64_t step) {
-    return (step + 1) % (uint64_t)param[STEPS] == 0;
+static double given(double value, double otherwise) {
+    return isnan(value) ? otherwise : value;
+}
+
+static void stream(const double *param, struct sg_stream *out) {
+    *out = (struct sg_stream){.interval = (uint64_t)param[STEPS],
+                              .fragments = (size_t)given(param[FRAGMENTS], 1),
+                              .delay = (uint64_t)given(param[DELAY], 0),
+                              .mixing = given(param[MIXING], 0),
+                              .strided = given(param[STRIDED], 1) > 0};
+}
+
+static void merge(const struct sg_feedback_state *s, size_t begin, size_t end, double mixing, const float *step) {
+    float *const l = s->vector[0] + begin, alpha = (float)mixing;
+    if (mixing > 0)
+        s->kernels->mix(s->exec, l, alpha, l, -alpha, step + begin, end - begin);
+    else
+        memset(l, 0, (end - begin) * sizeof *l);
 }
 
 static double squared_way(const struct sg_feedback_state *s) {
@@ -122,13 +144,21 @@ static bool is_far(const double *param, double mean) {
     return mean > param[THRESHOLD] * param[THRESHOLD];
 }
 
+#define STREAM_PARAMS                                                                                                  \
+    [FRAGMENTS] =                                                                                                      \
+        {"fragments", 1, 1e9, NAN, true, "sets of layers that send in turn, by default 1 (Streaming DiLoCo)"},         \
+    [DELAY] = {"delay", 0, 1e9, NAN, true, "steps until a message moves x, by default 0"},                             \
+    [MIXING] = {"mixing", 0, 1, NAN, false, "share of its own x that a worker keeps there, by default 0"},             \
+    [STRIDED] = {"strided", 0, 1, NAN, true, "1, the default: blocks are dealt to fragments in turn; 0: in runs"}
+
 static const struct sg_parameter local_params[LOCAL_PARAMS] = {
     [STEPS] = {"steps", 1, 1e9, 4, true, "a worker's steps between messages"},
+    STREAM_PARAMS,
 };
 
 #define STEPS_ALONE                                                                                                    \
-    .keeps = true, .in_updates = true, .scaled = true, .worker_vectors = 1, .before = step_alone,                      \
-    .after = start_again, .offset = way, .steps_alone = true
+    .keeps = true, .in_updates = true, .scaled = true, .worker_vectors = 1, .before = step_alone, .offset = way,       \
+    .steps_alone = true
 
 const struct sg_feedback_rule sg_feedback_local_steps = {
     .name = "local-steps",
@@ -137,11 +167,13 @@ const struct sg_feedback_rule sg_feedback_local_steps = {
     .params = local_params,
     .n_params = LOCAL_PARAMS,
     STEPS_ALONE,
-    .sends = sends,
+    .stream = stream,
+    .merge = merge,
 };
 
 static const struct sg_parameter diloco_params[LOCAL_PARAMS] = {
     [STEPS] = {"steps", 1, 1e9, 500, true, "a worker's steps H between messages"},
+    STREAM_PARAMS,
 };
 
 const struct sg_feedback_rule sg_feedback_diloco = {
@@ -151,7 +183,8 @@ const struct sg_feedback_rule sg_feedback_diloco = {
     .params = diloco_params,
     .n_params = LOCAL_PARAMS,
     STEPS_ALONE,
-    .sends = sends,
+    .stream = stream,
+    .merge = merge,
 };
 
 static const struct sg_parameter dynamic_params[DYNAMIC_PARAMS] = {
@@ -166,6 +199,7 @@ const struct sg_feedback_rule sg_feedback_dynamic_averaging = {
     .params = dynamic_params,
     .n_params = DYNAMIC_PARAMS,
     STEPS_ALONE,
+    .after = start_again,
     .measure = squared_way,
     .decides = is_far,
     .every_step = true, /* all workers decide together */

@@ -42,6 +42,21 @@ void method_combine(const struct sg_feedback_state *s, float *to, float factor, 
     s->kernels->mix(s->exec, to, factor, to, 1, x, s->d);
 }
 
+bool sg_feedback_sends(const struct sg_feedback *f, uint64_t step) {
+    struct sg_stream s;
+    if (!f->rule->stream)
+        return true;
+    f->rule->stream(f->param, &s);
+    return method_stream_at(&s, step) < s.fragments;
+}
+
+bool sg_feedback_moves(const struct sg_feedback *f, uint64_t step) {
+    struct sg_stream s = {0};
+    if (f->rule->stream)
+        f->rule->stream(f->param, &s);
+    return step >= s.delay && sg_feedback_sends(f, step - s.delay);
+}
+
 #define ROW(name) &name
 static const void *const table[] = {METHOD_FEEDBACK_RULES(ROW)};
 static struct sg_rows rows = SG_ROWS(table);
@@ -61,6 +76,9 @@ sg_status sg_feedback_add(const struct sg_feedback_rule *rule, struct sg_error *
         return status;
     if (!rule->source)
         return sg_fail(err, SG_ERR_ARGUMENT, "feedback rule '%s' has no source: name its publication", rule->name);
+    if ((rule->stream != NULL) != (rule->merge != NULL) || (rule->stream && !rule->offset))
+        return sg_fail(err, SG_ERR_ARGUMENT, "feedback rule '%s' has only some of offset, stream and merge",
+                       rule->name);
     if (rule->n_params > SG_FEEDBACK_PARAMS || rule->n_knobs > (rule->n_params > 0) ||
         rule->worker_vectors + rule->worker_room > SG_FEEDBACK_VECTORS || rule->common_vectors > SG_FEEDBACK_VECTORS)
         return sg_fail(err, SG_ERR_ARGUMENT,

@@ -31,19 +31,20 @@ static const char *positions_fault(const struct sg_layout *layout, const uint32_
     return j == found ? NULL : "its layers have other numbers than it has";
 }
 
-const char *method_selection_fault(const sg_method *m, const struct sg_select *s) {
+const char *method_selection_fault(const struct sg_layout *layout, const struct sg_select *s) {
+    const size_t d = layout->offset[layout->n_layers];
     size_t found = 0;
     for (size_t l = 0; l < s->n_layers; l++) {
-        if (s->count[l] > m->d - found)
+        if (s->count[l] > d - found)
             return "it has more numbers than its vector";
         found += s->count[l];
     }
-    return s->exec->device ? NULL : positions_fault(&m->shared.layout, s->index, found, s->count);
+    return s->exec->device ? NULL : positions_fault(layout, s->index, found, s->count);
 }
 
-const char *method_message_fault(const sg_method *m, unsigned round, const struct sg_message *x) {
+const char *method_message_fault(const sg_method *m, const struct sg_layout *layout, unsigned round,
+                                 const struct sg_message *x) {
     enum { MOST_BITS = 64 }; /* of a number and of its position */
-    const struct sg_layout *layout = &m->shared.layout;
     const double numbers = (double)x->n + (double)layout->n_layers;
     if (!is_known(x->code))
         return "its code is none of the table, nor one that a plug-in added to it";

@@ -181,6 +181,8 @@ static void open_worker(sg_method *m, struct method_worker *w, const struct sg_m
     if (sg_method_rounds(m) > 1 && !rule->keeps)
         w->p = take_vector(m);
     open_vectors(m, &w->feedback, rule->worker_vectors + rule->worker_room);
+    w->packed_g = m->stream.fragments > 1 ? take_vector(m) : NULL;
+    w->packed_e = m->stream.fragments > 1 ? take_vector(m) : NULL;
 }
 
 bool sg_method_shares_rooms(const sg_method *m) {
@@ -227,6 +229,8 @@ static sg_status allocate(sg_method *m, const struct sg_method_config *config, s
     }
     if (!m->lacks)
         open_vectors(m, &m->common, config->feedback.rule->common_vectors);
+    if (!m->lacks && m->stream.delay > 0)
+        m->pending = take_vector(m);
     if (!m->lacks && config->feedback.rule->resets) {
         m->reset_knob = take(m, false, layers, sizeof *m->reset_knob);
         m->zeros = take(m, false, m->d, sizeof *m->zeros);
@@ -299,6 +303,7 @@ sg_status sg_method_open(sg_method **out, const struct sg_method_config *config,
     SG_DO(status, method_bytes_open(m, err));
     SG_DO(status, open_workers(m, err));
     SG_DO(status, method_ranges_open(m, config, err));
+    SG_DO(status, method_fragments_open(m, err));
     SG_ASSERT(!m->compressor->rounds || m->compressor->rounds->keep || m->compressor->rounds->count == 1);
     SG_ASSERT((m->compressor->select != NULL) + (m->compressor->code != NULL) + (m->compressor->encode != NULL) == 1);
     if (status == SG_OK)
@@ -315,6 +320,7 @@ void sg_method_close(sg_method *m) {
         free(m->worker[w].seen.scratch);
     method_bytes_close(m);
     method_ranges_close(m);
+    method_fragments_close(m);
     give_back(m);
     free((void *)m->shared.layout.name);
     free((void *)m->shared.layout.offset);

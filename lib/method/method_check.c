@@ -161,6 +161,8 @@ static sg_status resolve_feedback(sg_method *m, const struct sg_feedback *feedba
         return SG_OK;
     const sg_status status = resolve(param, rule->name, rule->params, rule->n_params, feedback->param, err);
     memcpy(m->shared.feedback.param, param, rule->n_params * sizeof *param);
+    if (status == SG_OK && rule->stream)
+        rule->stream(param, &m->stream);
     return status == SG_OK ? check_local(m, err) : status;
 }
 
@@ -216,6 +218,7 @@ sg_status method_resolve(sg_method *m, const struct sg_method_config *config, st
         status = check_sampled(m, err);
     if (status == SG_OK && config->copies)
         status = check_copies(m, config->sampled, err);
+    SG_DO(status, method_stream_check(m, config->sampled, config->copies, err));
     return status == SG_OK ? resolve_code(m, config, err) : status;
 }
 

@@ -53,7 +53,8 @@ sg_status sg_method_drive(const struct sg_drive *d, uint64_t step, double gamma,
     if (d->hooks->spend)
         d->hooks->spend(d->of, &spent);
     for (size_t p = 0; p < d->parts; p++)
-        method_end(d->part[p], sends && d->optimizes && d->sum ? d->sum[p] : NULL, &spent);
+        method_end(d->part[p], (sends || sg_method_moves(d->part[p])) && d->optimizes && d->sum ? d->sum[p] : NULL,
+                   &spent);
     return SG_OK;
 }
 

@@ -101,7 +101,7 @@ static int select_message(sg_method *m, struct method_worker *w, const struct sg
     const struct sg_code *code = m->shared.code;
     const size_t d = elements(&s);
     int status = m->compressor->select(&w->seen, &s);
-    if (m->added && status == SG_KERNEL_OK && (w->fault = method_selection_fault(m, &s)) != NULL)
+    if (m->added && status == SG_KERNEL_OK && (w->fault = method_selection_fault(&w->seen.shared->layout, &s)) != NULL)
         return METHOD_MALFORMED;
     size_t count = status == SG_KERNEL_OK ? total(&s) : 0;
     const bool is_cut = (double)count > m->settings.most;
@@ -128,7 +128,8 @@ static int select_message(sg_method *m, struct method_worker *w, const struct sg
                               (struct sg_numbers){.value = room->value, .count = count, .param = m->code_param}, out);
     /* Floats and halves count as the paper counts: 32 bits a value and 32 a position. */
     out->bits = positions + (code->width > 0 ? 32.0 * (double)count : out->bits);
-    if (m->added && status == SG_KERNEL_OK && (w->fault = method_message_fault(m, 0, out)) != NULL)
+    if (m->added && status == SG_KERNEL_OK &&
+        (w->fault = method_message_fault(m, &w->seen.shared->layout, 0, out)) != NULL)
         return METHOD_MALFORMED;
     if (code != &sg_code_fp32 && s.e && status == SG_KERNEL_OK)
         sg_message_read(
@@ -180,7 +181,7 @@ static int code_message(sg_method *m, struct method_worker *w, unsigned round, c
         if (w->seen.status != SG_KERNEL_OK || !out->code)
             return w->seen.status != SG_KERNEL_OK ? w->seen.status : SG_KERNEL_MEMORY;
     }
-    if (m->added && (w->fault = method_message_fault(m, round, out)) != NULL)
+    if (m->added && (w->fault = method_message_fault(m, &w->seen.shared->layout, round, out)) != NULL)
         return METHOD_MALFORMED;
     if (s->e && (!ops->rounds || !ops->rounds->keep))
         sg_message_read(&(struct sg_sink){.kind = SG_SINK_ADD, .to = s->e, .index = out->index, .weight = -1}, out,

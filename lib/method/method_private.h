@@ -33,6 +33,9 @@ struct method_worker {
     /* [ranges] The same worker for each range of layers, with parts of its buffers, in the first layer of which its own
      * layer 0 lies; the messages of these ranges, and how many were made since the last whole one. */
     struct method_worker *part;
+    /* [fragments] The same worker for each fragment of layers; [d] its g and e at one place. NULL = no fragments. */
+    struct method_worker *of_fragment;
+    float *packed_g, *packed_e;
     size_t layer;
     struct message_room part_room;
     struct sg_message sent;
@@ -43,6 +46,13 @@ struct method_worker {
 struct method_range {
     struct sg_shared shared; /* what compressors see: a layout of these layers, which begins at 0 */
     size_t layer, begin;     /* the first layer, and the first element */
+};
+
+/* Layers that send at a step of their own (method_fragments.c). */
+struct method_fragment {
+    struct sg_shared shared; /* what compressors see: a layout of these layers, packed */
+    size_t *layer;           /* [shared.layout.n_layers] */
+    double *knob;            /* [shared.layout.n_layers] at this step */
 };
 
 /* A piece of a method's memory: the kernels', or the host's. */
@@ -74,6 +84,9 @@ struct sg_method {
     size_t rooms;
     struct method_range *range; /* [ranges]; none if messages must be made of all layers at once */
     size_t ranges;
+    struct sg_stream stream;           /* of the feedback rule; all 0 if it has none */
+    struct method_fragment *fragment;  /* [stream.fragments] */
+    float *pending;                    /* [d] sums that wait for their step; NULL = x moves at once */
     bool scratch_shared, shares_rooms; /* workers could share rooms; they do, as sg_method_shares_rooms says */
 
     struct sg_facts facts; /* of the present step */
@@ -171,8 +184,9 @@ bool method_is_added(const struct sg_compressor_ops *ops);
 
 /* Return what is wrong with a selection of all layers, or with a message of this round whose code is not NULL
  * (message_check.c); NULL = it is valid. */
-const char *method_selection_fault(const sg_method *m, const struct sg_select *s);
-const char *method_message_fault(const sg_method *m, unsigned round, const struct sg_message *x);
+const char *method_selection_fault(const struct sg_layout *layout, const struct sg_select *s);
+const char *method_message_fault(const sg_method *m, const struct sg_layout *layout, unsigned round,
+                                 const struct sg_message *x);
 
 /* Makes one worker's message of a round (method_message.c). Returns enum sg_kernel_status, or METHOD_MALFORMED with the
  * reason in w->fault. After SG_KERNEL_NONFINITE w->count[0] is the layer. */
@@ -186,6 +200,27 @@ struct method_worker *method_worker_at(const sg_method *m, size_t worker);
 SG_CHECKED sg_status method_prepare(const sg_method *m, struct method_worker *w, float *e, struct sg_error *err);
 struct sg_select method_step_selection(const sg_method *m, const struct method_worker *w, const float *g, float *e);
 sg_status method_fail(const sg_method *m, const struct method_worker *w, int kernel_status, struct sg_error *err);
+
+/* A worker as it is for some of its layers, which `shared` describes: it has its own scratch and all else of `room` and
+ * `count`. */
+SG_CHECKED sg_status method_part_open(const sg_method *m, struct method_worker *part, const struct method_worker *w,
+                                      const struct sg_shared *shared, struct message_room *room, size_t *count,
+                                      struct sg_error *err);
+
+/* Fragments of layers (method_fragments.c). method_stream_at: the fragment that sends at a step; s->fragments = none.
+ * method_fragment_message makes a worker's message of the present step's. method_spread: from the fragment's numbers at
+ * the front of x [d] to all, with zeros. method_hold: sum [d] <- that of the fragment that moves at this step. */
+SG_CHECKED sg_status method_stream_check(const sg_method *m, bool sampled, bool copies, struct sg_error *err);
+SG_CHECKED sg_status method_fragments_open(sg_method *m, struct sg_error *err);
+void method_fragments_begin(sg_method *m);
+void method_fragments_close(sg_method *m);
+size_t method_stream_at(const struct sg_stream *s, uint64_t step);
+const struct method_fragment *method_fragment_sent(const sg_method *m);
+int method_fragment_message(sg_method *m, struct method_worker *w, float *e, struct sg_message *out,
+                            struct sg_error *err);
+void method_spread(const sg_method *m, float *x);
+void method_merge_now(const sg_method *m, struct method_worker *w);
+void method_hold(const sg_method *m, float *sum);
 
 /* Ranges of layers (method_ranges.c). method_ranges_open comes after all workers are open, method_ranges_begin copies
  * what compressors see of a step. method_join: *out <- the message of all layers, from those of all ranges. */

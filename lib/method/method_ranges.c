@@ -25,7 +25,7 @@ static const char *reason_of(const sg_method *m, bool copies) {
                ? "the controller needs a whole gradient before the first message"
            : controller && controller->budget && !isnan(controller->budget(m->controller_param, &m->facts))
                ? "a budget limits the entries of all layers together"
-           : rule->before || rule->after || rule->keep || rule->offset || rule->measure || rule->sends || rule->resets
+           : rule->before || rule->after || rule->keep || rule->offset || rule->measure || rule->stream || rule->resets
                ? "error feedback works on whole gradients"
                : NULL;
 }
@@ -65,7 +65,21 @@ static size_t data_begin(const sg_method *m, size_t r) {
     return (bytes + sizeof(float) - 1) / sizeof(float) * sizeof(float) + sizeof(float) * r;
 }
 
-/* The worker as it is for a range: the compressor's scratch is its own, all else is a part of the worker's. */
+sg_status method_part_open(const sg_method *m, struct method_worker *part, const struct method_worker *w,
+                           const struct sg_shared *shared, struct message_room *room, size_t *count,
+                           struct sg_error *err) {
+    part->room = room;
+    part->count = count;
+    part->seen = w->seen;
+    part->seen.shared = shared;
+    part->seen.scratch = NULL;
+    part->seen.index = room->index;
+    part->seen.value = room->value;
+    part->seen.count = count;
+    part->seen.data = room->data;
+    return m->compressor->open ? m->compressor->open(&part->seen, err) : SG_OK;
+}
+
 static sg_status open_part(sg_method *m, const struct method_worker *w, size_t r, struct sg_error *err) {
     const struct method_range *range = &m->range[r];
     const struct message_room *room = w->room;
@@ -73,17 +87,8 @@ static sg_status open_part(sg_method *m, const struct method_worker *w, size_t r
     part->part_room = (struct message_room){.index = room->index ? room->index + range->begin : NULL,
                                             .value = room->value + range->begin,
                                             .data = room->data ? (char *)room->data + data_begin(m, r) : NULL};
-    part->room = &part->part_room;
-    part->count = w->count + range->layer;
     part->layer = range->layer;
-    part->seen = w->seen;
-    part->seen.shared = &range->shared;
-    part->seen.scratch = NULL;
-    part->seen.index = part->room->index;
-    part->seen.value = part->room->value;
-    part->seen.count = part->count;
-    part->seen.data = part->room->data;
-    return m->compressor->open ? m->compressor->open(&part->seen, err) : SG_OK;
+    return method_part_open(m, part, w, &range->shared, &part->part_room, w->count + range->layer, err);
 }
 
 sg_status method_ranges_open(sg_method *m, const struct sg_method_config *config, struct sg_error *err) {

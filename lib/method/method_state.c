@@ -1,8 +1,8 @@
 /* method_state.c: what a checkpoint needs of a method: copies of vectors whose sizes do not change while it is open.
  *
- * Common to all workers: the controller's numbers, what a compressor of several rounds shares, the feedback rule's
- * common vectors. Of a worker: what its compressor keeps, the rule's vectors, and of worker 0 the sum of its gradients
- * if a controller asks for it. */
+ * Common to all workers: the controller's numbers, what a compressor of several rounds shares, the sums that wait for
+ * their step, the feedback rule's common vectors. Of a worker: what its compressor keeps, the rule's vectors, and of
+ * worker 0 the sum of its gradients if a controller asks for it. */
 /* SPDX-License-Identifier: MIT */
 #include <string.h>
 
@@ -14,7 +14,7 @@ struct stretch {
     size_t bytes;
     bool on_host;
 };
-enum { MOST = 3 + SG_FEEDBACK_VECTORS };
+enum { MOST = 4 + SG_FEEDBACK_VECTORS };
 
 static size_t add_vectors(struct stretch *out, const struct sg_feedback_state *s, size_t count) {
     for (size_t i = 0; i < count; i++)
@@ -31,6 +31,8 @@ static size_t common_parts(const sg_method *m, struct stretch out[MOST]) {
         out[n++] = (struct stretch){m->shared.memory, m->kept * sizeof(float), false};
     if (m->shared.feedback.rule->follows_rate) /* the learning rate of the last step */
         out[n++] = (struct stretch){(void *)(uintptr_t)&m->facts.gamma, sizeof m->facts.gamma, true};
+    if (m->pending)
+        out[n++] = (struct stretch){m->pending, m->d * sizeof *m->pending, false};
     return n + add_vectors(out + n, &m->common, m->shared.feedback.rule->common_vectors);
 }
 

@@ -58,6 +58,7 @@ void sg_method_begin(sg_method *m, uint64_t step, double gamma, const double *sq
     m->stepped = true;
     m->decided_to_send = false;
     method_ranges_begin(m);
+    method_fragments_begin(m);
 }
 
 /* ---- workers with parameters of their own ---- */
@@ -78,12 +79,17 @@ bool sg_method_sends(const sg_method *m) {
     const struct sg_feedback *f = &m->shared.feedback;
     if (f->rule->measure)
         return m->decided_to_send;
-    return !f->rule->sends || f->rule->sends(f->param, m->facts.step);
+    return sg_feedback_sends(f, m->facts.step);
+}
+
+bool sg_method_moves(const sg_method *m) {
+    const struct sg_feedback *f = &m->shared.feedback;
+    return f->rule->measure ? m->decided_to_send : sg_feedback_moves(f, m->facts.step);
 }
 
 uint64_t sg_method_next_send(const sg_method *m, uint64_t step) {
     const struct sg_feedback *f = &m->shared.feedback;
-    while (f->rule->sends && !f->rule->sends(f->param, step) && step != m->facts.steps)
+    while (!sg_feedback_sends(f, step) && step != m->facts.steps)
         step++;
     return step;
 }
@@ -103,7 +109,7 @@ bool method_resets(const sg_method *m) {
 }
 
 bool sg_method_sends_input(const sg_method *m) {
-    return sg_method_sends(m) && !method_resets(m);
+    return sg_method_sends(m) && !method_resets(m) && m->stream.fragments <= 1;
 }
 
 /* ---- one worker's message ---- */
@@ -242,6 +248,8 @@ sg_status sg_method_send(sg_method *m, size_t worker, unsigned round, const floa
     int status = SG_KERNEL_OK;
     if (w->ranges_sent > 0)
         method_join(m, w, out);
+    else if (m->stream.fragments > 1)
+        status = method_fragment_message(m, w, e, out, err);
     else
         status = own > 0 && method_resets(m) ? send_residual(m, w, &s, out) : method_message(m, w, own, &s, out);
     SG_ASSERT(status != SG_KERNEL_OK || (out->n == method_round_length(m, round) && out->count <= out->n));
@@ -250,6 +258,8 @@ sg_status sg_method_send(sg_method *m, size_t worker, unsigned round, const floa
              status == SG_KERNEL_OK ? out->code->name : "nothing", status == SG_KERNEL_OK ? out->bits : 0);
     if (status == SG_KERNEL_OK && own == 0 && rule->after)
         rule->after(&w->feedback, g, out);
+    if (status == SG_KERNEL_OK && own == 0 && rule->stream)
+        method_merge_now(m, w);
     if (status == SG_KERNEL_OK && own == 0 && rule->keep && !sg_method_keeps_late(m))
         rule->keep(&w->feedback);
     return status == SG_KERNEL_OK ? SG_OK : method_fail(m, w, status, err);
@@ -276,6 +286,10 @@ unsigned sg_method_rounds(const sg_method *m) {
 
 size_t method_length(const sg_method *m, unsigned round) {
     const struct sg_rounds *rounds = m->compressor->rounds;
+    if (m->stream.fragments > 1 && m->stepped && sg_method_sends(m)) {
+        const struct sg_layout *layout = &method_fragment_sent(m)->shared.layout;
+        return layout->offset[layout->n_layers];
+    }
     return rounds && rounds->length ? rounds->length(&m->shared, round) : m->d;
 }
 
@@ -315,6 +329,8 @@ void method_receive(sg_method *m, unsigned round, float *sum) {
     round -= rounds_before(m);
     if (m->compressor->rounds)
         m->compressor->rounds->combine(&m->shared, round, sum);
+    if (m->stream.fragments > 1)
+        method_spread(m, sum);
     m->again = (struct sg_message){0};
     if (m->compressor->rounds && m->compressor->rounds->again)
         m->compressor->rounds->again(&m->shared, sum, &m->again);
@@ -343,7 +359,7 @@ void sg_method_keep(sg_method *m, size_t worker, float *e, const float *sum) {
 
 bool sg_method_splits(const sg_method *m) {
     const struct sg_rounds *rounds = m->compressor->rounds;
-    return (!rounds || !rounds->keep) && !m->shared.feedback.rule->keep;
+    return (!rounds || !rounds->keep) && !m->shared.feedback.rule->keep && m->stream.fragments <= 1;
 }
 
 /* ---- after the step ---- */
@@ -356,6 +372,8 @@ void method_end(sg_method *m, float *sum, const struct sg_spent *spent) {
         m->controller->learn(m->controller_param, m->state, &m->facts, spent);
     if (sum && m->shared.feedback.rule->result)
         m->shared.feedback.rule->result(&m->common, sum);
+    if (sum && m->pending)
+        method_hold(m, sum);
 }
 
 double sg_method_threshold(const sg_method *m) {

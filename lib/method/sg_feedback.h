@@ -27,7 +27,7 @@
 extern "C" {
 #endif
 
-enum { SG_FEEDBACK_VECTORS = 3, SG_FEEDBACK_PARAMS = 4 };
+enum { SG_FEEDBACK_VECTORS = 3, SG_FEEDBACK_PARAMS = 5 };
 
 struct sg_shared; /* sg_compressor.h */
 
@@ -41,6 +41,15 @@ struct sg_feedback_state {
     const struct sg_shared *shared; /* the step, the number of workers, the decay */
     const struct sg_kernels *kernels;
     const struct sg_exec *exec;
+};
+
+/* Messages of fragments. A fragment is a set of layers, and has its own steps to send. */
+struct sg_stream {
+    uint64_t interval; /* steps from a message of a fragment to its next one */
+    uint64_t delay;    /* steps from a message to the step at which its sum moves x; below `interval` */
+    size_t fragments;  /* 1 .. interval; they take turns at equal distances */
+    double mixing;     /* where a fragment of x moves, a worker's own x_i becomes mixing x_i + (1 - mixing) x */
+    bool strided;      /* blocks of layers are dealt to fragments in turn; false = fragments are runs of blocks */
 };
 
 struct sg_feedback_rule {
@@ -75,13 +84,17 @@ struct sg_feedback_rule {
      * share x, and the optimizer updates it. A returned NULL means that this worker's parameters are x. If the hook is
      * NULL, this holds for every worker. */
     const float *(*offset)(const struct sg_feedback_state *worker);
-    /* Returns whether workers send at this step. If not, only `before` is called for a worker. NULL = always true. */
-    bool (*sends)(const double *param, uint64_t step);
+    /* Sets *out, which decides when workers send. At other steps only `before` is called for a worker. NULL = they send
+     * all layers at every step, and x moves there. */
+    void (*stream)(const double *param, struct sg_stream *out);
+    /* With `stream`: x moved by step [d], and the worker keeps the share `mixing` of its own parameters begin .. end -
+     * 1. With mixing 0 step may be NULL. */
+    void (*merge)(const struct sg_feedback_state *worker, size_t begin, size_t end, double mixing, const float *step);
     /* True: what a worker steps along need not be its gradient. It may have an optimizer of its own, which makes g of
      * the gradient before `before`, and the mean of what is sent may go through a second one, the outer optimizer. Both
      * are the caller's. */
     bool steps_alone;
-    /* For workers that decide together when to send; both hooks or neither, and `sends` is NULL. In a round before
+    /* For workers that decide together when to send; both hooks or neither, and `stream` is NULL. In a round before
      * all others, after `before`, every worker sends the number that `measure` returns, as one float. `decides` is
      * given the mean over all workers and returns whether the step goes on to send messages. */
     double (*measure)(const struct sg_feedback_state *worker);
@@ -100,6 +113,10 @@ struct sg_feedback {
     double decay;                     /* factor on the old residual, 0 .. 1; 1 = the paper's */
     double param[SG_FEEDBACK_PARAMS]; /* [rule->n_params] */
 };
+
+/* Whether a step of this rule sends messages, for rules without `measure`; whether x moves at the step. */
+SG_UNSTABLE bool sg_feedback_sends(const struct sg_feedback *f, uint64_t step);
+SG_UNSTABLE bool sg_feedback_moves(const struct sg_feedback *f, uint64_t step);
 
 SG_UNSTABLE extern const struct sg_feedback_rule sg_feedback_update, sg_feedback_gradient, sg_feedback_none;
 

@@ -102,6 +102,14 @@ SG_UNSTABLE unsigned sg_method_rounds(const sg_method *m);
  * on every rank. If the workers decide together when to send, it is false until round 0 was received, in which every
  * worker sends one number. */
 SG_UNSTABLE bool sg_method_sends(const sg_method *m);
+/* true: x moves at the current step. So it does where messages are sent, unless the rule has a stream with a delay. The
+ * value is the same on every rank. sg_method_moves_layer: a stream moves only some layers. */
+SG_UNSTABLE bool sg_method_moves(const sg_method *m);
+SG_UNSTABLE bool sg_method_moves_layer(const sg_method *m, size_t layer);
+/* The number of fragments whose messages take turns; 1 = a message has all layers. */
+SG_UNSTABLE size_t sg_method_fragments(const sg_method *m);
+/* Called for each worker after x moved by step [d]: a worker with parameters of its own takes over x, or part of it. */
+SG_UNSTABLE void sg_method_merge(sg_method *m, size_t worker, const float *step);
 /* The first step from `step` on that sends messages; the number of steps of the run if there is none in it. */
 SG_UNSTABLE uint64_t sg_method_next_send(const sg_method *m, uint64_t step);
 /* true: the messages of this round are exchanged. It is false only if the step sends nothing at all. */

@@ -105,14 +105,18 @@ static const struct sg_node *place_of_method(const struct sg_cell *cell, const c
  * message. */
 static sg_status check_interval(struct train *t, struct sg_error *err) {
     const struct sg_feedback *f = &t->config.feedback;
+    struct sg_stream stream = {0};
     uint64_t lost = 0;
-    while (f->rule->sends && lost < t->plan.steps && !f->rule->sends(f->param, t->plan.steps - 1 - lost))
+    while (lost < t->plan.steps && !sg_feedback_moves(f, t->plan.steps - 1 - lost))
         lost++;
     if (lost > 0 && lost == t->plan.steps)
         return sg_fail(
             err, SG_ERR_ARGUMENT,
             "error-feedback '%s' sends at intervals of %g steps, and the run has %llu: nothing would be sent",
             f->rule->name, f->param[0], (unsigned long long)t->plan.steps);
+    if (f->rule->stream)
+        f->rule->stream(f->param, &stream);
+    lost += stream.delay;
     if (lost > 0)
         sg_notify(t->options->notice,
                   "method '%s': what workers do in the last %llu of %llu steps is lost, because '%s' sends at "

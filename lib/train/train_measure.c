@@ -97,7 +97,8 @@ void train_measure_residual(struct train *t, size_t w, const float *g) {
             note[NOTE_COMPRESSION_ERROR] = (double)NAN;
         else if (sg_method_splits(t->method))
             note[NOTE_COMPRESSION_ERROR] = compression_error(t, w, g, note[NOTE_ERROR_NORM]);
-        else if (!e || t->config.feedback.rule->keep) /* the loss cannot be computed */
+        else if (!e || t->config.feedback.rule->keep ||
+                 !sg_method_keeps_late(t->method)) /* the loss cannot be computed */
             note[NOTE_COMPRESSION_ERROR] = (double)NAN;
         else
             note[NOTE_COMPRESSION_ERROR] = worker->input_square > 0 ? note[NOTE_ERROR_NORM] / worker->input_square : 0;

@@ -150,6 +150,8 @@ struct train {
     size_t n_pieces;
     struct sg_weight *weight; /* [n_weights] matrices of hidden layers; NULL = the task has none */
     size_t n_weights;
+    struct sg_piece *moving; /* [n_pieces] and [n_weights] those of a fragment of layers; NULL = all layers move */
+    struct sg_weight *moving_weight;
     float *scratch;   /* of an optimizer that moves these as a whole; else NULL */
     uint64_t updates; /* how often x was updated; without local steps that is the number of finished steps */
 

@@ -87,12 +87,13 @@ static sg_status choose_kernels(struct train *t, struct sg_error *err) {
 }
 
 /* Cuts the parameters into pieces. Layers without weight decay are pieces of their own, and so are all layers where an
- * optimizer moves some as a whole; no other border changes a step. */
+ * optimizer moves some as a whole or fragments of layers move in turn; no other border changes a step. */
 static void cut_pieces(struct train *t) {
     const size_t whole[2] = {0, t->d};
     const bool *no_decay = t->info->no_decay, *hidden = train_moves_weights(t) ? t->info->hidden : NULL;
-    const size_t n_layers = no_decay || hidden ? t->info->layout.n_layers : 1;
-    const size_t *offset = no_decay || hidden ? t->info->layout.offset : whole;
+    const bool fragments = sg_method_fragments(t->method) > 1, cut = no_decay || hidden || fragments;
+    const size_t n_layers = cut ? t->info->layout.n_layers : 1;
+    const size_t *offset = cut ? t->info->layout.offset : whole;
     const size_t bytes = (t->d / PIECE_ELEMENTS + n_layers) * sizeof(struct sg_piece);
     struct sg_piece *piece = sg_malloc(bytes);
     t->piece = t->kernels->allocate(&t->exec, bytes);
@@ -102,6 +103,8 @@ static void cut_pieces(struct train *t) {
                                                      !no_decay || !no_decay[l], hidden && hidden[l]};
     t->kernels->put(&t->exec, t->piece, piece, t->n_pieces * sizeof *piece);
     free(piece);
+    t->moving = fragments ? sg_malloc(bytes) : NULL;
+    t->moving_weight = fragments ? sg_malloc((t->n_weights + 1) * sizeof *t->moving_weight) : NULL;
 }
 
 sg_status train_open_method(sg_method **out, const struct train *t, size_t count, struct sg_error *err) {
@@ -280,23 +283,15 @@ void train_teardown(struct train *t) {
         t->kernels->release(&t->exec, t->state);
         t->kernels->release(&t->exec, t->piece);
     }
-    free(t->weight);
-    free(t->scratch);
     sg_method_close(t->method);
     sg_method_close(t->probe);
     sg_task_close(t->task);
     sg_cuda_device_close(t->device.gpu);
     cJSON_Delete(t->segments);
-    void *const owned[] = {t->worker,
-                           t->gradient,
-                           t->series.row,
-                           t->series.evaluated,
-                           t->series.layers_mine,
-                           t->series.layers_all,
-                           t->shared_x,
-                           t->absent,
-                           t->chosen,
-                           t->copied};
+    void *const owned[] = {
+        t->worker,   t->gradient, t->series.row, t->series.evaluated, t->series.layers_mine, t->series.layers_all,
+        t->shared_x, t->weight,   t->scratch,    t->moving,           t->moving_weight,      t->absent,
+        t->chosen,   t->copied};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
 }

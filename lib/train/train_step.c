@@ -231,16 +231,40 @@ static sg_status later_messages(struct train *t, unsigned round, struct sg_error
     return workers_status(t, err);
 }
 
-/* The end of this step from the sum over workers: x <- x - step. */
+/* Keeps of an update what lies in layers that move at this step. Where some do not, pieces end with their layers. */
+static void move_fragment(const struct train *t, struct sg_update *u) {
+    const size_t *offset = t->info->layout.offset;
+    u->piece = t->moving;
+    u->weight = t->moving_weight;
+    u->n_pieces = u->n_weights = 0;
+    for (size_t i = 0, layer = 0; i < t->n_pieces; i++) {
+        while (offset[layer + 1] <= t->piece[i].begin)
+            layer++;
+        if (sg_method_moves_layer(t->method, layer))
+            t->moving[u->n_pieces++] = t->piece[i];
+    }
+    for (size_t i = 0, layer = 0; i < t->n_weights; i++) {
+        while (offset[layer + 1] <= t->weight[i].offset)
+            layer++;
+        if (sg_method_moves_layer(t->method, layer))
+            t->moving_weight[u->n_weights++] = t->weight[i];
+    }
+}
+
+/* The end of this step from the sum over workers: x <- x - step. Fragments move in turn. */
 static struct sg_update update_of(const struct train *t, float *sum) {
     const bool outer = t->of_x == &t->outer;
     const double rate = outer ? train_schedule_rate(&t->outer.schedule, epoch_of(t)) : t->gamma;
-    return with_optimizer(t, t->of_x,
-                          (struct sg_update){.learning_rate = rate,
-                                             .step = t->updates,
-                                             .workers = participation_divisor(t),
-                                             .sum = sum,
-                                             .state = t->state});
+    const size_t fragments = sg_method_fragments(t->method);
+    struct sg_update u = with_optimizer(t, t->of_x,
+                                        (struct sg_update){.learning_rate = rate,
+                                                           .step = t->updates / fragments,
+                                                           .workers = participation_divisor(t),
+                                                           .sum = sum,
+                                                           .state = t->state});
+    if (fragments > 1)
+        move_fragment(t, &u);
+    return u;
 }
 
 /* Ends an exchange; `tell` = it sends the workers' notes, as the last one of a step does. A failure of the exchange
@@ -357,10 +381,12 @@ sg_status train_step(struct train *t, int save, sg_status earlier, struct sg_out
     SG_TRACE(2, "step %llu: %g entries, %g bits, %g bytes a worker", (unsigned long long)t->step,
              t->volume.elements_mean, t->volume.bits_mean, t->volume.bytes_sent);
     const double start_s = sg_clock_s();
-    if (sg_method_sends(t->method)) {
+    if (sg_method_moves(t->method)) {
         const struct sg_update u = update_of(t, t->sum);
         t->kernels->update(&t->exec, &u);
         t->updates++;
+        for (size_t w = 0; w < t->count; w++)
+            sg_method_merge(t->method, t->first + w, t->sum);
     }
     charge_time(&t->worker[0], PHASE_UPDATE, start_s);
     t->step++;

@@ -20,6 +20,7 @@ methods:
   - {name: AdamW, compressor: none, baseline: true}
   - {name: Top-k, compressor: topk, density: 0.01}
   - {name: DiLoCo, compressor: topk, density: 0.05, error-feedback: {form: diloco, steps: 4}}
+  - {name: Streaming, compressor: topk, density: 0.05, error-feedback: {form: diloco, steps: 6, fragments: 3, delay: 2, mixing: 0.5}}
 YAML
     need_torch
 }
@@ -32,7 +33,7 @@ gpt() { # METHOD ARGUMENTS...
 
 # bats test_tags=slow
 @test "1 and 2 threads, 1, 2 and 3 ranks: the same bytes" {
-    for method in AdamW Top-k DiLoCo; do
+    for method in AdamW Top-k DiLoCo Streaming; do
         same_for_threads_and_ranks "$method.one" "2 3" gpt.yaml --method $method
         same_for_threads_and_ranks buckets 2 gpt.yaml --method $method --set task.clip=0 --set exchange.buckets=2kB
         tail -n 1 "$method.one" | grep -q '"status":"ok".*"steps":20' # floor(600 / 60) an epoch
@@ -88,10 +89,22 @@ YAML
         --set error-feedback=gradient
 }
 
+@test "fragments: no step sends more than the largest of them, the bytes of a round are those of one message" {
+    for fragments in 1 4; do
+        gpt DiLoCo --set "methods=[{name: DiLoCo, compressor: none, error-feedback: {form: diloco, steps: 4, fragments: $fragments}}]" \
+            --set task.layers=8 --set record.every=1 --set record.series=[bytes-sent] --set steps=16 --set epochs=null -o $fragments
+    done
+    column bytes_sent 1 >all && column bytes_sent 4 >fragments
+    paste all fragments | awk '{ a = $1 - before; b = $2 - own; before = $1; own = $2; if (a > whole) whole = a; if (b > most) most = b }
+        END { exit !(whole > 0 && most < 0.4 * whole && most >= whole / 4 && own > 0.9 * before && own < 1.001 * before) }' ||
+        { paste all fragments; false; }
+}
+
 # bats test_tags=slow
 @test "killed and resumed: the same bytes, with residuals and the moments" {
     same_after_kill 7 gpt.yaml --method Top-k --set epochs=40
     same_after_kill 7 gpt.yaml --method DiLoCo --set epochs=40
+    same_after_kill 7 gpt.yaml --method Streaming --set epochs=40
 }
 
 # bats test_tags=slow

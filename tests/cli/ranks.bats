@@ -134,6 +134,7 @@ same_over_ranks() { # METHOD...
         "randomk, k: 3, error-feedback: {form: cser, interval: 4, reset: 20}" \
         "topk, k: 3, values: levels, error-feedback: {form: local-steps, steps: 3}" \
         "topk, k: 3, error-feedback: {form: diloco, steps: 3}" \
+        "topk, k: 3, error-feedback: {form: diloco, steps: 3, delay: 2, mixing: 0.5}" \
         "none, error-feedback: {form: diloco, steps: 2, outer: {kind: adamw, learning-rate: 0.01}}" \
         "topk, k: 3, optimizer: {kind: adamw, learning-rate: 0.01}, error-feedback: {form: diloco, steps: 3}" \
         "sparseloco, k: 2, chunk: 4, optimizer: {kind: adamw, learning-rate: 0.01}, error-feedback: {form: local-steps, steps: 3,

@@ -198,6 +198,11 @@ static bool play_step(sg_method *m, const struct setting *s, uint64_t step, doub
             die(err.msg);
         return false;
     }
+    if (sg_method_moves(m)) /* x moves by the mean */
+        for (size_t i = 0; i < d; i++)
+            sum[i] /= (float)s->workers;
+    for (size_t w = 0; w < s->workers && sg_method_moves(m); w++)
+        sg_method_merge(m, w, sum);
     print_step(&seen);
     return true;
 }

@@ -153,6 +153,30 @@ static void test_local(void) {
     }
 }
 
+/* Every fifth of 20 steps, or two fragments in turn at steps 2, 5, 7, 10, …: all sent bytes are in 4 or in 8 messages.
+ * A delay hides as much of each as the steps between compute. */
+static void test_fragments(void) {
+    static const char *const keys[] = {"fragments: 1", "fragments: 2", "fragments: 2, delay: 1", "delay: 4"};
+    const double a = sg_link_find("10gbe-tcp")->alpha_s, b = sg_link_find("10gbe-tcp")->byte_s, compute = 2e-5;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        struct grid g;
+        struct sg_error err;
+        char text[2048];
+        const double messages = strstr(keys[i], "fragments: 2") ? 8 : 4, bytes = 100000 / messages;
+        const double sum = fmin(3 * (a + bytes * b), 6 * a + 14 * bytes / 8 * b);
+        const double hides = compute * (strstr(keys[i], "delay: 1") ? 1 : strstr(keys[i], "delay: 4") ? 4 : 0);
+        snprintf(text, sizeof text,
+                 RECORD("false") "  - {name: Local, compressor: none, error-feedback: {form: diloco, steps: 5, %s}}\n"
+                                 "network: {workers: 8, compute: 0.00002}\n",
+                 keys[i]);
+        ok(open_grid(&g, text, 0, &err) == SG_OK && hides < sum &&
+               near(final(&g, LOCAL, "exposed_time"), messages * (sum - hides)) &&
+               near(final(&g, LOCAL, "time"), 20 * compute + messages * (sum - hides)),
+           "%s: %g messages, %g s of each hidden", keys[i], messages, hides);
+        close_grid(&g);
+    }
+}
+
 static void test_layers(void) {
     struct grid g;
     struct sg_error err;
@@ -372,6 +396,7 @@ int main(void) {
     test_named();
     test_one_layer();
     test_local();
+    test_fragments();
     test_layers();
     test_coding();
     test_error();

@@ -142,7 +142,7 @@ static void test_long_doubling(void) {
 static void test_refresh_between_messages(void) {
     static float e[WORKERS][D], sum[D];
     const double param[] = {5, NAN, 4};
-    const struct sg_feedback rule = {sg_feedback_find("local-steps"), 1, {4}};
+    const struct sg_feedback rule = {sg_feedback_find("local-steps"), 1, {4, NAN, NAN, NAN, NAN}};
     double entries[STEPS];
     sg_method *m = opened_by(rule, "topk-reuse", param, NULL, NULL);
     bool fine = run(m, e, 0, STEPS, sum, entries);

@@ -8,15 +8,18 @@
 
 #include "spy_run.h"
 
-/* The entry of largest magnitude of each layer moves from p to sent. */
+/* The entry of largest magnitude of a layer moves from p to sent. */
+static void top1_of_layer(int l, double *p, double *sent) {
+    size_t best = three_layers[l];
+    for (size_t j = best + 1; j < three_layers[l + 1]; j++)
+        best = fabs(p[j]) > fabs(p[best]) ? j : best;
+    sent[best] += p[best];
+    p[best] = 0;
+}
+
 static void top1_of_layers(double *p, double *sent) {
-    for (int l = 0; l < 3; l++) {
-        size_t best = three_layers[l];
-        for (size_t j = best + 1; j < three_layers[l + 1]; j++)
-            best = fabs(p[j]) > fabs(p[best]) ? j : best;
-        sent[best] += p[best];
-        p[best] = 0;
-    }
+    for (int l = 0; l < 3; l++)
+        top1_of_layer(l, p, sent);
 }
 
 /* What a rule makes of 40 steps: x of all, worker 0's own x, the mean of the squared residuals, bits a worker. */
@@ -111,42 +114,70 @@ static void local_by_hand(struct by_hand *r, uint64_t steps, double threshold) {
 static const char adamw[] = "optimizer={kind: adamw, learning-rate: 0.25, beta1: 0.5, beta2: 0.75, epsilon: 0.125, "
                             "weight-decay: 0.25, decay-at: [2], decay-factor: 0.5}";
 
-static void diloco_by_hand(struct by_hand *r) {
+/* Streaming DiLoCo: a fragment sends at steps of its own, and moves x `delay` steps later. of_layer: the fragment of
+ * each layer. */
+struct stream {
+    uint32_t steps, fragments, delay;
+    double mixing;
+    uint32_t of_layer[3];
+};
+
+static uint32_t fragment_at(const struct stream *s, uint32_t t) {
+    uint32_t p = 0;
+    while (p < s->fragments && p * s->steps / s->fragments != (t + 1) % s->steps)
+        p++;
+    return p;
+}
+
+/* A worker's step by AdamW from its own parameters. */
+static void adamw_by_hand(double *way, double *m, double *v, const double *own, const float *g, uint32_t t) {
+    const double rate = t >= 2 * EPOCH ? 0.125 : 0.25;
+    for (int j = 0; j < D; j++) {
+        m[j] = 0.5 * m[j] + 0.5 * (double)g[j];
+        v[j] = 0.75 * v[j] + 0.25 * (double)g[j] * (double)g[j];
+        const double mean = m[j] / (1 - pow(0.5, t + 1)), square = v[j] / (1 - pow(0.75, t + 1));
+        way[j] += rate * (mean / (sqrt(square) + 0.125) + 0.25 * own[j]);
+    }
+}
+
+static void diloco_by_hand(struct by_hand *r, const struct stream *s) {
     static double e[WORKERS][D], way[WORKERS][D], m[WORKERS][D], v[WORKERS][D];
-    double outer[D] = {0};
+    double outer[D] = {0}, sent[D];
     memset(e, 0, sizeof e);
     memset(way, 0, sizeof way);
     memset(m, 0, sizeof m);
     memset(v, 0, sizeof v);
     begin_by_hand(r);
     for (uint32_t t = 0; t < 40; t++) {
-        const double rate = t >= 2 * EPOCH ? 0.125 : 0.25;
-        double sent[D] = {0};
+        const uint32_t sends = fragment_at(s, t), moves = t >= s->delay ? fragment_at(s, t - s->delay) : s->fragments;
+        memcpy(r->x[t + 1], r->x[t], sizeof r->x[t]);
+        r->bits[t + 1] = r->bits[t];
         for (size_t w = 0; w < WORKERS; w++) {
             double own[D];
             float g[D];
             gradient_at_own(r, t, w, way[w], own, g);
-            for (int j = 0; j < D; j++) {
-                m[w][j] = 0.5 * m[w][j] + 0.5 * (double)g[j];
-                v[w][j] = 0.75 * v[w][j] + 0.25 * (double)g[j] * (double)g[j];
-                const double mean = m[w][j] / (1 - pow(0.5, t + 1)), square = v[w][j] / (1 - pow(0.75, t + 1));
-                way[w][j] += rate * (mean / (sqrt(square) + 0.125) + 0.25 * own[j]);
+            adamw_by_hand(way[w], m[w], v[w], own, g, t);
+        }
+        for (int l = 0; l < 3; l++) {
+            for (size_t j = three_layers[l]; j < three_layers[l + 1] && s->of_layer[l] == sends; j++) {
+                sent[j] = 0;
+                for (size_t w = 0; w < WORKERS; w++)
+                    e[w][j] = 0.5 * e[w][j] + way[w][j];
             }
-            for (int j = 0; j < D && t % 3 == 2; j++) {
-                e[w][j] = 0.5 * e[w][j] + way[w][j];
-                way[w][j] = 0;
+            for (size_t w = 0; w < WORKERS && s->of_layer[l] == sends; w++)
+                top1_of_layer(l, e[w], sent);
+            r->bits[t + 1] += s->of_layer[l] == sends ? 64 : 0;
+            for (size_t j = three_layers[l]; j < three_layers[l + 1] && s->of_layer[l] == moves; j++) {
+                outer[j] = 0.75 * outer[j] + sent[j] / WORKERS;
+                const double step = 0.5 * (sent[j] / WORKERS + 0.75 * outer[j]);
+                r->x[t + 1][j] -= step;
+                for (size_t w = 0; w < WORKERS; w++)
+                    way[w][j] = s->mixing * (way[w][j] - step);
             }
-            if (t % 3 == 2)
-                top1_of_layers(e[w], sent);
+        }
+        for (size_t w = 0; w < WORKERS; w++)
             for (int j = 0; j < D; j++)
                 r->error[t + 1] += e[w][j] * e[w][j] / WORKERS;
-        }
-        r->bits[t + 1] = r->bits[t] + (t % 3 == 2 ? 64 * 3 : 0);
-        for (int j = 0; j < D; j++) {
-            const double g = sent[j] / WORKERS;
-            outer[j] = t % 3 == 2 ? 0.75 * outer[j] + g : outer[j];
-            r->x[t + 1][j] = r->x[t][j] - (t % 3 == 2 ? 0.5 * (g + 0.75 * outer[j]) : 0);
-        }
     }
 }
 
@@ -196,6 +227,19 @@ static void test_one_worker(const char *form) {
     sg_run_free(&run);
 }
 
+/* One fragment that moves x at once and is taken over is DiLoCo, as a recipe without these keys has it. */
+static void test_plain_stream(void) {
+    in_valley();
+    struct sg_run plain = whole("Top-k", SET("error-feedback={form: diloco, steps: 3}", adamw));
+    in_valley();
+    struct sg_run stream = whole("Top-k", SET("error-feedback={form: diloco, steps: 3, fragments: 1, delay: 0, mixing: "
+                                              "0, strided: 0}",
+                                              adamw));
+    ok(same_points(&plain, &stream), "one fragment without delay and mixing is diloco");
+    sg_run_free(&plain);
+    sg_run_free(&stream);
+}
+
 /* A local step before every message is Algorithm 1, and one that sends everything is local SGD: nothing waits. */
 static void test_special_cases(void) {
     in_valley();
@@ -208,6 +252,7 @@ static void test_special_cases(void) {
     local = whole("Top-k", SET("error-feedback={form: diloco, steps: 1, outer: {learning-rate: 1}}"));
     ok(same_points(&update, &local), "diloco with steps 1 and an outer step along the mean is update");
     sg_run_free(&local);
+    test_plain_stream();
     in_valley();
     local = whole("Top-k", SET("error-feedback=dynamic-averaging"));
     const double *own = sg_run_series(&local, "bits"), *plain = sg_run_series(&update, "bits");
@@ -228,6 +273,8 @@ static void test_special_cases(void) {
     sg_run_free(&local);
 }
 
+#define OUTER "outer: {kind: nesterov, learning-rate: 0.5, momentum: 0.75}"
+
 int main(void) {
     static struct by_hand r;
     temporary_make();
@@ -242,13 +289,23 @@ int main(void) {
     const double sent = (r.bits[40] - 40 * 32) / (64 * 3);
     ok(sent >= 4 && sent <= 30, "a threshold that is exceeded at %g of 40 steps", sent);
     test_run("dynamic-averaging, threshold: 3", NULL, &r);
-    diloco_by_hand(&r);
-    test_run("diloco, steps: 3, decay: 0.5, outer: {kind: nesterov, learning-rate: 0.5, momentum: 0.75}", adamw, &r);
+    diloco_by_hand(&r, &(struct stream){3, 1, 0, 0, {0}});
+    test_run("diloco, steps: 3, decay: 0.5, " OUTER, adamw, &r);
+    diloco_by_hand(&r, &(struct stream){6, 1, 4, 0.25, {0}});
+    test_run("diloco, steps: 6, delay: 4, mixing: 0.25, decay: 0.5, " OUTER, adamw, &r);
+    diloco_by_hand(&r, &(struct stream){6, 2, 0, 0, {0, 1, 0}});
+    test_run("diloco, steps: 6, fragments: 2, decay: 0.5, " OUTER, adamw, &r);
+    diloco_by_hand(&r, &(struct stream){6, 2, 0, 0, {0, 0, 1}});
+    test_run("diloco, steps: 6, fragments: 2, strided: 0, decay: 0.5, " OUTER, adamw, &r);
+    diloco_by_hand(&r, &(struct stream){7, 3, 2, 0.5, {0, 1, 2}});
+    test_run("diloco, steps: 7, fragments: 3, delay: 2, mixing: 0.5, decay: 0.5, " OUTER, adamw, &r);
     test_one_worker("cser, interval: 5, reset: 2");
     test_special_cases();
     test_resume("Top-k", SET("error-feedback={form: local-steps, steps: 3}"), in_valley);
     test_resume("Top-k", SET("error-feedback={form: dynamic-averaging, threshold: 3}"), in_valley);
     test_resume("Top-k", SET("error-feedback={form: diloco, steps: 3}", adamw), in_valley);
+    test_resume("Top-k", SET("error-feedback={form: diloco, steps: 6, fragments: 3, delay: 4, mixing: 0.5}", adamw),
+                in_valley);
     test_resume("Top-k",
                 SET("error-feedback={form: dynamic-averaging, threshold: 3, outer: {kind: adam, learning-rate: 0.1}}",
                     "optimizer={learning-rate: 0.25, momentum: 0.5, weight-decay: 0.125}"),
