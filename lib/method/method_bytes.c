@@ -327,6 +327,10 @@ bool sg_method_is_by_layer(const sg_method *m) {
     return !m->controller && !m->shared.feedback.rule->measure;
 }
 
+bool sg_method_reads_sum(const sg_method *m) {
+    return m->shared.feedback.rule == &sg_feedback_gradient && m->shared.feedback.decay == 1 && !m->controller;
+}
+
 bool sg_method_may_share(const sg_method *m) {
     const struct sg_feedback_rule *rule = m->shared.feedback.rule;
     return m->compressor->code && !(sg_compressor_traits(m->compressor, m->param) & SG_TRAIT_SUMS) &&

@@ -172,6 +172,10 @@ SG_API void sg_method_sent(const sg_method *m, struct sg_sent *out);
 SG_API bool sg_method_is_by_layer(const sg_method *m);
 /* true: it writes every element in a code that no network adds, and a step may add its messages in parts. */
 SG_API bool sg_method_may_share(const sg_method *m);
+/* true: a step reads nothing of gradient and residual but their sum, at any learning rate. So a gradient may be handed
+ * in as the residual, and the residual as the gradient: it then stays as it was, for a caller who may have to undo the
+ * step, and the gradient's array has the new residual, the same bits. A plug-in's compressor may read more. */
+SG_API bool sg_method_reads_sum(const sg_method *m);
 
 /* An all-reduce of the caller's own: numbers [count] <- their sums over all processes, the same bits in each of them.
  * With one worker in a process every number is exact in the code of that name: fp32, fp16 or bf16. With several they

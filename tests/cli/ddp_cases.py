@@ -249,9 +249,16 @@ def unused():
             model = DDP(net, find_unused_parameters=True)
             state = register(model, text, **options)
             applied = total = waiting = 0
+            gradient, compress = np.zeros_like(state.gradient), state.compress
+
+            def watched(group, step):
+                gradient[group.whole] = state.gradient[group.whole]
+                compress(group, step)
+
+            state.compress = watched
             for step in range(6):
                 applied = applied + backward(model, batch(step), (step + rank_decides * dist.get_rank()) % 2)
-                total = total + state.gradient.astype(np.float64)
+                total = total + gradient.astype(np.float64)
             second = np.zeros_like(state.residual)
             for g in state.groups:
                 if g.again:
@@ -387,6 +394,23 @@ def loss_scale():
             total = total + grads(net) / scale
         sums.append(total)
     assert all(torch.equal(sums[0], other) for other in sums[1:]), [float((sums[0] - x).norm()) for x in sums]
+
+
+@processes(2)
+def loss_scale_idle():
+    """What waits in a layer that a step does not use keeps its unit when the loss scale changes in that step."""
+    sums = []
+    for scales in [1.0] * 9, [1.0] * 4 + [2.0] * 5:
+        net, total = Two(), 0
+        state = register(model := DDP(net, find_unused_parameters=True), "topk density=0.05")
+        for step, scale in enumerate(scales):
+            state.rate = 1 / scale
+            net.zero_grad()
+            (scale * model(batch(step), int(step == 4)).square().mean()).backward()
+            total = total + grads(net) / scale
+        sums.append(total)
+        state.close()
+    assert torch.equal(*sums), float((sums[0] - sums[1]).norm())
 
 
 class Complex(torch.nn.Module):

@@ -175,18 +175,23 @@ def train(rank, way, text):
                 did["ways"].add("gather" if len(set(own)) == 1 else "deal")
             return super().deal(own, lane, group)
 
+        def compress(self, group, step):
+            gradient[group.whole] = self.gradient[group.whole]
+            super().compress(group, step)
+
         def exchange(self, *about):
             did["exchanges"] += 1
             return super().exchange(*about)
 
     state = Watched(model, text, whole=way == "whole")
+    gradient = np.empty_like(state.gradient)
     model.register_comm_hook(state, libsparsegrad.ddp.hook)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     torch.manual_seed(1 + rank)
     for _ in range(STEPS):
         optimizer.zero_grad()
         model(torch.randn(4, 600)).square().mean().backward()
-        did["gradients"].append(state.gradient.copy())
+        did["gradients"].append(gradient.copy())
         did["means"].append(np.concatenate([p.grad.numpy().ravel() for p in net.parameters()]))
         optimizer.step()
     did["residual"] = state.residual

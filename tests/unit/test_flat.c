@@ -273,6 +273,39 @@ static void test_steps(const char *text) {
         sg_method_close(own[w]);
 }
 
+/* Gradients that are handed in as the residuals, and residuals as the gradients, give the same bits. */
+static void test_sum_read(const char *text) {
+    static struct side by_place, turned;
+    static float g[WORKERS][D], next[WORKERS][D];
+    const float *const gradients[] = {g[0], g[1], g[2]}, *const old[] = {turned.e[0], turned.e[1], turned.e[2]};
+    float *const residuals[] = {by_place.e[0], by_place.e[1], by_place.e[2]}, *const new[] = {next[0], next[1],
+                                                                                              next[2]};
+    sg_method *m[2] = {0};
+    bool fine = sg_method_open_text(&m[0], text, &layout, WORKERS, 0, WORKERS, &err) == SG_OK &&
+                sg_method_open_text(&m[1], text, &layout, WORKERS, 0, WORKERS, &err) == SG_OK;
+    by_place = turned = (struct side){0};
+    for (uint64_t t = 0; t < STEPS && fine; t++) {
+        for (size_t w = 0; w < WORKERS; w++)
+            gradient(g[w], w, t);
+        memcpy(next, g, sizeof next);
+        fine = sg_method_step(m[0], t, 0.5, gradients, residuals, by_place.sum, NULL, NULL, &err) == SG_OK &&
+               sg_method_step(m[1], t, 0.5, old, new, turned.sum, NULL, NULL, &err) == SG_OK;
+        memcpy(turned.e, next, sizeof next);
+        fine = fine && memcmp(&by_place, &turned, sizeof turned) == 0;
+    }
+    ok(fine, "%s reads only the sum of gradient and residual%s%s", text, fine ? "" : ": ", fine ? "" : err.msg);
+    sg_method_close(m[0]);
+    sg_method_close(m[1]);
+}
+
+static bool reads_sum(const char *text) {
+    sg_method *m = NULL;
+    const bool reads =
+        sg_method_open_text(&m, text, &layout, WORKERS, 0, WORKERS, &err) == SG_OK && sg_method_reads_sum(m);
+    sg_method_close(m);
+    return reads;
+}
+
 static void test_sent(void) {
     static struct side s;
     static float g[WORKERS][D];
@@ -331,7 +364,13 @@ static void test_every_compressor(void) {
         char text[512];
         write_example(text, sizeof text, ops);
         test_steps(text);
+        if (reads_sum(text))
+            test_sum_read(text);
     }
+    ok(reads_sum("topk k=30") && !reads_sum("topk k=30; error-feedback=gradient decay=0.9") &&
+           !reads_sum("topk k=30; error-feedback=ef21") &&
+           !reads_sum("topk k=30; controller=accordion high=90 interval=1; steps=4; steps-per-epoch=1"),
+       "which methods read only the sum");
     test_steps("topk k=30 | levels levels=15");
     test_steps("topk k=30; controller=warm-up from=90 epochs=2; steps=4; steps-per-epoch=2");
     test_steps("topk k=30; controller=accordion high=90 interval=1; steps=4; steps-per-epoch=1");

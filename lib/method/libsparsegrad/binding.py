@@ -71,6 +71,7 @@ sg_method_close = _function("sg_method_close", None, pointer_t)
 sg_method_has_residuals = _function("sg_method_has_residuals", c.c_bool, pointer_t)
 sg_method_is_local = _function("sg_method_is_local", c.c_bool, pointer_t)
 sg_method_is_by_layer = _function("sg_method_is_by_layer", c.c_bool, pointer_t)
+sg_method_reads_sum = _function("sg_method_reads_sum", c.c_bool, pointer_t)
 sg_method_may_share = _function("sg_method_may_share", c.c_bool, pointer_t)
 # Of the state in common, and of a worker's.
 part_bytes = [_function("sg_method_common_bytes", size_t, pointer_t),

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 import torch
 
-from .parameters import give
-
 
 def on_host(buffer):
     """The buffer itself; or of a GPU's one copy, in pinned memory, and the event at whose end it is there."""
@@ -41,7 +39,7 @@ class Bucket:
     def complete(self, state):
         if self.failure is None:
             # The gradients are parts of the host's buffer, where there is one.
-            give(self.gradients, [state.mean_of(name) for name in self.names])
+            state.give(self.gradients, self.names)
             if self.host is not self.buffer:
                 self.buffer.copy_(self.host, non_blocking=True)
         self.future.set_result(None)

@@ -57,7 +57,7 @@ from .binding import plugins, version
 from .buckets import Bucket
 from .groups import Group
 from .method import Method, Sent, decode, is_finite, steps
-from .parameters import shapes, take
+from .parameters import give, real, shapes, take
 from .processes import BITS, FAILED, NOT_FINITE, Broken, Processes, Told, Unused, open_lanes, release, threads
 
 HEAD = 16  # bytes before a message (lib/FORMATS.md)
@@ -129,8 +129,10 @@ class State(Processes):
         self.unseeded = text.replace(given[0], "") if given else text
         self.whole = whole
         self.slices = not whole and self.workers > 2 and whole_model.may_share()
-        self.gradient, self.mean = np.zeros(whole_model.n, np.float32), np.empty(whole_model.n, np.float32)
+        self.gradient, self.sum = np.zeros(whole_model.n, np.float32), np.empty(whole_model.n, np.float32)
         self.residual, self.step, self.done, self.bad = whole_model.residual(), 0, 0, False
+        # Then the gradient is handed in as the residual: the old residual stays there for a step that must be undone.
+        self.swaps = self.residual is not None and whole_model.reads_sum() and not plugins()
         self.groups, self.held, self.rate = [], [], 1.0
         self.sent = self.total = Sent()
         ends, last = list(map(int, np.cumsum(sizes))), len(sizes)
@@ -146,6 +148,7 @@ class State(Processes):
             g.lane = self.lanes[i % len(self.lanes)]
         self.tracks = bool(model.find_unused_parameters or model.static_graph)
         self.device, why = device.choose(self, model)
+        self.swaps = self.swaps and self.device is None
         if why:
             warnings.warn(f"the gradients go through host memory, where '{text}' works, by a copy of each bucket in "
                           f"either direction: {why}", stacklevel=5)
@@ -211,6 +214,11 @@ class State(Processes):
     def __setstate__(self, saved):
         self.saved = saved
 
+    @property
+    def after(self):
+        """The array in which a step writes the residual that it leaves."""
+        return self.gradient if self.swaps else self.residual
+
     def close(self):
         """Ends the threads and the connections of this state, which no step can use any more."""
         self._end()
@@ -218,7 +226,7 @@ class State(Processes):
     # ---- a group
 
     def compress(self, group, step):
-        """Compresses the group's gradient; self.mean <- the mean over all processes of what they sent."""
+        """Compresses the group's gradient; self.sum <- the sum over all processes of what they sent."""
 
         def spread(sums):
             second, own = [], sums[self.rank] / np.float32(self.workers)
@@ -230,22 +238,19 @@ class State(Processes):
 
         gradients = [self.gradient[part] for part in group.slices]
         residuals = [self.residual[part] if self.residual is not None else None for part in group.slices]
+        if self.swaps:
+            gradients, residuals = residuals, gradients
         gather, deal, reduce = (functools.partial(f, lane=group.lane, group=group)
                                 for f in (self.gather, self.deal, self.reduce))
         ways = (deal, 1.0, None, spread, self.rank) if group.again else (gather, 1.0, None if self.whole else reduce)
-        for part, total in zip(group.slices, steps(group.methods, step, gradients, residuals, *ways)):
-            np.divide(total, np.float32(self.workers), out=self.mean[part])
+        steps(group.methods, step, gradients, residuals, *ways, into=[self.sum[part] for part in group.slices])
         if group.rest is not None:  # of halves, what the division by the number of processes rounded away
-            self.residual[group.whole] += group.rest
+            self.after[group.whole] += group.rest
 
     def exchange(self, group, step, came, problem=None):
         """Exchanges a group. It returns False where a gradient was not finite; errors are the same in all processes."""
-        group.keep()
+        group.keep(self)
         group.idle, group.sent, group.rest = [], Sent(), None
-        if group.rate != self.rate:
-            for r in group.residuals:
-                r *= np.float32(group.rate / self.rate)
-        group.rate_before, group.rate = group.rate, self.rate
         try:
             try:
                 if problem is not None:
@@ -264,13 +269,13 @@ class State(Processes):
                 lost = isinstance(error, FloatingPointError) or getattr(error, "status", 0) == NONFINITE
                 self.meet(group.lane, group.number, code=NOT_FINITE if lost else FAILED, words=error)
         except Unused:
-            group.restore()
-            self.mean[group.whole] = 0
+            group.restore(self)
+            self.sum[group.whole] = 0
         except Told as told:
-            group.restore()
+            group.restore(self)
             if told.words is not None:
                 raise RuntimeError(told.words) from None
-            self.mean[group.whole] = np.nan
+            self.sum[group.whole] = np.nan
             return False
         for name in group.idle:
             group.restore_layer(self, group.places[name])
@@ -283,9 +288,11 @@ class State(Processes):
             return False
         if self.bad:
             for g in self.groups:
-                g.restore()
+                g.restore(self)
         else:
             self.step += 1
+            if self.swaps:
+                self.residual, self.gradient = self.gradient, self.residual
         self.count_sent()
         self.done, self.bad = 0, False
         return True
@@ -299,9 +306,13 @@ class State(Processes):
         return RuntimeError(f"step {self.step} ends without gradients of these parameters: {names}. Register the hook "
                             "after what makes parameters trainable or not")
 
-    def mean_of(self, name):
-        """The mean of a parameter's gradients, where the state has it."""
-        return self.mean[self.group_of[name].places[name]] if self.device is None else self.device.mean_of(name)
+    def give(self, gradients, names):
+        """gradients <- the means of these parameters' gradients."""
+        if self.device is not None:
+            give(gradients, [self.device.mean_of(name) for name in names])
+            return
+        for g, name in zip(map(real, gradients), names):
+            torch.div(torch.from_numpy(self.sum[self.group_of[name].places[name]]).view_as(g), self.workers, out=g)
 
     def run(self, group, waiting, came, problem):
         """On a thread: exchanges a group, and completes the buckets that have all of theirs. One with an error waits

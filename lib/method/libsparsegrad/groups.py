@@ -34,9 +34,7 @@ class Group:
                 self.again = Method(text, lengths)
                 self.residual = self.again.residual()
         self.all = self.methods + ([self.again] if self.again else [])
-        self.residuals = [r for r in (None if state.residual is None else state.residual[self.whole],
-                                      self.residual if self.again else None) if r is not None]
-        self.kept = [np.empty_like(r) for r in self.residuals], [m.state() for m in self.all]
+        self.kept = [np.empty_like(r) for r in self.residuals(state)], [m.state() for m in self.all]
 
     def open(self, state, seed, lengths, row):
         """The group's method; without compression for a group that it refuses, though it takes the whole model."""
@@ -46,24 +44,43 @@ class Group:
         except Error:
             return Method("none" + re.sub("^[^;]*", "", state.unseeded) + seed, *about)
 
-    def keep(self):
-        """Copies what a step changes."""
-        for to, r in zip(self.kept[0], self.residuals):
-            np.copyto(to, r)
+    def residuals(self, state):
+        """Those before a step, and until it has ended well: of its layers, and of its slice of the means."""
+        second = self.residual if self.again else None
+        return [r for r in (None if state.residual is None else state.residual[self.whole], second) if r is not None]
+
+    def keep(self, state):
+        """Copies what a step changes, and brings the residuals to the unit of its loss scale. The layers' residual is
+        copied only where the step writes over it."""
+        residuals, self.factor = self.residuals(state), np.float32(self.rate / state.rate)
+        self.copied = [not state.swaps or i > 0 or self.rate != state.rate for i in range(len(residuals))]
+        for to, r, copied in zip(self.kept[0], residuals, self.copied):
+            if copied:
+                np.copyto(to, r)
         for to, m in zip(self.kept[1], self.all):
             m.state(to)
+        if self.rate != state.rate:
+            for r in residuals:
+                r *= self.factor
+        self.rate_before, self.rate = self.rate, state.rate
 
-    def restore(self):
+    def restore(self, state):
         self.rate = self.rate_before
-        for r, kept in zip(self.residuals, self.kept[0]):
-            np.copyto(r, kept)
+        for r, kept, copied in zip(self.residuals(state), self.kept[0], self.copied):
+            if copied:
+                np.copyto(r, kept)
         for m, kept in zip(self.all, self.kept[1]):
             m.load(kept)
+        if state.swaps:
+            np.copyto(state.after[self.whole], state.residual[self.whole])
 
     def restore_layer(self, state, place):
         """What waits in the residuals of one layer, as it was: the model drops the layer's part of the sum."""
+        if state.swaps:
+            state.after[place] = state.residual[place]
         starts = [] if state.residual is None else [self.whole.start]
         starts += [] if self.again is None else [self.slices[state.rank].start]
-        for r, kept, start in zip(self.residuals, self.kept[0], starts):
-            part = slice(max(place.start - start, 0), max(place.stop - start, 0))
-            r[part] = kept[part]
+        for i, (r, kept, start) in enumerate(zip(self.residuals(state), self.kept[0], starts)):
+            if i > 0 or not state.swaps:
+                part = slice(max(place.start - start, 0), max(place.stop - start, 0))
+                r[part] = kept[part] * self.factor

@@ -17,7 +17,7 @@ import numpy as np
 from .binding import (FAILED, GATHER, REDUCE, REFUSED, SPREAD, Error, Vector, apart, part_bytes, part_load, part_save,
                       pointer_t, sg_decode, sg_exchange, sg_layout, sg_method_close, sg_method_has_residuals,
                       sg_method_is_by_layer, sg_method_is_local, sg_method_may_share, sg_method_open_text,
-                      sg_method_sent, sg_method_step_with, sg_sent, sg_topk, size_t, vector, whole)
+                      sg_method_reads_sum, sg_method_sent, sg_method_step_with, sg_sent, sg_topk, size_t, vector, whole)
 
 
 def topk(gradient: Vector, residual: Optional[Vector], k: int, threads: int = 1) -> Tuple[np.ndarray, np.ndarray]:
@@ -164,6 +164,10 @@ class Method:
         """True: layers may have methods of their own, each with its own seed."""
         return sg_method_is_by_layer(self.handle.pointer)
 
+    def reads_sum(self) -> bool:
+        """True: a step reads only the sum of gradient and residual, so that each may be handed in as the other."""
+        return sg_method_reads_sum(self.handle.pointer)
+
     def may_share(self) -> bool:
         """True: `steps` takes several methods, for parts whose messages go to one process each."""
         return sg_method_may_share(self.handle.pointer)
@@ -192,10 +196,12 @@ def is_finite(x: np.ndarray) -> bool:
 def steps(methods: Sequence[Method], step: int, gradients: Sequence[Vector], residuals: Sequence[Optional[Vector]],
           gather: Callable[[List[bytes]], Sequence[bytes]], rate: float = 1.0,
           reduce: Optional[Callable[[np.ndarray, str], None]] = None,
-          spread: Optional[Callable[[List[np.ndarray]], None]] = None, mine: int = 0) -> List[np.ndarray]:
+          spread: Optional[Callable[[List[np.ndarray]], None]] = None, mine: int = 0,
+          into: Optional[List[np.ndarray]] = None) -> List[np.ndarray]:
     """One step of methods that have a part of the vector each: their sums. Gradients and residuals are those of the own
     workers for the first part, then for the second, and so on. With several parts gather(bytes, in the same order)
-    returns those of part `mine` of all workers, and spread(sums) completes the sums, of which `mine` is complete."""
+    returns those of part `mine` of all workers, and spread(sums) completes the sums, of which `mine` is complete. The
+    sums are written over `into`, if it is given: memory that is new in each step costs as much as an exchange."""
     lengths = [m.n for m in methods for _ in range(m.count)]
     for xs, what in (gradients, "gradients"), (residuals, "residuals"):
         if len(xs) != len(lengths):
@@ -207,7 +213,7 @@ def steps(methods: Sequence[Method], step: int, gradients: Sequence[Vector], res
     e = [None if x is None else vector(x, n, "a residual", True) for x, n in zip(residuals, lengths)]
     apart(g, [x for x in e if x is not None])
     workers, count = methods[0].workers, len(g)
-    sums, kept, failed = [np.zeros(m.n, np.float32) for m in methods], [], []
+    sums, kept, failed = [np.empty(m.n, np.float32) for m in methods] if into is None else into, [], []
 
     def guarded(call):
         def guard(_, *args):  # no exception passes through C
