@@ -34,12 +34,14 @@ static bool is_given(const cJSON *value) {
     return value && !cJSON_IsNull(value);
 }
 
-/* The row's value of a key that methods may override. */
+/* The row's value of a key that methods may override; a run that is stretched by 1 is not stretched. */
 static const cJSON *setting(const struct summary *s, const struct summary_row *r, const char *key, const char *common) {
-    const cJSON *own = sg_json_get(method_of(s, r), key), *drawn = sg_json_get(r->label->swept, key);
-    if (is_given(own) && !cJSON_IsArray(own))
-        return own;
-    return drawn ? drawn : common && !is_given(own) ? sg_json_get(recipe_of(s), common) : NULL;
+    const cJSON *own = sg_json_get(method_of(s, r), key), *value = own;
+    if (!is_given(own) || cJSON_IsArray(own))
+        value = sg_json_get(r->label->swept, key);
+    if (!value && common && !is_given(own))
+        value = sg_json_get(recipe_of(s), common);
+    return strcmp(key, "stretch") == 0 && sg_json_number(value, "", NAN) == 1 ? NULL : value;
 }
 
 static bool same_setting(const struct summary *s, const struct summary_row *a, const struct summary_row *b,
@@ -63,7 +65,8 @@ static bool same_settings(const struct summary *s, const struct summary_row *a, 
             return false;
     cJSON_ArrayForEach(key, b->label->swept) { /* lists of the recipe, which all rows have */
         const cJSON *own = sg_json_get(a->label->swept, key->string);
-        if (own ? !cJSON_Compare(own, key, true) : strcmp(key->string, "learning_rate") != 0)
+        const bool compared = strcmp(key->string, "learning_rate") == 0 || strcmp(key->string, "stretch") == 0;
+        if (own ? !cJSON_Compare(own, key, true) : !compared)
             return false;
     }
     return true;

@@ -69,6 +69,8 @@ keys() { # RECIPE LABEL: the keys of its cells
         efficiency("Rounded")[1] != 1 and close(efficiency("Rounded")[1]; expected("Rounded"; 0.75; 1)) and # it rounds
         efficiency("Top-1")[0] == null and efficiency("Top-1")[1] < 1' r.json # it ends above the shortest run at seed 1
     [ "$(jq -c '.plots[0].points[] | select(.label == "Top-1").y.values | length' r.json)" = 2 ]
+    # A run that is stretched by 1 has the length of SGD, with which it is compared.
+    [[ $(jq -r .summary.text r.json) == *"; All stretch=1 reaches it (ends at 1 times it)"* ]]
     # All of the entries with their positions are two times the data of SGD. Top-1 has no efficiency at seed 1.
     [[ $(jq -r .summary.text r.json) == *"If a longer run has the same step efficiency, All stretch=0.5 takes the least \
 data to become as good as Shorter stretch=0.5: 1 times the steps, with 2 of the data" ]]
