@@ -23,15 +23,16 @@ static struct {
 static const struct action {
     const char *name;
     sg_tune_action *run;
+    bool lengths; /* recipes may list lengths of runs (`stretch`), for step efficiency */
 } actions[] = {
     {"match-density", sg_tune_match_density},
     {"match-bytes", sg_tune_match_bytes},
-    {"reach-baseline", sg_tune_reach_baseline},
+    {"reach-baseline", sg_tune_reach_baseline, .lengths = true},
     {"oracle", sg_tune_oracle},
     {"rule", sg_tune_rule},
     {"theory", sg_tune_theory},
-    {"when", sg_tune_when},
-    {"advise", sg_tune_advise},
+    {"when", sg_tune_when, .lengths = true},
+    {"advise", sg_tune_advise, .lengths = true},
 };
 
 static const struct sg_option options[] = {
@@ -201,10 +202,14 @@ static sg_status open_output(struct sg_file_writer *file, const struct sg_recipe
 
 /* A recipe of kind kernels has no cells, lists outside of methods make several recipes of one, and a --set may leave
  * claims without their methods. */
-static sg_status read_cells(struct sg_tune *t, const struct sg_recipe *recipe, struct sg_error *err) {
+static sg_status read_cells(struct sg_tune *t, const struct sg_recipe *recipe, const struct action *action,
+                            struct sg_error *err) {
+    const bool lengths = action->lengths && !sg_node_absent(sg_node_get(&recipe->root, "step-efficiency"));
     sg_status status = sg_recipe_cells(recipe, &t->cells, &t->n_cells, err);
     for (size_t i = 0; status == SG_OK && i < t->n_cells; i++) {
-        const struct sg_node *swept = t->cells[i].swept.child;
+        const struct sg_node *swept = t->cells[i].swept.child, *end = swept + t->cells[i].swept.count;
+        while (lengths && swept < end && strcmp(swept->key, "stretch") == 0)
+            swept++;
         char place[PATH_MAX];
         if (t->cells[i].trial > 0)
             status = sg_fail(err, SG_ERR_ARGUMENT,
@@ -212,7 +217,7 @@ static sg_status read_cells(struct sg_tune *t, const struct sg_recipe *recipe, s
                              "with --set, and leave the section tune out with --set tune=null)",
                              sg_node_place(place, sizeof place, recipe, t->cells[i].drawn.child),
                              t->cells[i].drawn.child[0].key);
-        else if (t->cells[i].swept.count > 0)
+        else if (swept < end)
             status =
                 sg_fail(err, SG_ERR_ARGUMENT, "%s%s is a list, and sparsetune takes one value (choose it with --set)",
                         sg_node_place(place, sizeof place, recipe, swept), swept->key);
@@ -233,7 +238,7 @@ static sg_status tune(const char *path, const struct sg_recipe *recipe, const st
     struct grid grid = {.folder = ""};
     struct sg_tune t = opt.tune;
     fill_options(&grid, recipe, path);
-    sg_status status = read_cells(&t, recipe, err);
+    sg_status status = read_cells(&t, recipe, action, err);
     if (status == SG_OK && !opt.tune.dry_run)
         status = open_output(&file, recipe, action, err);
     if (status == SG_OK && !opt.tune.dry_run && opt.emitted)

@@ -13,6 +13,7 @@
 #include "sg_memory.h"
 #include "sg_stats.h"
 #include "sg_task.h"
+#include "sg_text.h"
 
 static const char name[] = "step_efficiency";
 
@@ -145,41 +146,54 @@ void grid_add_efficiency(struct sg_cell_outcome *outcomes, const struct sg_cell 
     free(curve.knot);
 }
 
-/* ---- in words ---- */
+/* ---- what the quality of no compression costs ---- */
 
-/* How many times its steps a row takes to become as good as no compression: the mean over the seeds of 1 / efficiency,
- * and *half of its 95 % interval; NaN = some seed has none. A longer run is taken to have the same efficiency. */
-static double times_longer(const struct summary_row *r, double *half) {
+/* An interval of a price may be this share of it to either side; a wider one cannot tell. */
+static const double CLEAR = 0.25;
+
+/* The price of a row at the length of its runs. False: it has none that is clear. */
+static bool find_price(struct sg_grid_price *out, const struct summary_row *r) {
     const struct sg_frame_column *column = sg_frame_column(r->label, name);
-    double sum = 0, *longer = sg_calloc(r->label->n_seeds + 1, sizeof *longer);
     const size_t n = column && column->value ? column->n_values : 0;
+    if (!r->base || r->base == r || n == 0 || n != r->label->n_seeds || isnan(r->steps) || isnan(r->times_less))
+        return false;
+    double *times = sg_calloc(n, sizeof *times);
     for (size_t i = 0; i < n; i++)
-        sum += longer[i] = 1 / column->value[i];
-    *half = n > 0 ? sg_stats_half_interval(longer, n) : NAN;
-    free(longer);
-    return n > 0 && n == r->label->n_seeds ? sum / (double)n : NAN;
+        times[i] = 1 / column->value[i]; /* NaN: the seed has no efficiency */
+    *out = (struct sg_grid_price){.label = r->label,
+                                  .base = r->base->label,
+                                  .steps = r->steps,
+                                  .times = sg_stats_mean(times, n),
+                                  .half = sg_stats_half_interval(times, n)};
+    out->data = out->times / r->times_less;
+    free(times);
+    return out->half <= CLEAR * out->times; /* false for a NaN */
+}
+
+size_t sg_grid_prices(struct sg_grid_price *out, struct sg_document *document) {
+    const struct summary s = summary_of(document, NULL);
+    size_t n = 0;
+    for (size_t i = 0; i < s.n; i++)
+        n += find_price(&out[n], &s.row[i]);
+    return n;
+}
+
+char *sg_grid_price_text(const struct sg_grid_price *p) {
+    char half[32] = "";
+    if (p->half > 0)
+        snprintf(half, sizeof half, " ± %.2g", p->half);
+    return sg_format("%s is after %.0f steps as good as no compression after %.0f: it needs %.3g%s times the steps and "
+                     "%.2g of the data",
+                     p->label->label, p->steps, p->steps / p->times, p->times, half, p->data);
 }
 
 void summary_put_price(FILE *out, const struct summary *s) {
-    const struct summary_row *least = NULL;
-    double data = NAN, longer = NAN, half = NAN;
-    for (size_t i = 0; i < s->n; i++) {
-        double own_half;
-        const struct summary_row *r = &s->row[i];
-        const double own = summary_is_compared(r) ? times_longer(r, &own_half) : NAN;
-        if (isfinite(own) && !isnan(r->times_less) && (!least || own / r->times_less < data)) {
-            least = r;
-            data = own / r->times_less;
-            longer = own;
-            half = own_half;
-        }
-    }
-    if (!least)
-        return;
-    fprintf(out,
-            ". If a longer run has the same step efficiency, %s takes the least data to become as good as %s: %.3g",
-            least->label->label, least->base->label->label, longer);
-    if (half > 0)
-        fprintf(out, " ± %.2g", half);
-    fprintf(out, " times the steps, with %.2g of the data", data);
+    struct sg_grid_price least = {.data = NAN}, own;
+    for (size_t i = 0; i < s->n; i++)
+        if (find_price(&own, &s->row[i]) && !(own.data >= least.data))
+            least = own;
+    char *text = least.label ? sg_grid_price_text(&least) : NULL;
+    if (text)
+        fprintf(out, ". By step efficiency, %s", text);
+    free(text);
 }

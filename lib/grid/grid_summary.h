@@ -66,8 +66,7 @@ const char *summary_loss_text(const struct summary *s, double loss, double half,
                               char out[SUMMARY_TEXT]);
 /* Writes the sentence on equal traffic, and its numbers into the summary. False: no two methods send as much. */
 bool summary_put_equal_traffic(FILE *out, struct sg_document_summary *found, const struct summary *s);
-/* Writes which row takes the least data for the quality of no compression, and how many times its steps, if the result
- * has step efficiencies (grid_efficiency.c). */
+/* Writes the price of the row that takes the least data for the quality of no compression, if one is clear. */
 void summary_put_price(FILE *out, const struct summary *s);
 
 #endif

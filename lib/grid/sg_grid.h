@@ -191,6 +191,21 @@ SG_CHECKED sg_status sg_grid_derive(struct sg_cell_outcome *outcomes, const stru
                                     const struct sg_recipe *recipe, const struct sg_grid_network *network,
                                     struct sg_error *err);
 
+/* What a label takes to become as good as its runs without compression, by step efficiency. It was measured at the
+ * length of its runs, and another length may have another price. */
+struct sg_grid_price {
+    const struct sg_frame_label *label, *base; /* base: the label without compression */
+    double steps;                              /* of its runs; as good are steps / times without compression */
+    double times, half; /* how many times the steps of no compression: mean over the seeds of 1 / efficiency, and half
+                           of its 95 % interval */
+    double data;        /* what it sends in them, over what no compression sends */
+};
+/* Finds the prices of a result's labels, out [number of labels]; returns how many. A label has none whose efficiency
+ * some seed lacks, or whose interval is more than a quarter of the price to either side. */
+size_t sg_grid_prices(struct sg_grid_price *out, struct sg_document *document);
+/* The price in a sentence without its full stop, which the caller frees. */
+char *sg_grid_price_text(const struct sg_grid_price *price);
+
 /* sg_frame_value of a cell: the series or constant `metric` of one that ended well, reduced as `at` says. */
 double sg_grid_value(const struct sg_cell_outcome *outcome, const char *metric, const struct sg_node *at,
                      char why[SG_WHY_CHARS]);

@@ -221,6 +221,7 @@ static void close_advise(struct advise *a) {
     sg_gradients_close(a->gradients);
     tune_trials_close(&a->trials);
     free(a->files);
+    free(a->price);
     cJSON_Delete(a->left_out);
     for (size_t i = 0; a->candidate && i < a->n; i++)
         free(a->candidate[i].hook);
@@ -228,11 +229,40 @@ static void close_advise(struct advise *a) {
     free(a->list);
 }
 
+/* The modelled speed-up of a step of the candidate whose label, but for its length, is this one; NaN = none. */
+static double speedup_of(const struct advise *a, const struct sg_frame_label *label) {
+    for (size_t i = 0; i < a->n; i++) {
+        const char *own = a->candidate[i].cell->label;
+        const size_t length = strlen(own);
+        if (strncmp(label->label, own, length) == 0 &&
+            (!label->label[length] || strncmp(label->label + length, " stretch=", 9) == 0))
+            return a->candidate[i].speedup;
+    }
+    return NAN;
+}
+
+static sg_status find_price(struct advise *a, struct sg_error *err) {
+    struct tune_prices prices;
+    const sg_status status = tune_prices_open(&prices, a->t, err);
+    double *speedup = sg_calloc(prices.n + 1, sizeof *speedup);
+    bool known = false;
+    for (size_t i = 0; i < prices.n; i++) {
+        speedup[i] = speedup_of(a, prices.price[i].label);
+        known = known || !isnan(speedup[i]);
+    }
+    if (status == SG_OK)
+        a->price = tune_price_text(&prices, known ? speedup : NULL, "With the modelled steps below");
+    free(speedup);
+    tune_prices_close(&prices);
+    return status;
+}
+
 static sg_status advise(struct advise *a, struct sg_error *err) {
     sg_status status = find_gradients(a, err);
     SG_DO(status, run_candidates(a, err));
     SG_DO(status, measure_candidates(a, err));
     SG_DO(status, advise_rank(a, err));
+    SG_DO(status, find_price(a, err));
     SG_DO(status, a->t->emits ? advise_recipe(a, err) : SG_OK);
     if (status == SG_OK)
         advise_document(a);

@@ -82,6 +82,7 @@ struct advise {
     struct advise_candidate *candidate; /* [n] */
     size_t n, baseline;                 /* baseline: its index */
     size_t *list, listed;               /* [n] the ranked ones */
+    char *price;                        /* tune_price_text of the recipe; NULL = it has none */
     cJSON *left_out;                    /* [{"method","reason"}] of the built-in candidates, before any run */
 };
 

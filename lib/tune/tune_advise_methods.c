@@ -12,8 +12,8 @@
 
 /* True for keys that a replay refuses, or that have no influence on the compression. */
 static bool is_refused(const char *key) {
-    static const char *const refused[] = {"name",          "epochs", "steps",   "optimizer",
-                                          "learning-rate", "shards", "sharding"};
+    static const char *const refused[] = {"name",          "epochs", "steps",    "optimizer",
+                                          "learning-rate", "shards", "sharding", "stretch"};
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if (strcmp(key, refused[i]) == 0)
             return true;

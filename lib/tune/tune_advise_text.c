@@ -205,6 +205,8 @@ static cJSON *assumptions_json(const struct advise *a) {
     for (size_t i = 0; i < a->n; i++)
         tune_say_left_out(out, a->candidate[i].cell->label, a->candidate[i].why);
     tune_sentence_taken(out, sg_grid_error_text(n, &a->trials.recipe));
+    if (a->price)
+        sg_json_push_string(out, a->price);
     return out;
 }
 

@@ -21,7 +21,8 @@ struct tune_changes {
     struct sg_node map;
     bool pilot; /* the length of the runs is changed */
 };
-/* Initializes *c with a copy of the changes of `base`; NULL = none. */
+/* Initializes *c with a copy of the changes of `base`. NULL = none, but for a recipe of several lengths (`stretch`) that
+ * trials are of its own length. */
 void tune_changes_start(struct tune_changes *c, const struct sg_tune *t, const struct tune_changes *base);
 /* Sets keys by a map in YAML, whose keys are dotted paths: "{claims: null, record.every: 1}". */
 void tune_change(struct tune_changes *c, const char *yaml, ...) SG_PRINTF(2, 3);
@@ -243,6 +244,27 @@ const char *tune_model_text(char out[TUNE_MODEL_CHARS], const struct sg_grid_net
  * that none is given, which ends in `without_compute`; and that a step could hide far more than what is exchanged. */
 void tune_say_network(cJSON *list, const struct sg_grid_network *n, double d, bool assumed,
                       const char *without_compute);
+
+/* ---- what the quality of no compression costs (tune_price.c) ---- */
+
+struct tune_prices {
+    const struct sg_tune *t;
+    bool asked, known;                /* the recipe has `step-efficiency`; its cells of all lengths are finished */
+    struct sg_cell_outcome *outcomes; /* [t->n_cells] */
+    struct sg_document document;
+    struct sg_grid_price *price; /* [n] of runs of the recipe's own length, for which trials are made */
+    size_t n;
+};
+/* Reads the finished cells of the recipe, if it has `step-efficiency`. Nothing is run. */
+SG_CHECKED sg_status tune_prices_open(struct tune_prices *p, const struct sg_tune *t, struct sg_error *err);
+/* out [p->n] <- how many times faster than without compression the steps of each are on a modelled network. */
+SG_CHECKED sg_status tune_price_speedups(double *out, const struct tune_prices *p,
+                                         const struct sg_grid_network *network, struct sg_error *err);
+/* A sentence, which the caller frees: what is as good as no compression soonest, by the speed-ups of steps, NaN = not
+ * known, and `where` these are, as "Modelled on 10gbe"; without speed-ups (NULL) what is so with the least data. NULL:
+ * the recipe has no `step-efficiency`. */
+char *tune_price_text(const struct tune_prices *p, const double *speedup, const char *where);
+void tune_prices_close(struct tune_prices *p);
 
 /* Evidence without cells: schema sparsetune/1 with the recipe, and `tune` of this action, which is taken over. */
 cJSON *tune_evidence(const struct sg_tune *t, const char *action, cJSON *take_tune);

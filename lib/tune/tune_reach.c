@@ -216,7 +216,7 @@ static bool is_front(const struct reach *r, const struct summary *s, size_t n, c
     return front;
 }
 
-static cJSON *tune_json(struct reach *r, const struct summary *s, size_t n) {
+static cJSON *tune_json(struct reach *r, const struct summary *s, size_t n, const char *price) {
     struct tune_search *of = &r->search;
     const struct tune_point *best = r->best;
     const double volume = best->amount * of->length.steps;
@@ -238,7 +238,7 @@ static cJSON *tune_json(struct reach *r, const struct summary *s, size_t n) {
            SG_NUMBER("density", best->amount / r->search.d), SG_NUMBER("volume", volume),
            SG_VALUE("topk", topk ? summary_json(topk, r->search.d) : NULL),
            SG_NUMBER("times_less_volume", topk && volume > 0 ? topk->volume / volume : NAN), SG_VALUE("points", points),
-           SG_VALUE("trials", of->trials));
+           SG_VALUE("trials", of->trials), SG_TEXT("price", price));
     of->trials = NULL;
     return out;
 }
@@ -300,9 +300,16 @@ static sg_status document(struct reach *r, struct sg_error *err) {
     SG_DO(status, tune_trials_open(&b, NULL, NULL, r->search.seeds, err));
     SG_DO(status, tune_trials_run(&b, t, false, err));
     struct summary *s = sg_calloc(b.count + 1, sizeof *s);
+    struct tune_prices prices = {.n = 0};
+    SG_DO(status, tune_prices_open(&prices, t, err));
+    char *price = tune_price_text(&prices, NULL, NULL);
+    if (price)
+        tune_say(t, "%s", price);
     if (status == SG_OK)
-        status = tune_trials_evidence(t, &b, tune_json(r, s, summarize(s, r, &b)), err);
+        status = tune_trials_evidence(t, &b, tune_json(r, s, summarize(s, r, &b), price), err);
     t->grid.fresh = fresh;
+    tune_prices_close(&prices);
+    free(price);
     free(s);
     tune_trials_close(&b);
     return status;
@@ -381,7 +388,6 @@ sg_status sg_tune_reach_baseline(struct sg_tune *t, struct sg_error *err) {
     char metric[TUNE_METRIC_CHARS], margin[TUNE_MARGIN_CHARS];
     struct reach reach = {.baseline = NULL}, *const r = &reach;
     struct tune_search *const s = &r->search;
-    const struct sg_cell *cell = t->cells;
     tune_search_open(s, t, TUNE_ENTRIES, NAN);
     s->metric = metric;
     s->key = "lambda";
@@ -393,13 +399,16 @@ sg_status sg_tune_reach_baseline(struct sg_tune *t, struct sg_error *err) {
     for (size_t c = 0; status == SG_OK && c < t->n_cells; c++)
         if (!tune_compresses_by(t->cells[c].method, "none")) /* no volume of it is shown */
             status = tune_need_volume(t, &t->cells[c], err);
-    while (status == SG_OK && strcmp(cell->name, s->name) != 0)
-        cell++;
-    if (status == SG_OK && t->dry_run)
+    if (status == SG_OK && t->dry_run) {
         tune_say(t, "%s: the largest lambda whose %s comes within %s of %s's", s->name, metric,
                  tune_margin_text(margin, &s->margin), r->baseline);
-    else if (status == SG_OK)
-        status = search(r, cell, err);
+    } else if (status == SG_OK) {
+        struct tune_trials own; /* the recipe's cells of the method */
+        tune_trials_start(&own, t, NULL);
+        status = tune_trials_open(&own, s->name, NULL, 1, err);
+        SG_DO(status, search(r, own.cells, err));
+        tune_trials_close(&own);
+    }
     cJSON_Delete(s->trials);
     return status;
 }

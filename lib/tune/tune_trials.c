@@ -16,8 +16,23 @@
 
 /* ---- changes ---- */
 
+/* Runs get the recipe's own length. Claims and plots may name other lengths. */
+static void change_stretch(struct tune_changes *c) {
+    const struct sg_node *methods = sg_node_get(&c->recipe->root, "methods");
+    tune_change(c, "{step-efficiency: null, stretch: null, claims: null, plots: null}");
+    for (size_t i = 0; i < methods->count; i++) {
+        const struct sg_node *method = &methods->child[i];
+        char *path = sg_format("methods.%s.stretch", sg_node_string(method, "name", ""));
+        if (!sg_node_absent(sg_node_get(method, "stretch")))
+            tune_change_value(c, path, &(struct sg_node){.kind = SG_NODE_NULL});
+        free(path);
+    }
+}
+
 void tune_changes_start(struct tune_changes *c, const struct sg_tune *t, const struct tune_changes *base) {
     *c = (struct tune_changes){.recipe = t->recipe, .map = {.kind = SG_NODE_MAP}};
+    if (!base && !sg_node_absent(sg_node_get(&t->recipe->root, "step-efficiency")))
+        change_stretch(c);
     if (!base)
         return;
     sg_node_copy(&c->map, &base->map);

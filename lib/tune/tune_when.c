@@ -123,6 +123,25 @@ static sg_status read_runs(struct when *w, const struct tune_trials *b, struct s
 
 /* ---- the action ---- */
 
+/* Finds what step efficiency says of the clusters. */
+static sg_status find_prices(struct when *w, struct sg_error *err) {
+    const double bandwidth = w->bandwidth[when_own_bandwidth(w)];
+    struct tune_prices prices;
+    struct sg_grid_network network;
+    char where[WHEN_TEXT];
+    sg_status status = tune_prices_open(&prices, w->t, err);
+    double *speedup = sg_calloc(prices.n + 1, sizeof *speedup);
+    for (size_t c = 0; status == SG_OK && c < w->n_clusters; c++) {
+        snprintf(where, sizeof where, "With %zu workers at %.3g Gbit/s", w->workers[c], bandwidth / GBIT);
+        status = sg_grid_network_change(&network, &w->network, bandwidth, w->workers[c], err);
+        SG_DO(status, tune_price_speedups(speedup, &prices, &network, err));
+        w->price[c] = status == SG_OK ? tune_price_text(&prices, speedup, where) : NULL;
+    }
+    free(speedup);
+    tune_prices_close(&prices);
+    return status;
+}
+
 static sg_status model(struct when *w, struct sg_error *err) {
     const double points = (double)(w->n_clusters * w->n_bandwidths);
     sg_status status = SG_OK;
@@ -143,6 +162,8 @@ static void close_when(struct when *w) {
     free(w->seed_s);
     free(w->time);
     free(w->gain);
+    for (size_t c = 0; c < w->n_clusters; c++)
+        free(w->price[c]);
 }
 
 sg_status sg_tune_when(struct sg_tune *t, struct sg_error *err) {
@@ -167,6 +188,7 @@ sg_status sg_tune_when(struct sg_tune *t, struct sg_error *err) {
         status = tune_trials_run(&b, t, false, err);
         SG_DO(status, read_runs(&w, &b, err));
         SG_DO(status, model(&w, err));
+        SG_DO(status, find_prices(&w, err));
         if (status == SG_OK)
             when_document(&w, &b);
     }

@@ -61,6 +61,7 @@ struct when {
     struct when_time *time;            /* [n_clusters][n_bandwidths][n_methods] */
     struct when_gain *gain;            /* [n_clusters][n_methods] */
     double *seed_s;                    /* work space: [n_methods][seeds] */
+    char *price[WHEN_CLUSTERS];        /* tune_price_text at the bandwidth of the sentences */
 };
 
 static inline struct when_time *when_times(const struct when *w, size_t cluster, size_t bandwidth) {
@@ -79,6 +80,9 @@ size_t when_fastest(const struct when *w, const struct when_time *time);
 /* The speed-up over the baseline of messages that cost no time, with as many steps: the baseline's time over its
  * compute time. Infinite if its compute time is 0. */
 double when_free(const struct when *w, const struct when_time *time);
+
+/* The index of the bandwidth in the list that is nearest to the bandwidth of the link. */
+size_t when_own_bandwidth(const struct when *w);
 
 /* Fills in w->gain from w->time. A crossing between two bandwidths is found by bisection of log bandwidth. */
 SG_CHECKED sg_status when_find_gains(struct when *w, struct sg_error *err);

@@ -41,8 +41,7 @@ static const char *times_text(double x, char out[32]) {
     return out;
 }
 
-/* The index of the bandwidth in the list that is nearest to the bandwidth of the link. */
-static size_t own_bandwidth(const struct when *w) {
+size_t when_own_bandwidth(const struct when *w) {
     const double own = log(8 / w->network.net.between.byte_s);
     size_t nearest = 0;
     for (size_t b = 1; b < w->n_bandwidths; b++)
@@ -82,7 +81,7 @@ static void put_limit(FILE *out, const struct when *w, size_t cluster, size_t to
 }
 
 static char *cluster_text(const struct when *w, size_t cluster) {
-    const size_t b = own_bandwidth(w);
+    const size_t b = when_own_bandwidth(w);
     const struct when_time *time = when_times(w, cluster, b);
     const size_t best = when_fastest(w, time);
     const double free_one = when_free(w, time);
@@ -115,6 +114,8 @@ cJSON *when_answer_json(const struct when *w) {
         char *text = cluster_text(w, c);
         if (text)
             sg_json_push_string(out, text);
+        if (w->price[c])
+            sg_json_push_string(out, w->price[c]);
         free(text);
     }
     return out;

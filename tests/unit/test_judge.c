@@ -128,9 +128,45 @@ static void test_noise(void) {
     ok(three > 0.9 && five > 0.9, "an effect beyond noise holds: %.4f of three seeds, %.4f of five", three, five);
 }
 
+/* The published prices of step efficiency, made again from the efficiencies of five seeds. */
+static void test_prices(void) {
+    struct sg_error err;
+    struct sg_document d;
+    cJSON *json = NULL;
+    if (sg_json_read(&json, "results/step-efficiency.json", &err) != SG_OK) {
+        ok(true, "published prices # SKIP not in the folder of the sources");
+        return;
+    }
+    if (!ok(sg_document_read(&d, json, "the test", &err) == SG_OK, "the published result is read"))
+        return;
+    struct sg_grid_price *price = calloc(d.results.n_labels, sizeof *price);
+    const size_t n = sg_grid_prices(price, &d);
+    size_t right = 0, missing = 0, wide = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct sg_frame_column *phi = sg_frame_column(price[i].label, "step_efficiency");
+        double mean = 0, square = 0;
+        for (size_t s = 0; s < 5; s++)
+            mean += 1 / phi->value[s] / 5;
+        for (size_t s = 0; s < 5; s++)
+            square += (1 / phi->value[s] - mean) * (1 / phi->value[s] - mean) / 4;
+        const double half = 2.776 * sqrt(square / 5), data = mean / price[i].label->times_less;
+        right += fabs(price[i].times / mean - 1) < 1e-9 && fabs(price[i].data / data - 1) < 1e-9 &&
+                 fabs(price[i].half - half) < 1e-3 * mean && half < 0.25 * mean &&
+                 price[i].steps == 800 * sg_json_number(price[i].label->swept, "stretch", NAN);
+        missing += strcmp(price[i].label->label, "Hard-threshold lambda=30 stretch=0.25") == 0;
+        wide += strcmp(price[i].label->label, "Top-k k=20 stretch=2") == 0;
+    }
+    ok(n > 20 && right == n, "%zu of %zu prices follow from the efficiencies, at the length of the runs", right, n);
+    ok(missing == 0, "a label without an efficiency at one of the seeds has no price");
+    ok(wide == 0, "nor has one whose interval is wide");
+    free(price);
+    sg_document_free(&d);
+}
+
 int main(void) {
     test_scales();
     test_edges();
     test_noise();
+    test_prices();
     return tap_done();
 }
