@@ -102,7 +102,7 @@ static sg_status measure_on_device(struct device *d, const struct job *job, size
     return isnan(out->all) ? sg_fail(err, SG_ERR_UNSUPPORTED, "the device failed while it was timed") : SG_OK;
 }
 
-static sg_status measure_copy(void *arg, size_t calls, struct seconds *out, struct sg_error *err) {
+static sg_status measure_add(void *arg, size_t calls, struct seconds *out, struct sg_error *err) {
     return measure_on_device(((struct group *)arg)->of->device, NULL, calls, out, err);
 }
 
@@ -168,7 +168,7 @@ static sg_status time_right(struct group *g, struct sg_error *err) {
         return SG_OK;
     sg_status status = begin_steps(g, err);
     chosen[0] = (struct timed){.call = call_reference,
-                               .measure = g->of->device ? measure_copy : NULL,
+                               .measure = g->of->device ? measure_add : NULL,
                                .arg = g,
                                .warm_ups = WARM_UPS,
                                .calls = d->recording ? RECORDED_ADD_CALLS : 0};

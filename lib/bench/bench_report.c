@@ -55,19 +55,16 @@ static double per_step(const struct group *g, const struct job *job, double coun
 
 static void add_times(cJSON *row, const struct group *g, const struct job *job, const char *missing) {
     const struct timing *add = &g->timed[0].timing, *t = job ? &g->timed[1 + (job - g->job)].timing : add;
-    const bool timed = t->sample != NULL, on_device = g->of->device != NULL, steps = job && job->operation->steps;
+    const bool timed = t->sample != NULL, steps = job && job->operation->steps;
     const size_t n = (job ? job->data : g->of->data)->layers->n;
-    const double add_bytes = (on_device ? 8.0 : 12.0) * (double)n; /* a copy reads and writes */
+    const double add_bytes = 12.0 * (double)n;
     const double bytes = job ? job->operation->bytes(job) : add_bytes;
     const double sent = !job ? NAN : steps ? per_step(g, job, job->counts.entries) : (double)job->sent;
     const double ratio = timed ? bytes / t->median / (add_bytes / add->median) : NAN;
     const double ratio_min = timed ? bytes / t->min / (add_bytes / add->min) : NAN;
-    SG_SET(
-        row, SG_NUMBER("k", sent), SG_VALUE("time_s", timed ? time_json(t) : NULL), SG_NUMBER("bytes", bytes),
-        SG_NUMBER("bytes_per_s", timed ? bytes / t->median : NAN), SG_NUMBER("ratio_to_add", on_device ? NAN : ratio),
-        SG_NUMBER("ratio_to_add_min", on_device ? NAN : ratio_min), SG_NUMBER("ratio_to_copy", on_device ? ratio : NAN),
-        SG_NUMBER("ratio_to_copy_min", on_device ? ratio_min : NAN),
-        SG_NUMBER("times_add", timed && !on_device ? t->median / add->median : NAN));
+    SG_SET(row, SG_NUMBER("k", sent), SG_VALUE("time_s", timed ? time_json(t) : NULL), SG_NUMBER("bytes", bytes),
+           SG_NUMBER("bytes_per_s", timed ? bytes / t->median : NAN), SG_NUMBER("ratio_to_add", ratio),
+           SG_NUMBER("ratio_to_add_min", ratio_min), SG_NUMBER("times_add", timed ? t->median / add->median : NAN));
     const bool kernel = job && job->kernels && !steps;
     set_times(row, "times_threshold", "times_threshold_min", t,
               kernel ? timing_of(g, operations[0].name, job->kernels) : NULL);
@@ -134,14 +131,11 @@ static void add_row(cJSON *rows, struct group *g, const struct job *job, const c
     const struct layers *layers = (job ? job->data : of->data)->layers;
     const bool steps = job && job->operation->steps, wire = job && job->operation->wire;
     const double message_bytes = steps ? per_step(g, job, job->counts.bytes) : wire ? (double)job->message_bytes : NAN;
-    cJSON *row =
-        SG_OBJECT(SG_TEXT("operation", job          ? job->operation->name
-                                       : of->device ? "copy"
-                                                    : "add"),
-                  SG_TEXT("back_end", back_end_of(job)), SG_NUMBER("threads", job ? job->exec.threads : of->threads),
-                  SG_TEXT("size", layers->name), SG_NUMBER("n", layers->n), SG_NUMBER("layers", layers->count),
-                  SG_TEXT("distribution", of->distribution), SG_NUMBER("density", of->data->density),
-                  SG_TEXT("cache", cache_state(of, layers)));
+    cJSON *row = SG_OBJECT(
+        SG_TEXT("operation", job ? job->operation->name : "add"), SG_TEXT("back_end", back_end_of(job)),
+        SG_NUMBER("threads", job ? job->exec.threads : of->threads), SG_TEXT("size", layers->name),
+        SG_NUMBER("n", layers->n), SG_NUMBER("layers", layers->count), SG_TEXT("distribution", of->distribution),
+        SG_NUMBER("density", of->data->density), SG_TEXT("cache", cache_state(of, layers)));
     add_times(row, g, job, missing);
     SG_SET(row, SG_TEXT("encoding", wire ? job->encoding : NULL),
            SG_TEXT("values", wire ? job->format.code->name : NULL), SG_NUMBER("message_bytes", message_bytes),

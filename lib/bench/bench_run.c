@@ -238,7 +238,7 @@ static sg_status find_cuda(struct bench *b, struct sg_error *err) {
         return SG_OK;
     if (others > 0)
         return sg_fail(err, SG_ERR_ARGUMENT,
-                       "back-ends: cuda is compared with a copy on the device, the others with "
+                       "back-ends: cuda is compared with e += g on the device, the others with "
                        "e += g on the CPU: give cuda a recipe of its own");
     b->cuda = sg_cuda_kernels();
     if (!b->cuda)
