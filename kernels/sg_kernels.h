@@ -129,6 +129,14 @@ struct sg_update {
 /* How many floats "muon" needs beside its state for the largest of these matrices. */
 SG_UNSTABLE size_t sg_muon_scratch(const struct sg_weight *weight, size_t n_weights);
 
+/* A tensor whose elements lie `stride` apart in the kernels' memory, and the row-major vector that it is added to. */
+enum { SG_STRIDED_RANK = 4 };
+struct sg_strided {
+    float *to;
+    const float *from;
+    size_t shape[SG_STRIDED_RANK], stride[SG_STRIDED_RANK]; /* of the outermost dimension first */
+};
+
 /* Result of a selection kernel. */
 enum sg_kernel_status {
     SG_KERNEL_OK = 0,
@@ -209,6 +217,10 @@ struct sg_kernels {
     void (*copy)(const struct sg_exec *exec, float *to, const float *x, size_t n);
     /* x[index[j]] <- 0 */
     void (*zero_at)(const struct sg_exec *exec, float *x, const uint32_t *index, size_t count);
+
+    /* to[i] += element i of every tensor, whose vectors do not overlap and have fewer than 2^32 elements in all. `part`
+     * is host memory. NULL on a CPU. */
+    void (*add_strided)(const struct sg_exec *exec, const struct sg_strided *part, size_t n);
 
     /* mask[i] <- 0 where its random number is below `least`, else `kept`: so 0 with probability least / 2^32. */
     void (*keep_mask)(const struct sg_exec *exec, float *mask, size_t n, const struct sg_draws *draws, uint32_t least,

@@ -300,6 +300,7 @@ static const struct sg_kernels the_table = [] {
     table.add_quotient = cuda_add_quotient;
     table.copy = cuda_copy;
     table.zero_at = cuda_zero_at;
+    table.add_strided = cuda_add_strided;
     table.keep_mask = cuda_keep_mask;
     table.has_optimizer = cuda_has_optimizer;
     table.update = cuda_update;

@@ -112,6 +112,7 @@ void cuda_mix(const struct sg_exec *exec, float *to, float a, const float *x, fl
 void cuda_add_quotient(const struct sg_exec *exec, float *x, const float *y, float divisor, size_t n);
 void cuda_copy(const struct sg_exec *exec, float *to, const float *x, size_t n);
 void cuda_zero_at(const struct sg_exec *exec, float *x, const uint32_t *index, size_t count);
+void cuda_add_strided(const struct sg_exec *exec, const struct sg_strided *part, size_t n);
 void cuda_keep_mask(const struct sg_exec *exec, float *mask, size_t n, const struct sg_draws *draws, uint32_t least,
                     float kept);
 bool cuda_has_optimizer(const char *name);

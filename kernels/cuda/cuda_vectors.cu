@@ -1,9 +1,10 @@
 /* cuda_vectors.cu: plain passes over vectors, with the bits of kernels/cpu/cpu_vectors.c and kernels/cpu/cpu_update.c:
  * each operation rounded, nothing contracted. */
 /* SPDX-License-Identifier: MIT */
-#include "cuda_table.cuh"
+#include "cuda_codes.cuh"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "sg_philox.h"
@@ -111,6 +112,52 @@ __global__ void scatter_add_kernel(float *dense, const uint32_t *index, const fl
 void cuda_scatter_add(const struct sg_exec *exec, float *dense, const uint32_t *index, const float *value,
                       size_t count) {
     (void)enqueue(exec, pass_blocks(count), scatter_add_kernel, dense, index, value, count);
+}
+
+/* struct sg_strided in 32 bits, which divide faster; first: number of its first element among those of all tensors. */
+struct strided {
+    float *to;
+    const float *from;
+    uint32_t first, shape[SG_STRIDED_RANK], stride[SG_STRIDED_RANK];
+};
+
+__global__ void add_strided_kernel(const strided *part, uint32_t parts, uint32_t n) {
+    for (uint64_t i = first_place(); i < n; i += stride()) {
+        const strided &p = part[last_at_most(parts, i, [=](uint32_t j) { return part[j].first; })];
+        uint32_t left = (uint32_t)i - p.first;
+        float *to = p.to + left;
+        const float *from = p.from;
+        for (uint32_t r = SG_STRIDED_RANK; r-- > 0; left /= p.shape[r])
+            from += (size_t)(left % p.shape[r]) * p.stride[r];
+        *to = __fadd_rn(*to, *from);
+    }
+}
+
+void cuda_add_strided(const struct sg_exec *exec, const struct sg_strided *part, size_t n) {
+    struct strided *all = (struct strided *)calloc(n + 1, sizeof *all);
+    char *there = all ? table_room(exec, n * sizeof *all) : NULL;
+    uint64_t count = 0;
+    if (!all)
+        check(device_of(exec), cudaErrorMemoryAllocation);
+    for (size_t i = 0; there && i < n; i++) {
+        uint64_t size = 1;
+        all[i].to = part[i].to;
+        all[i].from = part[i].from;
+        all[i].first = (uint32_t)count;
+        for (size_t r = 0; r < SG_STRIDED_RANK; r++) {
+            all[i].shape[r] = (uint32_t)part[i].shape[r];
+            all[i].stride[r] = (uint32_t)part[i].stride[r];
+            size *= part[i].shape[r];
+        }
+        count += size;
+    }
+    SG_ASSERT(count <= UINT32_MAX);
+    if (there && count > 0) {
+        table_put(exec, there, all, n * sizeof *all);
+        (void)enqueue(exec, pass_blocks(count), add_strided_kernel, (const strided *)there, (uint32_t)n,
+                      (uint32_t)count);
+    }
+    free(all);
 }
 
 /* A thread computes a block of four numbers of the stream and writes the elements of one run that use them. Other runs

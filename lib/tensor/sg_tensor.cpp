@@ -41,6 +41,7 @@
 #include <new>
 #include <string>
 #include <utility>
+#include <vector>
 
 #if TORCH_VERSION_MAJOR < 1 || (TORCH_VERSION_MAJOR == 1 && TORCH_VERSION_MINOR < 13)
 #error "libtorch 1.13 or newer is needed"
@@ -66,7 +67,8 @@ struct sg_scope {
     sg_gradient_fn *added = nullptr; /* sg_scope_watch */
     void *of = nullptr;
     size_t number = 0;
-    std::deque<Accumulator> watched; /* they keep their hooks until a graph has them */
+    std::deque<Accumulator> watched;                     /* they keep their hooks until a graph has them */
+    std::deque<std::pair<at::Tensor, float *>> separate; /* parameters whose gradients lie alone, and where they go */
 };
 
 namespace {
@@ -211,6 +213,28 @@ at::Tensor single(const at::Tensor &x) {
     return x.to(at::kFloat);
 }
 
+/* Adds the gradients that lie alone to where they go, all by one kernel. Else each would be added by one of its own. */
+void add_separate(sg_scope *s) {
+    std::deque<at::Tensor> gradients;
+    std::vector<sg_strided> part;
+    for (auto &[x, to] : s->separate) {
+        const at::Tensor g = x.grad();
+        if (!g.defined() || g.numel() == 0)
+            continue;
+        gradients.push_back(g);
+        TORCH_CHECK(g.dim() <= SG_STRIDED_RANK && g.scalar_type() == at::kFloat, "a gradient of another kind");
+        sg_strided p = {to, g.data_ptr<float>(), {1, 1, 1, 1}, {0, 0, 0, 0}};
+        for (int64_t i = g.dim(), r = SG_STRIDED_RANK; i-- > 0;) {
+            p.shape[--r] = static_cast<size_t>(g.size(i));
+            p.stride[r] = static_cast<size_t>(g.stride(i));
+        }
+        part.push_back(p);
+    }
+    if (!part.empty())
+        s->kernels->add_strided(&s->exec, part.data(), part.size());
+    s->separate.clear();
+}
+
 /* Makes CUDA compute in float32 everywhere, or in TF32 where that is faster, and give the same bits in every run. Once
  * in a process would be enough. */
 void prepare_cuda(bool tf32) {
@@ -281,6 +305,7 @@ void sg_scope_watch(sg_scope *s, sg_gradient_fn *added, void *of, size_t number)
 void sg_scope_begin(sg_scope *s, int threads, bool gradients) {
     s->tensors.clear();
     s->watched.clear();
+    s->separate.clear();
     s->added = nullptr;
     s->failure.status = SG_OK;
     s->gradients = gradients;
@@ -309,7 +334,10 @@ sg_tensor *sg_tensor_parameter(sg_scope *s, float *data, float *gradient, const 
             x = x.contiguous(at::MemoryFormat::ChannelsLast); /* else cuDNN turns it forward and again backward */
         if (gradient) {
             x.set_requires_grad(true);
-            x.mutable_grad() = wrap(s, gradient, shape, rank); /* a defined gradient is added to in place */
+            if (s->kernels && s->kernels->add_strided)
+                s->separate.emplace_back(x, gradient);
+            else
+                x.mutable_grad() = wrap(s, gradient, shape, rank); /* a defined gradient is added to in place */
         }
         if (gradient && s->added) {
             s->watched.push_back(torch::autograd::impl::grad_accumulator(x));
@@ -514,6 +542,7 @@ sg_status sg_backward(sg_scope *s, sg_tensor *loss, struct sg_error *err) {
             x.value.reset();
         loss->value = last.detach();
         last.backward();
+        add_separate(s);
     });
 }
 

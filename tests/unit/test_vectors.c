@@ -80,6 +80,25 @@ static bool zeros(size_t n) {
     return ended();
 }
 
+/* A matrix whose columns lie together, a tensor whose second dimension lies innermost, none, and one number. */
+static bool adds_strided(void) {
+    const struct sg_strided part[] = {
+        {there.x, there.y, {1, 1, 5, 7}, {0, 0, 1, 5}},
+        {there.x + 40, there.y + 35, {3, 33, 2, 4}, {264, 1, 132, 33}},
+        {there.x + 35, there.y, {1, 1, 0, 7}, {0, 0, 7, 1}},
+        {there.x + 38, there.y + 900, {1, 1, 1, 1}, {1, 1, 1, 1}},
+    };
+    begin();
+    memcpy(right, x, sizeof x);
+    kernels->add_strided(&in_place, part, sizeof part / sizeof *part);
+    for (size_t i = 0; i < 35; i++)
+        right[i] += y[i % 7 * 5 + i / 7];
+    for (size_t i = 0; i < 792; i++)
+        right[40 + i] += y[35 + i / 264 * 264 + i / 8 % 33 + i / 4 % 2 * 132 + i % 4 * 33];
+    right[38] += y[900];
+    return ended();
+}
+
 static void test_table(const struct sg_kernels *table) {
     kernels = table;
     bool mix = true, add = true, copy = true, zero = true;
@@ -100,6 +119,8 @@ static void test_table(const struct sg_kernels *table) {
     ok(add, "%s: add_quotient rounds the quotient, and the sum", kernels->name);
     ok(copy, "%s: copy", kernels->name);
     ok(zero, "%s: zero_at", kernels->name);
+    if (kernels->add_strided)
+        ok(adds_strided(), "%s: add_strided of tensors in any order", kernels->name);
     kernels->release(&in_place, there.x);
     kernels->release(&in_place, there.y);
     kernels->release(&in_place, there.position);
