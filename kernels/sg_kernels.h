@@ -108,7 +108,7 @@ enum sg_dtype { SG_FLOAT32, SG_FLOAT64 };
 
 /* Inputs and outputs of the end of a step: x <- x - step. Without an optimizer the step is sum / workers; with one the
  * optimizer computes the step from this mean. Every element is independent of all others, but for those of a weight
- * where the optimizer is "muon". Pieces do not overlap, and elements outside all pieces do not change. */
+ * where the optimizer is "muon" or "dion". Pieces do not overlap, and elements outside all pieces do not change. */
 struct sg_update {
     const char *optimizer; /* a name for which has_optimizer is true, as "sgd"; NULL = no optimizer */
     const double *param;   /* the optimizer's parameters, in the order in which it declares them */
@@ -121,7 +121,7 @@ struct sg_update {
     enum sg_dtype dtype;          /* type of x; on a GPU only SG_FLOAT32 */
     const struct sg_piece *piece; /* [n_pieces] */
     size_t n_pieces, d;
-    const struct sg_weight *weight; /* [n_weights] what pieces with in_weight make up; read by "muon" alone */
+    const struct sg_weight *weight; /* [n_weights] what pieces with in_weight make up; read by "muon" and "dion" */
     size_t n_weights;
     float *scratch; /* [sg_muon_scratch floats], read by "muon" alone */
 };

@@ -98,9 +98,16 @@ enum {
     MUON_EPSILON
 };
 
-/* What is no matrix of a hidden layer moves by AdamW, at a learning rate of its own. A matrix gets its momentum here,
- * m <- mu m + (1 - mu) g and with Nesterov (1 - mu) g + mu m, of which turn_weights makes a step. The state is m [d],
- * then v [d]. */
+/* What is no matrix of a hidden layer moves by AdamW, whose learning rate is a multiple of the optimizer's. */
+static void vector_step(const struct sg_update *u, const struct sg_piece *p, const double adam[], double multiple) {
+    struct sg_update apart = *u;
+    apart.param = adam;
+    apart.learning_rate *= multiple;
+    adamw_step(&apart, p);
+}
+
+/* A matrix gets its momentum here, m <- mu m + (1 - mu) g and with Nesterov (1 - mu) g + mu m, of which turn_weights
+ * makes a step. The state is m [d], then v [d]. */
 static void muon_step(const struct sg_update *u, const struct sg_piece *p) {
     const double *param = u->param, mu = param[MUON_MOMENTUM];
     float *restrict delta = u->sum, *restrict m = u->state;
@@ -109,10 +116,7 @@ static void muon_step(const struct sg_update *u, const struct sg_piece *p) {
                                [BETA2] = param[MUON_BETA2],
                                [EPSILON] = param[MUON_EPSILON],
                                [ADAM_DECAY] = param[MUON_DECAY]};
-        struct sg_update apart = *u;
-        apart.param = adam;
-        apart.learning_rate *= param[MUON_VECTOR_RATE];
-        adamw_step(&apart, p);
+        vector_step(u, p, adam, param[MUON_VECTOR_RATE]);
         return;
     }
     for (size_t i = p->begin; i < p->end; i++) {
@@ -122,17 +126,27 @@ static void muon_step(const struct sg_update *u, const struct sg_piece *p) {
     }
 }
 
+enum { DION_DECAY, DION_VECTOR_RATE, DION_BETA1, DION_BETA2, DION_EPSILON };
+
+/* The mean of a matrix is a direction, of which turn_weights makes a step. */
+static void dion_step(const struct sg_update *u, const struct sg_piece *p) {
+    const double *param = u->param;
+    const double adam[] = {[BETA1] = param[DION_BETA1],
+                           [BETA2] = param[DION_BETA2],
+                           [EPSILON] = param[DION_EPSILON],
+                           [ADAM_DECAY] = param[DION_DECAY]};
+    if (!p->in_weight)
+        vector_step(u, p, adam, param[DION_VECTOR_RATE]);
+}
+
 typedef void step_function(const struct sg_update *u, const struct sg_piece *p);
 
 static step_function *find_step(const char *name) {
     static const struct {
         const char *name;
         step_function *step;
-    } steps[] = {{"sgd", sgd_step},
-                 {"nesterov", nesterov_step},
-                 {"adam", adam_step},
-                 {"adamw", adamw_step},
-                 {"muon", muon_step}};
+    } steps[] = {{"sgd", sgd_step},     {"nesterov", nesterov_step}, {"adam", adam_step},
+                 {"adamw", adamw_step}, {"muon", muon_step},         {"dion", dion_step}};
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
         if (strcmp(steps[i].name, name) == 0)
             return steps[i].step;
@@ -156,18 +170,31 @@ static void subtract(const struct sg_update *u, const struct sg_piece *p) {
     }
 }
 
-/* The end of Muon's step: each matrix moves by gamma sqrt(max(1, rows / columns)) times its turned momentum (Jordan),
- * or by 0.2 gamma sqrt(max(rows, columns)) times it, as far as by AdamW (Liu et al., arXiv 2502.16982). */
-static void turn_weights(const struct sg_exec *exec, const struct sg_update *u, const struct sg_products *products) {
-    const double rate = u->learning_rate;
-    for (size_t i = 0; i < u->n_weights; i++) {
-        const struct sg_weight *w = &u->weight[i];
-        const double rows = (double)w->rows, columns = (double)w->columns;
+/* sum <- the step of a matrix. Muon's is gamma sqrt(max(1, rows / columns)) times its turned momentum (Jordan), or 0.2
+ * gamma sqrt(max(rows, columns)) times it, as far as by AdamW (Liu et al., arXiv 2502.16982). Dion's is gamma sqrt(rows
+ * / columns) times its direction. */
+static void turn_weight(const struct sg_exec *exec, const struct sg_update *u, const struct sg_products *products,
+                        const struct sg_weight *w, bool muon) {
+    const double rows = (double)w->rows, columns = (double)w->columns, rate = u->learning_rate;
+    float *restrict step = u->sum + w->offset;
+    if (muon) {
         const double factor =
             u->param[MUON_MATCHES_RMS] > 0 ? 0.2 * sqrt(fmax(rows, columns)) : sqrt(fmax(1, rows / columns));
+        cpu_muon(exec, products, step, w, (int)u->param[MUON_TIMES], rate * factor, u->scratch);
+        return;
+    }
+    for (size_t i = 0; i < w->rows * w->columns; i++)
+        step[i] = (float)(rate * sqrt(rows / columns) * (double)step[i]);
+}
+
+static void turn_weights(const struct sg_exec *exec, const struct sg_update *u, const struct sg_products *products,
+                         bool muon) {
+    const double decay = u->param[muon ? MUON_DECAY : DION_DECAY];
+    for (size_t i = 0; i < u->n_weights; i++) {
+        const struct sg_weight *w = &u->weight[i];
         const struct sg_piece whole = {w->offset, w->offset + w->rows * w->columns, w->decays, true};
-        cpu_muon(exec, products, u->sum + w->offset, w, (int)u->param[MUON_TIMES], rate * factor, u->scratch);
-        add_weight_decay(u, &whole, rate * u->param[MUON_DECAY]);
+        turn_weight(exec, u, products, w, muon);
+        add_weight_decay(u, &whole, u->learning_rate * decay);
         subtract(u, &whole);
     }
 }
@@ -175,7 +202,7 @@ static void turn_weights(const struct sg_exec *exec, const struct sg_update *u, 
 /* A piece stays in the cache from the mean to x. */
 void cpu_update(const struct sg_exec *exec, const struct sg_update *u, const struct sg_products *products) {
     step_function *const step = u->optimizer ? find_step(u->optimizer) : NULL;
-    const bool turns = step == muon_step;
+    const bool muon = step == muon_step, turns = muon || step == dion_step;
     const float workers = u->workers;
     float *sum = u->sum;
 #pragma omp parallel for schedule(static) num_threads(exec->threads) if (u->n_pieces >= PARALLEL_PIECES)
@@ -189,5 +216,5 @@ void cpu_update(const struct sg_exec *exec, const struct sg_update *u, const str
             subtract(u, p);
     }
     if (turns)
-        turn_weights(exec, u, products);
+        turn_weights(exec, u, products, muon);
 }

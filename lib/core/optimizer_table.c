@@ -4,10 +4,11 @@
 #include "sg_row.h"
 
 extern const struct sg_optimizer_ops sg_optimizer_sgd, sg_optimizer_nesterov, sg_optimizer_adam, sg_optimizer_adamw,
-    sg_optimizer_muon;
+    sg_optimizer_muon, sg_optimizer_dion;
 
 static const void *const table[] = {
-    &sg_optimizer_sgd, &sg_optimizer_nesterov, &sg_optimizer_adam, &sg_optimizer_adamw, &sg_optimizer_muon,
+    &sg_optimizer_sgd,   &sg_optimizer_nesterov, &sg_optimizer_adam,
+    &sg_optimizer_adamw, &sg_optimizer_muon,     &sg_optimizer_dion,
 };
 static const struct sg_rows rows = SG_ROWS(table);
 

@@ -34,6 +34,9 @@ struct sg_optimizer_ops {
     /* Returns NULL, or a static sentence that says why these parameters do not go together. */
     const char *(*refuses)(const double *param);
     bool of_weights; /* it moves matrices of hidden layers as a whole (struct sg_weight), and needs one */
+    /* true: the mean of such a matrix is a step up to its length, so a compressor makes directions of these matrices
+     * alone. It is given all other layers as vectors, which have one row. */
+    bool takes_steps;
 };
 
 SG_UNSTABLE const struct sg_optimizer_ops *sg_optimizer_at(size_t i); /* NULL past the end */

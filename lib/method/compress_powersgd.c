@@ -12,9 +12,12 @@
  * which the sum of a layer that is sent as it is waits for the second round. Q starts random, for a column that is 0
  * would stay 0; a column for which the gradients give 0 stays what it was.
  *
- * Q has the unit of the gradients, and M Q would have its square, which floats do not hold for gradients of 1e-24 or
- * 1e20. So the next step begins with columns of Q that are divided by a power of two, which makes them about 1 long.
- * Such a factor is exact, and the basis that follows does not depend on it. */
+ * With SG_TRAIT_DIRECTIONS the rounds are those of Dion (zoo/compress_dion.c): every matrix has them, however small,
+ * the sum is made of columns of Q that are 1 long, and a share of it stays in the residual.
+ *
+ * PowerSGD's Q has the unit of the gradients, and M Q would have its square, which floats do not hold for gradients of
+ * 1e-24 or 1e20. So the next step begins with columns of Q that are divided by a power of two, which makes them about 1
+ * long. Such a factor is exact, and the basis that follows does not depend on it. */
 /* SPDX-License-Identifier: MIT */
 #include "sg_compressor_parts.h"
 
@@ -26,7 +29,14 @@
 #include "sg_rng.h"
 
 enum { RANK, LEAST, LOCAL, PARAMS };
+enum { MU = RANK + 1 }; /* of compress_dion.c */
 enum { LANES = SG_KERNEL_LANES };
+
+static const double EPSILON = 1e-8; /* of Dion, added to a column's norm */
+
+static bool makes_directions(const struct sg_shared *s) {
+    return s->ops->traits & SG_TRAIT_DIRECTIONS;
+}
 
 /* A layer as a matrix; rank 0 = it is sent as it is. */
 struct matrix {
@@ -37,17 +47,19 @@ struct matrix {
 static struct matrix shape_at(const struct sg_shared *s, size_t l, double given) {
     const size_t begin = s->layout.offset[l], n = s->layout.offset[l + 1] - begin;
     const size_t rows = method_rows(s, l), columns = n / rows;
-    const double knob = floor(given), least = s->param[LEAST];
+    const double knob = floor(given), least = makes_directions(s) ? 0 : s->param[LEAST];
     size_t rank = knob < 1 ? 1 : knob < (double)rows ? (size_t)knob : rows;
     rank = rank < columns ? rank : columns;
     const bool worth = rows > 1 && columns > 1 && least * (double)(rank * (rows + columns)) < (double)n;
     return (struct matrix){.layer = l, .begin = begin, .rows = rows, .columns = columns, .rank = worth ? rank : 0};
 }
 
-/* The room of a layer's P and Q: of all ranks that it may have, if a controller may change them. */
+/* The room of a layer's P and Q: of all ranks that it may have, if a controller may change them. Behind P stand the
+ * norms of Dion's R. */
 static size_t room_p(const struct sg_shared *s, size_t l) {
     const struct matrix a = shape_at(s, l, s->param[RANK]);
-    return s->controlled || a.rank == 0 ? a.rows * a.columns : a.rank * a.rows;
+    const size_t norms = makes_directions(s) ? (a.rows < a.columns ? a.rows : a.columns) : 0;
+    return norms + (s->controlled || a.rank == 0 ? a.rows * a.columns : a.rank * a.rows);
 }
 
 static size_t room_q(const struct sg_shared *s, size_t l) {
@@ -175,7 +187,7 @@ static void start(const struct sg_shared *s) {
 
 /* ---- a step ---- */
 
-static void encode(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
+void method_low_rank_encode(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out) {
     const struct sg_shared *s = w->shared;
     const struct sg_products *products = s->kernels->products;
     float *to = w->data;
@@ -221,6 +233,30 @@ static void normalize(const struct sg_shared *s, const struct matrix *a, const f
     }
 }
 
+/* R [rank][columns], the sum over workers, becomes the mean's Q, and its norms are kept. */
+static void make_directions(const struct sg_shared *s, const struct matrix *a) {
+    for (size_t k = 0; k < a->rank; k++) {
+        float *q = a->q + k * a->columns;
+        const double workers = (double)s->workers, norm = sqrt(dot(q, q, a->columns)) / workers + EPSILON;
+        a->p[a->rank * a->rows + k] = (float)norm;
+        for (size_t i = 0; i < a->columns; i++)
+            q[i] = (float)((double)q[i] / workers / norm);
+    }
+}
+
+/* sum <- P Q' of a layer, and Q becomes that of the next step. */
+static void make_product(const struct sg_shared *s, const struct matrix *a, float *sum, const float *host) {
+    const struct sg_shape shape = shape_of(a);
+    if (makes_directions(s))
+        make_directions(s, a);
+    s->kernels->products->outer(&s->exec, sum + a->begin, a->p, a->q, &shape, false);
+    if (makes_directions(s)) /* the workers' sum, which is divided by their number */
+        s->kernels->mix(&s->exec, sum + a->begin, (float)s->workers, sum + a->begin, 0, sum + a->begin,
+                        a->rows * a->columns);
+    else
+        normalize(s, a, s->exec.device ? host : a->q); /* on a CPU host is sum, which has changed */
+}
+
 /* The sum of a layer that is sent uncompressed is stored in its part of P after round 0, and read after round 1. */
 static void combine(const struct sg_shared *s, unsigned round, float *sum) {
     float *host = fetch(s, sum, length(s, round));
@@ -240,13 +276,10 @@ static void combine(const struct sg_shared *s, unsigned round, float *sum) {
     SG_ASSERT(at == length(s, round));
     at = 0;
     for (struct matrix a = before(s); round == 1 && next(s, &a);) {
-        const struct sg_shape shape = shape_of(&a);
-        if (a.rank == 0) {
+        if (a.rank == 0)
             s->kernels->copy(&s->exec, sum + a.begin, a.p, a.rows * a.columns);
-        } else {
-            s->kernels->products->outer(&s->exec, sum + a.begin, a.p, a.q, &shape, false);
-            normalize(s, &a, s->exec.device ? host + at : a.q); /* on a CPU host is sum, which has changed */
-        }
+        else
+            make_product(s, &a, sum, host + at);
         at += part_of(&a, round);
     }
 }
@@ -261,6 +294,11 @@ static void keep(struct sg_worker *w, float *e, const float *sum) {
         float *m = e + a.begin, *q = w->data;
         if (a.rank == 0) {
             s->kernels->zero(&s->exec, m, n * sizeof *m);
+        } else if (makes_directions(s)) {
+            for (size_t k = 0; k < a.rank; k++) /* (1 - mu) R */
+                s->kernels->mix(&s->exec, q + k * a.columns, (float)(1 - s->param[MU]) * a.p[a.rank * a.rows + k],
+                                a.q + k * a.columns, 0, a.q, a.columns);
+            products->outer(&s->exec, m, a.p, q, &shape, true);
         } else if (s->param[LOCAL] > 0) {
             products->transposed(&s->exec, q, m, a.p, &shape);
             products->outer(&s->exec, m, a.p, q, &shape, true);
@@ -270,13 +308,14 @@ static void keep(struct sg_worker *w, float *e, const float *sum) {
     }
 }
 
-static sg_status open_powersgd(struct sg_worker *w, struct sg_error *err) {
+sg_status method_low_rank_open(struct sg_worker *w, struct sg_error *err) {
     for (size_t l = 0; l < w->shared->layout.n_layers; l++)
         if (shape_at(w->shared, l, w->shared->knob[l]).rank > 0)
             return SG_OK;
     return sg_fail(err, SG_ERR_ARGUMENT,
-                   "powersgd: no layer is a matrix that two factors of this rank would make smaller: use a task with "
-                   "matrices, scope: layer and a smaller rank");
+                   "%s: no layer is a matrix that two factors of this rank would make smaller: use a task with "
+                   "matrices, scope: layer and a smaller rank",
+                   w->shared->ops->name);
 }
 
 static const struct sg_parameter params[PARAMS] = {
@@ -287,14 +326,14 @@ static const struct sg_parameter params[PARAMS] = {
                "the residual is the error of the workers' mean (0) or the worker's own product (1)"},
 };
 
-static const struct sg_rounds rounds = {.count = 2,
-                                        .length = length,
-                                        .floats = floats,
-                                        .kept = kept,
-                                        .start = start,
-                                        .room = room,
-                                        .combine = combine,
-                                        .keep = keep};
+const struct sg_rounds method_low_rank_rounds = {.count = 2,
+                                                 .length = length,
+                                                 .floats = floats,
+                                                 .kept = kept,
+                                                 .start = start,
+                                                 .room = room,
+                                                 .combine = combine,
+                                                 .keep = keep};
 
 const struct sg_compressor_ops sg_compress_powersgd = {
     .name = "powersgd",
@@ -304,7 +343,7 @@ const struct sg_compressor_ops sg_compress_powersgd = {
     .params = params,
     .n_params = PARAMS,
     .knob = method_first_knob,
-    .open = open_powersgd,
-    .encode = encode,
-    .rounds = &rounds,
+    .open = method_low_rank_open,
+    .encode = method_low_rank_encode,
+    .rounds = &method_low_rank_rounds,
 };

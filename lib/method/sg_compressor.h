@@ -52,7 +52,8 @@ enum sg_trait {
     SG_TRAIT_CHEAP_POSITIONS = 1 << 8,
     /* Networks can add its messages on their way as they are: all workers send numbers of the same positions, in a
      * format that MPI or NCCL adds. Compressors whose rounds have a `length` do not need it. */
-    SG_TRAIT_SUMS = 1 << 9
+    SG_TRAIT_SUMS = 1 << 9,
+    SG_TRAIT_DIRECTIONS = 1 << 10 /* the sum of a matrix is a direction, for optimizers that take steps */
 };
 
 /* A status beside those of enum sg_kernel_status: the compressor failed, and said why on standard error. */

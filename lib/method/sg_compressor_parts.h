@@ -89,6 +89,12 @@ int sg_topk_select(struct sg_worker *w, struct sg_select *s);
  * columns. A column in the span of the earlier ones becomes 0 (compress_powersgd.c). */
 void sg_orthonormalize(float *columns, size_t rank, size_t n);
 
+/* The hooks of a low-rank compressor whose first parameter is the rank (compress_powersgd.c). With SG_TRAIT_DIRECTIONS
+ * the second one is the share of what was sent that stays in the residual. */
+SG_CHECKED sg_status method_low_rank_open(struct sg_worker *w, struct sg_error *err);
+void method_low_rank_encode(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out);
+extern const struct sg_rounds method_low_rank_rounds;
+
 /* ---- thresholds computed from a layer's own numbers (threshold_estimate.c); for vectors in host memory ---- */
 
 /* Computes p [d] of a selection in s->value, with the same bits as the kernels, and returns it. The caller may

@@ -237,6 +237,26 @@ static sg_status choose_optimizer(struct train *t, struct sg_error *err) {
     return status == SG_OK ? read_rate(&t->outer, t, "error-feedback.outer", err) : status;
 }
 
+/* An optimizer that takes steps needs them of hidden matrices alone: compressors see all other layers as vectors. */
+static sg_status choose_matrices(struct train *t, struct sg_error *err) {
+    const struct sg_layout *layout = &t->info->layout;
+    if (t->of_workers && t->of_workers->ops->takes_steps)
+        return sg_fail(err, SG_ERR_ARGUMENT,
+                       "optimizer '%s' steps along directions that an exchange makes, and steps of a worker alone have "
+                       "none: use muon there",
+                       t->of_workers->ops->name);
+    if (!t->of_x || !t->of_x->ops->takes_steps || t->config.layout.offset == t->whole)
+        return SG_OK;
+    if (!(t->config.compressor->traits & SG_TRAIT_DIRECTIONS))
+        return sg_fail(err, SG_ERR_ARGUMENT, "optimizer '%s' steps along directions, and compressor '%s' makes none",
+                       t->of_x->ops->name, t->config.compressor->name);
+    t->rows = sg_realloc(t->rows, layout->n_layers * sizeof *t->rows);
+    for (size_t l = 0; l < layout->n_layers; l++)
+        t->rows[l] = t->info->hidden[l] ? layout->rows[l] : 1;
+    t->config.layout.rows = t->rows;
+    return SG_OK;
+}
+
 bool train_moves_weights(const struct train *t) {
     return (t->of_x && t->of_x->ops->of_weights) || (t->of_workers && t->of_workers->ops->of_weights);
 }
@@ -252,8 +272,8 @@ void train_read_task_facts(struct train *t) {
 
 sg_status train_choose(struct train *t, struct sg_error *err) {
     sg_status (*const choose[])(struct train *, struct sg_error *) = {
-        choose_precision, choose_steps,   choose_columns,   choose_rate,
-        choose_method,    choose_message, choose_optimizer, train_buckets_choose};
+        choose_precision, choose_steps,     choose_columns,  choose_rate,         choose_method,
+        choose_message,   choose_optimizer, choose_matrices, train_buckets_choose};
     sg_status status = SG_OK;
     for (size_t i = 0; i < sizeof choose / sizeof *choose && status == SG_OK; i++)
         status = choose[i](t, err);

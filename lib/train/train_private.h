@@ -148,6 +148,7 @@ struct train {
     float *state;           /* [of_x->floats] in the kernels' memory */
     struct sg_piece *piece; /* [n_pieces] of all d parameters */
     size_t n_pieces;
+    size_t *rows;             /* [n_layers of the task] for compressors, if the optimizer takes steps; else NULL */
     struct sg_weight *weight; /* [n_weights] matrices of hidden layers; NULL = the task has none */
     size_t n_weights;
     struct sg_piece *moving; /* [n_pieces] and [n_weights] those of a fragment of layers; NULL = all layers move */

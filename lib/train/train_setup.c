@@ -291,7 +291,7 @@ void train_teardown(struct train *t) {
     void *const owned[] = {
         t->worker,   t->gradient, t->series.row, t->series.evaluated, t->series.layers_mine, t->series.layers_all,
         t->shared_x, t->weight,   t->scratch,    t->moving,           t->moving_weight,      t->absent,
-        t->chosen,   t->copied};
+        t->chosen,   t->copied,   t->rows};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         free(owned[i]);
 }

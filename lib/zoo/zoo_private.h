@@ -20,9 +20,9 @@
         row(sg_compress_topk_block), row(sg_compress_block_threshold), row(sg_compress_mstopk),                        \
         row(sg_compress_wangni), row(sg_compress_vqsgd), row(sg_compress_induced), row(sg_compress_svd_threshold),     \
         row(sg_compress_atomo), row(sg_compress_clt_k), row(sg_compress_arc_topk), row(sg_compress_gtopk),             \
-        row(sg_compress_ok_topk), row(sg_compress_inceptionn), row(sg_compress_global_qsgd_exp),                       \
-        row(sg_compress_clipped_threshold), row(sg_compress_clipped_topk), row(sg_compress_topk_then_threshold),       \
-        row(sg_compress_threshold_then_topk)
+        row(sg_compress_ok_topk), row(sg_compress_dion), row(sg_compress_inceptionn),                                  \
+        row(sg_compress_global_qsgd_exp), row(sg_compress_clipped_threshold), row(sg_compress_clipped_topk),           \
+        row(sg_compress_topk_then_threshold), row(sg_compress_threshold_then_topk)
 #define ZOO_CONTROLLERS(row)    row(sg_control_l_greco), row(sg_control_dqsgd), row(sg_control_adaqs)
 #define ZOO_FEEDBACK_RULES(row) row(sg_feedback_econtrol), row(sg_feedback_low_pass)
 

@@ -252,6 +252,54 @@ static void test_muon(void) {
     free(scratch);
 }
 
+/* A matrix of 2 rows and 8 columns moves by 1/2 of the mean and of the rate, a vector behind it as by AdamW. */
+static void test_dion(void) {
+    static const struct sg_weight weight = {0, 2, 8, true};
+    static const struct sg_piece piece[] = {{0, 16, true, true}, {16, 19, true, false}};
+    const struct sg_optimizer_ops *dion = sg_optimizer_find("dion"), *adamw = sg_optimizer_find("adamw");
+    double param[16], of_vector[16], apart = 0;
+    float state[2 * 19] = {0}, own[2 * 3] = {0}, x[19], y[3], sum[19], delta[3];
+    ok(dion->of_weights && dion->takes_steps && dion->refuses_update_form(param) != NULL,
+       "dion takes the steps of matrices as they come, and refuses the update form");
+    presets(param, dion);
+    presets(of_vector, adamw);
+    set(param, dion, "weight-decay", 0.25);
+    set(param, dion, "vector-rate", 0.5);
+    for (size_t i = 0; i < dion->n_params; i++) /* beta1, beta2, epsilon, weight-decay */
+        set(of_vector, adamw, dion->params[i].name, param[i]);
+    for (int i = 0; i < 19; i++)
+        x[i] = (float)(i - 9) / 4;
+    memcpy(y, x + 16, sizeof y);
+    for (int t = 0; t < 3; t++) {
+        float before[16];
+        memcpy(before, x, sizeof before);
+        for (int i = 0; i < 19; i++)
+            sum[i] = (float)((i * 5 + t) % 7 - 3); /* of two workers */
+        for (int i = 0; i < 3; i++)
+            delta[i] = sum[16 + i];
+        const struct sg_update u = {"dion",     param, 0.5, (uint64_t)t, 2,       sum, state, x,
+                                    SG_FLOAT32, piece, 2,   19,          &weight, 1,   NULL};
+        const struct sg_piece three = {0, 3, true, false};
+        const struct sg_update v = {.optimizer = "adamw",
+                                    .param = of_vector,
+                                    .learning_rate = 0.25,
+                                    .step = (uint64_t)t,
+                                    .workers = 2,
+                                    .sum = delta,
+                                    .state = own,
+                                    .x = y,
+                                    .piece = &three,
+                                    .n_pieces = 1,
+                                    .d = 3};
+        kernels->update(&(struct sg_exec){.threads = 2}, &u);
+        kernels->update(&(struct sg_exec){.threads = 1}, &v);
+        for (int i = 0; i < 16; i++)
+            apart =
+                fmax(apart, fabs((double)x[i] - ((double)before[i] * (1 - 0.125) - 0.25 * ((i * 5 + t) % 7 - 3) / 2)));
+    }
+    ok(apart <= 0x1p-20 && memcmp(x + 16, y, sizeof y) == 0, "dion's matrix moves by its shape, its vector by AdamW");
+}
+
 /* Without an optimizer the mean is the step, whatever it lies in; elements of no piece stay. */
 static void test_mean(void) {
     float sum[3] = {6, -3, 9}, narrow[3] = {1, 1, 1};
@@ -283,6 +331,7 @@ int main(void) {
         test_adam("adamw");
         test_decoupled();
         test_muon();
+        test_dion();
     }
     return tap_done();
 }
