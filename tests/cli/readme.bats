@@ -119,11 +119,13 @@ commands() {
     [ "$(wc -l <<<"$targets")" -ge 60 ]
     # shellcheck disable=SC2086
     make -n DEPS=skip $targets >commands
+    local count=0
     for target in $targets; do
-        [ ! -f "recipes/$target.yaml" ] || {
-            grep -qF "recipes/run $target " commands
-            run -0 build/bin/sparsebench "recipes/$target.yaml" --dry-run
-        }
+        [ -f "recipes/$target.yaml" ] || continue
+        grep -qF "recipes/run $target " commands
+        count=$((count + 1)) # each looks at all of its data, so a push tries every fourth
+        [ "${SPARSE_TEST_LEVEL:-}" = all ] && [ $((count % 4)) != 0 ] && continue
+        run -0 build/bin/sparsebench "recipes/$target.yaml" --dry-run
     done
 }
 
