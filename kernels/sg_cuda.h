@@ -30,15 +30,15 @@ SG_UNSTABLE bool sg_cuda_available(char *why, size_t room);
 /* Says what this thread's last SG_KERNEL_DEVICE was: CUDA's message, or what was wrong with an argument. */
 SG_UNSTABLE const char *sg_cuda_last_error(void);
 
-/* The workspace of one layout on the current device: 8 bytes for each element, 8 KiB for each layer and 128 KiB for each
- * block. */
+/* The workspace of one layout on the current device: 8 bytes for each element, 8 KiB for each layer and 128 KiB for
+ * each block. */
 typedef struct sg_cuda sg_cuda;
 
 /* Opens a workspace for at most 2^32 - 2^16 elements, and synchronises. offset [n_layers + 1] is host memory, as in
- * struct sg_select. A launch whose blocks wait for each other has at most as many blocks as the device runs at once, and
- * at most `most_blocks` unless that is 0. Fewer leave multiprocessors to other streams, for whose kernels such a launch
- * waits otherwise. The variable SG_CUDA_BLOCKS lowers the limit, too; sg_cuda_available rejects a value that is no
- * number above 0. */
+ * struct sg_select. A launch whose blocks wait for each other has at most as many blocks as the device runs at once,
+ * and at most `most_blocks` unless that is 0. Fewer leave multiprocessors to other streams, for whose kernels such a
+ * launch waits otherwise. The variable SG_CUDA_BLOCKS lowers the limit, too; sg_cuda_available rejects a value that is
+ * no number above 0. */
 SG_UNSTABLE int sg_cuda_open(sg_cuda **out, size_t n_layers, const size_t *offset, uint32_t most_blocks);
 SG_UNSTABLE void sg_cuda_close(sg_cuda *c); /* the stream must be idle; NULL is fine */
 
@@ -50,7 +50,7 @@ struct sg_cuda_result {
 };
 
 /* struct sg_select in device memory. Calls run on the workspace's device, which must be the thread's current one. They
- * refuse vectors [n] that are not in its memory or do not start at a multiple of 16 bytes, as those of cudaMalloc do. */
+ * refuse vectors [n] that are not in its memory or do not start at a multiple of 16 bytes, as cudaMalloc's do. */
 struct sg_cuda_select {
     const float *g; /* [n] */
     float *e;       /* [n] or NULL */
@@ -97,10 +97,10 @@ SG_UNSTABLE int sg_cuda_sum_squares(sg_cuda *c, void *stream, const float *x, si
 /* ---- a GPU behind the table of sg_kernels.h ----
  *
  * sg_exec.device is an sg_cuda_device, which one thread at a time may use. All its work runs on one stream, the legacy
- * default stream unless another is set, so it is in order with libtorch's work. Selections, sum_squares, max_abs, dot_shifted and get wait for their
- * results, `wait` waits for all pending ones, and copies of more than 64 KiB wait too; no other call does. After a
- * device failure later calls do nothing, and those that return a status return SG_KERNEL_DEVICE. Beside the caller's
- * memory a device holds the workspaces of the latest two layouts. */
+ * default stream unless another is set, so it is in order with libtorch's work. Selections, sum_squares, max_abs,
+ * dot_shifted and get wait for their results, `wait` waits for all pending ones, and copies of more than 64 KiB wait
+ * too; no other call does. After a device failure later calls do nothing, and those that return a status return
+ * SG_KERNEL_DEVICE. Beside the caller's memory a device holds the workspaces of the latest two layouts. */
 typedef struct sg_cuda_device sg_cuda_device;
 
 struct sg_cuda_facts {

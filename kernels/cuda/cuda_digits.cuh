@@ -58,8 +58,8 @@ __device__ inline void pick_digit(const view &v, uint32_t l, digit d, uint32_t k
         *(uint4 *)(mine + i) = make_uint4(0, 0, 0, 0);
 }
 
-/* One warp: the digits of some candidates of layer l. Equal ones are added together, also from round to round: a list of
- * equal magnitudes is one addition. */
+/* One warp: the digits of some candidates of layer l. Equal ones are added together, also from round to round: a list
+ * of equal magnitudes is one addition. */
 __device__ inline void count_list(const view &v, uint32_t l, const float *value, uint32_t found, digit d) {
     uint32_t *histogram = v.histogram + (size_t)l * BINS;
     const uint32_t prefix = v.layer[l].prefix, known = d.shift + d.bits;

@@ -78,8 +78,8 @@ __device__ static double square_block(const float *x, uint32_t n) {
     return add_lanes(sum);
 }
 
-/* The part, as soon as another block has written it. Its place is ready for the next call then. A part that is not there
- * is below 0, as no sum of squares is, so the number itself says that it has come. */
+/* The part, as soon as another block has written it. Its place is ready for the next call then. A part that is not
+ * there is below 0, as no sum of squares is, so the number itself says that it has come. */
 __device__ static double take_part(double *part) {
     const volatile double *from = part;
     double x = *from;

@@ -7,8 +7,8 @@
  *   4. Candidates above it, and the first of those equal to it, go to their place in the output.
  *
  * Steps 3 and 4 of a layer are done by one block, which needs no barrier of the grid for them. If any layer has more
- * than FIT candidates, the whole grid does them for all layers, and waits for itself in between. All blocks see the same
- * counts, so they agree on the way without asking. */
+ * than FIT candidates, the whole grid does them for all layers, and waits for itself in between. All blocks see the
+ * same counts, so they agree on the way without asking. */
 /* SPDX-License-Identifier: MIT */
 #include "cuda_digits.cuh"
 #include "cuda_stream.cuh"
@@ -216,7 +216,7 @@ __device__ static void finish_layers(const view &v, const pass &a, const uint32_
     }
 }
 
-/* ---- a layer by one block ----------------------------------------------------------------------------------------- */
+/* ---- a layer by one block ---------------------------------------------------------------------------------------- */
 
 /* Range of a warp, in order and in whole rows of lanes, of n things that a block shares. */
 struct share {

@@ -200,8 +200,8 @@ static void choose_entry(const struct list *from, size_t at, char **label, struc
     *list = entry;
 }
 
-/* Replaces the lists of the run by their entries at this turn, and completes label, base and swept by them. The lists of
- * the method's parameters come first, and the last list varies fastest. Returns how many turns there are. */
+/* Replaces the lists of the run by their entries at this turn, and completes label, base and swept by them. The lists
+ * of the method's parameters come first, and the last list varies fastest. Returns how many turns there are. */
 static size_t choose_run(struct sg_recipe_run *run, size_t turn) {
     struct list list[LISTS];
     size_t at[LISTS], turns = 1;

@@ -21,8 +21,8 @@ struct tune_changes {
     struct sg_node map;
     bool pilot; /* the length of the runs is changed */
 };
-/* Initializes *c with a copy of the changes of `base`. NULL = none, but for a recipe of several lengths (`stretch`) that
- * trials are of its own length. */
+/* Initializes *c with a copy of the changes of `base`. NULL = none, but for a recipe of several lengths (`stretch`)
+ * that trials are of its own length. */
 void tune_changes_start(struct tune_changes *c, const struct sg_tune *t, const struct tune_changes *base);
 /* Sets keys by a map in YAML, whose keys are dotted paths: "{claims: null, record.every: 1}". */
 void tune_change(struct tune_changes *c, const char *yaml, ...) SG_PRINTF(2, 3);

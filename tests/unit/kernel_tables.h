@@ -44,7 +44,7 @@ __attribute__((unused)) static void test_tables(void (*test)(const struct sg_ker
 #endif
 }
 
-/* The test's vectors lie in the memory of the kernels, which `in_place` names. A device works on a stream of its own. */
+/* The test's vectors lie in the memory of the kernels, which `in_place` names. A device works on its own stream. */
 __attribute__((unused)) static struct sg_exec in_place = {.threads = 1};
 __attribute__((unused)) static void test_tables_in_place(void (*test)(const struct sg_kernels *kernels)) {
 #ifdef SG_TEST_CUDA
