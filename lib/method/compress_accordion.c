@@ -35,9 +35,9 @@ static const struct sg_controller_ops *controller(const double *param, double *o
 
 static const struct sg_parameter params[N_PARAMS] = {
     [LEAST + SG_SHARE_K] = {"k-min", 1, 4294967295.0, NAN, true, "elements sent of another layer"},
-    [LEAST + SG_SHARE_DENSITY] = {"density-min", 0, 1, NAN, false, "the same as a fraction of its elements"},
+    [LEAST + SG_SHARE_DENSITY] = {"density-min", 0, 1, NAN, false, "the same as a fraction"},
     [MOST + SG_SHARE_K] = {"k-max", 1, 4294967295.0, NAN, true, "elements sent of a critical layer"},
-    [MOST + SG_SHARE_DENSITY] = {"density-max", 0, 1, NAN, false, "the same as a fraction of its elements"},
+    [MOST + SG_SHARE_DENSITY] = {"density-max", 0, 1, NAN, false, "the same as a fraction"},
     [CONTROL] = SG_ACCORDION_THRESHOLD,
     [CONTROL + 1] = SG_ACCORDION_INTERVAL,
     [CONTROL + 2] = SG_ACCORDION_ACCUMULATE,

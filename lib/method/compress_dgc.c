@@ -72,7 +72,7 @@ static const struct sg_parameter params[PARAMS] = {
 
 const struct sg_compressor_ops sg_compress_dgc = {
     .name = "dgc",
-    .summary = "at most k of every layer, above a threshold from a sample",
+    .summary = "at most k of every layer, above a sampled threshold",
     .source = "Lin et al., ICLR 2018, as in the authors' code",
     .traits = SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_RANDOM,
     .params = params,

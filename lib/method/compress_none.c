@@ -14,7 +14,7 @@ static double bound(const double *param, size_t n) {
 
 const struct sg_compressor_ops sg_compress_none = {
     .name = "none",
-    .summary = "no compression: every element is sent",
+    .summary = "every element is sent",
     .source = "baseline",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_UNBIASED | SG_TRAIT_DENSE | SG_TRAIT_EXACT | SG_TRAIT_SUMS | SG_TRAIT_GPU,
     .select = select_all,

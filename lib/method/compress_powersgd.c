@@ -319,7 +319,7 @@ sg_status method_low_rank_open(struct sg_worker *w, struct sg_error *err) {
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [RANK] = {"rank", 1, 1024, 4, true, "columns r of the factors of a layer's matrix"},
+    [RANK] = {"rank", 1, 1024, 4, true, "columns r of each factor"},
     [LEAST] = {"least-saving", 1, 1e6, 1, false,
                "sends a layer as it is unless its factors are this many times smaller"},
     [LOCAL] = {"local-residual", 0, 1, 0, true,

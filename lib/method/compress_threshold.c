@@ -85,8 +85,7 @@ static double bound(const double *param, size_t n) {
 
 static const struct sg_parameter params[PARAMS] = {
     [LAMBDA] = {"lambda", 0, FLT_MAX, NAN, false, "sends where |p / gamma| >= lambda"},
-    [BUDGET] = {"budget", 0, 1e18, NAN, false,
-                "steers lambda: what a worker sends in the run, up to 1 as average density, above 1 in entries"},
+    [BUDGET] = {"budget", 0, 1e18, NAN, false, "steers lambda, as total of the controller budget"},
 };
 
 const struct sg_compressor_ops sg_compress_hard_threshold = {

@@ -62,7 +62,7 @@ static void decide(const double *param, double *state, const struct sg_facts *f,
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [EVERY] = {"every", 1, 1e9, 10, true, "steps between two measurements"},
+    [EVERY] = {"every", 1, 1e9, 10, true, "steps between measurements"},
     [POWER] = {"power", -2, 2, 0.5, false, "exponent of sigma_l: 0 = one threshold, 1 = one density"},
     [FLOOR] = {"floor", 0, 1, 0, false, "least density of a layer under the law"},
     [RATE] = {"rate-power", -2, 2, 0, false, "exponent of 1 / learning rate, a second factor"},

@@ -101,7 +101,7 @@ static const float *look_ahead(const struct sg_feedback_state *s, const float *g
 
 const struct sg_feedback_rule sg_feedback_dist_ef_sgdm = {
     .name = "dist-ef-sgdm",
-    .summary = "lr-correction of m u + g in place of g, with a worker's momentum u = m u + g",
+    .summary = "lr-correction of m u + g, with a worker's momentum u = m u + g",
     .source = "Zheng et al., NeurIPS 2019",
     .params = params,
     .n_params = PARAMS,
@@ -129,7 +129,7 @@ static const struct sg_parameter mean_params[PARAMS] = {
 
 const struct sg_feedback_rule sg_feedback_mean = {
     .name = "momentum",
-    .summary = "p = m with a worker's mean m = beta m + (1 - beta) g; the unsent part is lost (with signsgd: Signum)",
+    .summary = "p = m with a worker's mean m = beta m + (1 - beta) g; the unsent part is lost",
     .source = "Bernstein et al., ICML 2018",
     .params = mean_params,
     .n_params = PARAMS,

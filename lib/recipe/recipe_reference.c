@@ -137,15 +137,27 @@ static bool same_number(double a, double b) {
     return a == b || (isnan(a) && isnan(b));
 }
 
-/* The first row of another task, compressor, code … that says the same of the same key; NULL = this is the first. */
+/* True if two rows of different owners differ in their defaults at most. */
+static bool say_the_same(const struct sg_schema_row *a, const struct sg_schema_row *b) {
+    return a->owner && b->owner && (strcmp(a->owner, b->owner) != 0 || strcmp(a->path, b->path) != 0) &&
+           a->type == b->type && a->whole == b->whole && strcmp(sg_row_key(a), sg_row_key(b)) == 0 &&
+           same_number(a->min, b->min) && same_number(a->max, b->max) && strcmp(a->help, b->help) == 0 &&
+           same_text(a->choices, b->choices) && same_text(a->like, b->like);
+}
+
+/* The first row of another task, compressor, code … that says the same of the same key; NULL = this is the first. A row
+ * with the same default is preferred. If there is none, the default of a number may differ: it is printed. */
 static const struct sg_schema_row *said_before(const struct sg_schema *schema, const struct sg_schema_row *row) {
-    for (const struct sg_schema_row *r = schema->row; r < row && row->owner; r++)
-        if (r->owner && (strcmp(r->owner, row->owner) != 0 || strcmp(r->path, row->path) != 0) &&
-            r->type == row->type && r->whole == row->whole && strcmp(sg_row_key(r), sg_row_key(row)) == 0 &&
-            strcmp(r->preset, row->preset) == 0 && same_number(r->min, row->min) && same_number(r->max, row->max) &&
-            strcmp(r->help, row->help) == 0 && same_text(r->choices, row->choices) && same_text(r->like, row->like))
+    const struct sg_schema_row *other = NULL;
+    for (const struct sg_schema_row *r = schema->row; r < row; r++) {
+        if (!say_the_same(r, row))
+            continue;
+        if (strcmp(r->preset, row->preset) == 0)
             return r;
-    return NULL;
+        if (!other && sg_is_number_type(row->type) && r->preset[0] != '\0' && row->preset[0] != '\0')
+            other = r;
+    }
+    return other;
 }
 
 /* What the owner of a row is: "compressor", "task". */
@@ -164,7 +176,7 @@ static void put_shared(FILE *out, const struct sg_schema_row *shared, const stru
 }
 
 /* The rows of a section. Those that another owner has had before are named with it: "* `k`, `density`: as in compressor
- * `topk`". */
+ * `topk`". A default of their own stands behind the name: "* `momentum` (=0.9): as in `sgd`". */
 static void print_rows(FILE *out, const struct sg_schema *schema, const char *section, const char *owner) {
     const struct sg_schema_row *shared = NULL, *last = NULL;
     for (size_t i = 0; i < schema->count; i++) {
@@ -176,7 +188,9 @@ static void print_rows(FILE *out, const struct sg_schema *schema, const char *se
             put_shared(out, shared, last);
         if (before)
             fprintf(out, "%s `%s`", goes_on ? "," : "*", sg_row_key(row));
-        else
+        if (before && strcmp(before->preset, row->preset) != 0)
+            fprintf(out, " (=%s)", row->preset);
+        if (!before)
             print_row(out, row);
         shared = before;
         last = row;
@@ -237,11 +251,40 @@ static void print_constants(FILE *out, const struct sg_constant_kind *constant, 
         print_fact(out, constant[i].name, "", constant[i].help);
 }
 
+/* The first task before this one that has the same constant; NULL = there is none. */
+static const struct sg_task_kind *constant_before(const struct sg_task_kind *task,
+                                                  const struct sg_constant_kind *constant) {
+    const struct sg_task_kind *t;
+    for (size_t i = 0; (t = sg_task_kind_at(i)) != NULL && t != task; i++)
+        for (size_t k = 0; k < t->n_constants; k++)
+            if (same_text(t->constant[k].name, constant->name) && same_text(t->constant[k].help, constant->help))
+                return t;
+    return NULL;
+}
+
+/* The constants of a task. Those of an earlier task are named with it: "* `d`, `n`: as in `cnn`". */
+static void print_constants_of(FILE *out, const struct sg_task_kind *task) {
+    const struct sg_task_kind *shared = NULL;
+    for (size_t i = 0; i < task->n_constants; i++) {
+        const struct sg_task_kind *before = constant_before(task, &task->constant[i]);
+        if (shared && shared != before)
+            fprintf(out, ": as in `%s`\n", shared->name);
+        if (before)
+            fprintf(out, "%s `%s`", shared == before ? "," : "*", task->constant[i].name);
+        else
+            print_constants(out, &task->constant[i], 1);
+        shared = before;
+    }
+    if (shared)
+        fprintf(out, ": as in `%s`\n", shared->name);
+}
+
 /* What record.series, claims, plots and expressions can name in every recipe. */
 static void print_common_names(FILE *out) {
     print_heading(out, "Series of every task", "");
     fputs("record.series lists them and the series of the task, below. Claims and plots may name what is listed, and\n"
-          "step and epoch. results/DEFINITIONS.md has the formulas.\n\n",
+          "step and epoch. Values are of the recorded step, residuals e those after it. results/DEFINITIONS.md has\n"
+          "the formulas.\n\n",
           out);
     for (size_t i = 0; i < SG_COLUMNS; i++) {
         print_series(out, &sg_common_metrics[i], 1);
@@ -250,9 +293,9 @@ static void print_common_names(FILE *out) {
                 fprintf(out, "  (not of task %s)\n", sg_task_kind_at(k)->name);
     }
     print_heading(out, "Constants of every task", "");
-    fputs("Numbers that are known once the data are open, beside those of the task, below. An expression of the task\n"
-          "or of learning-rate may use the task's constants, and one of a method also gamma. Claims and plots of kind\n"
-          "points may name all of them. Names have '_' in expressions, as f_star, and '-' in claims, as f-star.\n\n",
+    fputs("Numbers that are known once the data are open, beside the task's, below. Expressions of the task and of\n"
+          "learning-rate may use the task's constants, those of a method also gamma. Claims and plots of kind points\n"
+          "may name all. Names have '_' in expressions, as f_star, and '-' in claims, as f-star.\n\n",
           out);
     print_constants(out, sg_common_constants, SG_COMMON_CONSTANTS);
 }
@@ -262,10 +305,10 @@ static void print_owners(FILE *out, const struct sg_schema *schema) {
     for (size_t i = 0; (task = sg_task_kind_at(i)) != NULL; i++) {
         print_owner(out, schema, "task", "task", task->name, task->summary);
         if (task->n_metrics > 0)
-            fprintf(out, "\nSeries of its own:\n\n");
+            fprintf(out, "\nIts series:\n\n");
         print_series(out, task->metric, task->n_metrics);
-        fprintf(out, "\nConstants of its own:\n\n");
-        print_constants(out, task->constant, task->n_constants);
+        fprintf(out, "\nIts constants:\n\n");
+        print_constants_of(out, task);
     }
     for (size_t i = 0; i < SG_OWNERS; i++) {
         struct sg_row owner;
@@ -277,7 +320,7 @@ static void print_owners(FILE *out, const struct sg_schema *schema) {
 void sg_recipe_reference(FILE *out) {
     struct sg_schema schema;
     sg_schema_open(&schema);
-    fputs("# Keys of a recipe\n\nPrinted by `--help-recipe` from the table of keys that the programs read.\n\n", out);
+    fputs("# Keys of a recipe\n\nPrinted by `--help-recipe` from the programs' table of keys.\n\n", out);
     fputs("This recipe runs anywhere within seconds, by\n"
           "sparsebench example.yaml | sparseplot-export --format svg > example.svg:\n\n",
           out);
@@ -301,7 +344,7 @@ void sg_recipe_reference(FILE *out) {
     print_rows(out, &schema, "", NULL);
     print_sub_sections(out, &schema, NULL);
     print_owner(out, &schema, "recipe kind", "", "kernels",
-                "Times the kernels of the compressors in one process; beside these keys only schema, name, title, kind "
+                "Times the compressors' kernels in one process; beside these keys only schema, name, title, kind "
                 "and claims.");
     print_common_names(out);
     print_owners(out, &schema);

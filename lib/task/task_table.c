@@ -40,10 +40,10 @@ static const struct sg_constant_kind logreg_constant[] = {
     {"L", "sigma_max(A)^2 / (4 m), the largest curvature without l2"},
     {"row_mean", "mean_j |a_j|^2 / 4"},
     {"row_max", "max_j |a_j|^2 / 4"},
-    {"m", "rows of the data set"},
-    {"d", "parameters: features of the data"},
+    {"m", "rows of the data, of d features"},
+    {"d", "parameters of the model"},
     {"n", "workers"},
-    {"l2", "the value of task.l2"},
+    {"l2", "task.l2"},
     {"label_skew", "mean over workers of (1/2) sum_c |fraction of class c in the shard - in all data|"},
     {"D", "(1/n) sum_i |grad f_i(x*)|^2, null without x*"},
     {"f_star", "f(x*), null without x*"},
@@ -54,7 +54,7 @@ static const struct sg_key logreg_key[] = {
     {"dataset", SG_KEY_STRING, .data = true, .required = true,
      .help = "a name in datasets/, or a LIBSVM file's path with a '/'"},
     {"stand-in", SG_KEY_STRING, .data = true,
-     .help = "generator in place of missing data: gisette-like, two-clouds. Results say so"},
+     .help = "generator for missing data: gisette-like, two-clouds. Results say so"},
     {"l2", SG_KEY_EXPRESSION, .preset = "L/10000", .constants = LOGREG_L2_MAY_USE,
      .help = "weight of (l2/2)|x|^2. May use L, row_mean, row_max, m, d, n"},
     {"oracle", SG_KEY_CHOICE, .choices = "stochastic|full|full-shifted|lsvrg|lsvrg-shifted", .preset = "stochastic",
@@ -81,27 +81,27 @@ static const struct sg_metric logreg_metric[] = {
 };
 
 static const struct sg_constant_kind cnn_constant[] = {
-    {"d", "parameters of the network"},
+    {"d", "parameters of the model"},
     {"n", "workers"},
-    {"images", "images in the training set"},
-    {"classes", "classes of the data set"},
+    {"images", "training images"},
+    {"classes", "classes of the data"},
     {"label_skew", "mean over workers of (1/2) sum_c |fraction of class c in the shard - in all data|"},
 };
 
 static const struct sg_key cnn_key[] = {
     {"model", SG_KEY_CHOICE, .choices = "resnet8|resnet20|resnet18|googlenet|googlenet-deep|senet18|seresnet18",
-     .required = true, .help = "the network; resnet8 and resnet20 have 16, 32, 64 channels"},
+     .required = true, .help = "resnet8 and resnet20 have 16, 32, 64 channels"},
     {"width", SG_KEY_NUMBER, .when_given = true, .min = 0.01, .max = 16, .preset = "1",
      .help = "factor on the channels, rounded"},
     {"dataset", SG_KEY_STRING, .data = true, .required = true,
      .help = "cifar-10, cifar-100, or a subset cifar-100-NAME"},
-    {"stand-in", SG_KEY_STRING, .data = true, .help = "generator in place of missing data: cifar-like. Results say so"},
+    {"stand-in", SG_KEY_STRING, .data = true, .help = "generator for missing data: cifar-like. Results say so"},
     {"augment", SG_KEY_CHOICE, .choices = "usual|none|crop-flip|crop-flip-rotate", .preset = "usual",
      .help = "usual: crop-flip for CIFAR-10, crop-flip-rotate for CIFAR-100"},
     {"train-images", SG_KEY_INTEGER, .data = true, .min = 0, .max = 1e9, .preset = "0", .unit = "images",
      .help = "training images, the same random ones always; 0: all"},
     {"test-images", SG_KEY_INTEGER, .data = true, .min = 0, .max = 1e9, .preset = "0", .unit = "images",
-     .help = "test images, chosen the same way; 0: all"},
+     .help = "test images, likewise; 0: all"},
     {"average-model", SG_KEY_BOOLEAN, .preset = "true",
      .help = "also evaluates the running average of models, in as much time again"},
     PRECISION_KEY,
@@ -115,7 +115,7 @@ static const struct sg_metric cnn_metric[] = {
     {"test_loss", "",
      .help = "mean cross-entropy over the test set; each worker evaluates a part with its batch-norm statistics",
      .quantity = SG_QUANTITY_LOSS},
-    {"test_accuracy", "", "fraction of test images whose largest logit is their class's", .higher = true,
+    {"test_accuracy", "", "fraction of test images whose largest logit is right", .higher = true,
      .quantity = SG_QUANTITY_SHARE},
     {"test_loss_averaged", "", .help = "test_loss of the mean of models and statistics over evaluations so far",
      .quantity = SG_QUANTITY_LOSS},
@@ -123,18 +123,17 @@ static const struct sg_metric cnn_metric[] = {
 };
 
 static const struct sg_constant_kind lm_constant[] = {
-    {"d", "parameters of the network"},
+    {"d", "parameters of the model"},
     {"n", "workers"},
     {"V", "words of the vocabulary"},
-    {"tokens", "tokens of the training text"},
+    {"tokens", "training tokens"},
 };
 
 #define TEXT_KEYS                                                                                                      \
     {"dataset", SG_KEY_STRING, .data = true, .required = true,                                                         \
      .help = "wikitext-2, another set of train.txt, valid.txt and test.txt, or a text's path with a '/', its last "    \
              "tenth the test"},                                                                                        \
-        {"stand-in", SG_KEY_STRING, .data = true,                                                                      \
-         .help = "generator in place of missing data: text-like. Results say so"},                                     \
+        {"stand-in", SG_KEY_STRING, .data = true, .help = "generator for missing data: text-like. Results say so"},    \
         {"train-file",      SG_KEY_CHOICE,                                                                             \
          .data = true,      .choices = "train|valid|test",                                                             \
          .preset = "train", .help = "file of training; its words are the vocabulary"},                                 \
@@ -169,8 +168,7 @@ static const struct sg_metric lm_metric[] = {
     {"test_perplexity", "", .help = "mean over workers' batches of exp(mean cross-entropy), as in the paper's code",
      .quantity = SG_QUANTITY_PERPLEXITY},
     {"test_loss", "", .help = "mean cross-entropy of a test token", .quantity = SG_QUANTITY_LOSS},
-    {"test_perplexity_corpus", "", .help = "exp(test_loss), the perplexity of the text as one",
-     .quantity = SG_QUANTITY_PERPLEXITY},
+    {"test_perplexity_corpus", "", .help = "exp(test_loss), of the whole text", .quantity = SG_QUANTITY_PERPLEXITY},
 };
 
 static const struct sg_key gpt_key[] = {
@@ -193,21 +191,19 @@ static const struct sg_key gpt_key[] = {
 static const struct sg_metric gpt_metric[] = {
     {"test_loss", "", .help = "mean cross-entropy of a test token, in windows of the context's length",
      .quantity = SG_QUANTITY_LOSS},
-    {"test_perplexity_corpus", "", .help = "exp(test_loss), the perplexity of the text as one",
-     .quantity = SG_QUANTITY_PERPLEXITY},
+    {"test_perplexity_corpus", "", .help = "exp(test_loss), of the whole text", .quantity = SG_QUANTITY_PERPLEXITY},
 };
 
 static const struct sg_constant_kind ncf_constant[] = {
-    {"d", "parameters of the network"},     {"n", "workers"},
-    {"users", "users of the data set"},     {"items", "items of the data set"},
-    {"ratings", "ratings of the data set"},
+    {"d", "parameters of the model"},   {"n", "workers"},
+    {"users", "users of the data"},     {"items", "items of the data"},
+    {"ratings", "ratings of the data"},
 };
 
 static const struct sg_key ncf_key[] = {
     {"dataset", SG_KEY_STRING, .data = true, .required = true,
      .help = "ml-100k, ml-1m, ml-20m, ml-25m, or another in their formats, as ml-100k-NAME"},
-    {"stand-in", SG_KEY_STRING, .data = true,
-     .help = "generator in place of missing data: ratings-like. Results say so"},
+    {"stand-in", SG_KEY_STRING, .data = true, .help = "generator for missing data: ratings-like. Results say so"},
     {"users", SG_KEY_INTEGER, .data = true, .min = 0, .max = 1e9, .preset = "0", .unit = "users",
      .help = "users kept, always the same random ones; 0: all"},
     {"factors", SG_KEY_INTEGER, .min = 1, .max = 4096, .preset = "64",
@@ -239,20 +235,20 @@ static const struct sg_metric ncf_metric[] = {
 static const struct sg_constant_kind recorded_constant[] = {
     {"d", "elements of a gradient"},
     {"n", "workers"},
-    {"steps", "steps that the files hold"},
+    {"steps", "steps in the files"},
 };
 
 static const struct sg_key recorded_key[] = {
     {"files", SG_KEY_STRING, .data = true, .required = true,
-     .help = "path of gradients: a .npy array (steps, workers, d), .safetensors files, or a file by sparsetrain "
+     .help = "path of a .npy array (steps, workers, d), .safetensors files, or a file by sparsetrain "
              "--record-gradients; {step} and {worker} in the name count from 0. See recipes/OWN-GRADIENTS.md"},
     {"steps-at.first", SG_KEY_INTEGER, .max = 1e15, .when_given = true, .data = true,
      .help = "first step in the names of files"},
     {"steps-at.every", SG_KEY_INTEGER, .min = 1, .max = 1e15, .when_given = true, .data = true,
-     .help = "distance of steps in the names, as 10 for every tenth"},
+     .help = "distance of steps in the names"},
     {"layers", SG_KEY_STRING, .max = 65536, .help = "layers of .npy files, as 64x3x3x3,64,10x64; by default one"},
     {"layers-file", SG_KEY_STRING, .when_given = true, .data = true,
-     .help = "path of a text, a line for each layer: its shape, or name and shape, as conv1.weight 64x3x7x7"},
+     .help = "text file, a line for each layer: its shape, or name and shape, as conv1.weight 64x3x7x7"},
     {"steps-per-epoch", SG_KEY_INTEGER, .min = 1, .max = 1e15, .unit = "steps",
      .help = "epoch of schedules, by default that of sparsetrain's run, else all steps"},
 };

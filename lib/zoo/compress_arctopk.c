@@ -146,7 +146,7 @@ static sg_status open_rows(struct sg_worker *w, struct sg_error *err) {
 
 static const struct sg_parameter params[PARAMS] = {
     SG_SHARE_PARAMETERS,
-    [RANK] = {"rank", 1, 1024, 4, true, "columns r of the sketch of a layer's matrix"},
+    [RANK] = {"rank", 1, 1024, 4, true, "columns r of the sketch"},
 };
 
 static const struct sg_rounds rounds = {.count = 2, .length = length, .room = room, .combine = combine, .keep = keep};

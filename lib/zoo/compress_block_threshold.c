@@ -40,7 +40,7 @@ static double bound(const double *param, size_t n) {
 
 static const struct sg_parameter params[PARAMS] = {
     [LAMBDA] = {"lambda", 0, FLT_MAX, NAN, false, "sends a block of n elements where |p / gamma|^2 > n lambda^2"},
-    [BLOCK] = {"block", 1, 4294967295.0, 64, true, "neighbours that make a block"},
+    [BLOCK] = {"block", 1, 4294967295.0, 64, true, "neighbours of a block"},
 };
 
 const struct sg_compressor_ops sg_compress_block_threshold = {

@@ -50,7 +50,7 @@ static void encode_threshold(struct sg_worker *w, unsigned round, const float *p
 }
 
 #define CLIP_PARAMETER                                                                                                 \
-    { "clip", 1, FLT_MAX, 2, false, "largest magnitude that is sent, in thresholds" }
+    { "clip", 1, FLT_MAX, 2, false, "largest magnitude sent, in thresholds" }
 
 static const struct sg_parameter threshold_params[THRESHOLD_PARAMS] = {
     [LAMBDA] = {"lambda", 0, FLT_MAX, NAN, false, "above 0: sends where |p / gamma| >= lambda"},

@@ -26,7 +26,7 @@ static unsigned traits_of(const double *param) {
 
 const struct sg_compressor_ops sg_compress_eden = {
     .name = "eden",
-    .summary = "every element of a randomly rotated block in 1 to 3 bits; 1 bit is DRIVE",
+    .summary = "every element of a randomly rotated block in 1 to 3 bits",
     .source = "Vargaftik et al., NeurIPS 2021 (DRIVE) and ICML 2022 (EDEN)",
     .traits = SG_TRAIT_DENSE | SG_TRAIT_RANDOM,
     .traits_of = traits_of,

@@ -207,20 +207,21 @@ static sg_status open_sidco(struct sg_worker *w, struct sg_error *err) {
 static const struct sg_parameter params[PARAMS_GP] = {
     SG_SHARE_PARAMETERS,
     [FIRST] = {"first", 0.001, 0.999, 0.25, false, "fraction that the first of several stages keeps"},
-    [STAGES] = {"stages", 0, 64, 0, true, "number of stages; 0: adapted to what a layer sent"},
+    [STAGES] = {"stages", 0, 64, 0, true, "stages; 0: adapted to what a layer sent"},
     [APPROXIMATE] = {"approximate", 0, 1, 0, true,
                      "1: approximates the gamma quantile by -scale (ln q + ln Gamma(shape))"},
 };
 
-#define SIDCO(fit, parameters, with, by)                                                                               \
+#define SIDCO(fit, parameters, text, by)                                                                               \
     {                                                                                                                  \
-        .name = fit, .summary = "about k of every layer, above a threshold by " with " in stages",                     \
-        .source = "Abdelmoniem et al., MLSys 2021", .traits = SG_TRAIT_WANTS_FEEDBACK, .params = params,               \
-        .n_params = parameters, .check = sg_share_check, .knob = sg_share_knob, .worker_doubles = worker_doubles,      \
-        .open = open_sidco, .select = by                                                                               \
+        .name = fit, .summary = text, .source = "Abdelmoniem et al., MLSys 2021", .traits = SG_TRAIT_WANTS_FEEDBACK,   \
+        .params = params, .n_params = parameters, .check = sg_share_check, .knob = sg_share_knob,                      \
+        .worker_doubles = worker_doubles, .open = open_sidco, .select = by                                             \
     }
 
-const struct sg_compressor_ops sg_compress_sidco_e = SIDCO("sidco-e", PARAMS_E_P, "exponential fits", select_e);
+const struct sg_compressor_ops sg_compress_sidco_e =
+    SIDCO("sidco-e", PARAMS_E_P, "about k of every layer, above a threshold by exponential fits in stages", select_e);
 const struct sg_compressor_ops sg_compress_sidco_gp =
-    SIDCO("sidco-gp", PARAMS_GP, "a gamma fit without zeros and generalised Pareto fits", select_gp);
-const struct sg_compressor_ops sg_compress_sidco_p = SIDCO("sidco-p", PARAMS_E_P, "generalised Pareto fits", select_p);
+    SIDCO("sidco-gp", PARAMS_GP, "sidco-e by a gamma fit without zeros and generalised Pareto fits", select_gp);
+const struct sg_compressor_ops sg_compress_sidco_p =
+    SIDCO("sidco-p", PARAMS_E_P, "sidco-e by generalised Pareto fits", select_p);

@@ -73,7 +73,7 @@ static sg_status check_strom(const double *param, size_t d, struct sg_error *err
 }
 
 static const struct sg_parameter strom_params[STROM_PARAMS] = {
-    [TAU] = {"tau", 0, FLT_MAX, NAN, false, "sends tau with its sign where |p / gamma| >= tau"},
+    [TAU] = {"tau", 0, FLT_MAX, NAN, false, "sends where |p / gamma| >= tau"},
 };
 
 /* What an element has above tau stays, so no bound holds where |p| > 2 tau: a residual may grow at every step. */

@@ -136,8 +136,8 @@ static size_t data_bytes(const struct sg_shared *s) {
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [K] = {"k", 1, BLOCK, 64, true, "elements sent of every tile"},
-    [CHUNK] = {"chunk", 1, MOST, 64, true, "rows and columns of a tile, at most"},
+    [K] = {"k", 1, BLOCK, 64, true, "elements sent of every chunk"},
+    [CHUNK] = {"chunk", 1, MOST, 64, true, "rows and columns of a chunk, at most"},
     [CLIP] = {"clip", 0, 1, 1, true, "1: a worker's layer is scaled down to the workers' median norm"},
 };
 
@@ -145,7 +145,7 @@ static const struct sg_rounds rounds = {.count = 1, .hears = true, .room = room,
 
 const struct sg_compressor_ops sg_compress_sparseloco = {
     .name = "sparseloco",
-    .summary = "the largest elements of every tile, in two bits; each becomes the mean of workers that sent it",
+    .summary = "the largest elements of every chunk, in two bits; each becomes the mean of workers that sent it",
     .source = "Sarfi et al. (SparseLoCo), 2025; github.com/one-covenant/templar",
     .traits = SG_TRAIT_WANTS_FEEDBACK,
     .params = params,

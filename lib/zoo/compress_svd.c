@@ -182,7 +182,7 @@ static double bound_above(const double *param, size_t n) {
 }
 
 static const struct sg_parameter threshold_params[] = {
-    {"tau", 0, FLT_MAX, NAN, false, "sends triplets with singular values above tau, on the gradient's scale"},
+    {"tau", 0, FLT_MAX, NAN, false, "threshold on the gradient's scale"},
 };
 
 const struct sg_compressor_ops sg_compress_svd_threshold = {

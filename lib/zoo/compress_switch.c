@@ -40,7 +40,7 @@ static int select_threshold_first(struct sg_worker *w, struct sg_select *s) {
 
 static const struct sg_parameter params[PARAMS] = {
     SG_SHARE_PARAMETERS,
-    [LAMBDA] = {"lambda", 0, FLT_MAX, NAN, false, "hard-threshold sends where |p / gamma| >= lambda"},
+    [LAMBDA] = {"lambda", 0, FLT_MAX, NAN, false, "sends where |p / gamma| >= lambda"},
     [AT] = {"at", 1, 1e15, NAN, true, "first step of the second compressor, from 0"},
 };
 

@@ -46,7 +46,7 @@ static int select_reuse(struct sg_worker *w, struct sg_select *s) {
 
 static const struct sg_parameter params[PARAMS] = {
     SG_SHARE_PARAMETERS,
-    [REFRESH] = {"refresh", 1, 1e9, 32, true, "steps from one exact threshold to the next"},
+    [REFRESH] = {"refresh", 1, 1e9, 32, true, "steps between exact thresholds"},
 };
 
 const struct sg_compressor_ops sg_compress_topk_reuse = {

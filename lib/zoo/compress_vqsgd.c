@@ -107,7 +107,7 @@ static unsigned traits_of(const double *param) {
 
 static const struct sg_parameter params[PARAMS] = {
     [SG_SHARE_K] = {"k", 1, 4294967295.0, NAN, true, "vertices drawn for every layer"},
-    [SG_SHARE_DENSITY] = {"density", 0, 1, NAN, false, "the same as a fraction of its elements"},
+    [SG_SHARE_DENSITY] = {"density", 0, 1, NAN, false, "the same as a fraction"},
     [LEAST_ERROR] = {"least-error", 0, 1, 0, true,
                      "0: without bias; 1: shrunk to the least mean error, for error feedback"},
 };

@@ -80,7 +80,7 @@ static void encode_wangni(struct sg_worker *w, unsigned round, const float *p, s
 
 static const struct sg_parameter params[SG_SHARE_PARAMS] = {
     [SG_SHARE_K] = {"k", 1, 4294967295.0, NAN, true, "expected elements of every layer"},
-    [SG_SHARE_DENSITY] = {"density", 0, 1, NAN, false, "the same as a fraction of its elements"},
+    [SG_SHARE_DENSITY] = {"density", 0, 1, NAN, false, "the same as a fraction"},
 };
 
 const struct sg_compressor_ops sg_compress_wangni = {

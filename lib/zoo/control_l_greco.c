@@ -116,11 +116,11 @@ static void decide(const double *param, double *state, const struct sg_facts *f,
 }
 
 static const struct sg_parameter params[PARAMS] = {
-    [LEAST] = {"least", 0, 1e18, NAN, false, "smallest value that is compared, above 0"},
+    [LEAST] = {"least", 0, 1e18, NAN, false, "smallest value compared, above 0"},
     [MOST] = {"most", 0, 1e18, NAN, false, "largest value"},
     [VALUES] = {"values", 2, SG_CANDIDATES - 1, 16, true, "values compared beside the method's own"},
-    [EVERY] = {"every", 1, 1e9, 100, true, "steps from one choice to the next"},
-    [BINS] = {"bins", 10, 1e6, 10000, true, "parts into which the allowed error is divided"},
+    [EVERY] = {"every", 1, 1e9, 100, true, "steps between choices"},
+    [BINS] = {"bins", 10, 1e6, 10000, true, "parts of the allowed error"},
 };
 
 const struct sg_controller_ops sg_control_l_greco = {

@@ -24,18 +24,19 @@ about() { # KIND
         awk -v kind="### task \`$1\`" '/^### / && $0 != kind && !/task\./ { exit } { print }'
 }
 
-# "* `NAME`…" after the line WHAT, one name a line.
+# The names of "* `NAME`…" and "* `NAME`, `NAME`: as in…" after the line WHAT, one a line.
 listed() { # WHAT
-    awk -v what="$1" '$0 == what { on = 1; next } on && !/^[* ]/ && NF { exit } on && /^\*/ { print }' | sed 's/^\* `\([^`]*\)`.*/\1/'
+    awk -v what="$1" '$0 == what { on = 1; next } on && !/^[* ]/ && NF { exit } on && /^\*/ { print }' |
+        sed -E 's/^\* ((`[^`]*`, )*`[^`]*`).*/\1/; s/[`,]//g' | tr ' ' '\n'
 }
 
 # A run of r.yaml, one method with every constant there can be, has the constants and takes the series of the reference.
 as_listed() { # KIND
     local series constants
-    constants=$(about "$1" | listed "Constants of its own:")
+    constants=$(about "$1" | listed "Its constants:")
     series=$(sparsetrain --help-recipe | sed -n '/^### Series of every task/,/^### Constants/p' | sed -n 's/^\* `\([^`]*\)`.*/\1/p')
     [ "$1" != logreg ] || series=$(grep -vx train-loss <<<"$series")
-    series="$series"$'\n'$(about "$1" | listed "Series of its own:")
+    series="$series"$'\n'$(about "$1" | listed "Its series:")
     [ "$(wc -l <<<"$constants")" -ge 4 ] && [ "$(wc -l <<<"$series")" -ge 14 ]
     sparsetrain -q r.yaml --set "record.series=[$(paste -sd, <<<"$series")]" -o out --force
     diff <(printf '%s\n' "$constants" gamma error_bound) <(head -n 1 out | jq -r '.constants | keys_unsorted[]')
@@ -78,7 +79,7 @@ YAML
     while read -r name unit; do
         grep -qE "^\* (\`[a-z_]*\`, )*\`${name//-/_}\`(, \`[a-z_]*\`)*${unit:+ \($unit\)}:" "$ROOT/results/DEFINITIONS.md" || { echo "$name [$unit]"; false; }
         count=$((count + 1))
-    done < <(sparsetrain --help-recipe | sed -n '/^### Series of every task/,/^### Constants/p; /^Series of its own:/,/^Constants/p' |
+    done < <(sparsetrain --help-recipe | sed -n '/^### Series of every task/,/^### Constants/p; /^Its series:/,/^Its constants/p' |
         sed -n 's/^\* `\([^`]*\)`, in \([^:]*\):.*/\1 \2/p; s/^\* `\([^`]*\)`:.*/\1/p')
     [ "$count" -ge 25 ]
 }
@@ -88,7 +89,7 @@ YAML
     for kind in optimizer "error-feedback form" controller code compressor constant; do
         if [ "$kind" = constant ]; then
             set -- $(sparsetrain --help-recipe |
-                sed -n '/^### Constants/,/^### task/p; /^Constants of its own:/,/^###/p' | sed -n 's/^\* `\([^`]*\)`:.*/\1/p')
+                sed -n '/^### Constants/,/^### task/p; /^Its constants:/,/^###/p' | sed -n 's/^\* `\([^`]*\)`:.*/\1/p')
         else
             set -- $(table "$kind")
         fi

@@ -27,18 +27,23 @@ def reference(text):
     tables, keys, columns, title = {}, {}, {}, ""
     for line in text.splitlines():
         row = re.match(r"\* `([^`]+)` \((.*)\):$", line)
-        shared = re.match(r"\* (`.*`): as in (.*`)$", line)
+        shared = re.match(r"\* (`.*): as in (.*`)$", line)
         column = re.match(r"\* `([^`]+)`", line)
         if line.startswith("### "):
             title = line[4:]
             keys = tables.setdefault(title, {})
+        elif line in ("Its series:", "Its constants:"):
+            title = ""
         elif row:
             kind, *facts = row[2].split("; ")
             default = [fact.removeprefix("=") for fact in facts if fact == "required" or fact.startswith("=")]
             keys[row[1]] = kind, (default or [""])[0], " ".join(facts)
-        elif shared:
+        elif shared and title:
             of = tables[shared[2] if " " in shared[2] else title.rsplit(" ", 1)[0] + " " + shared[2]]
-            keys.update({key: of[key] for key in re.findall("`([^`]+)`", shared[1]) if key in of})
+            for key, default in re.findall(r"`([^`]+)`(?: \(=([^)]*)\))?", shared[1]):
+                if key in of:
+                    kind, before, facts = of[key]
+                    keys[key] = kind, default or before, facts.replace(f"={before}", f"={default or before}")
         elif column and title == "Series of every task":
             last = column[1]
             columns[last] = True

@@ -24,7 +24,7 @@ static void test_controller_mistakes(void) {
     refused(TOPK "controller: {kind: acordion, high: 4}}\n",
             "r.yaml:8:58: unknown kind 'acordion' (did you mean 'accordion'?)");
     refused(TOPK "controller: {high: 4}}\n",
-            "r.yaml:8:51: missing key 'kind' (name of a controller, with its parameters beside it)");
+            "r.yaml:8:51: missing key 'kind' (the controller, with its parameters beside it)");
     refused(TOPK "controller: accordion}\n", "r.yaml:8:51: method 'A': controller: accordion needs 'high'");
     refused(TOPK "controller: {kind: accordion, high: 4, hihg: 5}}\n",
             "r.yaml:8:78: unknown key 'hihg' (did you mean 'high'?)");
