@@ -12,9 +12,9 @@ static const struct sg_parameter params[PARAMS] = {
     [WEIGHT_DECAY] = {"weight-decay", 0, INFINITY, 0.01, false,
                       "a step also subtracts this times learning rate times x"},
     [VECTOR_RATE] = {"vector-rate", 0, INFINITY, 1, false,
-                     "AdamW's learning rate, a multiple of Dion's, for all that is no matrix of a hidden layer"},
-    [BETA1] = {"beta1", 0, 1, 0.9, false, "beta1 of AdamW"},
-    [BETA2] = {"beta2", 0, 1, 0.95, false, "beta2 of AdamW"},
+                     "AdamW's learning rate as a multiple of the matrices'; Muon's authors have 3e-4 beside 0.02"},
+    [BETA1] = {"beta1", 0, 1, 0.9, false, "factor in m <- beta1 m + (1 - beta1) g"},
+    [BETA2] = {"beta2", 0, 1, 0.95, false, "factor in v <- beta2 v + (1 - beta2) g^2"},
     [EPSILON] = {"epsilon", 0, INFINITY, 1e-8, false, "added to the root of v"},
 };
 

@@ -107,7 +107,7 @@ const struct sg_compressor_ops sg_compress_sign_l2_twice = {
  * for the learning rate are the feedback rule dist-ef-sgdm. */
 const struct sg_compressor_ops sg_compress_ef_signsgd_twice = {
     .name = "ef-signsgd-twice",
-    .summary = "ef-signsgd of each worker, then of the mean, with a second residual",
+    .summary = "ef-signsgd twice, as sign-l2-twice",
     .source = "Zheng et al. (dist-EF-blockSGDM), NeurIPS 2019",
     .traits = SG_TRAIT_WANTS_FEEDBACK | SG_TRAIT_DENSE,
     .code = &sg_code_signs,

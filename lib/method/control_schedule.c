@@ -63,7 +63,7 @@ static const struct sg_parameter doubling_params[DOUBLING_PARAMS] = {
 
 const struct sg_controller_ops sg_control_doubling = {
     .name = "doubling",
-    .summary = "doubles the knob every so many epochs",
+    .summary = "doubles the knob at intervals",
     .source = "Guo et al., ICASSP 2020",
     .params = doubling_params,
     .n_params = DOUBLING_PARAMS,

@@ -172,7 +172,7 @@ const struct sg_feedback_rule sg_feedback_local_steps = {
 };
 
 static const struct sg_parameter diloco_params[LOCAL_PARAMS] = {
-    [STEPS] = {"steps", 1, 1e9, 500, true, "a worker's steps H between messages"},
+    [STEPS] = {"steps", 1, 1e9, 500, true, "a worker's steps between messages"},
     STREAM_PARAMS,
 };
 

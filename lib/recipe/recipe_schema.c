@@ -106,7 +106,7 @@ static const struct sg_schema_row static_row[] = {
     ABOVE("optimizer.decay-at", 0, INFINITY, .preset = "[]", .least = 0, .most = 64, .unit = "epochs",
           .help = "ascending epochs at which decay-factor multiplies the rate"),
     NUMBER("optimizer.decay-factor", 0, 1, .above = true, .preset = "0.1", .grid = true,
-           .help = "factor on the rate at each of decay-at"),
+           .help = "factor at each of decay-at"),
 
     MAP("error-feedback", .training = true, .preset = "update", .shorthand = "form",
         .help = "what becomes of a gradient's unsent part"),
@@ -133,7 +133,7 @@ static const struct sg_schema_row static_row[] = {
     MAP("exchange", .training = true, .when_given = true, .help = "when ranks exchange messages; changes no result"),
     {"exchange.buckets", SG_VALUE_SIZE,
      .help = "size of a bucket of layers in floats, as 25MB or 25MiB. Under MPI cnn and, without clip, gpt exchange "
-             "buckets during the backward pass of a rank's last worker, except for methods that need the whole model"},
+             "buckets during the backward pass of a rank's last worker, unless a method needs the whole model"},
 
     INTEGER("seeds", 0, WHOLE_MAX, .training = true, .preset = "[1]", .least = 1, .most = 1000,
             .help = "each gives a cell of every method. Also 1..10, or {first, count}"),
@@ -159,7 +159,7 @@ static const struct sg_schema_row static_row[] = {
     INTEGER("network.nodes", 1, 65536,
             .help = "machines with equally many workers, by default one each; for hierarchical collectives and nccl"),
     {"network.link-within", SG_VALUE_LINK, .preset = "nvlink-a100", .help = "link within a node"},
-    INTEGER("network.ports", 1, 64, .preset = "1", .help = "network ports of a node"),
+    INTEGER("network.ports", 1, 64, .preset = "1", .help = "ports of a node"),
     INTEGER(
         "network.share", 1, 65536, .preset = "1",
         .help =
@@ -174,7 +174,7 @@ static const struct sg_schema_row static_row[] = {
     TEXT("network.processor", 200,
          .help = "whose times of compression count: v100 (published; the default), cpu (an AMD EPYC, measured), free, "
                  "or a file by sparsebench --measure-coding. --advise measures this machine"),
-    NUMBER("network.coding", 0, 1e6, .unit = "ns", .help = "time to compress one parameter, in place of processor"),
+    NUMBER("network.coding", 0, 1e6, .unit = "ns", .help = "time to compress one parameter; replaces processor"),
     {"network.bursts", SG_VALUE_BOOLEAN, .when_given = true,
      .help = "adds the cost of uneven steps as burst-linear, burst-union and others; needs record.every: 1 and "
              "record.workers"},
@@ -214,7 +214,7 @@ static const struct sg_schema_row static_row[] = {
     {"methods[].controller.kind", SG_VALUE_CONTROLLER, .required = true,
      .help = "the controller, with its parameters beside it"},
     MAP("methods[].values", .shorthand = "code", .when_given = true,
-        .help = "code of a selector's values, in place of message.values"),
+        .help = "code of a selector's values; replaces message.values"),
     {"methods[].values.code", SG_VALUE_CODE, .required = true,
      .help = "the code, with its parameters beside it. The residual keeps the rounding error"},
     MAP("methods[].k-from", .shorthand = "method", .when_given = true,
@@ -241,8 +241,7 @@ static const struct sg_schema_row static_row[] = {
     ABOVE("methods[].stretch", 0, INFINITY, .grid = true, .help = "replaces the recipe's"),
     {"methods[].learning-rate", SG_VALUE_EXPRESSION, .min = 0, .max = INFINITY, .above = true, .grid = true,
      .help = "replaces the optimizer's"},
-    {"methods[].exchange", SG_VALUE_EXCHANGE,
-     .help = "exchange on a modelled network, in place of network.collective and network.gather"},
+    {"methods[].exchange", SG_VALUE_EXCHANGE, .help = "replaces network.collective and network.gather"},
     {"methods[].baseline", SG_VALUE_BOOLEAN, .preset = "false", .help = "what others are compared with; a dashed line"},
 
     /* both kinds */

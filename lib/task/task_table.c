@@ -144,7 +144,7 @@ static const struct sg_constant_kind lm_constant[] = {
          .max = 1e9,     .preset = "0",  .unit = "tokens", .help = "training tokens, from the start; 0: all"},         \
         {"test-tokens", SG_KEY_INTEGER, .data = true,     .min = 0,                                                    \
          .max = 1e9,    .preset = "0",  .unit = "tokens", .help = "test tokens, from the start; 0: all"},              \
-        {"lower-case", SG_KEY_BOOLEAN, .data = true, .preset = "true", .help = "turns letters to lower case first"}, { \
+        {"lower-case", SG_KEY_BOOLEAN, .data = true, .preset = "true", .help = "turns letters to lower case"}, {       \
         "vocabulary", SG_KEY_INTEGER, .data = true, .min = 0, .max = 1e9, .preset = "0", .unit = "words",              \
                                       .help = "the most frequent words; others become <unk>. 0: all"                   \
     }

@@ -89,7 +89,7 @@ const struct sg_parameter sg_code_levels_params[PARAMS] = {
 
 const struct sg_code sg_code_levels = {
     .name = "levels",
-    .summary = "multiples of a unit of a bucket, rounded at random without bias (QSGD; after topk: Qsparse)",
+    .summary = "multiples of a bucket's unit, rounded at random without bias (QSGD; after topk: Qsparse)",
     .number = 2,
     .random = true,
     .params = sg_code_levels_params,

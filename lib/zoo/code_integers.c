@@ -76,7 +76,7 @@ WIRE_BUCKETS_FUNCTIONS(int_block)
 
 const struct sg_code sg_code_int_block = {
     .name = "int-block",
-    .summary = "integers of b bits in a unit of a bucket (int8, int4; ZeRO++, LoCo)",
+    .summary = "integers of b bits in a bucket's unit (int8, int4; ZeRO++, LoCo)",
     .number = 37,
     .random = true,
     .params = sg_code_int_block_params,

@@ -69,7 +69,7 @@ WIRE_BUCKETS_GPU_FUNCTION(natural_8, false)
 
 const struct sg_code sg_code_natural_8 = {
     .name = "natural-8",
-    .summary = "natural in 8 bits, from 2^-108 to 2^18, as in GRACE",
+    .summary = "natural in 8 bits, as in GRACE",
     .number = 33,
     .random = true,
     WIRE_BUCKETS_CODE(natural_8),

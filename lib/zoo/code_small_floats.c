@@ -111,7 +111,7 @@ WIRE_BUCKETS_FUNCTIONS(fp8)
 
 const struct sg_code sg_code_fp8 = {
     .name = "fp8",
-    .summary = "8 bits: a float E4M3 in a unit of the layer",
+    .summary = "8 bits: a float E4M3 in the layer's unit",
     .number = 42,
     WIRE_BUCKETS_CODE(fp8),
 };
@@ -233,7 +233,7 @@ static size_t encode_nvfp4(void *data, const struct sg_numbers *n, double *bits)
 
 const struct sg_code sg_code_nvfp4 = {
     .name = "nvfp4",
-    .summary = "4 bits: a float E2M1, blocks of 16 in a scale E4M3, and a scale of the layer (NVFP4)",
+    .summary = "4 bits: a float E2M1, blocks of 16 in a scale E4M3, and the layer's scale (NVFP4)",
     .number = 44,
     .most_bytes = nvfp4_most,
     .encode = encode_nvfp4,

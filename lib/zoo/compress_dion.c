@@ -14,7 +14,7 @@
 enum { RANK, MU, PARAMS };
 
 static const struct sg_parameter params[PARAMS] = {
-    [RANK] = {"rank", 1, 1024, 4, true, "columns r of the factors of a layer's matrix"},
+    [RANK] = {"rank", 1, 1024, 4, true, "columns r of each factor"},
     [MU] = {"mu", 0, 1, 0.95, false, "share of what was sent that stays in the momentum"},
 };
 

@@ -53,7 +53,7 @@ static const struct sg_parameter params[PARAMS] = {
 
 const struct sg_compressor_ops sg_compress_gaussiank = {
     .name = "gaussian-k",
-    .summary = "about k of every layer, beyond the quantile of a normal distribution",
+    .summary = "about k of every layer, beyond a normal distribution's quantile",
     .source = "Shi et al., arXiv 1911.08772",
     .traits = SG_TRAIT_WANTS_FEEDBACK,
     .params = params,

@@ -40,7 +40,7 @@ static unsigned traits_int_block(const double *param) {
 
 const struct sg_compressor_ops sg_compress_int_block = {
     .name = "int-block",
-    .summary = "every element as an integer of b bits in a unit of its bucket",
+    .summary = "every element as an integer of b bits in its bucket's unit",
     .source = "int8 and int4 by blocks, as in ZeRO++ (Wang et al., ICLR 2024)",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_DENSE,
     .traits_of = traits_int_block,

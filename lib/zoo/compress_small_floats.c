@@ -12,7 +12,7 @@ static double bound_fp8(const double *param, size_t n) {
 
 const struct sg_compressor_ops sg_compress_fp8 = {
     .name = "fp8",
-    .summary = "every element as a float E4M3 in a unit of its layer",
+    .summary = "every element as a float E4M3 in its layer's unit",
     .source = "Micikevicius et al., arXiv 2209.05433",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_DENSE,
     .code = &sg_code_fp8,
@@ -31,7 +31,7 @@ const struct sg_compressor_ops sg_compress_mxfp8 = {
 /* No bound: a layer whose largest magnitude is below 2^-128 becomes 0, because its scale would be above all floats. */
 const struct sg_compressor_ops sg_compress_nvfp4 = {
     .name = "nvfp4",
-    .summary = "every element as a float E2M1, blocks of 16 in a scale E4M3, and a scale of the layer",
+    .summary = "every element as a float E2M1, blocks of 16 in a scale E4M3, and the layer's scale",
     .source = "NVIDIA, arXiv 2509.25149",
     .traits = SG_TRAIT_DENSE,
     .code = &sg_code_nvfp4,

@@ -199,7 +199,7 @@ const struct sg_compressor_ops sg_compress_signtopk = {
 
 const struct sg_compressor_ops sg_compress_stc = {
     .name = "stc",
-    .summary = "signtopk of each worker, then of the mean, with a second residual",
+    .summary = "signtopk twice, as sign-l2-twice",
     .source = "Sattler et al., IEEE TNNLS 2020",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK,
     .params = sg_share_params,
@@ -216,7 +216,7 @@ const struct sg_compressor_ops sg_compress_stc = {
  * optimizer follows (FORMULAS.md). */
 const struct sg_compressor_ops sg_compress_topk_twice = {
     .name = "topk-twice",
-    .summary = "topk of each worker, then of the mean, with a second residual",
+    .summary = "topk twice, as sign-l2-twice",
     .source = "Tang et al. (DoubleSqueeze), ICML 2019; Zhong et al. (BytePS-Compress), 2021",
     .traits = SG_TRAIT_RELATIVE | SG_TRAIT_WANTS_FEEDBACK,
     .params = sg_share_params,

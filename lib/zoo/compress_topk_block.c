@@ -45,7 +45,7 @@ static sg_status check(const double *param, size_t d, struct sg_error *err) {
 static const struct sg_parameter params[PARAMS] = {
     [SG_SHARE_K] = {"k", 1, 4294967295.0, NAN, true, "elements sent of every block; of a shorter one in proportion"},
     [SG_SHARE_DENSITY] = {"density", 0, 1, NAN, false, "fraction c of a block's B elements: sends max(1, floor(c B))"},
-    [BLOCK] = {"block", 1, 4294967295.0, 4096, true, "neighbours B of a block"},
+    [BLOCK] = {"block", 1, 4294967295.0, 4096, true, "neighbours of a block"},
 };
 
 const struct sg_compressor_ops sg_compress_topk_block = {
