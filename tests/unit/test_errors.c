@@ -26,10 +26,10 @@ static bool near(double a, double b) {
 }
 
 /* True if what is applied to x is not the mean of what the residuals lack: it is compressed a second time, is a vote,
- * is a mean over the workers that sent an element, or loses parts between two workers. */
+ * is a mean over the workers that sent an element or a direction, or loses parts between two workers. */
 static bool loses_the_mean(const struct sg_compressor_ops *ops) {
     static const char *const others[] = {"signsgd", "demo", "sparseloco", "gtopk", "global-qsgd-exp"};
-    bool loses = ops->rounds && ops->rounds->again;
+    bool loses = (ops->rounds && ops->rounds->again) || (ops->traits & SG_TRAIT_DIRECTIONS);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         loses |= strcmp(ops->name, others[i]) == 0;
     return loses;

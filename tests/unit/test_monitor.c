@@ -135,7 +135,7 @@ static void test_rules(void) {
                 silent++;
                 wrong += isnan(sg_run_series(&run, sg_common_metrics[c].name)[k]) ? 0 : 1;
             }
-        ok(wrong == 0 && (silent > 0) == (rule->sends != NULL || rule->measure != NULL),
+        ok(wrong == 0 && (silent > 0) == (rule->stream != NULL || rule->measure != NULL),
            "%s: %zu values of steps that send nothing are null", rule->name, silent);
         sg_run_free(&run);
     }
