@@ -92,17 +92,16 @@ enum {
     MUON_DECAY,
     MUON_TIMES,
     MUON_MATCHES_RMS, /* 0 or 1 */
-    MUON_VECTOR_RATE,
-    MUON_BETA1,
-    MUON_BETA2,
-    MUON_EPSILON
+    MUON_VECTOR_RATE
 };
 
-/* What is no matrix of a hidden layer moves by AdamW, whose learning rate is a multiple of the optimizer's. */
-static void vector_step(const struct sg_update *u, const struct sg_piece *p, const double adam[], double multiple) {
+/* What is no matrix of a hidden layer moves by AdamW. `rest` has the optimizer's vector-rate, beta1, beta2 and epsilon,
+ * which are its last parameters. */
+static void vector_step(const struct sg_update *u, const struct sg_piece *p, double decay, const double rest[4]) {
+    const double adam[] = {[BETA1] = rest[1], [BETA2] = rest[2], [EPSILON] = rest[3], [ADAM_DECAY] = decay};
     struct sg_update apart = *u;
     apart.param = adam;
-    apart.learning_rate *= multiple;
+    apart.learning_rate *= rest[0];
     adamw_step(&apart, p);
 }
 
@@ -112,11 +111,7 @@ static void muon_step(const struct sg_update *u, const struct sg_piece *p) {
     const double *param = u->param, mu = param[MUON_MOMENTUM];
     float *restrict delta = u->sum, *restrict m = u->state;
     if (!p->in_weight) {
-        const double adam[] = {[BETA1] = param[MUON_BETA1],
-                               [BETA2] = param[MUON_BETA2],
-                               [EPSILON] = param[MUON_EPSILON],
-                               [ADAM_DECAY] = param[MUON_DECAY]};
-        vector_step(u, p, adam, param[MUON_VECTOR_RATE]);
+        vector_step(u, p, param[MUON_DECAY], param + MUON_VECTOR_RATE);
         return;
     }
     for (size_t i = p->begin; i < p->end; i++) {
@@ -126,17 +121,12 @@ static void muon_step(const struct sg_update *u, const struct sg_piece *p) {
     }
 }
 
-enum { DION_DECAY, DION_VECTOR_RATE, DION_BETA1, DION_BETA2, DION_EPSILON };
+enum { DION_DECAY, DION_VECTOR_RATE };
 
 /* The mean of a matrix is a direction, of which turn_weights makes a step. */
 static void dion_step(const struct sg_update *u, const struct sg_piece *p) {
-    const double *param = u->param;
-    const double adam[] = {[BETA1] = param[DION_BETA1],
-                           [BETA2] = param[DION_BETA2],
-                           [EPSILON] = param[DION_EPSILON],
-                           [ADAM_DECAY] = param[DION_DECAY]};
     if (!p->in_weight)
-        vector_step(u, p, adam, param[DION_VECTOR_RATE]);
+        vector_step(u, p, u->param[DION_DECAY], u->param + DION_VECTOR_RATE);
 }
 
 typedef void step_function(const struct sg_update *u, const struct sg_piece *p);

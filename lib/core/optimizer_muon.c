@@ -2,33 +2,22 @@
  * matrices of hidden layers, and AdamW for vectors, embeddings and heads, as its authors train. Deviation: Newton's and
  * Schulz's steps are in float32 and not in bfloat16. */
 /* SPDX-License-Identifier: MIT */
-#include <math.h>
-
-#include "sg_optimizer.h"
+#include "optimizer_private.h"
 
 enum { MOMENTUM, NESTEROV, WEIGHT_DECAY, TIMES, MATCHES_RMS, VECTOR_RATE, BETA1, BETA2, EPSILON, PARAMS };
 
 static const struct sg_parameter params[PARAMS] = {
     [MOMENTUM] = {"momentum", 0, 1, 0.95, false, "mu in m <- mu m + (1 - mu) g, of a matrix"},
     [NESTEROV] = {"nesterov", 0, 1, 1, true, "1: a matrix moves along (1 - mu) g + mu m, 0: along m"},
-    [WEIGHT_DECAY] = {"weight-decay", 0, INFINITY, 0.1, false,
-                      "a step also subtracts this times learning rate times x"},
+    OPTIMIZER_DECAY_APART(0.1),
     [TIMES] = {"ns-steps", 1, 99, 5, true, "steps of Newton and Schulz, for singular values near 1"},
     [MATCHES_RMS] = {"match-rms", 0, 1, 0, true,
                      "1: a matrix moves by 0.2 sqrt(max(rows, columns)) learning rates, as far as by AdamW; 0: by "
                      "sqrt(max(1, rows / columns))"},
     [VECTOR_RATE] = {"vector-rate", 0, INFINITY, 0.015, false,
                      "AdamW's learning rate as a multiple of the matrices'; Muon's authors have 3e-4 beside 0.02"},
-    [BETA1] = {"beta1", 0, 1, 0.9, false, "factor in m <- beta1 m + (1 - beta1) g"},
-    [BETA2] = {"beta2", 0, 1, 0.95, false, "factor in v <- beta2 v + (1 - beta2) g^2"},
-    [EPSILON] = {"epsilon", 0, INFINITY, 1e-10, false, "added to the root of v"},
+    OPTIMIZER_MOMENTS(0.95, 1e-10),
 };
-
-/* The state is m [d], then v [d], of which a matrix has m alone. */
-static size_t state_floats(const double *param, size_t d) {
-    (void)param;
-    return 2 * d;
-}
 
 static const char *refuses_update_form(const double *param) {
     (void)param;
@@ -38,17 +27,16 @@ static const char *refuses_update_form(const double *param) {
 static const char *refuses(const double *param) {
     if (!(param[MOMENTUM] < 1 && param[BETA1] < 1 && param[BETA2] < 1))
         return "momentum, beta1 and beta2 must be below 1";
-    if (!(param[EPSILON] > 0))
-        return "epsilon must be above 0: where all gradients were 0 the step would be 0/0";
-    return NULL;
+    return optimizer_moments_refused(param[BETA1], param[BETA2], param[EPSILON]);
 }
 
+/* A matrix has the first of the two moments alone. */
 const struct sg_optimizer_ops sg_optimizer_muon = {
     .name = "muon",
     .summary = "Muon for matrices of hidden layers, and AdamW for vectors, embeddings and heads, as in PyTorch",
     .params = params,
     .n_params = PARAMS,
-    .state_floats = state_floats,
+    .state_floats = optimizer_moments_floats,
     .refuses_update_form = refuses_update_form,
     .refuses = refuses,
     .of_weights = true,
