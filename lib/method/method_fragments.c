@@ -15,11 +15,8 @@
 
 /* Fragment p sends where step + 1 is p interval / fragments, and every interval from there on. */
 size_t method_stream_at(const struct sg_stream *s, uint64_t step) {
-    const uint64_t turn = (step + 1) % s->interval;
-    for (size_t p = 0; p < s->fragments; p++)
-        if (p * s->interval / s->fragments == turn)
-            return p;
-    return s->fragments;
+    const uint64_t turn = (step + 1) % s->interval, p = (turn * s->fragments + s->interval - 1) / s->interval;
+    return p < s->fragments && p * s->interval / s->fragments == turn ? (size_t)p : s->fragments;
 }
 
 const struct method_fragment *method_fragment_sent(const sg_method *m) {
@@ -40,10 +37,13 @@ size_t sg_method_fragments(const sg_method *m) {
 }
 
 bool sg_method_moves_layer(const sg_method *m, size_t layer) {
-    bool found = m->stream.fragments <= 1;
-    for (size_t i = 0; !found && i < layers_of(moving(m)); i++)
-        found = moving(m)->layer[i] == layer;
-    return found;
+    if (m->stream.fragments <= 1)
+        return true;
+    const struct method_fragment *f = moving(m);
+    size_t i = 0;
+    while (i < layers_of(f) && f->layer[i] < layer)
+        i++;
+    return i < layers_of(f) && f->layer[i] == layer;
 }
 
 /* ---- set-up ---- */
@@ -136,9 +136,8 @@ sg_status method_fragments_open(sg_method *m, struct sg_error *err) {
         status = sg_fail_memory(err, "fragments of layers");
     else if (!deal(of_layer, &m->shared.layout, s))
         status = sg_fail(err, SG_ERR_ARGUMENT,
-                         "error-feedback.fragments: %zu fragments of %zu layers: there are fewer "
-                         "blocks",
-                         s->fragments, m->shared.layout.n_layers);
+                         "error-feedback.fragments: %zu fragments of %zu layers: there are fewer blocks", s->fragments,
+                         m->shared.layout.n_layers);
     for (size_t p = 0; p < s->fragments && status == SG_OK; p++)
         status = open_fragment(m, &m->fragment[p], p, of_layer, err);
     free(of_layer);
@@ -273,15 +272,17 @@ void sg_method_merge(sg_method *m, size_t worker, const float *step) {
         merge(m, method_worker_at(m, worker), moving(m), step);
 }
 
+static void copy_layers(const sg_method *m, const struct method_fragment *f, float *to, const float *from) {
+    for (size_t i = 0; i < layers_of(f); i++) {
+        const struct place l = place_of(m, f, i);
+        memcpy(to + l.begin, from + l.begin, l.n * sizeof *to);
+    }
+}
+
 void method_hold(const sg_method *m, float *sum) {
     if (sg_method_sends(m))
-        for (size_t i = 0; i < layers_of(method_fragment_sent(m)); i++) {
-            const struct place l = place_of(m, method_fragment_sent(m), i);
-            memcpy(m->pending + l.begin, sum + l.begin, l.n * sizeof *sum);
-        }
+        copy_layers(m, method_fragment_sent(m), m->pending, sum);
     memset(sum, 0, m->d * sizeof *sum);
-    for (size_t i = 0; sg_method_moves(m) && i < layers_of(moving(m)); i++) {
-        const struct place l = place_of(m, moving(m), i);
-        memcpy(sum + l.begin, m->pending + l.begin, l.n * sizeof *sum);
-    }
+    if (sg_method_moves(m))
+        copy_layers(m, moving(m), sum, m->pending);
 }

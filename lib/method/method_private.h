@@ -241,8 +241,7 @@ int method_check_finite(const sg_method *m, const struct method_worker *w, const
 #define SG_ACCORDION_ACCUMULATE                                                                                        \
     {                                                                                                                  \
         "accumulate", 0, 1, 0, true,                                                                                   \
-            "0: gradients of the decision's step (paper); 1: sums over the epoch before (authors' "                    \
-            "code)"                                                                                                    \
+            "0: gradients of the decision's step (paper); 1: sums over the epoch before (authors' code)"               \
     }
 
 /* ---- a budget of entries that a threshold must keep (threshold_budget.c) ---- */
