@@ -215,13 +215,11 @@ at::Tensor single(const at::Tensor &x) {
 
 /* Adds the gradients that lie alone to where they go, all by one kernel. Else each would be added by one of its own. */
 void add_separate(sg_scope *s) {
-    std::deque<at::Tensor> gradients;
     std::vector<sg_strided> part;
     for (auto &[x, to] : s->separate) {
         const at::Tensor g = x.grad();
         if (!g.defined() || g.numel() == 0)
             continue;
-        gradients.push_back(g);
         TORCH_CHECK(g.dim() <= SG_STRIDED_RANK && g.scalar_type() == at::kFloat, "a gradient of another kind");
         sg_strided p = {to, g.data_ptr<float>(), {1, 1, 1, 1}, {0, 0, 0, 0}};
         for (int64_t i = g.dim(), r = SG_STRIDED_RANK; i-- > 0;) {

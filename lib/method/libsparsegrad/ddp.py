@@ -131,8 +131,6 @@ class State(Processes):
         self.slices = not whole and self.workers > 2 and whole_model.may_share()
         self.gradient, self.sum = np.zeros(whole_model.n, np.float32), np.empty(whole_model.n, np.float32)
         self.residual, self.step, self.done, self.bad = whole_model.residual(), 0, 0, False
-        # Then the gradient is handed in as the residual: the old residual stays there for a step that must be undone.
-        self.swaps = self.residual is not None and whole_model.reads_sum() and not plugins()
         self.groups, self.held, self.rate = [], [], 1.0
         self.sent = self.total = Sent()
         ends, last = list(map(int, np.cumsum(sizes))), len(sizes)
@@ -148,7 +146,8 @@ class State(Processes):
             g.lane = self.lanes[i % len(self.lanes)]
         self.tracks = bool(model.find_unused_parameters or model.static_graph)
         self.device, why = device.choose(self, model)
-        self.swaps = self.swaps and self.device is None
+        # Then the gradient is handed in as the residual: the old residual stays there for a step that must be undone.
+        self.swaps = self.residual is not None and self.device is None and whole_model.reads_sum() and not plugins()
         if why:
             warnings.warn(f"the gradients go through host memory, where '{text}' works, by a copy of each bucket in "
                           f"either direction: {why}", stacklevel=5)
