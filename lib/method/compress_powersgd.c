@@ -328,6 +328,7 @@ static const struct sg_parameter params[PARAMS] = {
 
 const struct sg_rounds method_low_rank_rounds = {.count = 2,
                                                  .length = length,
+                                                 .fixed = true,
                                                  .floats = floats,
                                                  .kept = kept,
                                                  .start = start,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "method_private.h"
+#include "sg_debug.h"
 #include "sg_drive.h"
 #include "sg_flat.h"
 #include "sg_wire.h"
@@ -213,15 +214,18 @@ static void spend(struct method_bytes *b, double entries, double bits) {
     b->spent.bits += bits;
 }
 
+static bool is_float(const struct sg_code *code) {
+    return code == &sg_code_fp32 || code == &sg_code_fp16 || code == &sg_code_bf16;
+}
+
 /* Returns whether the network may add such messages, which all workers then write alike. A controller may go by the
  * workers' notes, which no sum has. */
 static bool is_added(const struct step *s, const struct sg_message *x) {
     const sg_method *m = s->m[0];
     const struct sg_rounds *rounds = m->compressor->rounds;
     const bool sums = sg_compressor_traits(m->compressor, m->param) & SG_TRAIT_SUMS || (rounds && rounds->length);
-    const bool floats = x->code == &sg_code_fp32 || x->code == &sg_code_fp16 || x->code == &sg_code_bf16;
-    return s->by->reduce && s->parts == 1 && sums && floats && (x->count == x->n || x->known) && !sg_method_hears(m) &&
-           !m->controller;
+    return s->by->reduce && s->parts == 1 && sums && is_float(x->code) && (x->count == x->n || x->known) &&
+           !sg_method_hears(m) && !m->controller;
 }
 
 /* numbers += those of a message. */
@@ -232,11 +236,17 @@ static void add_numbers(float *numbers, const struct sg_message *x, const struct
     sg_message_add(numbers, &all, 1, exec);
 }
 
+static size_t promised(const sg_method *m, unsigned round) {
+    const char *code;
+    return sg_method_reduces(m, round, &code);
+}
+
 /* The sum of messages like x, the first one, is the network's. */
 static sg_status add_on_the_way(const struct step *s, unsigned round, struct sg_message *x, struct sg_error *err) {
     sg_method *m = s->m[0];
     struct method_bytes *b = m->bytes;
     const bool whole = x->count == x->n;
+    SG_ASSERT(promised(m, round) == 0 || promised(m, round) == x->count);
     if (!whole && !reserve(&b->numbers, x->count * sizeof(float)))
         return sg_fail_memory(err, "the numbers of a message");
     float *numbers = whole ? s->sum[0] : b->numbers.memory;
@@ -280,6 +290,7 @@ static sg_status exchange_bytes(void *of, unsigned round, size_t n, const struct
                                           residual(s, i / count, w), NULL, &message, err);
         if (status == SG_OK && i == 0 && is_added(s, &message))
             return add_on_the_way(s, round, &message, err);
+        SG_ASSERT(status != SG_OK || !s->by->reduce || s->parts > 1 || promised(part, round) == 0);
         SG_DO(status, write_bytes(part, w, &message, err));
         if (status != SG_OK)
             return status;
@@ -329,6 +340,17 @@ bool sg_method_is_by_layer(const sg_method *m) {
 
 bool sg_method_reads_sum(const sg_method *m) {
     return m->shared.feedback.rule == &sg_feedback_gradient && m->shared.feedback.decay == 1 && !m->controller;
+}
+
+size_t sg_method_reduces(const sg_method *m, unsigned call, const char **code) {
+    const struct sg_rounds *rounds = m->compressor->rounds;
+    const unsigned traits = sg_compressor_traits(m->compressor, m->param), dense = SG_TRAIT_DENSE | SG_TRAIT_SUMS;
+    const struct sg_code *own = rounds ? &sg_code_fp32 : m->compressor->code ? m->compressor->code : m->shared.code;
+    const bool known = rounds ? rounds->fixed : (traits & dense) == dense && is_float(own);
+    *code = own->name;
+    if (!known || !sg_method_is_by_layer(m) || sg_method_is_local(m) || m->shared.feedback.rule->resets)
+        return 0;
+    return call < (rounds ? rounds->count : 1) ? method_round_length(m, call) : 0;
 }
 
 bool sg_method_may_share(const sg_method *m) {

@@ -121,6 +121,7 @@ struct sg_rounds {
     bool hears;
     /* The length of the vectors that are added up in a round, the same on every rank; at most d. NULL = d. */
     size_t (*length)(const struct sg_shared *s, unsigned round);
+    bool fixed;    /* with `length`: a step can change nothing about it, and all rounds add floats up */
     bool integers; /* with `length`: numbers of all d elements are added up, as integers of less than four bytes */
     /* `floats`: length of s->memory; NULL = 0. s has the layout, the parameters and `controlled` then. `start` sets its
      * first values; NULL = zeros. `kept`: how many of them, from the first one on, a step leaves to the next one, and

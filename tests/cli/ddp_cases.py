@@ -203,7 +203,7 @@ def amp():
 @processes(2, 3)
 def errors():
     """An error in one process, in a group of its own: the same sentence in all of them, and the next step is right."""
-    for text in ("topk density=0.1", "none", "qsgd", "powersgd rank=2"):
+    for text in ("topk density=0.1", "none", "fp16", "qsgd", "powersgd rank=2"):
         for group in (0, 1):
             net = net_small(700)
             model = DDP(net, bucket_cap_mb=0.02)
@@ -226,6 +226,36 @@ def errors():
             state.close()
 
 
+@processes(2, 3)
+def errors_amid():
+    """An error between a group's two sums is told with the second one, and one behind it with the next group's."""
+    for text, first in ("powersgd rank=2", 0), ("powersgd rank=2", 1), ("none", 1):
+        net = net_small(700)
+        state = register(model := DDP(net, bucket_cap_mb=0.02), text, group_bytes=1 << 14)
+        calls, reduce = [], state.reduce
+
+        def amid(numbers, code, lane, group):
+            calls.append(len(calls))
+            if first == 0 and calls[-1] == 1 or first == 1 and calls[-1] == len(group.reduces) - 1:
+                if first == 1:
+                    reduce(numbers, code, lane, group)
+                raise MemoryError("no room for the 42 sums")
+            reduce(numbers, code, lane, group)
+
+        assert state.rides and len(state.groups[0].reduces) == (2 if "powersgd" in text else 1)
+        state.lanes[:] = state.lanes[:1] * len(state.lanes)
+        for g in state.groups:
+            g.lane = state.lanes[0]  # so that the first group's calls come first
+        if dist.get_rank() == 1:
+            state.reduce = amid
+        refused("rank 1: no room for the 42 sums", lambda: backward(model, batch(0)))
+        state.reduce = reduce
+        assert state.step == 0 and not np.any(state.residual), text
+        same_everywhere(backward(model, batch(1)))
+        assert state.step == 1
+        state.close()
+
+
 # ---- membership
 
 class Two(torch.nn.Module):
@@ -243,7 +273,8 @@ class Two(torch.nn.Module):
 @processes(2, 3)
 def unused():
     """Applied + waiting = all gradients, for branches that all, or some, processes leave out."""
-    for text, options in ("topk density=0.05", {}), ("topk density=0.05", {"group_bytes": 1 << 12}), ("sign-l2", {}):
+    for text, options in (("topk density=0.05", {}), ("topk density=0.05", {"group_bytes": 1 << 12}), ("sign-l2", {}),
+                          ("fp16", {}), ("powersgd rank=2", {"group_bytes": 1 << 12})):
         for rank_decides in (0, 1):
             net = Two()
             model = DDP(net, find_unused_parameters=True)
@@ -265,7 +296,9 @@ def unused():
                     second[g.slices[state.rank]] += g.residual
             waiting = summed(state.residual) + state.workers * summed(second)
             lost = applied.double() * dist.get_world_size() + waiting - summed(total)
-            assert lost.abs().sum() < 1e-4 * summed(total).abs().sum(), f"{text}, {options}: {float(lost.abs().sum())}"
+            allowed = 1e-3 if text == "fp16" else 1e-4  # what adding halves rounds nobody knows
+            off = float(lost.abs().sum() / summed(total).abs().sum())
+            assert off < allowed, f"{text}, {options}: {off}"
             same_everywhere(applied)
             state.close()
 

@@ -180,7 +180,7 @@ static struct meeting {
     size_t size[WORKERS];
     float number[WORKERS][D];
     bool reduces;
-    size_t reduced;
+    size_t reduced, unlike; /* calls of worker 0; and those of another length or code than sg_method_reduces said */
 } meeting;
 
 struct process {
@@ -189,6 +189,7 @@ struct process {
     const float *g;
     float *e, sum[D];
     uint64_t step;
+    unsigned calls; /* of reduce in this step */
     struct sg_error err;
 };
 
@@ -209,7 +210,9 @@ static sg_status gather(void *of, const uint8_t *const *own, const size_t *own_s
 }
 
 static sg_status reduce(void *of, float *numbers, size_t count, const char *code, struct sg_error *e) {
-    const struct process *p = of;
+    struct process *p = of;
+    const char *said;
+    const size_t before = sg_method_reduces(p->m, p->calls++, &said);
     (void)e;
     if (count > D || sg_code_find(code) == NULL)
         abort();
@@ -220,6 +223,7 @@ static sg_status reduce(void *of, float *numbers, size_t count, const char *code
         for (size_t i = 0; i < count; i++)
             numbers[i] += meeting.number[w][i];
     meeting.reduced += p->worker == 0;
+    meeting.unlike += p->worker == 0 && before > 0 && (before != count || strcmp(said, code) != 0);
     pthread_barrier_wait(&meeting.all_here);
     return SG_OK;
 }
@@ -379,26 +383,40 @@ static void test_every_compressor(void) {
     test_steps("topk k=30; error-feedback=dgc-momentum");
 }
 
+/* How many calls of `reduce` a method knows before its first step. */
+static unsigned known_calls(const char *text) {
+    const char *code;
+    unsigned calls = 0;
+    sg_method *m = NULL;
+    if (sg_method_open_text(&m, text, &layout, WORKERS, 0, 1, &err) == SG_OK)
+        while (sg_method_reduces(m, calls, &code) > 0)
+            calls++;
+    sg_method_close(m);
+    return calls;
+}
+
 /* What networks can add is added, and gives the same bits; all else is gathered. */
 static void test_reduce(void) {
     static const struct {
         const char *text;
-        size_t rounds;
-    } of[] = {{"none", 1},
-              {"fp16", 1},
-              {"bf16", 1},
-              {"randomk k=30 shared=1", 1},
-              {"randomk k=30 shared=1 | fp16", 1},
-              {"powersgd rank=2", 2},
-              {"randomk k=30 shared=1 | levels levels=15", 0},
-              {"randomk k=30 shared=0", 0},
-              {"topk k=700", 0},
-              {"qsgd", 0}};
+        size_t rounds, known;
+    } of[] = {{"none", 1, 1},
+              {"none | fp16; error-feedback=gradient", 1, 1},
+              {"fp16", 1, 1},
+              {"bf16", 1, 1},
+              {"randomk k=30 shared=1", 1, 0},
+              {"randomk k=30 shared=1 | fp16", 1, 0},
+              {"powersgd rank=2", 2, 2},
+              {"randomk k=30 shared=1 | levels levels=15", 0, 0},
+              {"randomk k=30 shared=0", 0, 0},
+              {"topk k=700", 0, 0},
+              {"qsgd", 0, 0}};
     meeting.reduces = true;
     for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
-        meeting.reduced = 0;
+        meeting.reduced = meeting.unlike = 0;
         test_steps(of[i].text);
-        ok(meeting.reduced == of[i].rounds * STEPS, "%s: %zu sums", of[i].text, meeting.reduced);
+        ok(meeting.reduced == of[i].rounds * STEPS && known_calls(of[i].text) == of[i].known && meeting.unlike == 0,
+           "%s: %zu sums, %zu of a step known before it", of[i].text, meeting.reduced, of[i].known);
     }
     meeting.reduces = false;
 }

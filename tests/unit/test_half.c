@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sg_flat.h"
 #include "sg_half.h"
 #include "sg_rng.h"
 
@@ -95,6 +96,37 @@ static void test_round(void) {
     ok(lost == 1, "without a residual the error is lost");
 }
 
+/* Halves of a process for a sum over several: no sum overflows, and half and loss are the number. */
+static bool shares(sg_rng *r, size_t processes, bool upper) {
+    static float x[N], lost[N], back[N];
+    static uint16_t half[N];
+    const float limit = upper ? sg_bf16_value(0x7f7f) : 65504, ways = (float)processes;
+    bool right = true, full = false;
+    for (size_t i = 0; i < N; i++) {
+        x[i] = ldexpf((float)(sg_rng_uniform(r) * 2 - 1), (int)sg_rng_below(r, upper ? 220 : 48) - (upper ? 92 : 28));
+        lost[i] = 1;
+    }
+    sg_halves_write(half, NULL, x, N, processes, upper); /* nobody asks for what is lost */
+    sg_halves_write(half, lost, x, N, processes, upper);
+    sg_halves_read(back, half, N, processes, upper);
+    for (size_t i = 0; i < N; i++) {
+        const float value = upper ? sg_bf16_value(half[i]) : sg_half_value(half[i]), share = x[i] / ways;
+        const bool cut = fabsf(value) < fabsf(share) && fabsf(value) * (1 + 0x1p-7F) * ways > limit;
+        right &= cut || half[i] == (upper ? sg_bf16_of(share) : sg_half_of(share));
+        right &= same_bits(back[i], value * ways) && fabsf(back[i]) <= limit;
+        right &= same_bits(lost[i], 1 + (x[i] - back[i]));
+        full |= cut;
+    }
+    return right && (full || upper); /* the largest float is hardly above bf16's limit */
+}
+
+static void test_shares(sg_rng *r) {
+    static const size_t processes[] = {1, 2, 3, 7, 64};
+    for (size_t i = 0; i < sizeof processes / sizeof *processes; i++)
+        ok(shares(r, processes[i], false) && shares(r, processes[i], true),
+           "halves of one of %zu processes, whose sum is finite, and what they lose", processes[i]);
+}
+
 static sg_method *opened(const char *name, double parameter, const struct sg_code *code) {
     static const size_t offset[] = {0, N / 3, N};
     const double param[8] = {parameter, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
@@ -168,6 +200,7 @@ int main(void) {
            sg_half_of(-0x1p-25F) == 0x8000,
        "zeros keep their sign");
     test_round();
+    test_shares(&r);
     test_compressors(&r);
     return tap_done();
 }

@@ -73,6 +73,7 @@ sg_method_is_local = _function("sg_method_is_local", c.c_bool, pointer_t)
 sg_method_is_by_layer = _function("sg_method_is_by_layer", c.c_bool, pointer_t)
 sg_method_reads_sum = _function("sg_method_reads_sum", c.c_bool, pointer_t)
 sg_method_may_share = _function("sg_method_may_share", c.c_bool, pointer_t)
+sg_method_reduces = _function("sg_method_reduces", size_t, pointer_t, c.c_uint, to(text_t))
 # Of the state in common, and of a worker's.
 part_bytes = [_function("sg_method_common_bytes", size_t, pointer_t),
               _function("sg_method_worker_bytes", size_t, pointer_t, size_t)]
@@ -95,6 +96,8 @@ class sg_exchange(c.Structure):
 
 sg_method_step_with = _checked("sg_method_step_with", pointer_t, size_t, c.c_uint64, real_t, pointer_t, pointer_t,
                                pointer_t, to(sg_exchange))
+sg_halves_write = _function("sg_halves_write", None, pointer_t, pointer_t, pointer_t, size_t, size_t, c.c_bool)
+sg_halves_read = _function("sg_halves_read", None, pointer_t, pointer_t, size_t, size_t, c.c_bool)
 sg_compressor_plugin_add = _checked("sg_compressor_plugin_add", pointer_t)
 version: str = _function("sg_library_version", text_t)().decode()
 

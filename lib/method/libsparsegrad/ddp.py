@@ -56,7 +56,7 @@ from . import device
 from .binding import plugins, version
 from .buckets import Bucket
 from .groups import Group
-from .method import Method, Sent, decode, is_finite, steps
+from .method import Method, Sent, decode, steps
 from .parameters import give, real, shapes, take
 from .processes import BITS, FAILED, NOT_FINITE, Broken, Processes, Told, Unused, open_lanes, release, threads
 
@@ -101,7 +101,7 @@ class State(Processes):
         self.options = {"whole": whole, "group_bytes": group_bytes}
         self.lanes = open_lanes(model, group)
         self.workers, self.rank = dist.get_world_size(self.lanes[0]), dist.get_rank(self.lanes[0])
-        self.flags, self.lock, self.used, hooks = 0, threading.Lock(), set(), []
+        self.flags, self.rooms, self.lock, self.used, hooks = 0, {}, threading.Lock(), set(), []
         self._end = weakref.finalize(self, release, self.lanes if group is None else [], hooks)
         self._end.atexit = False
         problem, same, self.device = None, {}, None
@@ -129,10 +129,11 @@ class State(Processes):
         self.unseeded = text.replace(given[0], "") if given else text
         self.whole = whole
         self.slices = not whole and self.workers > 2 and whole_model.may_share()
-        self.gradient, self.sum = np.zeros(whole_model.n, np.float32), np.empty(whole_model.n, np.float32)
-        self.residual, self.step, self.done, self.bad = whole_model.residual(), 0, 0, False
+        self.gradient, self.residual = np.zeros(whole_model.n, np.float32), whole_model.residual()
+        self.step, self.done, self.bad, self.late = 0, 0, False, None
         self.groups, self.held, self.rate = [], [], 1.0
         self.sent = self.total = Sent()
+        self.tracks = bool(model.find_unused_parameters or model.static_graph)
         ends, last = list(map(int, np.cumsum(sizes))), len(sizes)
         for first in reversed(range(last)):
             full = 4 * sum(sizes[first:last]) >= (group_bytes if self.groups else min(group_bytes, 1 << 20))
@@ -144,7 +145,7 @@ class State(Processes):
         self.group_of = {name: g for g in self.groups for name in g.names}
         for i, g in enumerate(self.groups):
             g.lane = self.lanes[i % len(self.lanes)]
-        self.tracks = bool(model.find_unused_parameters or model.static_graph)
+        self.rides = all(g.reduces for g in self.groups)
         self.device, why = device.choose(self, model)
         # Then the gradient is handed in as the residual: the old residual stays there for a step that must be undone.
         self.swaps = self.residual is not None and self.device is None and whole_model.reads_sum() and not plugins()
@@ -225,7 +226,7 @@ class State(Processes):
     # ---- a group
 
     def compress(self, group, step):
-        """Compresses the group's gradient; self.sum <- the sum over all processes of what they sent."""
+        """Compresses the group's gradient; its sum <- that over all processes of what they sent."""
 
         def spread(sums):
             second, own = [], sums[self.rank] / np.float32(self.workers)
@@ -242,23 +243,22 @@ class State(Processes):
         gather, deal, reduce = (functools.partial(f, lane=group.lane, group=group)
                                 for f in (self.gather, self.deal, self.reduce))
         ways = (deal, 1.0, None, spread, self.rank) if group.again else (gather, 1.0, None if self.whole else reduce)
-        steps(group.methods, step, gradients, residuals, *ways, into=[self.sum[part] for part in group.slices])
-        if group.rest is not None:  # of halves, what the division by the number of processes rounded away
-            self.after[group.whole] += group.rest
+        steps(group.methods, step, gradients, residuals, *ways, into=[group.part_of_sum(part) for part in group.slices])
+        if group.lost is not None:  # of halves, what the division by the number of processes rounded away
+            self.after[group.whole] += group.lost
 
     def exchange(self, group, step, came, problem=None):
         """Exchanges a group. It returns False where a gradient was not finite; errors are the same in all processes."""
         group.keep(self)
-        group.idle, group.sent, group.rest = [], Sent(), None
+        group.idle, group.sent, group.lost, group.added = [], Sent(), None, 0
+        late, self.late = self.late, None
         try:
             try:
-                if problem is not None:
-                    raise problem
+                if problem or late:
+                    raise problem or late
                 for bucket in dict.fromkeys(bucket for bucket, _, _ in came):
                     bucket.arrive()
-                for _, place, g in came:
-                    take(self.gradient[place], g)
-                if not is_finite(self.gradient[group.whole]):
+                if not all([take(self.gradient[place], g) for _, place, g in came]):
                     raise FloatingPointError
                 self.compress(group, step)
                 group.sent = functools.reduce(Sent.plus, (m.sent for m in group.all))
@@ -266,15 +266,15 @@ class State(Processes):
                 raise
             except Exception as error:
                 lost = isinstance(error, FloatingPointError) or getattr(error, "status", 0) == NONFINITE
-                self.meet(group.lane, group.number, code=NOT_FINITE if lost else FAILED, words=error)
+                self.report(group, NOT_FINITE if lost else FAILED, error)
         except Unused:
             group.restore(self)
-            self.sum[group.whole] = 0
+            group.sum[:] = 0
         except Told as told:
             group.restore(self)
             if told.words is not None:
                 raise RuntimeError(told.words) from None
-            self.sum[group.whole] = np.nan
+            group.sum[:] = np.nan
             return False
         for name in group.idle:
             group.restore_layer(self, group.places[name])
@@ -311,7 +311,9 @@ class State(Processes):
             give(gradients, [self.device.mean_of(name) for name in names])
             return
         for g, name in zip(map(real, gradients), names):
-            torch.div(torch.from_numpy(self.sum[self.group_of[name].places[name]]).view_as(g), self.workers, out=g)
+            group = self.group_of[name]
+            total = torch.from_numpy(group.part_of_sum(group.places[name]))
+            torch.div(total.view_as(g), self.workers, out=g)
 
     def run(self, group, waiting, came, problem):
         """On a thread: exchanges a group, and completes the buckets that have all of theirs. One with an error waits

@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import torch
 
 from .binding import Error
 from .method import Method, Sent
@@ -33,6 +34,10 @@ class Group:
                 text = f"{state.unseeded.split(';')[0]}; error-feedback={kept}; seed={(seed + 500009) % 2**63}"
                 self.again = Method(text, lengths)
                 self.residual = self.again.residual()
+        # What a step adds up, if all of that is known before it. Then what processes say travels behind the numbers.
+        self.reduces = [] if ways > 1 or state.whole else self.methods[0].reduces()
+        self.tail = 2 * state.workers + (len(names) if state.tracks else 0) if self.reduces else 0
+        self.sum, self.rooms, self.added, self.lost = np.empty(n + self.tail, np.float32), {}, 0, None
         self.all = self.methods + ([self.again] if self.again else [])
         self.kept = [np.empty_like(r) for r in self.residuals(state)], [m.state() for m in self.all]
 
@@ -43,6 +48,30 @@ class Group:
             return Method(state.unseeded + seed, *about)
         except Error:
             return Method("none" + re.sub("^[^;]*", "", state.unseeded) + seed, *about)
+
+    def part_of_sum(self, place):
+        """The sum over all processes at a place of the whole vector."""
+        return self.sum[place.start - self.whole.start : place.stop - self.whole.start]
+
+    def room(self, numbers, kind):
+        """Memory for what travels in the place of `numbers`, with room for what the processes say behind it. Floats
+        that lie where the group's sum does have it there."""
+        length = len(numbers) + self.tail
+        if kind == torch.float32 and numbers.ctypes.data == self.sum.ctypes.data and length == len(self.sum):
+            return torch.from_numpy(self.sum)
+        if kind not in self.rooms or len(self.rooms[kind]) < length:
+            self.rooms[kind] = torch.empty(length, dtype=kind)
+        return self.rooms[kind][:length]
+
+    def loses(self, state, count):
+        """Where is added what `count` numbers lose as halves: the residual, which a step that swaps has written by now,
+        or else `lost`, for after the step. A choice of numbers has no place in either."""
+        if state.residual is None or count != self.whole.stop - self.whole.start:
+            return None
+        if state.swaps:
+            return state.after[self.whole]
+        self.lost = np.zeros(count, np.float32)
+        return self.lost
 
     def residuals(self, state):
         """Those before a step, and until it has ended well: of its layers, and of its slice of the means."""

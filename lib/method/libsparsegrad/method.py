@@ -17,7 +17,8 @@ import numpy as np
 from .binding import (FAILED, GATHER, REDUCE, REFUSED, SPREAD, Error, Vector, apart, part_bytes, part_load, part_save,
                       pointer_t, sg_decode, sg_exchange, sg_layout, sg_method_close, sg_method_has_residuals,
                       sg_method_is_by_layer, sg_method_is_local, sg_method_may_share, sg_method_open_text,
-                      sg_method_reads_sum, sg_method_sent, sg_method_step_with, sg_sent, sg_topk, size_t, vector, whole)
+                      sg_method_reads_sum, sg_method_reduces, sg_method_sent, sg_method_step_with, sg_sent, sg_topk, size_t,
+                      text_t, vector, whole)
 
 
 def topk(gradient: Vector, residual: Optional[Vector], k: int, threads: int = 1) -> Tuple[np.ndarray, np.ndarray]:
@@ -171,6 +172,13 @@ class Method:
     def may_share(self) -> bool:
         """True: `steps` takes several methods, for parts whose messages go to one process each."""
         return sg_method_may_share(self.handle.pointer)
+
+    def reduces(self) -> List[Tuple[int, str]]:
+        """What each step hands to `reduce`, call by call: how many numbers, and their code. Empty: a step decides."""
+        calls, code = [], text_t()
+        while count := sg_method_reduces(self.handle.pointer, len(calls), c.byref(code)):
+            calls.append((count, code.value.decode()))
+        return calls
 
     def step(self, step: int, gradients: Sequence[Vector], residuals: Sequence[Optional[Vector]],
              gather: Callable[[List[bytes]], Sequence[bytes]] = lambda own: own, rate: float = 1.0,

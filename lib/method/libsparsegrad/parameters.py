@@ -5,6 +5,10 @@ import warnings
 import numpy as np
 import torch
 
+from .method import is_finite
+
+PART = 1 << 16
+
 
 def real(x):
     """A tensor's numbers, of which a complex one has two an element."""
@@ -22,8 +26,14 @@ def shapes(parameters):
 
 
 def take(vector, gradient):
-    """vector <- the gradient's numbers, on the host. A GPU's are waited for."""
-    vector[:] = real(gradient).float().cpu().numpy().ravel()
+    """vector <- the gradient's numbers, on the host. A GPU's are waited for. False: one of them is NaN or Inf, which is
+    looked for while a part of them is in the cache."""
+    numbers, fine = real(gradient).float().cpu().numpy().ravel(), True
+    for begin in range(0, len(numbers), PART):
+        part = vector[begin : begin + PART]
+        part[:] = numbers[begin : begin + PART]
+        fine = is_finite(part) and fine
+    return fine
 
 
 def give(gradients, vectors):

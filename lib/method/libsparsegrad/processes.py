@@ -1,18 +1,23 @@
 """processes.py: what the processes of a training say to each other, for ddp.py, over gloo.
 
-Before each exchange every process says how it is, the number of the group of layers, sizes, and which parameters it
-used. One that failed comes there in the place of its next exchange, so that nobody waits for it."""
+With each exchange every process says how it is, the number of the group of layers, sizes, and which parameters it used:
+before it, or behind the numbers that it adds up, if every process knows their length before the step. One that failed
+comes there in the place of its next exchange, so that nobody waits for it."""
 # SPDX-License-Identifier: MIT
 import functools
 import json
 import weakref
 
+import numpy as np
 import torch
 import torch.distributed as dist
 
+from .binding import sg_halves_read, sg_halves_write
+
 LANES = 2  # threads, each with connections of its own: one group is compressed while another one travels
-FINE, NOT_FINITE, FAILED = range(3)  # what a process says of itself before each exchange
+FINE, NOT_FINITE, FAILED = range(3)  # what a process says of itself with each exchange
 HALVES = {"fp16": torch.float16, "bf16": torch.bfloat16}
+KINDS = {"fp32": torch.float32, **HALVES}
 SIZES = 2  # where the sizes begin in what a process says, behind its state and the group
 BITS = 62  # parameters in a number, for the exchange of which ones were used
 # PyTorch names a group of some of the processes by their ranks and how many groups there are. If one were destroyed, the
@@ -86,28 +91,76 @@ class Processes:
     def meet(self, lane, number, sizes=(), code=FINE, words=None, used=()):
         """Every process's sizes and used parameters, or Told if one of them has something to tell. All processes come
         here before each exchange of group `number`, and one that failed comes in the place of its next one."""
-        own = torch.zeros(SIZES + self.workers + self.flags, dtype=torch.int64)
+        own, every, tensors = self.room(lane)
+        own[:] = 0
         own[0], own[1] = code, number
-        own[SIZES : SIZES + len(sizes)] = torch.tensor(sizes, dtype=torch.int64)
+        own[SIZES : SIZES + len(sizes)] = sizes
         for i in used:
             own[SIZES + self.workers + i // BITS] |= 1 << i % BITS
-        every = [torch.empty_like(own) for _ in range(self.workers)]
         try:
-            dist.all_gather(every, own, group=lane)
-            worst = max(int(one[0]) for one in every)
-            if worst == FAILED:
-                said = [None] * self.workers
-                dist.all_gather_object(said, None if words is None else str(words), group=lane)
+            dist.all_gather(*tensors, group=lane)
         except RuntimeError as error:
             raise Broken(f"the exchange of gradients failed: {error}") from error
-        if worst == FAILED:
-            raise Told(next(f"rank {rank}: {one}" for rank, one in enumerate(said) if one is not None))
-        numbers = [int(one[1]) for one in every]
-        if len(set(numbers)) > 1:
-            raise Told(f"the processes of these ranks exchange different groups of layers: {numbers}")
-        if worst == NOT_FINITE:
-            raise Told(None)
+        self.heed(lane, every[:, 0].tolist(), every[:, 1].tolist(), number, words)
         return every
+
+    def heed(self, lane, codes, numbers, number, words):
+        """Told, if a process has something to tell, or exchanges another group than the one with `number`."""
+        if FAILED in codes:
+            said = [None] * self.workers
+            try:
+                dist.all_gather_object(said, None if words is None else str(words), group=lane)
+            except RuntimeError as error:
+                raise Broken(f"the exchange of gradients failed: {error}") from error
+            raise Told(next(f"rank {rank}: {one}" for rank, one in enumerate(said) if one is not None))
+        if any(one != number for one in numbers):
+            raise Told(f"the processes of these ranks exchange different groups of layers: {numbers}")
+        if NOT_FINITE in codes:
+            raise Told(None)
+
+    def add(self, numbers, lane):
+        try:
+            dist.all_reduce(numbers, group=lane)
+        except RuntimeError as error:
+            raise Broken(f"the exchange of gradients failed: {error}") from error
+
+    def ride(self, group, numbers, code=FINE, words=None):
+        """numbers <- their sums over all processes. The last group.tail of them are what the processes say of
+        themselves, in places of their own, so that nothing is rounded: their state, the group (to 7 bits), and of each
+        of its parameters how many used it."""
+        tail, number = numbers[len(numbers) - group.tail :], group.number // self.workers % 128
+        tail.zero_()
+        tail[self.rank], tail[self.workers + self.rank] = code, number
+        if self.tracks:
+            tail[2 * self.workers :] = torch.tensor([name in group.used for name in group.names])
+        self.add(numbers, group.lane)
+        group.added += 1
+        said = tail.tolist()
+        self.heed(group.lane, said[: self.workers], said[self.workers : 2 * self.workers], number, words)
+        group.idle = [name for name, used in zip(group.names, said[2 * self.workers :]) if used == 0]
+        if len(group.idle) == len(group.names):
+            raise Unused
+
+    def report(self, group, code, error):
+        """In the place of the group's next exchange, tells all processes what ended its step here."""
+        if not self.rides:
+            self.meet(group.lane, group.number, code=code, words=error)
+        elif group.added < len(group.reduces):
+            count, kind = group.reduces[group.added]
+            self.ride(group, torch.zeros(count + group.tail, dtype=KINDS[kind]), code, error)
+        elif code == NOT_FINITE:  # of a sum, which is the same in all processes
+            raise Told(None)
+        else:  # there is no more exchange of this group: the others hear of it at the next one
+            self.late = error
+            raise Told(f"rank {self.rank}: {error}")
+
+    def room(self, lane):
+        """What this process says on a lane, what all say [workers][...], and both as the tensors of an all-gather."""
+        length = SIZES + self.workers + self.flags
+        if lane not in self.rooms or len(self.rooms[lane][0]) != length:
+            own, every = np.zeros(length, np.int64), np.zeros((self.workers, length), np.int64)
+            self.rooms[lane] = own, every, (list(torch.from_numpy(every)), torch.from_numpy(own))
+        return self.rooms[lane]
 
     def begin(self, group, sizes):
         """The sizes of all processes, before an exchange of a group."""
@@ -147,17 +200,19 @@ class Processes:
 
     def reduce(self, numbers, code, lane, group):
         """Adds the numbers of all processes up, in place."""
-        self.begin(group, ())
-        sums = torch.from_numpy(numbers)
-        try:
-            if code == "fp32":
-                dist.all_reduce(sums, group=lane)
-                return
-            most = self.most_of_halves(code)
-            halves = (sums / self.workers).clamp(-most, most).to(HALVES[code])
-            if self.residual is not None and len(numbers) == group.whole.stop - group.whole.start:
-                group.rest = (sums - halves.float() * self.workers).numpy()
-            dist.all_reduce(halves, group=lane)
-        except RuntimeError as error:
-            raise Broken(f"the exchange of gradients failed: {error}") from error
-        sums.copy_(halves).mul_(self.workers)
+        if not self.rides:
+            self.begin(group, ())
+        room, about = group.room(numbers, KINDS[code]), (len(numbers), self.workers, code == "bf16")
+        if code in HALVES:
+            lost = group.loses(self, len(numbers))
+            sg_halves_write(room.data_ptr(), None if lost is None else lost.ctypes.data, numbers.ctypes.data, *about)
+        elif room.data_ptr() != numbers.ctypes.data:
+            room[: len(numbers)] = torch.from_numpy(numbers)
+        if self.rides:
+            self.ride(group, room)
+        else:
+            self.add(room, lane)
+        if code in HALVES:
+            sg_halves_read(numbers.ctypes.data, room.data_ptr(), *about)
+        elif room.data_ptr() != numbers.ctypes.data:
+            torch.from_numpy(numbers)[:] = room[: len(numbers)]
