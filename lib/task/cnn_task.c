@@ -191,7 +191,8 @@ static sg_status cnn_gradient(struct sg_task *t, const struct task_turn *turn, f
     sg_scope_begin(pass.scope, 1, true);
     task_net_watch(t, turn);
     sg_tensor *images = t->table ? cnn_net_image_bytes(&pass, bytes, t->table) : cnn_net_images(&pass, pixels);
-    sg_tensor *mean = sg_cross_entropy(pass.scope, cnn_net_forward(&pass, images), label);
+    sg_tensor *wanted = sg_tensor_ids(pass.scope, label, &pass.count, 1);
+    sg_tensor *mean = sg_cross_entropy(pass.scope, cnn_net_forward(&pass, images), wanted);
     sg_status status = sg_backward(pass.scope, mean, err);
     return status == SG_OK ? sg_tensor_store(pass.scope, mean, loss, 1, err) : status;
 }

@@ -128,6 +128,11 @@ static struct gpt_pass pass_of(struct sg_task *t, const struct task_turn *turn, 
                              .id = t->room[turn->thread].id};
 }
 
+static sg_tensor *cross_entropy(struct gpt_pass *pass, const int64_t *label) {
+    const int64_t tokens = pass->batch * pass->length;
+    return sg_cross_entropy(pass->scope, gpt_net_forward(pass), sg_tensor_ids(pass->scope, label, &tokens, 1));
+}
+
 static sg_status gpt_gradient(struct sg_task *t, const struct task_turn *turn, float *g, float *loss,
                               struct sg_error *err) {
     const struct room *room = &t->room[turn->thread];
@@ -141,7 +146,7 @@ static sg_status gpt_gradient(struct sg_task *t, const struct task_turn *turn, f
     pass.rng = sg_rng_open(t->base.seed, SG_RNG_DROPOUT, (uint32_t)turn->worker, turn->step);
     sg_scope_begin(pass.scope, 1, true);
     task_net_watch(t, turn);
-    sg_tensor *mean = sg_cross_entropy(pass.scope, gpt_net_forward(&pass), room->label);
+    sg_tensor *mean = cross_entropy(&pass, room->label);
     sg_status status = sg_backward(pass.scope, mean, err);
     SG_DO(status, sg_tensor_store(pass.scope, mean, loss, 1, err));
     return status == SG_OK && t->clip > 0 ? task_net_clip(t, pass.scope, g, t->clip, err) : status;
@@ -156,7 +161,7 @@ static sg_status test_windows(struct sg_task *t, const struct task_turn *turn, s
         return SG_OK;
     struct gpt_pass pass = pass_of(t, turn, batch, length);
     sg_scope_begin(pass.scope, 1, false);
-    sg_tensor *mean = sg_cross_entropy(pass.scope, gpt_net_forward(&pass), t->room[turn->thread].label);
+    sg_tensor *mean = cross_entropy(&pass, t->room[turn->thread].label);
     sg_status status = sg_tensor_read(pass.scope, mean, &loss, 1, err);
     share[SHARE_TOKENS] += tokens;
     share[SHARE_LOSS] += (double)loss * tokens;

@@ -171,6 +171,11 @@ static size_t window_of(const struct sg_task *t, size_t worker, uint64_t step) {
     return (size_t)sg_rng_below(&rng, t->base.info.steps_per_epoch);
 }
 
+static sg_tensor *cross_entropy(struct lm_pass *pass, const int64_t *label) {
+    const int64_t tokens = pass->steps * pass->batch;
+    return sg_cross_entropy(pass->scope, lm_net_forward(pass), sg_tensor_ids(pass->scope, label, &tokens, 1));
+}
+
 static sg_status lm_gradient(struct sg_task *t, const struct task_turn *turn, float *g, float *loss,
                              struct sg_error *err) {
     const size_t at = window_of(t, turn->worker, turn->step);
@@ -184,7 +189,7 @@ static sg_status lm_gradient(struct sg_task *t, const struct task_turn *turn, fl
     pass.dropout = t->dropout;
     pass.rng = sg_rng_open(t->base.seed, SG_RNG_DROPOUT, (uint32_t)turn->worker, turn->step);
     sg_scope_begin(pass.scope, 1, true);
-    sg_tensor *mean = sg_cross_entropy(pass.scope, lm_net_forward(&pass), room->label);
+    sg_tensor *mean = cross_entropy(&pass, room->label);
     sg_status status = lm_net_carry(&pass, room->spare, err); /* the backward pass still reads the old state */
     SG_DO(status, sg_backward(pass.scope, mean, err));
     SG_DO(status, sg_tensor_store(pass.scope, mean, loss, 1, err));
@@ -206,7 +211,7 @@ static sg_status test_batch(struct sg_task *t, const struct task_turn *turn, siz
     const struct room *room = &t->room[turn->thread];
     struct lm_pass pass = pass_of(t, turn, steps, room->spare);
     sg_scope_begin(pass.scope, 1, false);
-    sg_tensor *mean = sg_cross_entropy(pass.scope, lm_net_forward(&pass), room->label);
+    sg_tensor *mean = cross_entropy(&pass, room->label);
     sg_status status = lm_net_carry(&pass, room->spare, err);
     return status == SG_OK ? sg_tensor_read(pass.scope, mean, loss, 1, err) : status;
 }

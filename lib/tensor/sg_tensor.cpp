@@ -1,11 +1,10 @@
 /* sg_tensor.cpp: sg_tensor.h over libtorch, 1.13 and 2.x. Exceptions are caught here; none reaches the callers, which
  * are C. */
 /* SPDX-License-Identifier: MIT */
-#include "sg_tensor.h"
+#include "tensor_scope.h"
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
-#include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/avg_pool2d.h>
 #include <ATen/ops/baddbmm.h>
@@ -24,11 +23,9 @@
 #include <ATen/ops/linear.h>
 #include <ATen/ops/lstm.h>
 #include <ATen/ops/max_pool2d.h>
-#include <c10/core/GradMode.h>
 #include <malloc.h>
 #include <torch/csrc/autograd/function.h>
 #include <torch/csrc/autograd/function_hook.h>
-#include <torch/csrc/autograd/variable.h>
 #include <torch/version.h>
 
 #include <climits>
@@ -36,11 +33,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <cmath>
-#include <deque>
-#include <memory>
 #include <new>
 #include <string>
-#include <utility>
 #include <vector>
 
 #if TORCH_VERSION_MAJOR < 1 || (TORCH_VERSION_MAJOR == 1 && TORCH_VERSION_MINOR < 13)
@@ -48,28 +42,6 @@
 #endif
 
 extern "C" void openblas_set_num_threads(int) __attribute__((weak)); /* where libtorch computes with OpenBLAS */
-
-/* A shared_ptr in libtorch 2.11, an intrusive_ptr in 2.15. */
-using Accumulator = decltype(torch::autograd::impl::grad_accumulator(std::declval<const at::Tensor &>()));
-
-struct sg_tensor {
-    at::Tensor value;
-};
-
-struct sg_scope {
-    at::Device device = at::Device(at::kCPU);
-    std::deque<sg_tensor> tensors; /* handles are addresses in it, so nothing moves */
-    bool gradients = false;
-    bool half = false;                   /* factors are bfloat16 */
-    const sg_kernels *kernels = nullptr; /* for masks */
-    sg_exec exec = {1, nullptr};
-    sg_error failure = {};
-    sg_gradient_fn *added = nullptr; /* sg_scope_watch */
-    void *of = nullptr;
-    size_t number = 0;
-    std::deque<Accumulator> watched;                     /* they keep their hooks until a graph has them */
-    std::deque<std::pair<at::Tensor, float *>> separate; /* parameters whose gradients lie alone, and where they go */
-};
 
 namespace {
 
@@ -82,7 +54,8 @@ sg_status describe(const char *text, sg_error *err) noexcept {
     return err->status;
 }
 
-/* Turns the exception that is being handled into a status; call it inside catch (...) only. */
+} // namespace
+
 sg_status caught(sg_error *err) noexcept {
     try {
         throw;
@@ -97,30 +70,7 @@ sg_status caught(sg_error *err) noexcept {
     }
 }
 
-template <typename Make> sg_tensor *add(sg_scope *s, Make make) noexcept {
-    if (s->failure.status != SG_OK)
-        return nullptr;
-    try {
-        at::AutoGradMode mode(s->gradients);
-        s->tensors.push_back(sg_tensor{make()});
-        return &s->tensors.back();
-    } catch (...) {
-        caught(&s->failure);
-        return nullptr;
-    }
-}
-
-template <typename Act> sg_status attempt(sg_scope *s, sg_error *err, Act act) noexcept {
-    if (s->failure.status == SG_OK) {
-        try {
-            at::AutoGradMode mode(s->gradients);
-            act();
-        } catch (...) {
-            caught(&s->failure);
-        }
-    }
-    return sg_scope_status(s, err);
-}
+namespace {
 
 c10::optional<at::Tensor> maybe(const sg_tensor *x) {
     return x ? c10::optional<at::Tensor>(x->value) : c10::nullopt;
@@ -213,7 +163,26 @@ at::Tensor single(const at::Tensor &x) {
     return x.to(at::kFloat);
 }
 
-/* Adds the gradients that lie alone to where they go, all by one kernel. Else each would be added by one of its own. */
+/* Makes CUDA compute in float32 everywhere, or in TF32 where that is faster, and give the same bits in every run. Once
+ * in a process would be enough. */
+void prepare_cuda(bool tf32) {
+    setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0); /* cuBLAS is deterministic with a fixed workspace */
+    at::globalContext().setDeterministicCuDNN(true);
+    at::globalContext().setAllowTF32CuDNN(tf32);
+    at::globalContext().setAllowTF32CuBLAS(tf32);
+}
+
+} // namespace
+
+void differentiate(sg_scope *s, sg_tensor *loss) {
+    at::Tensor last = loss->value;
+    for (sg_tensor &x : s->tensors)
+        x.value.reset();
+    loss->value = last.detach();
+    last.backward();
+}
+
+/* By one kernel. Else each gradient would be added by one of its own. */
 void add_separate(sg_scope *s) {
     std::vector<sg_strided> part;
     for (auto &[x, to] : s->separate) {
@@ -232,17 +201,6 @@ void add_separate(sg_scope *s) {
         s->kernels->add_strided(&s->exec, part.data(), part.size());
     s->separate.clear();
 }
-
-/* Makes CUDA compute in float32 everywhere, or in TF32 where that is faster, and give the same bits in every run. Once
- * in a process would be enough. */
-void prepare_cuda(bool tf32) {
-    setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", 0); /* cuBLAS is deterministic with a fixed workspace */
-    at::globalContext().setDeterministicCuDNN(true);
-    at::globalContext().setAllowTF32CuDNN(tf32);
-    at::globalContext().setAllowTF32CuBLAS(tf32);
-}
-
-} // namespace
 
 extern "C" {
 
@@ -500,11 +458,8 @@ sg_tensor *sg_dropout_chunks(sg_scope *s, sg_tensor *x, double rate, const sg_rn
     });
 }
 
-sg_tensor *sg_cross_entropy(sg_scope *s, sg_tensor *logits, const int64_t *label) {
-    return add(s, [&] {
-        at::Tensor wanted = at::from_blob(const_cast<int64_t *>(label), {logits->value.size(0)}, at::kLong);
-        return at::cross_entropy_loss(single(logits->value), there(s, wanted));
-    });
+sg_tensor *sg_cross_entropy(sg_scope *s, sg_tensor *logits, sg_tensor *label) {
+    return add(s, [&] { return at::cross_entropy_loss(single(logits->value), label->value); });
 }
 
 sg_tensor *sg_binary_cross_entropy(sg_scope *s, sg_tensor *logits, const float *label, double divisor) {
@@ -535,11 +490,7 @@ sg_status sg_tensor_store(sg_scope *s, sg_tensor *x, float *out, size_t count, s
 
 sg_status sg_backward(sg_scope *s, sg_tensor *loss, struct sg_error *err) {
     return attempt(s, err, [&] {
-        at::Tensor last = loss->value;
-        for (sg_tensor &x : s->tensors)
-            x.value.reset();
-        loss->value = last.detach();
-        last.backward();
+        differentiate(s, loss);
         add_separate(s);
     });
 }

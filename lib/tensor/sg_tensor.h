@@ -95,7 +95,7 @@ sg_tensor *sg_avg_pool(sg_scope *s, sg_tensor *x, int64_t kernel, int64_t stride
 sg_tensor *sg_cat(sg_scope *s, sg_tensor *const *part, size_t count); /* along the channels */
 sg_tensor *sg_reshape(sg_scope *s, sg_tensor *x, const int64_t *shape, size_t rank);
 sg_tensor *sg_linear(sg_scope *s, sg_tensor *x, sg_tensor *weight, sg_tensor *bias); /* x weight^T + bias */
-/* Row numbers for sg_embedding. They are row-major and in host memory that outlives sg_backward. */
+/* Row numbers for sg_embedding, or labels. They are row-major and in host memory that outlives sg_backward. */
 sg_tensor *sg_tensor_ids(sg_scope *s, const int64_t *id, const int64_t *shape, size_t rank);
 /* Rows `id` [shape...] of weight [rows, width], as [shape..., width]. The ids are below rows. */
 sg_tensor *sg_embedding(sg_scope *s, sg_tensor *weight, sg_tensor *id);
@@ -123,9 +123,8 @@ struct sg_chunks {
     size_t rows, before, all;
 };
 sg_tensor *sg_dropout_chunks(sg_scope *s, sg_tensor *x, double rate, const sg_rng *rng, const struct sg_chunks *chunks);
-/* The mean over the rows of logits [n, classes] of the softmax cross-entropy with label [n], which is in host memory.
- */
-sg_tensor *sg_cross_entropy(sg_scope *s, sg_tensor *logits, const int64_t *label);
+/* The mean over the rows of logits [n, classes] of the softmax cross-entropy with label [n]. */
+sg_tensor *sg_cross_entropy(sg_scope *s, sg_tensor *logits, sg_tensor *label);
 /* The sum over all logits z of log(1 + exp(-z)) where the label is 1 and log(1 + exp(z)) where it is 0, divided by
  * `divisor`. There is one label for each logit, in host memory. */
 sg_tensor *sg_binary_cross_entropy(sg_scope *s, sg_tensor *logits, const float *label, double divisor);

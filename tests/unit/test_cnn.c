@@ -201,7 +201,8 @@ static sg_status pass(struct run *r, uint64_t step, bool training, bool gradient
                          .count = GOLDEN_COUNT,
                          .dropout = sg_rng_open(golden->seed, SG_RNG_DROPOUT, 0, step)};
     sg_scope_begin(r->scope, threads, gradients);
-    sg_tensor *out = cnn_net_forward(&p, cnn_net_images(&p, pixel)), *mean = sg_cross_entropy(r->scope, out, label);
+    sg_tensor *wanted = sg_tensor_ids(r->scope, label, &p.count, 1);
+    sg_tensor *out = cnn_net_forward(&p, cnn_net_images(&p, pixel)), *mean = sg_cross_entropy(r->scope, out, wanted);
     sg_status status = sg_tensor_read(r->scope, out, logits, (size_t)(GOLDEN_COUNT * golden->classes), &r->err);
     SG_DO(status, sg_tensor_read(r->scope, mean, loss, 1, &r->err));
     if (status == SG_OK && gradients)

@@ -120,7 +120,8 @@ static sg_status pass(struct run *r, int64_t step, bool training, float *logits,
                         .rng = sg_rng_open(GOLDEN_SEED, SG_RNG_DROPOUT, 0, (uint64_t)step)};
     memset(r->g, 0, r->net.d * sizeof *r->g);
     sg_scope_begin(r->scope, 1, training);
-    sg_tensor *out = lm_net_forward(&p), *mean = sg_cross_entropy(r->scope, out, label);
+    sg_tensor *wanted = sg_tensor_ids(r->scope, label, (const int64_t[]){TOKENS}, 1);
+    sg_tensor *out = lm_net_forward(&p), *mean = sg_cross_entropy(r->scope, out, wanted);
     sg_status status = sg_tensor_read(r->scope, out, logits, LOGITS, &err);
     SG_DO(status, sg_tensor_read(r->scope, mean, loss, 1, &err));
     SG_DO(status, lm_net_carry(&p, r->next, &err));

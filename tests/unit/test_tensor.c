@@ -84,7 +84,7 @@ static void derivatives(sg_scope *s) {
     sg_tensor *x = sg_tensor_view(s, rows, (const int64_t[]){1, 3}, 2);
     sg_tensor *logits = sg_linear(s, x, sg_tensor_parameter(s, w, g, shape, 2), sg_tensor_view(s, b, shape, 1));
     ok(reads(s, logits, (float[]){6, -6}, 2), "a linear layer");
-    sg_tensor *loss = sg_cross_entropy(s, logits, &label);
+    sg_tensor *loss = sg_cross_entropy(s, logits, sg_tensor_ids(s, &label, (const int64_t[]){1}, 1));
     ok(sg_backward(s, loss, &err) == SG_OK, "backward");
     /* d loss / d logits = softmax - one-hot = (p, -p), p = 1 / (1 + e^-12) */
     const float p = (float)(1 / (1 + exp(-12)));
