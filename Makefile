@@ -79,11 +79,13 @@ torch_obj    := $(patsubst %,$(B)/%.o,$(basename $(sort $(wildcard lib/tensor/*.
 torch_std    := $(if $(shell grep -ls 202002L $(TORCH_DIR)/include/ATen/ATen.h),c++20,c++17)
 torch_other  := $(filter-out /usr,$(TORCH_DIR))
 torch_cmake  := $(TORCH_DIR)/share/cmake/Torch/TorchConfig.cmake
+# A libtorch for CUDA has graphs, and their header needs those of CUDA. Of a libtorch for CPUs it only lies there.
+torch_graphs := $(if $(wildcard $(TORCH_DIR)/lib/libtorch_cuda.so),$(cuda_dir:%=%/include))
 torch_cxx    := -std=$(torch_std) -DSPARSEGRAD_UNSTABLE -O2 -g -fPIC -Wall -Wextra -Wmissing-declarations $(checks) \
-                $(anywhere) \
-                $(filter -fsanitize% -fno-sanitize%,$(opt)) \
+                $(anywhere) $(filter -fsanitize% -fno-sanitize%,$(opt)) \
                 $(shell sed -n 's/.*TORCH_CXX_FLAGS "\(.*\)".*/\1/p' $(torch_cmake) 2>/dev/null) \
-                $(torch_other:%=-isystem %/include) -isystem $(TORCH_DIR)/include/torch/csrc/api/include
+                $(torch_other:%=-isystem %/include) -isystem $(TORCH_DIR)/include/torch/csrc/api/include \
+                $(torch_graphs:%=-DSG_TORCH_GRAPHS=1) $(patsubst %,-isystem %,$(filter-out /usr/include,$(torch_graphs)))
 # libtorch for CUDA registers itself when it is loaded. Nothing refers to it, so the linker is told to keep it.
 torch_cuda   := -Wl,--no-as-needed -ltorch_cuda -lc10_cuda -Wl,--as-needed -Wl,--allow-shlib-undefined
 torch_libs   := $(if $(torch_other),-L$(TORCH_DIR)/lib -Xlinker --enable-new-dtags -Xlinker -rpath=$(TORCH_DIR)/lib) \

@@ -53,7 +53,7 @@ $(gpu_names:%=$(B)/gpu/%.o): $(B)/gpu/%.o: %.c $(B)/flags
 	$(call on,CC)$(CC) $(cflags) -DSG_TEST_CUDA -Itests/unit -Itests/gpu -MMD -MP -c -o $@ $<
 # Tests of libtorch's tasks have them linked in. --wrap lets them say so, and put tensors beside emulated vectors.
 torch_gpu   := $(gpu_torch:%=$(B)/tests/%_emulated) $(gpu_torch:%=$(B)/gpu/%)
-$(torch_gpu): private ldflags += -Wl,--wrap=sg_task_load,--wrap=sg_scope_open
+$(torch_gpu): private ldflags += -Wl,--wrap=sg_task_load,--wrap=sg_scope_open,--wrap=sg_scope_use_graph
 $(torch_gpu) $(torch_tests:tests/unit/%.c=$(B)/tests/%): private libs := $(torch_libs) -lstdc++ $(libs)
 $(torch_gpu) $(torch_tests:tests/unit/%.c=$(B)/tests/%): $(torch_obj)
 $(gpu_names:%=$(B)/tests/%_emulated): $(B)/tests/%_emulated: $(B)/gpu/%.o $(call emulated,64) $(engine)

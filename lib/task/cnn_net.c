@@ -175,6 +175,8 @@ cnn_value cnn_mean(struct cnn_pass *p, cnn_value x) {
 
 cnn_value cnn_dropout(struct cnn_pass *p, cnn_value x, double rate) {
     SG_ASSERT(x.size == 1 && rate >= 0 && rate < 1);
+    if (declaring(p))
+        p->net->dropout = true;
     if (declaring(p) || !p->training)
         return x;
     x.tensor = sg_dropout(p->scope, x.tensor, rate, &p->dropout);

@@ -33,6 +33,7 @@ struct cnn_net {
     struct task_layers layers;
     struct cnn_layer layer[TASK_LAYERS];
     bool no_decay[TASK_LAYERS]; /* batch-norm: weight decay skips it */
+    bool dropout;               /* training draws masks */
     size_t d, n_statistics;     /* parameters; running means and variances of all batch-norms */
     double image_flops;         /* multiplications and additions of one image, forward */
     double image_values;        /* numbers of one image that the backward pass needs */

@@ -28,6 +28,7 @@ struct sg_task {
     /* In the kernels' memory: */
     float *table;              /* [3][256] what bytes of images become; NULL = batches hold floats, as on a CPU */
     float *statistics;         /* [count][n_statistics] of batch-norm */
+    float *fixed;              /* [n_statistics] those of the worker whose pass a graph computes; NULL = no graph */
     bool averages;             /* the running-average model is kept: */
     uint64_t evaluations;      /* points it is the mean of */
     float *average;            /* [d] */
@@ -37,7 +38,7 @@ struct sg_task {
 static void cnn_close(struct sg_task *t) {
     for (size_t w = 0; t->batches && w < t->base.count; w++)
         sg_batches_close(t->batches[w]);
-    float *const vector[] = {t->table, t->statistics, t->average, t->average_statistics};
+    float *const vector[] = {t->table, t->statistics, t->fixed, t->average, t->average_statistics};
     for (size_t i = 0; i < sizeof vector / sizeof *vector; i++)
         t->base.kernels->release(&t->base.exec, vector[i]);
     task_net_close(t);
@@ -117,6 +118,21 @@ static void allocate(struct sg_task *t) {
         put_table(t);
 }
 
+/* The first passes set up what libraries keep, and a graph is recorded after them. */
+static sg_status open_graph(struct sg_task *t, struct sg_error *err) {
+    enum { PASSES_BEFORE = 3 };
+    if (!sg_node_bool(t->base.task, "graph", false))
+        return SG_OK;
+    if (t->net.dropout)
+        return sg_fail(err, SG_ERR_UNSUPPORTED, "task.graph: %s draws masks of dropout, which a graph would repeat",
+                       t->net.model->name);
+    if (!t->base.exec.device)
+        return SG_OK; /* only checked here, for runs on a GPU */
+    t->fixed = task_net_floats(t, t->net.n_statistics);
+    return sg_scope_use_graph(t->base.net->scope[0], PASSES_BEFORE, err) == SG_OK ? SG_OK
+                                                                                  : sg_prefix(err, "task.graph: ");
+}
+
 /* x first holds the start values of the statistics, because no network has more of these than parameters. */
 static void cnn_start(struct sg_task *t, void *x) {
     const size_t n = t->net.n_statistics;
@@ -142,6 +158,7 @@ static sg_status cnn_open(struct sg_task *t, struct sg_error *err) {
     SG_DO(status, task_net_open(t, &t->net.layers, SHARES, 1, err));
     if (status == SG_OK)
         allocate(t);
+    SG_DO(status, open_graph(t, err));
     SG_DO(status, deal_images(t, err));
     SG_DO(status, open_batches(t, err));
     if (status != SG_OK)
@@ -170,8 +187,17 @@ static cJSON *cnn_dataset(const struct sg_task *t) {
 
 /* ---- training ---------------------------------------------------------------------------------------------------- */
 
+/* Of images and their labels. */
+static sg_tensor *batch_loss(void *of, sg_tensor *const *input) {
+    struct cnn_pass *pass = of;
+    return sg_cross_entropy(pass->scope, cnn_net_forward(pass, input[0]), input[1]);
+}
+
 static sg_status cnn_gradient(struct sg_task *t, const struct task_turn *turn, float *g, float *loss,
                               struct sg_error *err) {
+    const struct sg_exec exec = {.threads = 1, .device = t->base.exec.device};
+    const size_t n = t->net.n_statistics;
+    float *statistics = t->statistics + turn->local * n;
     sg_batches *batches = t->batches[turn->local];
     const float *pixels = NULL;
     const uint8_t *bytes = NULL;
@@ -184,17 +210,20 @@ static sg_status cnn_gradient(struct sg_task *t, const struct task_turn *turn, f
                             .scope = turn->scope,
                             .x = t->base.x,
                             .g = g,
-                            .statistics = t->statistics + turn->local * t->net.n_statistics,
+                            .statistics = t->fixed ? t->fixed : statistics,
                             .training = true,
                             .count = (int64_t)t->base.batch,
                             .dropout = sg_rng_open(t->base.seed, SG_RNG_DROPOUT, (uint32_t)turn->worker, turn->step)};
     sg_scope_begin(pass.scope, 1, true);
     task_net_watch(t, turn);
-    sg_tensor *images = t->table ? cnn_net_image_bytes(&pass, bytes, t->table) : cnn_net_images(&pass, pixels);
-    sg_tensor *wanted = sg_tensor_ids(pass.scope, label, &pass.count, 1);
-    sg_tensor *mean = sg_cross_entropy(pass.scope, cnn_net_forward(&pass, images), wanted);
-    sg_status status = sg_backward(pass.scope, mean, err);
-    return status == SG_OK ? sg_tensor_store(pass.scope, mean, loss, 1, err) : status;
+    sg_tensor *const input[] = {t->table ? cnn_net_image_bytes(&pass, bytes, t->table) : cnn_net_images(&pass, pixels),
+                                sg_tensor_ids(pass.scope, label, &pass.count, 1)};
+    if (t->fixed)
+        t->base.kernels->copy(&exec, t->fixed, statistics, n);
+    sg_tensor *mean = sg_pass(pass.scope, batch_loss, &pass, input, 2, g);
+    if (t->fixed)
+        t->base.kernels->copy(&exec, statistics, t->fixed, n);
+    return sg_tensor_store(pass.scope, mean, loss, 1, err);
 }
 
 /* ---- evaluation -------------------------------------------------------------------------------------------------- */

@@ -105,6 +105,8 @@ static const struct sg_key cnn_key[] = {
     {"average-model", SG_KEY_BOOLEAN, .preset = "true",
      .help = "also evaluates the running average of models, in as much time again"},
     PRECISION_KEY,
+    {"graph", SG_KEY_BOOLEAN, .when_given = true, .preset = "false",
+     .help = "repeats a worker's pass as a CUDA graph; needs --device cuda and a model without dropout"},
     SHARD_KEYS,
     {"validation", SG_KEY_INTEGER, .when_given = true, .data = true, .min = 1, .max = 1e9, .unit = "images",
      .help = "held-out training images that evaluate trials of tune"},

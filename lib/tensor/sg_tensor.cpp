@@ -77,12 +77,18 @@ c10::optional<at::Tensor> maybe(const sg_tensor *x) {
 }
 
 at::Tensor wrap(const sg_scope *s, float *data, const int64_t *shape, size_t rank) {
-    return at::from_blob(data, at::IntArrayRef(shape, rank), at::TensorOptions().dtype(at::kFloat).device(s->device));
+    const auto options = at::TensorOptions().dtype(at::kFloat).device(s->device);
+    const bool known = s->device.has_index(); /* else libtorch asks CUDA, which a recording might not allow */
+    return at::for_blob(data, at::IntArrayRef(shape, rank))
+        .options(options)
+        .target_device(known ? c10::optional<at::Device>(s->device) : c10::nullopt)
+        .make_tensor();
 }
 
 /* A tensor of the host's ordinary memory, which may be reused when this returns. For a GPU it is copied to pinned
  * memory first, which libtorch keeps until the GPU has read it, so the call need not wait. */
 at::Tensor there(const sg_scope *s, const at::Tensor &host) {
+    TORCH_CHECK(!s->repeatable, "a graph cannot read memory of the host");
     return s->device.is_cuda() ? host.pin_memory().to(s->device, /*non_blocking=*/true) : host;
 }
 
@@ -129,6 +135,7 @@ sg_draws draws_of(const sg_rng *rng, uint64_t first, uint64_t run, uint64_t stri
 
 at::Tensor empty_mask(const sg_scope *s, const at::Tensor &x) {
     TORCH_CHECK(s->kernels, "dropout without kernels to draw its masks");
+    TORCH_CHECK(!s->repeatable, "a graph would repeat the masks of dropout");
     return at::empty(x.sizes(), at::TensorOptions().dtype(at::kFloat).device(s->device));
 }
 
@@ -263,6 +270,7 @@ void sg_scope_begin(sg_scope *s, int threads, bool gradients) {
     s->watched.clear();
     s->separate.clear();
     s->added = nullptr;
+    s->repeatable = false;
     s->failure.status = SG_OK;
     s->gradients = gradients;
     s->exec.threads = threads;

@@ -139,6 +139,19 @@ SG_CHECKED sg_status sg_tensor_store(sg_scope *s, sg_tensor *x, float *out, size
  * freed first, so that each activation is freed as soon as it is used. The value of loss stays. */
 SG_CHECKED sg_status sg_backward(sg_scope *s, sg_tensor *loss, struct sg_error *err);
 
+/* Computes a loss from inputs, which have no gradients. */
+typedef sg_tensor *sg_pass_fn(void *of, sg_tensor *const *input);
+/* Returns loss(of, input) after an sg_backward of it. The gradients of all parameters lie in g. */
+sg_tensor *sg_pass(sg_scope *s, sg_pass_fn *loss, void *of, sg_tensor *const *input, size_t inputs, float *g);
+/* Repeats every sg_pass of the scope by one launch, as a CUDA graph. `before` passes, 2 or more, run before one is
+ * recorded, so that nothing is set up in the recording. Passes may differ in what their inputs hold and in where g
+ * lies. All else must be the same: what `loss` does, and the addresses and shapes of the views and parameters that it
+ * makes. An sg_pass with inputs of other shapes runs as without a graph. `loss` fails if it reads memory of the host or
+ * draws masks of dropout, and sg_scope_watch is not heard.
+ * SG_ERR_UNSUPPORTED: the device or libtorch has no graphs. With `before` SIZE_MAX nothing is ever recorded, which any
+ * device can. */
+SG_CHECKED sg_status sg_scope_use_graph(sg_scope *s, size_t before, struct sg_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -20,6 +20,8 @@ struct sg_tensor {
     at::Tensor value;
 };
 
+struct sg_graph; /* tensor_graph.cpp */
+
 struct sg_scope {
     at::Device device = at::Device(at::kCPU);
     std::deque<sg_tensor> tensors; /* handles are addresses in it, so nothing moves */
@@ -33,6 +35,8 @@ struct sg_scope {
     size_t number = 0;
     std::deque<Accumulator> watched;                     /* they keep their hooks until a graph has them */
     std::deque<std::pair<at::Tensor, float *>> separate; /* parameters whose gradients lie alone, and where they go */
+    std::shared_ptr<sg_graph> graph;                     /* sg_scope_use_graph */
+    bool repeatable = false; /* what runs is to be recorded: all that it reads stays at its place */
 };
 
 /* Turns the exception that is being handled into a status; call it inside catch (...) only. */

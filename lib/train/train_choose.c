@@ -167,11 +167,15 @@ static sg_status choose_method(struct train *t, struct sg_error *err) {
     return SG_OK;
 }
 
-static sg_status choose_precision(struct train *t, struct sg_error *err) {
-    t->at = sg_node_get(&t->options->cell->resolved, "task.precision");
-    if (train_wants_gpu(t) || !t->at || strcmp(t->at->string, "fp32") == 0)
+static sg_status choose_device(struct train *t, struct sg_error *err) {
+    const struct sg_node *cell = &t->options->cell->resolved;
+    if (train_wants_gpu(t))
         return SG_OK;
-    return sg_fail(err, SG_ERR_UNSUPPORTED, "task.precision: %s needs --device cuda", t->at->string);
+    t->at = sg_node_get(cell, "task.precision");
+    if (t->at && strcmp(t->at->string, "fp32") != 0)
+        return sg_fail(err, SG_ERR_UNSUPPORTED, "task.precision: %s needs --device cuda", t->at->string);
+    t->at = sg_node_get(cell, "task.graph");
+    return t->at && t->at->boolean ? sg_fail(err, SG_ERR_UNSUPPORTED, "task.graph needs --device cuda") : SG_OK;
 }
 
 static sg_status choose_columns(struct train *t, struct sg_error *err) {
@@ -272,8 +276,8 @@ void train_read_task_facts(struct train *t) {
 
 sg_status train_choose(struct train *t, struct sg_error *err) {
     sg_status (*const choose[])(struct train *, struct sg_error *) = {
-        choose_precision, choose_steps,     choose_columns,  choose_rate,         choose_method,
-        choose_message,   choose_optimizer, choose_matrices, train_buckets_choose};
+        choose_device,  choose_steps,     choose_columns,  choose_rate,         choose_method,
+        choose_message, choose_optimizer, choose_matrices, train_buckets_choose};
     sg_status status = SG_OK;
     for (size_t i = 0; i < sizeof choose / sizeof *choose && status == SG_OK; i++)
         status = choose[i](t, err);

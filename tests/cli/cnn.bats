@@ -158,13 +158,17 @@ cnn() { # METHOD ARGUMENTS...
     [[ $stderr == *"--device cuda:1000: "*"use --device cpu" ]] || { echo "$stderr"; false; }
 }
 
-@test "precisions tf32 and bf16 are for a GPU, and a cell without one keeps its key" {
+@test "precisions tf32 and bf16 and graphs are for a GPU, and a cell without them keeps its key" {
     need_torch
     run -1 --separate-stderr cnn SGD --set task.precision=tf32
     [[ $stderr == *"precision: tf32 needs --device cuda" ]] || { echo "$stderr"; false; }
     says 1 "precision: bf16 needs --device cuda" -- cnn SGD --set task.precision=bf16
     says 2 "fp16" "fp32" -- cnn SGD --set task.precision=fp16
-    [ "$(sparsetrain --dry-run cnn.yaml --method SGD | jq '.task | has("precision")')" = false ]
+    says 1 "task.graph needs --device cuda" -- cnn SGD --set task.graph=true
+    cnn SGD --set task.graph=false -o plain
+    cnn SGD -o usual
+    [ "$(grep '"record":"step"' plain)" = "$(grep '"record":"step"' usual)" ]
+    [ "$(sparsetrain --dry-run cnn.yaml --method SGD | jq -c '.task | has("precision", "graph")' | sort -u)" = false ]
     [ "$(sparsetrain --dry-run cnn.yaml --method SGD --set task.precision=tf32 | jq -r .task.precision)" = tf32 ]
 }
 

@@ -90,6 +90,10 @@ recipe() { # SED...
     sparsetrain --check r.yaml --device cuda
     says 2 "r.yaml:5:" "task.precision: tf32 needs --device cuda" -- sparsetrain --check r.yaml
     says 2 "r.yaml:5:" "task.precision: tf32 needs --device cuda" -- sparsebench -q r.yaml --folder cells
+    sed -i 's/precision: tf32/graph: true/' r.yaml
+    sparsetrain --check r.yaml --device cuda
+    says 2 "r.yaml:5:" "task.graph needs --device cuda" -- sparsetrain --check r.yaml
+    says 2 "googlenet-deep" "dropout" -- sparsetrain --check r.yaml --device cuda --set task.model=googlenet-deep
 }
 
 @test "a plot may name a method for all of its cells, a claim may not" {

@@ -28,5 +28,6 @@ int main(void) {
                                           .test_loss = "test_loss",
                                           .bound = 1e-2,
                                           .code = "QSGD",
+                                          .graph = true,
                                           .budget = "Budget"});
 }

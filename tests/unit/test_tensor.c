@@ -198,6 +198,65 @@ static void failures(sg_scope *s) {
     sg_scope_close(other);
 }
 
+/* A linear layer with a weight [2, 3]. */
+struct layer {
+    sg_scope *scope;
+    float weight[6], g[6];
+    bool drops, reads_host;
+};
+
+static sg_tensor *layer_loss(void *of, sg_tensor *const *input) {
+    struct layer *l = of;
+    static const int64_t label[2] = {0, 1};
+    static float zero[2];
+    sg_rng rng = sg_rng_open(1, SG_RNG_TEST, 0, 0);
+    sg_tensor *weight = sg_tensor_parameter(l->scope, l->weight, l->g, (const int64_t[]){2, 3}, 2);
+    sg_tensor *zeros = sg_tensor_view(l->scope, zero, (const int64_t[]){2}, 1);
+    sg_tensor *x = l->drops ? sg_dropout(l->scope, input[0], 0.5, &rng) : input[0];
+    sg_tensor *wanted = l->reads_host ? sg_tensor_ids(l->scope, label, (const int64_t[]){2}, 1) : input[1];
+    return sg_cross_entropy(l->scope, sg_linear(l->scope, x, weight, zeros), wanted);
+}
+
+/* The loss of a pass over `rows` rows that begin with `first`; NaN if it failed. */
+static float pass(struct layer *l, float first, int64_t rows) {
+    float data[6] = {first, 2, 3, -1, 0.5F, first}, loss = NAN;
+    const int64_t label[2] = {1, 0};
+    memset(l->g, 0, sizeof l->g);
+    sg_scope_begin(l->scope, 1, true);
+    sg_tensor *const input[] = {sg_tensor_view(l->scope, data, (const int64_t[]){rows, 3}, 2),
+                                sg_tensor_ids(l->scope, label, &rows, 1)};
+    sg_tensor *mean = sg_pass(l->scope, layer_loss, l, input, 2, l->g);
+    return sg_tensor_read(l->scope, mean, &loss, 1, &err) == SG_OK ? loss : NAN;
+}
+
+/* A CPU records nothing, but a scope can do what comes before: passes read inputs that stay at their places. */
+static void graphs(sg_scope *s) {
+    static const float first[] = {1, -2, 4};
+    struct layer plain = {.scope = s, .weight = {1, 2, 3, -1, 0, 1}}, fixed = plain;
+    ok(sg_scope_use_graph(s, 2, &err) == SG_ERR_UNSUPPORTED && strstr(err.msg, "GPU"), "no graph on a CPU: %s",
+       err.msg);
+    if (!ok(sg_scope_open(&fixed.scope, "cpu", "fp32", &err) == SG_OK &&
+                sg_scope_use_graph(fixed.scope, SIZE_MAX, &err) == SG_OK,
+            "a scope whose passes prepare one"))
+        return;
+    sg_scope_use(fixed.scope, sg_kernels_cpu(NULL), NULL);
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
+        const float loss = pass(&plain, first[i], 2), again = pass(&fixed, first[i], 2);
+        ok(loss == again && memcmp(plain.g, fixed.g, sizeof plain.g) == 0 && plain.g[0] != 0,
+           "pass %zu from fixed places: loss %g, the same gradient", i, (double)again);
+    }
+    const float loss = pass(&plain, 5, 1), again = pass(&fixed, 5, 1);
+    ok(loss == again && memcmp(plain.g, fixed.g, sizeof plain.g) == 0, "a smaller batch, as without a graph");
+    fixed.drops = true;
+    ok(isnan(pass(&fixed, 1, 2)) && strstr(err.msg, "dropout"), "masks would be repeated: %s", err.msg);
+    ok(!isnan(pass(&fixed, 1, 1)), "but not in a smaller batch");
+    fixed.drops = false, fixed.reads_host = true;
+    ok(isnan(pass(&fixed, 1, 2)) && strstr(err.msg, "host"), "memory of the host is not read again: %s", err.msg);
+    fixed.reads_host = false;
+    ok(pass(&fixed, 1, 2) == pass(&plain, 1, 2), "a failure is forgotten with the next pass");
+    sg_scope_close(fixed.scope);
+}
+
 enum { THREADS = 4, N = 64, ROUNDS = 20 };
 static float factor[2][N * N], bias[N];
 
@@ -243,6 +302,7 @@ int main(void) {
     masks(s);
     masks_of_chunks(s);
     failures(s);
+    graphs(s);
     together(s);
     sg_scope_close(s);
     sg_scope_close(NULL);
