@@ -85,7 +85,7 @@ torch_cxx    := -std=$(torch_std) -DSPARSEGRAD_UNSTABLE -O2 -g -fPIC -Wall -Wext
                 $(anywhere) $(filter -fsanitize% -fno-sanitize%,$(opt)) \
                 $(shell sed -n 's/.*TORCH_CXX_FLAGS "\(.*\)".*/\1/p' $(torch_cmake) 2>/dev/null) \
                 $(torch_other:%=-isystem %/include) -isystem $(TORCH_DIR)/include/torch/csrc/api/include \
-                $(torch_graphs:%=-DSG_TORCH_GRAPHS=1) $(patsubst %,-isystem %,$(filter-out /usr/include,$(torch_graphs)))
+                $(torch_graphs:%=-DSG_TORCH_GRAPHS=1) $(addprefix -isystem ,$(filter-out /usr/include,$(torch_graphs)))
 # libtorch for CUDA registers itself when it is loaded. Nothing refers to it, so the linker is told to keep it.
 torch_cuda   := -Wl,--no-as-needed -ltorch_cuda -lc10_cuda -Wl,--as-needed -Wl,--allow-shlib-undefined
 torch_libs   := $(if $(torch_other),-L$(TORCH_DIR)/lib -Xlinker --enable-new-dtags -Xlinker -rpath=$(TORCH_DIR)/lib) \
