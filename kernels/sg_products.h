@@ -34,6 +34,13 @@ struct sg_products {
                   bool subtract);
 };
 
+/* A step of Newton and Schulz: X <- a X + (b G + c G G) X with G = X X' and of = {a, b, c}. A few of them bring the
+ * singular values of X near 1 if none is above 1. X is [rows][columns] with rows <= columns; squares [2 rows rows] and
+ * y [rows columns] are scratch. All arrays are in host memory. G and G G are symmetric, so their columns are their
+ * rows. Products are rounded to floats; both sums are computed in double and rounded once. */
+void sg_newton_schulz(const struct sg_exec *exec, const struct sg_products *products, float *x, size_t rows,
+                      size_t columns, const double of[3], float *squares, float *y);
+
 #ifdef __cplusplus
 }
 #endif

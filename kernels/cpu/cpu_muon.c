@@ -25,19 +25,17 @@ static double frobenius(const float *x, size_t n) {
     return sqrt(sum);
 }
 
-/* X <- a X + (b G + c G G) X with G = X X', which brings the singular values of X near 1 in a few steps. X is [r][c]
- * with r <= c; g and gg are [r][r], y [r][c]. G and G G are symmetric, so their columns are their rows. */
-static void newton_schulz(const struct sg_exec *exec, const struct sg_products *products, float *x, float *g, float *gg,
-                          float *y, size_t r, size_t c) {
-    static const double of_x = 3.4445, of_g = -4.7750, of_gg = 2.0315; /* as published */
-    const struct sg_shape wide = {r, c, r}, square = {r, r, r};
+void sg_newton_schulz(const struct sg_exec *exec, const struct sg_products *products, float *x, size_t rows,
+                      size_t columns, const double of[3], float *squares, float *y) {
+    const struct sg_shape wide = {rows, columns, rows}, square = {rows, rows, rows};
+    float *g = squares, *gg = g + rows * rows;
     products->times(exec, g, x, x, &wide);
     products->times(exec, gg, g, g, &square);
-    for (size_t i = 0; i < r * r; i++)
-        g[i] = (float)(of_g * (double)g[i] + of_gg * (double)gg[i]);
+    for (size_t i = 0; i < rows * rows; i++)
+        g[i] = (float)(of[1] * (double)g[i] + of[2] * (double)gg[i]);
     products->transposed(exec, y, x, g, &wide);
-    for (size_t i = 0; i < r * c; i++)
-        x[i] = (float)(of_x * (double)x[i] + (double)y[i]);
+    for (size_t i = 0; i < rows * columns; i++)
+        x[i] = (float)(of[0] * (double)x[i] + (double)y[i]);
 }
 
 size_t sg_muon_scratch(const struct sg_weight *weight, size_t n_weights) {
@@ -52,16 +50,17 @@ size_t sg_muon_scratch(const struct sg_weight *weight, size_t n_weights) {
 
 void cpu_muon(const struct sg_exec *exec, const struct sg_products *products, float *step, const struct sg_weight *w,
               int times, double rate, float *scratch) {
+    static const double of[3] = {3.4445, -4.7750, 2.0315}; /* as published */
     const bool tall = w->rows > w->columns;
     const size_t r = tall ? w->columns : w->rows, c = tall ? w->rows : w->columns;
     const double norm = fmax(frobenius(step, r * c), 1e-7);
-    float *x = scratch, *g = x + r * c, *gg = g + r * r;
+    float *x = scratch, *squares = x + r * c;
     if (tall)
         turn(x, step, c, r, 1 / norm);
     else
         scale(x, step, r * c, 1 / norm);
     for (int i = 0; i < times; i++)
-        newton_schulz(exec, products, x, g, gg, step, r, c);
+        sg_newton_schulz(exec, products, x, r, c, of, squares, step);
     if (tall)
         turn(step, x, r, c, rate);
     else
