@@ -1,5 +1,5 @@
 /* optimizer_dion.c: the step of Dion (Ahn et al., arXiv 2504.05295; microsoft/dion, dion_simple.py): a matrix of a
- * hidden layer moves by gamma sqrt(rows / columns) times the mean, which the compressor of that name made a direction.
+ * hidden layer moves by gamma sqrt(rows / columns) times the mean, which compressor dion or dion2 made a direction.
  * Vectors, embeddings and heads move by AdamW. The momentum is the compressor's residual. */
 /* SPDX-License-Identifier: MIT */
 #include "optimizer_private.h"
@@ -24,7 +24,7 @@ static const char *refuses(const double *param) {
 /* A matrix has neither of the two moments. */
 const struct sg_optimizer_ops sg_optimizer_dion = {
     .name = "dion",
-    .summary = "along the directions of compressor dion for matrices of hidden layers, and AdamW for the rest",
+    .summary = "along the directions of compressor dion or dion2 for matrices of hidden layers, and AdamW for the rest",
     .params = params,
     .n_params = PARAMS,
     .state_floats = optimizer_moments_floats,

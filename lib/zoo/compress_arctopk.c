@@ -9,8 +9,8 @@
  * matrix, or have at most r columns, are sent whole in round 1, as in the authors' code for language models. PAPER:
  * that code gives a convolution of width t rows of 2 t^2 elements; here it has those of the task's matrix.
  *
- * With SG_TRAIT_DIRECTIONS the rounds are those of Dion2 (compress_dion2.c): rows or columns, of which the sketch has one
- * number each, are made a direction where they arrive, and a share of them stays in the residual. */
+ * With SG_TRAIT_DIRECTIONS the rounds are those of Dion2 (compress_dion2.c): pieces are rows or columns, the sketch has
+ * one number of each, what arrives is made a direction, and a share of what was sent stays in the residual. */
 /* SPDX-License-Identifier: MIT */
 #include <float.h>
 #include <string.h>

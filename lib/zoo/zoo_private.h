@@ -20,7 +20,7 @@
         row(sg_compress_topk_block), row(sg_compress_block_threshold), row(sg_compress_mstopk),                        \
         row(sg_compress_wangni), row(sg_compress_vqsgd), row(sg_compress_induced), row(sg_compress_svd_threshold),     \
         row(sg_compress_atomo), row(sg_compress_clt_k), row(sg_compress_arc_topk), row(sg_compress_gtopk),             \
-        row(sg_compress_ok_topk), row(sg_compress_dion), row(sg_compress_inceptionn),                                  \
+        row(sg_compress_ok_topk), row(sg_compress_dion), row(sg_compress_dion2), row(sg_compress_inceptionn),          \
         row(sg_compress_global_qsgd_exp), row(sg_compress_clipped_threshold), row(sg_compress_clipped_topk),           \
         row(sg_compress_topk_then_threshold), row(sg_compress_threshold_then_topk)
 #define ZOO_CONTROLLERS(row)    row(sg_control_l_greco), row(sg_control_dqsgd), row(sg_control_adaqs)
@@ -67,6 +67,19 @@ size_t sg_triplets_draw(struct sg_triplets *x, double level, sg_rng *rng, double
 SG_CHECKED sg_status sg_triplets_open(struct sg_worker *w, struct sg_error *err);
 void sg_triplets_encode(struct sg_worker *w, const float *p, struct sg_message *out, sg_triplets_fn *choose,
                         bool random);
+
+/* ---- pieces of matrices, of which all workers send the same (compress_arctopk.c) ---- */
+
+/* The hooks of a compressor whose workers agree by a sketch. With SG_TRAIT_DIRECTIONS its parameters are those of
+ * Dion2, whose file (compress_dion2.c) has the two functions behind them. */
+void sg_pieces_encode(struct sg_worker *w, unsigned round, const float *p, struct sg_message *out);
+SG_CHECKED sg_status sg_pieces_open(struct sg_worker *w, struct sg_error *err);
+extern const struct sg_rounds sg_pieces_rounds;
+/* norm [count] <- the sum of the magnitudes of each piece: element j of piece i is p[i step + j stride]. */
+void sg_dion2_norms(float *norm, const float *p, size_t count, size_t length, size_t step, size_t stride);
+/* x [rows][columns], rows <= columns, is the sum over workers and becomes the direction of its mean, times the number
+ * of workers. Scratch of 3 rows columns floats lies behind it. */
+void sg_dion2_direction(const struct sg_shared *s, float *x, size_t rows, size_t columns);
 
 /* ---- blocks of consecutive elements that are selected as if they were layers (select_blocks.c) ---- */
 

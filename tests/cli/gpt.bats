@@ -53,13 +53,15 @@ methods:
      optimizer: {kind: muon, learning-rate: 0.02, momentum: 0, weight-decay: 0.1, warm-up-epochs: 0.5, warm-up-from: 0.1, decay: cosine, decay-to: 0.1}}
   - {name: Dion, compressor: dion, rank: 4,
      optimizer: {kind: dion, learning-rate: 0.02, weight-decay: 0.1, warm-up-epochs: 0.5, warm-up-from: 0.1, decay: cosine, decay-to: 0.1}}
+  - {name: Dion2, compressor: dion2,
+     optimizer: {kind: dion, learning-rate: 0.02, weight-decay: 0.1, warm-up-epochs: 0.5, warm-up-from: 0.1, decay: cosine, decay-to: 0.1}}
 YAML
 }
 
 # bats test_tags=slow
 @test "muon, for all workers or within the local steps of each: the same bytes for threads and ranks, and after a kill" {
     with_muon
-    for method in Muon MuLoCo EF21-Muon Dion; do
+    for method in Muon MuLoCo EF21-Muon Dion Dion2; do
         same_for_threads_and_ranks "$method.one" "2 3" gpt.yaml --method $method
         same_after_kill 7 gpt.yaml --method $method --set epochs=40
     done
@@ -93,8 +95,10 @@ YAML
 
 @test "Dion: directions of hidden matrices train, and what makes none, or has no exchange, is refused" {
     with_muon
-    gpt Dion -o Dion.one
-    column train_loss Dion.one | awk 'NR == 1 { first = $1 } { last = $1 } END { exit !(NR >= 5 && last < first - 0.1) }'
+    for method in Dion Dion2; do
+        gpt $method -o $method.one
+        column train_loss $method.one | awk 'NR == 1 { first = $1 } { last = $1 } END { exit !(NR >= 5 && last < first - 0.1) }'
+    done
     gpt Dion --set methods.Dion.optimizer.vector-rate=0.1 -o other # heads and embeddings have a rate of their own
     run ! cmp -s <(stable Dion.one | grep step) <(stable other | grep step)
     says 2 "optimizer 'dion' steps along directions, and compressor 'topk' makes none" -- \

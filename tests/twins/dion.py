@@ -3,7 +3,7 @@
     M_i <- M_i + g_i, which the library calls p        P = basis of mean M_i Q        R = mean M_i' P
     M_i <- M_i - (1 - mu) P R'                         Q = R, column by column over |R|        sum: P Q' for each worker
 
-Vectors are sent as they are. Sums are in double and rounded once, in the order that lib/method/sg_products.h states."""
+Vectors are sent as they are. Sums are in double and rounded once, in the order that kernels/sg_products.h states."""
 # SPDX-License-Identifier: MIT
 
 import numpy as np
