@@ -327,6 +327,20 @@ static void plan_buckets(struct model *m) {
     sg_net_plan(m->bucket, &m->net, m->collective, &m->step, m->work);
 }
 
+/* The bandwidth at which the longest message takes as long as the computation of the steps until its sum moves x, at
+ * least of one step. NaN: computation takes no time. */
+static double bits_per_s(const struct model *m, double compute_s) {
+    const double steps = m->of->stream.delay > 1 ? (double)m->of->stream.delay : 1;
+    double longest = 0;
+    for (size_t w = 0; w < m->step.senders; w++) {
+        double bytes = 0;
+        for (size_t l = 0; l < m->step.layers; l++)
+            bytes += m->bytes[l * m->step.senders + w];
+        longest = fmax(longest, bytes);
+    }
+    return compute_s > 0 ? 8 * longest / (steps * compute_s) : (double)NAN;
+}
+
 /* Adds so many steps of record i, whose messages have this mean. */
 static void add_steps(struct sg_sum total[SG_NET_TOTALS], struct model *m, size_t i, double steps, double mean) {
     const struct sg_grid_messages *of = m->of;
@@ -346,12 +360,13 @@ static void add_steps(struct sg_sum total[SG_NET_TOTALS], struct model *m, size_
     sg_sum_add(&total[SG_NET_EXPOSED_TIME], steps * waits);
     sg_sum_add(&total[SG_NET_COMPUTE_TIME], steps * (time.compute_s + time.coding_s));
     sg_sum_add(&total[SG_NET_CODING_TIME], steps * time.coding_s);
+    total[SG_NET_PEAK].total = fmax(total[SG_NET_PEAK].total, bits_per_s(m, time.compute_s));
 }
 
 sg_status sg_grid_messages_time(double *const column[SG_NET_TOTALS], const struct sg_grid_messages *of,
                                 const struct sg_grid_network *network, size_t n, struct sg_error *err) {
     struct model m;
-    struct sg_sum total[SG_NET_TOTALS] = {{0, 0}};
+    struct sg_sum total[SG_NET_TOTALS] = {[SG_NET_PEAK] = {network->compute_s > 0 ? 0 : (double)NAN, 0}};
     SG_ASSERT(n <= of->records);
     open_model(&m, network, of);
     const sg_status status = set_coding(&m, network, err);

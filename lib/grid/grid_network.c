@@ -232,7 +232,7 @@ cJSON *grid_network_json(const struct sg_grid_network *n, const struct sg_recipe
 }
 
 static sg_status add_times(const struct sg_grid_network *n, const struct sg_cell *cell, struct sg_run *run,
-                           const char *unit, struct sg_error *err) {
+                           const char *model, struct sg_error *err) {
     struct sg_grid_messages *messages = NULL;
     double *column[SG_NET_TOTALS] = {NULL};
     sg_grid_messages_open(&messages, cell, run);
@@ -242,10 +242,12 @@ static sg_status add_times(const struct sg_grid_network *n, const struct sg_cell
     }
     SG_DO(status, sg_grid_messages_time(column, messages, n, run->n_points, err));
     for (size_t c = 0; c < SG_NET_SERIES; c++) {
+        char *unit = sg_format("%s, modelled: %s", sg_net_series[c].unit, model);
         if (status == SG_OK)
             sg_run_add_series(run, sg_net_series[c].name, unit, column[c]);
         else
             free(column[c]);
+        free(unit);
     }
     sg_grid_messages_free(messages);
     return status;
@@ -258,16 +260,15 @@ sg_status sg_grid_derive(struct sg_cell_outcome *outcomes, const struct sg_cell 
         return SG_OK;
     struct sg_grid_network n = *network;
     sg_status status = SG_OK;
-    char *model = model_text(&n, varies(recipe)), *unit = sg_format("s, modelled: %s", model);
+    char *model = model_text(&n, varies(recipe));
     for (size_t i = 0; status == SG_OK && i < count; i++) {
         if (!outcomes[i].run.header)
             continue;
         read_network(&n, sg_node_get(&recipe->root, "network"), sg_node_number(&cells[i].resolved, "workers", 1));
-        status = add_times(&n, &cells[i], &outcomes[i].run, unit, err);
+        status = add_times(&n, &cells[i], &outcomes[i].run, model, err);
         if (status == SG_OK && n.bursts)
             grid_add_bursts(&n, &outcomes[i].run);
     }
     free(model);
-    free(unit);
     return status;
 }

@@ -30,9 +30,10 @@ const struct sg_overlap *sg_overlap_find(const char *name) {
 }
 
 const struct sg_net_series sg_net_series[SG_NET_SERIES] = {
-    [SG_NET_TIME] = {"time", "steps, from the forward pass to the last decoded message"},
-    [SG_NET_EXPOSED_TIME] = {"exposed_time", "what workers wait for messages"},
-    [SG_NET_COMPUTE_TIME] = {"compute_time", "forward and backward passes, encoding and decoding"},
+    [SG_NET_TIME] = {"time", "s", "steps, from the forward pass to the last decoded message"},
+    [SG_NET_EXPOSED_TIME] = {"exposed_time", "s", "what workers wait for messages"},
+    [SG_NET_COMPUTE_TIME] = {"compute_time", "s", "forward and backward passes, encoding and decoding"},
+    [SG_NET_PEAK] = {"peak_bandwidth", "bit/s", "the longest message over the time that computation can hide of it"},
 };
 
 enum { ROWS = 3 }; /* numbers a layer in the work space */

@@ -230,13 +230,14 @@ size_t sg_net_plan(size_t *bucket, const struct sg_net *net, const struct sg_col
  * its first bucket). bucket [layers] is ascending. Returns their number. */
 size_t sg_net_fill(size_t *bucket, size_t layers, const double *dense, double most);
 
-/* The series that results have of a network beside what runs recorded. All are sums from the first step on. */
-enum { SG_NET_TIME, SG_NET_EXPOSED_TIME, SG_NET_COMPUTE_TIME, SG_NET_SERIES };
-/* What is added up over the steps: these, and of the compute time the part that is encoding and decoding. */
+/* The series that results have of a network beside what runs recorded. Times are sums from the first step on; the peak
+ * is the largest of the steps so far. */
+enum { SG_NET_TIME, SG_NET_EXPOSED_TIME, SG_NET_COMPUTE_TIME, SG_NET_PEAK, SG_NET_SERIES };
+/* What the steps give: these, and of the compute time the part that is encoding and decoding. */
 enum { SG_NET_CODING_TIME = SG_NET_SERIES, SG_NET_TOTALS };
 struct sg_net_series {
     const char *name; /* of a column of results: "exposed_time" */
-    const char *help;
+    const char *unit, *help;
 };
 extern const struct sg_net_series sg_net_series[SG_NET_SERIES];
 

@@ -141,7 +141,7 @@ static const struct sg_schema_row static_row[] = {
     INTEGER("seeds.count", 1, 1000, .required = true, .help = "how many follow each other"),
 
     MAP("network", .training = true, .when_given = true,
-        .help = "a modelled network; adds time, exposed-time and compute-time to finished runs"),
+        .help = "a modelled network; adds modelled times and peak-bandwidth to finished runs"),
     INTEGER("network.workers", 1, 65536, .help = "by default the recipe's, whose messages are repeated"),
     INTEGER("network.elements", 1, 1e15,
             .help = "parameters, by default the run's; messages and compression count in proportion"),

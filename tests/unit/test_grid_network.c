@@ -125,6 +125,7 @@ static void test_one_layer(void) {
     ok(open_grid(&plain, RECORD("false") "network: {workers: 8, share: 4, coding: 0}\n", 0, &err) == SG_OK &&
            near(final(&plain, STAR, "exposed_time"), 20 * (2 * a + 4 * (8 * 4000 + 8 * 4000) * b)),
        "four processes share a link");
+    ok(isnan(final(&plain, STAR, "peak_bandwidth")), "without computation nothing hides a message");
     close_grid(&plain);
     ok(open_grid(&plain, RECORD("false"), 0, &err) == SG_OK && !sg_run_series(&plain.outcome[SGD].run, "time"),
        "without a network there are no times");
@@ -173,6 +174,11 @@ static void test_fragments(void) {
                near(final(&g, LOCAL, "exposed_time"), messages * (sum - hides)) &&
                near(final(&g, LOCAL, "time"), 20 * compute + messages * (sum - hides)),
            "%s: %g messages, %g s of each hidden", keys[i], messages, hides);
+        /* The longest message is a quarter longer than the mean of 80000 / messages bytes. */
+        const char *unit = sg_json_string(g.outcome[LOCAL].run.header, "units.peak_bandwidth", "");
+        ok(near(final(&g, LOCAL, "peak_bandwidth"), 8 * bytes / fmax(hides, compute)) &&
+               strncmp(unit, "bit/s, modelled: 8", 18) == 0,
+           "%s: %g bits in the time that hides them", keys[i], 8 * bytes);
         close_grid(&g);
     }
 }
