@@ -38,6 +38,9 @@ numbers are pairs, and float64 becomes float32 with a warning. A group that a me
 model (PowerSGD, one without a matrix), is sent without compression. Error feedback whose workers have parameters of
 their own (cser, local-steps, diloco, dynamic-averaging) is refused, and so is fully_shard.
 
+A trainer that makes the DistributedDataParallel itself is met after that: with Accelerate register(accelerator.prepare(
+net), text), and with Lightning register(self.trainer.strategy.model, text) in on_train_start.
+
 A checkpoint of every process needs state.state_dict(), or the state itself, which pickle and torch.save take. What
 state.load_state_dict() or register(model, state) resumes goes on with the same bits as a run that was not ended."""
 # SPDX-License-Identifier: MIT
