@@ -26,15 +26,15 @@ enough."""
 
 import argparse
 import array
-import ast
+import itertools
 import json
 import math
 import multiprocessing
 import os
-import struct
 import sys
 
 from basics import put_json, put_lines, refuse
+from recorded import Recording
 
 # Prices: of the first round, STEP apart, and how many rounds there are. A choice that sends NEAR K or more is near it.
 ROUNDS, GRID, STEP, NEAR, ALIKE = 6, 5, 8, 0.98, 0.01
@@ -53,45 +53,15 @@ class Gradients:
     """x[t][i][j] of d entries of n workers, as floats behind each other."""
 
     def __init__(self, path, steps):
-        try:
-            with open(path, "rb") as file:
-                start = file.read(8)
-                self.x = self.read_npy(path, file) if start[:6] == b"\x93NUMPY" else self.read_recording(path, file)
-        except OSError as problem:
-            refuse(f"{path}: {problem}")
-        if steps > self.steps:
-            refuse(f"{path}: it has {self.steps} steps, and a run {steps}")
-        self.steps = steps
-        self.x = self.x[:steps * self.workers * self.d]
+        recording = Recording(path)
+        if steps > recording.steps:
+            refuse(f"{path}: it has {recording.steps} steps, and a run {steps}")
+        self.steps, self.workers, self.d = steps, recording.workers, recording.d
+        self.x = array.array("f")
+        for _, row in itertools.islice(recording.rows(), steps * self.workers):
+            self.x.extend(row if row.typecode == "f" else array.array("f", row))
         if not all(math.isfinite(v) for v in self.x):
             refuse(f"{path}: a gradient is not finite")
-
-    def read_npy(self, path, file):
-        file.seek(8)
-        size = struct.unpack("<H", file.read(2))[0]
-        head = ast.literal_eval(file.read(size).decode("latin-1"))
-        shape, kind = head["shape"], head["descr"]
-        if kind not in ("<f4", "<f8") or head["fortran_order"] or len(shape) < 2:
-            refuse(f"{path}: an array [steps][workers][...] of little-endian floats in C order is wanted")
-        shape = shape if len(shape) > 2 else (shape[0], 1, shape[1])
-        self.steps, self.workers, self.d = shape[0], shape[1], math.prod(shape[2:])
-        x = array.array("f" if kind == "<f4" else "d", file.read())
-        return x if kind == "<f4" else array.array("f", x)
-
-    def read_recording(self, path, file):
-        file.seek(0)
-        line = file.readline(1 << 24)
-        if not line.startswith(b'{"schema":"sparsetrain-gradients/'):
-            refuse(f"{path}: neither an .npy file nor a recording of gradients (sparsetrain --record-gradients)")
-        head = json.loads(line)
-        self.steps, self.workers, self.d = head["steps"], head["workers"], sum(head["layers"])
-        x = array.array("f")
-        for _ in range(self.steps):
-            file.read(8)  # the learning rate
-            for _ in range(self.workers):
-                file.read(8)  # how many entries were sent
-                x.frombytes(file.read(4 * self.d))
-        return x
 
     def own(self, entry):
         """An entry of a worker over the steps."""
