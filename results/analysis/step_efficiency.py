@@ -14,7 +14,8 @@ from the cells of the same method at other lengths, by four forms:
 A form that is a table is a line between two neighbours on logarithms, and is not continued; a cell that one of the
 forms does not reach counts for none. phi becomes a quality by the curve without compression. Printed is the root of the
 mean square of the error in quality, and of the standard error of the seeds. A form is kept if its error is within twice
-the latter and below that of sends and of slow-down. Python's standard library is enough."""
+the latter and below that of sends and of slow-down. In the plane of all cells of a method phi depends on V T^(c/b):
+0 is a slow-down, 1 is sends (results/STEPS.md). Python's standard library is enough."""
 # SPDX-License-Identifier: MIT
 
 import argparse
@@ -89,6 +90,15 @@ class Cell:
         self.sends = math.log(self.steps * self.density) if self.whole else math.nan
 
 
+def row(cell):
+    return 1, math.log(cell.density), math.log(cell.steps)
+
+
+def plane(cells):
+    """[a, b, c] of log(phi / (1 - phi)) = a + b log V + c log T, or None."""
+    return solve([row(c) for c in cells], [odds(c.mean_phi) for c in cells])
+
+
 def predict(cell, others, curve):
     """[quality by each form], or None where one does not reach the cell."""
     dense = [line_at(curve, math.log(c.steps)) for c in others]
@@ -105,8 +115,7 @@ def predict(cell, others, curve):
     slow = (statistics.fmean(math.log(c.mean_phi) for c in same) if same else
             line_at(at_density, math.log(cell.density)))
     of_sends = line_at(merged([(c.sends, math.log(c.mean_phi)) for c in others]), cell.sends)
-    row = lambda c: (1, math.log(c.density), math.log(c.steps))
-    fit = solve([row(c) for c in others], [odds(c.mean_phi) for c in others]) if len(by_setting) > 1 else None
+    fit = plane(others) if len(by_setting) > 1 else None
     if None in (lost, slow, of_sends, fit):
         return None
     z = sum(a * x for a, x in zip(fit, row(cell)))
@@ -129,7 +138,7 @@ def main():
     scale, unit = scale_of(metric)
     cells = [Cell(label, metric, scale) for label in document["results"]]
     curve = merged([(math.log(c.steps), c.quality) for c in cells if c.plain and math.isfinite(c.quality)])
-    lines, pooled, left = [], [], 0
+    lines, pooled, left, powers = [], [], 0, []
     for name in dict.fromkeys(c.name for c in cells if not c.plain):
         of = [c for c in cells if c.name == name]
         whole, errors = [c for c in of if c.whole], []
@@ -142,12 +151,15 @@ def main():
         pooled += errors
         if errors:
             lines.append([name, *summary(errors)])
+            fit = plane(whole)
+            powers += [f"{fit[2] / fit[1]:.2f} ({name})"] if fit else []
     if not pooled:
         refuse(f"{arguments.result}: no cell can be predicted from other lengths of its method")
     if len(lines) > 1:
         lines.append(["all", *summary(pooled)])
     print(f"# Error of predicted {metric.replace('_', ' ')} in {unit}, each length from the others of its method")
     put_lines(["method", "cells", *FORMS, "noise"], lines, range(1, 7))
+    put_comment(f"By the plane phi depends on V T^c, c = {', '.join(powers)}.")
     error, noise = [rms([e[i] for e, _ in pooled]) for i in range(4)], rms([n for _, n in pooled])
     kept = [f for f, e in zip(FORMS[2:], error[2:]) if e <= 2 * noise and e < min(error[:2])]
     put_comment(f"{left} cells are not predicted. " + (f"Kept: {', '.join(kept)}." if kept else

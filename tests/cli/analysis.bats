@@ -73,6 +73,8 @@ PY
     grep -q "Kept: plane" sends.txt # on such a curve both forms of sends are one
     awk '$1 == "M" && $6 < 0.01 && $3 > 1 && $4 > 1 { found = 1 } END { exit !found }' plane.txt
     grep -q "Kept: plane" plane.txt
+    grep -q "c = 0.60 (M)" plane.txt
+    grep -q "c = 1.00 (M)" sends.txt
     grep -q "No form of step efficiency is kept" noise.txt
     grep -q "No form of step efficiency is kept" slow-down.txt # none is nearer than the slow-down that made them
     run -1 python3 -B "$ROOT/results/analysis/step_efficiency.py" "$ROOT/tests/golden/plot/fig1.json"
