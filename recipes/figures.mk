@@ -20,9 +20,8 @@ table1-cifar100: $(filter table1-cifar100-%,$(figures)) ## the same on CIFAR-100
 mini-fig2: $(filter mini-fig2%,$(figures)) ## all of Figure 2 at laptop scale
 night: $(filter night-fig% night-table%,$(figures)) ## Figures 2a and 3, Table 1: five hours on two cores, resumable
 # ---- published results
-# What results/SHA256SUMS lists, those of the paper first. The rest has other targets, or needs a GPU or quiet.
 results     := $(sort $(patsubst %.json,%,$(shell cut -c 67- results/SHA256SUMS)))
-measured    := fig3-early kernels kernels-cuda selection
+measured    := fig3-early kernels kernels-cuda selection # these need a GPU or quiet; others have targets of their own
 published   := $(filter-out $(measured),$(filter $(figures),$(results)))
 paper_first  = $(filter $(1),$(published)) $(filter-out $(1),$(published))
 published   := $(call paper_first,fig% mini-fig% mini-table% night-fig% night-table%)
@@ -42,6 +41,7 @@ audit: all ## run a tenth of the published cells again, as many as take an hour 
 	  --table --force -o build/audit/audit.json $(if $(SEED),--seed $(SEED)) $(ARGS) $(audited)
 advise-check: all ## train what --advise recommends from a tenth of a run
 	@python3 tests/bench/advise_check.py $(bin) results/local/advise-check results/advise-check.json $(ARGS)
+steps: all; @results/analysis/steps $(bin) $(ARGS) ## record gradients and simulate, for results/STEPS.md
 profile     := compressors night-fig2a mini-fig2b mini-fig2c
 profiles: all ## what methods pay on several tasks, from the published results
 	@python3 results/analysis/profile.py --json --cost bits $(profile:%=results/%.json) > results/profile.json
@@ -51,7 +51,7 @@ profiles: all ## what methods pay on several tasks, from the published results
 report: all ## all published results as one page, build/report.html
 	@$(bin)/sparseplot-export -q -f -o build/report.html --title "Published results of sparsegrad" \
 	  $(addprefix results/,$(addsuffix .json,$(published) \
-	    $(filter-out $(published) advise-check buckets ddp-hooks links,$(results))))
+	    $(filter-out $(published) advise-check buckets correlation ddp-hooks delay links,$(results))))
 	@echo "wrote build/report.html"
 carry: all $(rivals) ## pack what figures need on a machine without packages (WITH_MPI=0 where it has none)
 	@recipes/carry $(bin) $(plugins) $(rivals)

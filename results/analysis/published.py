@@ -188,6 +188,15 @@ class Result:
         best = sum(pick["place"] == 1 for pick in picks)
         return f"{best}, {sum(not pick['worse'] for pick in picks)} of {len(picks)}" if picks else ""
 
+    def measured(self, label, name):
+        """Of correlation: a mean over recordings, and half of its interval."""
+        number = self.rows[label]["numbers"][name]
+        return f"{number['mean']:.2f} ± {number['half']:.2f}".replace("-", "−")
+
+    def worth(self, label):
+        """Of delay: a step efficiency, and what was sent."""
+        return f"{self.rows[label]['phi']:.2f} at {100 * self.rows[label]['sent']:.2f} %"
+
     def last_step(self, label):
         return self.rows[label]["series"]["step"][-1]
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# results/analysis/effects.py, least_error.py and step_efficiency.py: a factorial experiment, the least error of recorded
-# gradients, and which form of step efficiency predicts other lengths.
+# results/analysis/effects.py, least_error.py, correlation.py, delay.py and step_efficiency.py: a factorial experiment,
+# the least error and the correlation of recorded gradients, and what step efficiency depends on.
 # explain.bats and profile.bats test the other scripts; copied.bats has the effects of an experiment that ran.
 # SPDX-License-Identifier: MIT
 load common
@@ -159,4 +159,59 @@ PY
     refused '4 and 6 steps' g.npy cells/Top-k-*.ndjson short.ndjson
     gradients 6 2 40
     refused '2 workers of 40 entries, where the runs have 4 of 40' g.npy short.ndjson
+}
+
+@test "correlation: of gradients whose correlation is known, and what a threshold sends of them" {
+    # Four workers have a part in common, z(t) - z(t - 1) / 2 with variance 1.25 and lag -0.4, and noise of variance 3.
+    python3 -B - <<'PY'
+import random, struct
+steps, workers, d, rng = 512, 4, 200, random.Random(4)
+z, x = [0.0] * d, []
+for _ in range(steps):
+    old, z = z, [rng.gauss(0, 1) for _ in range(d)]
+    x += [a - b / 2 + rng.gauss(0, 3**0.5) for _ in range(workers) for a, b in zip(z, old)]
+head = "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d, %d), }" % (steps, workers, d)
+head += " " * (-(10 + len(head) + 1) % 64) + "\n"
+start = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode()
+open("g.npy", "wb").write(start + struct.pack("<%df" % len(x), *x))
+PY
+    correlation() {
+        python3 -B "$ROOT/results/analysis/correlation.py" "$@"
+    }
+    near() { # OF THE FIRST RESULT, VALUE, TOLERANCE: expressions of jq
+        jq -e ".results[0] | ($1) - ($2) | if . < $3 and . > -$3 then true else error(tostring) end" found.json
+    }
+    correlation --json g.npy >found.json
+    near '.numbers["worker lag"].mean' '-0.4 * 1.25 / 4.25' 0.01
+    near '.numbers["mean lag"].mean' '-0.4 * 1.25 / 2' 0.015
+    near '.numbers["worker ratio"].mean' '(1.25 * (1 - 0.8 * 63 / 64) + 3) / 4.25' 0.06
+    near '.numbers["mean ratio"].mean' '(1.25 * (1 - 0.8 * 63 / 64) + 0.75) / 2' 0.06
+    near '.recordings[0].layers | length' 1 0.1
+    jq -e '.results[0].numbers | .over.mean == 64 and .law.mean == null' found.json
+    cat >noise.yaml <<'YAML'
+schema: 1
+name: noise
+task: {kind: recorded, files: g.npy}
+workers: 4
+epochs: 1
+optimizer: {kind: sgd, learning-rate: 0.5}
+error-feedback: gradient
+record: {every: 512, series: [average-density]}
+methods: [{name: Threshold, compressor: hard-threshold, lambda: 9}]
+YAML
+    sparsetrain -q noise.yaml -f -o noise.ndjson --record-gradients g.rec
+    correlation --json --from 256 g.rec >found.json
+    near '.numbers.law.mean' '4.25 / 81' 0.001
+    near '.numbers.finite.mean' '4.25 / 81 / pow(1 + 0.583 * (4.25 / 81 | sqrt); 2)' 0.001
+    # The ratio says how much less than that is sent.
+    near '.numbers | .sent.mean / .finite.mean' 0.8 0.05
+    [ "$(correlation --from 256 g.rec g.rec | sed -n 2p | cut -c 1-18)" = "Threshold, d = 200" ]
+    run -1 correlation --from 511 g.rec
+    [[ $output == *"it has 512 steps, and two or more must count" ]]
+}
+
+@test "delay: what is published is what it prints" {
+    python3 -B "$ROOT/results/analysis/delay.py" --json lag >found.json
+    jq -e --slurpfile published "$ROOT/results/delay.json" '[.results, ($published[0].results | map(select(.part == "lag")))]
+        | transpose | length == 3 and all(.[0].label == .[1].label and (1e6 * (.[0].mean - .[1].mean) | round) == 0)' found.json
 }
