@@ -210,7 +210,7 @@ PY
 @test "every published table fits 80 columns, says what it leaves out, and shows it where there is room" {
     local left_out=0
     for result in "$ROOT"/results/*.json; do
-        jq -e '.schema // "sparsebench/1" == "sparsebench/1"' "$result" >/dev/null || continue
+        jq -e '(.schema // "sparsebench/1") == "sparsebench/1"' "$result" >/dev/null || continue
         run -0 --separate-stderr sparseplot-export -q "$result" --format=table
         [ "$(sed '/^claims/,$d' <<<"$output" | LC_ALL=C.UTF-8 wc -L)" -le 80 ] || { echo "$result"; false; }
         [[ $output =~ "(COLUMNS="([0-9]+)" shows" ]] || continue
