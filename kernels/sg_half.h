@@ -9,6 +9,7 @@
 
 #include "sg_unstable.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -69,6 +70,17 @@ SG_HALF_INLINE uint16_t sg_bf16_of(float x) {
 SG_HALF_INLINE float sg_bf16_value(uint16_t upper) {
     return sg_float_of_bits((uint32_t)upper << 16);
 }
+
+/* Numbers of a process as halves, of which a network adds those of all processes: IEEE halves, or upper halves of
+ * floats, which `upper` asks for. They are divided by the number of processes first, so that no sum overflows.
+ *   number [count]   finite
+ *   half [count]     <- number / processes, rounded to nearest, ties to even, and at most what `processes` may add up
+ *   lost [count]     += number - processes half, which no process gets: a residual. NULL = not asked for */
+SG_UNSTABLE void sg_halves_write(uint16_t *half, float *lost, const float *number, size_t count, size_t processes,
+                                 bool upper);
+/* number [count] <- processes half, of halves that are finite: the sum over all processes, where the network has added
+ * their halves. */
+SG_UNSTABLE void sg_halves_read(float *number, const uint16_t *half, size_t count, size_t processes, bool upper);
 
 #ifdef __cplusplus
 }

@@ -186,18 +186,6 @@ typedef sg_status sg_reduce(void *of, float *numbers, size_t count, const char *
  * only the step knows. So a process that cannot play a step may still join the others' sums, with zeros. */
 SG_API size_t sg_method_reduces(const sg_method *m, unsigned call, const char **code);
 
-/* Numbers as halves of which a network adds those of all processes, for a sg_reduce of the code fp16 or bf16: the upper
- * halves of floats, which `upper` asks for. A process hands in its numbers divided by how many processes there are, so
- * that no sum overflows.
- *   number [count]   finite
- *   half [count]     <- number / processes, rounded to nearest, ties to even, and at most what `processes` may add up
- *   lost [count]     += number - processes half, which no process gets: a residual. NULL = not asked for */
-SG_API void sg_halves_write(uint16_t *half, float *lost, const float *number, size_t count, size_t processes,
-                            bool upper);
-/* number [count] <- processes half, of halves that are finite: the sum over all processes, where the network has added
- * their halves. */
-SG_API void sg_halves_read(float *number, const uint16_t *half, size_t count, size_t processes, bool upper);
-
 /* Brings the sum of each part from the process that computed it to all processes: sum[mine] is complete at the call,
  * and all are after it. It may change all of them, if they have the same bits in all processes afterwards. */
 typedef sg_status sg_spread(void *of, float *const *sum, struct sg_error *err);

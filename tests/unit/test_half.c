@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sg_flat.h"
 #include "sg_half.h"
 #include "sg_rng.h"
 

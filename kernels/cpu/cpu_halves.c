@@ -1,7 +1,6 @@
-/* sum_halves.c: numbers as halves of which a network adds those of all processes, without an overflow. */
+/* cpu_halves.c: numbers as halves of which a network adds those of all processes, without an overflow. */
 /* SPDX-License-Identifier: MIT */
 #include "sg_codes.h"
-#include "sg_flat.h"
 #include "sg_half.h"
 #include "sg_kernels.h"
 
