@@ -58,10 +58,10 @@ import torch.distributed as dist
 from . import device
 from .binding import plugins, version
 from .buckets import Bucket
-from .groups import Group
+from .groups import Group, Unused
 from .method import Method, Sent, decode, steps
 from .parameters import give, real, shapes, take
-from .processes import BITS, FAILED, NOT_FINITE, Broken, Processes, Told, Unused, open_lanes, release, threads
+from .processes import BITS, FAILED, NOT_FINITE, Broken, Processes, Told, open_lanes, release, threads
 
 HEAD = 16  # bytes before a message (lib/FORMATS.md)
 NONFINITE = 3  # SG_ERR_NONFINITE

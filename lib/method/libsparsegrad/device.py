@@ -19,7 +19,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
-from .binding import library, pointer_t, size_t
+from .binding import library, pointer_t, sg_halves_write, size_t
 from .method import Method, Sent
 from .parameters import give, real
 from .processes import HALVES
@@ -72,6 +72,13 @@ def choose(state, model):
         return None, "the model's processes do not use NCCL"
     with torch.cuda.device(first) if first.type == "cuda" else contextlib.nullcontext():
         return Device(state, way["name"].replace("top-k", "topk"), first, of), ""
+
+
+def most_of_halves(code, workers):
+    """The largest half of which the sum over all processes is finite: what the largest float becomes on the host."""
+    half, largest = torch.empty(1, dtype=HALVES[code]), np.full(1, np.finfo(np.float32).max, np.float32)
+    sg_halves_write(half.data_ptr(), None, largest.ctypes.data, 1, workers, code == "bf16")
+    return float(half)
 
 
 class DeviceGroup:
@@ -166,7 +173,7 @@ class Device:
         number = re.search(r"lambda=(\S+?)\s*(;|$)", self.text)
         self.number = float(np.float32(float(number[1]))) if number else 0.0
         if way in HALVES:
-            self.most = state.most_of_halves(way)
+            self.most = most_of_halves(way, state.workers)
         cuda = where.type == "cuda"
         self.side = torch.cuda.Stream(where) if cuda else None
         self.host = torch.zeros(1, dtype=torch.int32, pin_memory=cuda)

@@ -9,6 +9,10 @@ from .binding import Error
 from .method import Method, Sent
 
 
+class Unused(Exception):
+    """No process used a parameter of this group."""
+
+
 class Group:
     """Layers that are exchanged together: their places in the vector, and a method for each slice."""
 
@@ -62,6 +66,12 @@ class Group:
         if kind not in self.rooms or len(self.rooms[kind]) < length:
             self.rooms[kind] = torch.empty(length, dtype=kind)
         return self.rooms[kind][:length]
+
+    def note_used(self, used):
+        """Of each parameter, whether a process used it."""
+        self.idle = [name for name, by in zip(self.names, used) if not by]
+        if len(self.idle) == len(self.names):
+            raise Unused
 
     def loses(self, state, count):
         """Where is added what `count` numbers lose as halves: the residual, which a step that swaps has written by now,

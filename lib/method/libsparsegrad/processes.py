@@ -4,7 +4,6 @@ With each exchange every process says how it is, the number of the group of laye
 before it, or behind the numbers that it adds up, if every process knows their length before the step. One that failed
 comes there in the place of its next exchange, so that nobody waits for it."""
 # SPDX-License-Identifier: MIT
-import functools
 import json
 import weakref
 
@@ -34,12 +33,16 @@ class Told(Exception):
         self.words = words  # None: not finite
 
 
-class Unused(Exception):
-    """No process used a parameter of this group."""
-
-
 class Broken(RuntimeError):
     """The connections failed, so that no process can be told anything."""
+
+
+def travel(exchange, *args, **options):
+    """An exchange of PyTorch's, whose failure is one of the connections."""
+    try:
+        exchange(*args, **options)
+    except RuntimeError as error:
+        raise Broken(f"the exchange of gradients failed: {error}") from error
 
 
 def open_lanes(model, group):
@@ -97,10 +100,7 @@ class Processes:
         own[SIZES : SIZES + len(sizes)] = sizes
         for i in used:
             own[SIZES + self.workers + i // BITS] |= 1 << i % BITS
-        try:
-            dist.all_gather(*tensors, group=lane)
-        except RuntimeError as error:
-            raise Broken(f"the exchange of gradients failed: {error}") from error
+        travel(dist.all_gather, *tensors, group=lane)
         self.heed(lane, every[:, 0].tolist(), every[:, 1].tolist(), number, words)
         return every
 
@@ -108,21 +108,12 @@ class Processes:
         """Told, if a process has something to tell, or exchanges another group than the one with `number`."""
         if FAILED in codes:
             said = [None] * self.workers
-            try:
-                dist.all_gather_object(said, None if words is None else str(words), group=lane)
-            except RuntimeError as error:
-                raise Broken(f"the exchange of gradients failed: {error}") from error
+            travel(dist.all_gather_object, said, None if words is None else str(words), group=lane)
             raise Told(next(f"rank {rank}: {one}" for rank, one in enumerate(said) if one is not None))
         if any(one != number for one in numbers):
             raise Told(f"the processes of these ranks exchange different groups of layers: {numbers}")
         if NOT_FINITE in codes:
             raise Told(None)
-
-    def add(self, numbers, lane):
-        try:
-            dist.all_reduce(numbers, group=lane)
-        except RuntimeError as error:
-            raise Broken(f"the exchange of gradients failed: {error}") from error
 
     def ride(self, group, numbers, code=FINE, words=None):
         """numbers <- their sums over all processes. The last group.tail of them are what the processes say of
@@ -133,13 +124,12 @@ class Processes:
         tail[self.rank], tail[self.workers + self.rank] = code, number
         if self.tracks:
             tail[2 * self.workers :] = torch.tensor([name in group.used for name in group.names])
-        self.add(numbers, group.lane)
+        travel(dist.all_reduce, numbers, group=group.lane)
         group.added += 1
         said = tail.tolist()
         self.heed(group.lane, said[: self.workers], said[self.workers : 2 * self.workers], number, words)
-        group.idle = [name for name, used in zip(group.names, said[2 * self.workers :]) if used == 0]
-        if len(group.idle) == len(group.names):
-            raise Unused
+        if self.tracks:
+            group.note_used(said[2 * self.workers :])
 
     def report(self, group, code, error):
         """In the place of the group's next exchange, tells all processes what ended its step here."""
@@ -167,11 +157,8 @@ class Processes:
         used = [i for i, name in enumerate(group.names) if name in group.used] if self.tracks else ()
         every = self.meet(group.lane, group.number, sizes, used=used)
         if self.tracks:
-            words = [functools.reduce(int.__or__, (int(one[SIZES + self.workers + w]) for one in every))
-                     for w in range(self.flags)]
-            group.idle = [name for i, name in enumerate(group.names) if not words[i // BITS] >> i % BITS & 1]
-            if len(group.idle) == len(group.names):
-                raise Unused
+            words = np.bitwise_or.reduce(every[:, SIZES + self.workers :], axis=0).tolist()
+            group.note_used([words[i // BITS] >> i % BITS & 1 for i in range(len(group.names))])
         return every
 
     def gather(self, own, lane, group=None):
@@ -185,18 +172,9 @@ class Processes:
         sizes = self.meet(lane, -1, given) if group is None else self.begin(group, given)
         lengths = [int(n[SIZES + self.rank]) for n in sizes]
         every = torch.empty(sum(lengths), dtype=torch.uint8)
-        try:
-            dist.all_to_all_single(every, torch.frombuffer(bytearray(b"".join(own)), dtype=torch.uint8), lengths, given,
-                                   group=lane)
-        except RuntimeError as error:
-            raise Broken(f"the exchange of gradients failed: {error}") from error
+        ours = torch.frombuffer(bytearray(b"".join(own)), dtype=torch.uint8)
+        travel(dist.all_to_all_single, every, ours, lengths, given, group=lane)
         return [t.numpy().tobytes() for t in every.split(lengths)]
-
-    def most_of_halves(self, code):
-        """The largest half of which the sum over all processes is finite."""
-        limit = torch.finfo(HALVES[code]).max
-        most = torch.tensor(limit / self.workers).to(HALVES[code])
-        return float(most if float(most) * self.workers <= limit else torch.nextafter(most, torch.zeros_like(most)))
 
     def reduce(self, numbers, code, lane, group):
         """Adds the numbers of all processes up, in place."""
@@ -211,7 +189,7 @@ class Processes:
         if self.rides:
             self.ride(group, room)
         else:
-            self.add(room, lane)
+            travel(dist.all_reduce, room, group=lane)
         if code in HALVES:
             sg_halves_read(numbers.ctypes.data, room.data_ptr(), *about)
         elif room.data_ptr() != numbers.ctypes.data:
